@@ -1,0 +1,69 @@
+// The one list of error codes. Each has a cause and a remedy in docs/errors.md and maps to exactly one
+// Python exception class (python/pounce/errors.py); a test walks the list. Thread: any (values).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace pounce {
+
+// X(enumerator, wire name, Python class, default remedy)
+#define POUNCE_ERROR_CODES(X)                                                                                     \
+  X(kBadRequest, "bad_request", "BadRequest", "Correct the call as the message says.")                            \
+  X(kUnknownClass, "unknown_class", "UnknownClass", "Name one of the classes listed in the message.")             \
+  X(kNoAssociation, "no_association", "NoAssociation", "Ask the admin for an account: sacctmgr add user.")        \
+  X(kUnsatisfiable, "unsatisfiable", "Unsatisfiable", "Ask for fewer GPUs, another GPU type, or less memory.")    \
+  X(kRejected, "rejected", "Rejected", "Change the request as Slurm's message says.")                             \
+  X(kNoSlurm, "no_slurm", "NoSlurm", "Set SLURM_CONF, or use pounce.Client(launcher='local').")                   \
+  X(kSlurmConfig, "slurm_config", "SlurmConfigBroken", "Show the message to the cluster's admin.")                \
+  X(kSlurmUnreachable, "slurm_unreachable", "SlurmUnreachable", "Wait for slurmctld; running work goes on.")      \
+  X(kOutcomeUnknown, "outcome_unknown", "OutcomeUnknown", "Wait: pounce looks for the job before it acts.")       \
+  X(kRefusesRoot, "refuses_root", "RefusesRoot", "Run as an ordinary user, or use launcher='local'.")             \
+  X(kDaemonUnavailable, "daemon_unavailable", "DaemonUnavailable", "Read pounced's log, named in the message.")   \
+  X(kNotAuthenticated, "not_authenticated", "NotAuthenticated", "Run client, daemon and worker as one user.")     \
+  X(kVersionMismatch, "version_mismatch", "VersionMismatch", "Install one pounce version on both sides.")         \
+  X(kProtocol, "protocol", "ProtocolError", "Report this: two parts of pounce disagree.")                         \
+  X(kTaskRaised, "task_raised", "TaskRaised", "Read the traceback: the function itself failed.")                  \
+  X(kNotPicklable, "not_picklable", "NotPicklable", "Create that object inside the function instead.")            \
+  X(kResultNotPicklable, "result_not_picklable", "ResultNotPicklable", "Return plain data or arrays instead.")    \
+  X(kOutOfMemory, "out_of_memory", "OutOfMemory", "Ask for more memory: options(memory=...).")                    \
+  X(kWorkerCrashed, "worker_crashed", "WorkerCrashed", "Read the last lines; fix the function, submit again.")    \
+  X(kJobCancelled, "job_cancelled", "JobCancelled", "Submit again; somebody ended the Slurm job.")                \
+  X(kWalltimeReached, "walltime_reached", "WalltimeReached", "Checkpoint, or use a class with more time.")        \
+  X(kPreempted, "preempted", "Preempted", "Submit again, or use a class that is not preempted.")                  \
+  X(kNodeFailed, "node_failed", "NodeFailed", "Submit again; Slurm lost the node.")                               \
+  X(kLeaseEnded, "lease_ended", "LeaseEnded", "Submit again; the lease ended as the message says.")               \
+  X(kLost, "lost", "LostError", "Submit again if running twice does no harm, or use retries=n.")                  \
+  X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                     \
+  X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                   \
+  X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                             \
+  X(kForked, "forked", "Forked", "Make a new pounce.Client() in the child process.")                              \
+  X(kTooLarge, "too_large", "TooLarge", "Send less in one message, or scatter it.")                               \
+  X(kInternal, "internal", "InternalError", "Report this with pounced's log.")
+
+enum class ErrorCode {
+#define POUNCE_ENUMERATOR(enumerator, wire, python, remedy) enumerator,
+  POUNCE_ERROR_CODES(POUNCE_ENUMERATOR)
+#undef POUNCE_ENUMERATOR
+};
+
+std::string_view wire_name(ErrorCode code);
+std::string_view python_class(ErrorCode code);
+std::string_view default_remedy(ErrorCode code);
+// kInternal for a name of a newer peer that this build does not know.
+ErrorCode error_code_from_wire(std::string_view wire);
+
+// What went wrong, as data. `text` is one sentence of cause; `remedy` one sentence (empty: the code's own).
+// `context` carries evidence as strings: lease, job, node, signal, exit_code, last_lines, stderr ...
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string text;
+  std::string remedy;
+  std::map<std::string, std::string> context;
+
+  std::string_view advice() const { return remedy.empty() ? default_remedy(code) : std::string_view(remedy); }
+  bool operator==(const Error&) const = default;
+};
+
+}  // namespace pounce

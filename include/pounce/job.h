@@ -1,0 +1,59 @@
+// A batch system's job as pounce sees it, whoever runs it (Slurm or the local launcher). Values only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pounce/ids.h"
+#include "pounce/resources.h"
+
+namespace pounce {
+
+// Unknown is never dead (design §4): a state this build cannot name keeps its lease as it was.
+enum class JobState : std::uint8_t { kUnknown, kQueued, kRunning, kEnding, kEnded };
+
+enum class JobEnd : std::uint8_t {
+  kNone,         // has not ended
+  kCompleted,    // exit code 0
+  kFailed,       // other exit code or signal
+  kCancelled,    // scancel, by anybody, us included
+  kTimeout,
+  kOutOfMemory,
+  kPreempted,
+  kNodeFail,
+  kBootFail,
+  kDeadline,
+  kGone          // the batch system has no record any more and accounting cannot tell
+};
+
+struct JobView {
+  Incarnation incarnation;
+  std::optional<InstanceId> instance;  // from the tag in its comment, when it carries one of ours
+  std::optional<LeaseId> lease;
+  std::string name, class_name;        // "pounce-cheetah", "cheetah"
+  JobState state = JobState::kUnknown;
+  JobEnd end = JobEnd::kNone;
+  std::uint32_t raw_state = 0;         // the batch system's own number, for logs
+  std::string state_name, reason;      // its own words: "PENDING", "Resources"
+  std::string nodes, devices;          // "g1", "gpu:a100:1(IDX:0)"
+  Resources resources;                 // as granted; class_name filled
+  std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; start of a queued job: estimate or 0
+  int exit_code = 0, signal = 0;
+};
+
+// One submission. Nothing here is secret: batch systems store and show all of it (design §5).
+struct JobSpec {
+  InstanceId instance;
+  LeaseId lease;
+  Resources resources;                             // class_name = QoS
+  std::string name;                                // pounce-<class>
+  std::vector<std::string> command;                // argv of pounce-worker
+  std::map<std::string, std::string> environment;  // the whole of it
+  std::string directory;                           // working directory, the notebook's
+  std::string log_path;                            // stdout and stderr of the job
+};
+
+}  // namespace pounce

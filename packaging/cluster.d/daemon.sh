@@ -1,0 +1,80 @@
+# One daemon: started detached, found again and stopped by its pid file.
+# shellcheck shell=bash
+
+# A zombie answers kill -0 where process 1 does not reap, and a pid may be someone else's by now:
+# so the state and the name are read from /proc.
+daemon_alive() { # daemon_alive NAME [PROGRAM]
+  local pid state comm
+  pid=$(daemon_pid "$1") || return 1
+  comm=$(cat "/proc/$pid/comm" 2>/dev/null) || return 1
+  [[ $comm == "${2:-$1}" ]] || return 1
+  state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null)
+  [[ -n $state && $state != Z && $state != X ]]
+}
+
+daemon_pid() { # daemon_pid NAME
+  local pid
+  [[ -r $D/run/$1.pid ]] && read -r pid <"$D/run/$1.pid" && [[ $pid =~ ^[0-9]+$ ]] && echo "$pid"
+}
+
+# Own session, no descriptor but its log, nothing of the caller's environment.
+daemon_start() { # daemon_start NAME CMD...   (CMD stays in the foreground)
+  local name=$1
+  shift
+  (
+    daemon_close_descriptors
+    cd /
+    exec setsid env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 SLURM_CONF="$CLUSTER_CONF" \
+      MYSQL_UNIX_PORT="$MYSQL_SOCKET" "$@"
+  ) </dev/null >>"$D/log/$name.out" 2>&1 &
+  echo $! >"$D/run/$name.pid"
+  disown
+}
+
+daemon_close_descriptors() {
+  local path fd
+  for path in /proc/"$BASHPID"/fd/*; do
+    fd=${path##*/}
+    ((fd > 2)) && eval "exec $fd>&-"
+  done
+  return 0
+}
+
+daemon_stop() { # daemon_stop NAME [PROGRAM]
+  local pid
+  if daemon_alive "$@"; then
+    pid=$(daemon_pid "$1")
+    kill -CONT "$pid" && kill -TERM "$pid"  # a stopped process hears TERM only after CONT
+    until_true 8 daemon_gone "$@" || kill -KILL "$pid" 2>/dev/null || true
+  fi
+  rm -f "$D/run/$1.pid"
+}
+
+daemon_gone() { ! daemon_alive "$@"; }
+
+until_true() { # until_true SECONDS CMD...: polls CMD, fails at the deadline
+  local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
+  shift
+  until "$@"; do
+    ((${EPOCHREALTIME/./} < deadline)) || return 1
+    sleep 0.05
+  done
+}
+
+# Waits until NAME answers; stops waiting, with the end of its log, when NAME has died.
+daemon_wait() { # daemon_wait NAME PROGRAM SECONDS CMD...
+  local name=$1 program=$2
+  until_true "$3" daemon_answers_or_died "$name" "$program" "${@:4}"
+  if "${@:4}"; then return 0; fi
+  echo "$name does not answer; the end of $D/log/$name.out:" >&2
+  tail -n 5 "$D/log/$name.out" >&2
+  return 1
+}
+
+daemon_answers_or_died() {
+  "${@:3}" || daemon_gone "$1" "$2"
+}
+
+port_open() { # port_open ADDRESS PORT
+  (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null
+}

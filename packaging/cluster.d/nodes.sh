@@ -1,0 +1,137 @@
+# g1 and g2: a network namespace on the bridge, fake GPUs, a cgroup where possible, and a slurmd each.
+# shellcheck shell=bash
+
+nodes_conf() {
+  local node gres
+  for node in "${NODES[@]}"; do
+    if [[ $node == g1 ]]; then gres=gpu:a100:4; else gres=gpu:a100:2,gpu:a100_3g.20gb:2; fi
+    echo "NodeName=$node NodeHostname=$(hostname -s) NodeAddr=$(node_address "$node") Port=$(node_port "$node")" \
+      "CPUs=32 RealMemory=131072 Gres=$gres State=UNKNOWN"
+  done
+}
+
+# Character devices, not files: Slurm sets CUDA_VISIBLE_DEVICES only for those. They are twins of /dev/null.
+gres_conf() {
+  cat <<CONF
+NodeName=g1 Name=gpu Type=a100 File=$D/dev/g1gpu[0-3]
+NodeName=g2 Name=gpu Type=a100 File=$D/dev/g2gpu[0-1]
+NodeName=g2 Name=gpu Type=a100_3g.20gb File=$D/dev/g2gpu[2-3]
+CONF
+}
+
+nodes_make_gpus() {
+  local device
+  for device in "$D"/dev/g{1,2}gpu{0,1,2,3}; do
+    [[ -c $device ]] || mknod -m 666 "$device" c 1 3
+  done
+}
+
+# Devices cannot be constrained (the GPUs are /dev/null's number), nor cores (fewer are there than promised).
+cgroup_conf() {
+  local missing
+  if missing=$(cgroup_missing); then
+    PROCTRACK=proctrack/linuxproc TASK_PLUGIN=task/none
+    NOTE="no memory limits: $missing"
+    rm -f "$D/etc/cgroup.conf"
+    return
+  fi
+  PROCTRACK=proctrack/cgroup TASK_PLUGIN=task/cgroup
+  cat >"$D/etc/cgroup.conf" <<CONF
+CgroupPlugin=cgroup/v1
+CgroupMountpoint=/sys/fs/cgroup
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=no
+ConstrainDevices=no
+ConstrainCores=no
+CONF
+}
+
+cgroup_missing() { # prints why cgroups cannot be used; fails when they can
+  local controller probe
+  for controller in freezer memory; do
+    probe=/sys/fs/cgroup/$controller/pounce_probe_$$
+    if ! mkdir "$probe" 2>/dev/null; then
+      echo "the $controller cgroup (version 1) is not there or not writable"
+      return 0
+    fi
+    rmdir "$probe"
+  done
+  return 1
+}
+
+nodes_connect() {
+  local node
+  bridge_up
+  nodes_make_gpus
+  for node in "${NODES[@]}"; do
+    [[ -e /run/netns/$(node_namespace "$node") ]] || node_connect "$node"
+  done
+}
+
+bridge_up() {
+  if ! ip link show "$BRIDGE" >/dev/null 2>&1; then
+    ip link add "$BRIDGE" type bridge
+    ip address add "$HOST_ADDRESS/24" dev "$BRIDGE"
+  fi
+  ip link set "$BRIDGE" up
+}
+
+node_connect() {
+  local namespace link
+  namespace=$(node_namespace "$1") link=$BRIDGE$1
+  ip netns add "$namespace"
+  ip link add "$link" type veth peer name eth0 netns "$namespace"
+  ip link set "$link" master "$BRIDGE" up
+  ip -n "$namespace" link set lo up
+  ip -n "$namespace" address add "$(node_address "$1")/24" dev eth0
+  ip -n "$namespace" link set eth0 up
+  ip -n "$namespace" route add default via "$HOST_ADDRESS"
+}
+
+# nsenter, not `ip netns exec`: the latter remounts /sys, where the cgroups are, and slurmd would die.
+nodes_up() {
+  local node
+  for node in "${NODES[@]}"; do
+    daemon_alive "slurmd-$node" slurmd || daemon_start "slurmd-$node" \
+      nsenter --net="/run/netns/$(node_namespace "$node")" slurmd -D -N "$node"
+  done
+  until_true 30 nodes_answer
+}
+
+nodes_answer() {
+  local states
+  states=$(SLURM_CONF=$CLUSTER_CONF timeout 5 sinfo --noheader --Node --format=%T 2>/dev/null) || return 1
+  [[ $(grep -cE '^(idle|mixed|allocated)$' <<<"$states") == "${#NODES[@]}" ]]
+}
+
+# A node is its namespace: whatever runs in it, the job steps included, ends with it.
+nodes_down() {
+  local node
+  for node in "${NODES[@]}"; do
+    node_end_processes "$node"
+    rm -f "$D/run/slurmd-$node.pid"
+    find /sys/fs/cgroup/*/"slurm_$node" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+  done
+}
+
+node_end_processes() {
+  [[ -e /run/netns/$(node_namespace "$1") ]] || return 0
+  until_true 5 node_is_empty "$1" || fail "processes in $(node_namespace "$1") do not end"
+}
+
+node_is_empty() {
+  local pids
+  pids=$(ip netns pids "$(node_namespace "$1")" 2>/dev/null) || true
+  [[ -z $pids ]] && return 0
+  # shellcheck disable=SC2086
+  kill -KILL $pids 2>/dev/null
+  return 1
+}
+
+nodes_disconnect() {
+  local node
+  for node in "${NODES[@]}"; do
+    ip netns delete "$(node_namespace "$node")" 2>/dev/null || true
+  done
+  ip link delete "$BRIDGE" 2>/dev/null || true
+}

@@ -1,0 +1,40 @@
+# Where the cluster lives and what it is called: every name and number that two parts share.
+# shellcheck shell=bash disable=SC2034
+
+CLUSTER_ID=${POUNCE_CLUSTER_ID:-0}
+[[ $CLUSTER_ID =~ ^[0-9]+$ && $CLUSTER_ID -lt 200 ]] || { echo "cluster: POUNCE_CLUSTER_ID must be 0..199" >&2; exit 2; }
+
+# /opt and not /run: /run is often mounted nodev and noexec, and the fake GPUs are device nodes.
+# The path is short because a Unix socket's path has at most 107 bytes.
+if [[ $CLUSTER_ID == 0 ]]; then default_dir=/opt/pounce-cluster; else default_dir=/opt/pounce-cluster-$CLUSTER_ID; fi
+D=${POUNCE_CLUSTER_DIR:-$default_dir}
+D=${D%/}
+[[ $D == /?* && ${#D} -le 80 ]] || { echo "cluster: POUNCE_CLUSTER_DIR must be an absolute path of at most 80 characters" >&2; exit 2; }
+
+ENVIRONMENT=${POUNCE_ENVIRONMENT:-/opt/pounce-demo}
+LOCK=$D.lock
+CLUSTER_NAME=pounce$CLUSTER_ID
+CLUSTER_CONF=$D/etc/slurm.conf
+MUNGE_SOCKET=$D/run/munge.sock
+MYSQL_SOCKET=$D/run/mysql.sock
+
+NODES=(g1 g2)
+USERS=(alice bob mallory)
+NETWORK=10.77.$CLUSTER_ID
+HOST_ADDRESS=$NETWORK.254
+BRIDGE=pounce$CLUSTER_ID
+PORT_BASE=$((17000 + CLUSTER_ID * 100))
+SLURMCTLD_PORT=$((PORT_BASE + 17))
+SLURMDBD_PORT=$((PORT_BASE + 19))
+
+node_address() { echo "$NETWORK.${1#g}"; }
+node_port() { echo $((PORT_BASE + 30 + ${1#g})); }
+node_namespace() { echo "$BRIDGE-$1"; }
+
+# 755 throughout: job users traverse it. What is secret has its own mode.
+make_directories() {
+  mkdir -p "$D"/{etc,run,log,state,dev,mysql} "$D"/spool/{g1,g2}
+  # slurmd runs job scripts from the spool and slurmstepd enters it as the user.
+  chmod 755 "$D" "$D"/{etc,run,log,state,dev,spool} "$D"/spool/{g1,g2}
+  chmod 700 "$D/mysql"
+}

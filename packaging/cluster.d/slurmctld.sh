@@ -1,0 +1,87 @@
+# slurmctld and the configuration that every daemon and command of the cluster reads.
+# shellcheck shell=bash
+
+slurmctld_up() {
+  slurmctld_configure
+  daemon_alive slurmctld && return
+  daemon_start slurmctld slurmctld -D -i
+  daemon_wait slurmctld slurmctld 30 slurmctld_answers
+}
+
+slurmctld_answers() {
+  port_open "$HOST_ADDRESS" "$SLURMCTLD_PORT" && SLURM_CONF=$CLUSTER_CONF timeout 5 scontrol ping >/dev/null 2>&1
+}
+
+slurmctld_configure() {
+  slurmctld_write_mail_program
+  cgroup_conf
+  gres_conf >"$D/etc/gres.conf"
+  slurm_conf >"$D/etc/slurm.conf.new"
+  mv "$D/etc/slurm.conf.new" "$CLUSTER_CONF"
+}
+
+# Slurm complains about a MailProg that does not exist: ours keeps the mail in a file.
+slurmctld_write_mail_program() {
+  cat >"$D/etc/mail" <<MAIL
+#!/bin/sh
+{ echo "mail \$*"; cat; } >>"$D/log/mail.log"
+MAIL
+  chmod 755 "$D/etc/mail"
+}
+
+# CPUs and memory are promised, not there (config_overrides); the waits are short because tests wait for them;
+# job ids of different clusters differ because their cgroups are named by node and job.
+slurm_conf() {
+  cat <<CONF
+ClusterName=$CLUSTER_NAME
+SlurmctldHost=$(hostname -s)($HOST_ADDRESS)
+SlurmctldPort=$SLURMCTLD_PORT
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$MUNGE_SOCKET
+CredType=cred/munge
+StateSaveLocation=$D/state
+SlurmdSpoolDir=$D/spool/%n
+SlurmctldPidFile=$D/run/slurmctld.own.pid
+SlurmdPidFile=$D/run/slurmd-%n.own.pid
+SlurmctldLogFile=$D/log/slurmctld.log
+SlurmdLogFile=$D/log/slurmd-%n.log
+MailProg=$D/etc/mail
+
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=$HOST_ADDRESS
+AccountingStoragePort=$SLURMDBD_PORT
+# the munge socket used towards slurmdbd
+AccountingStoragePass=$MUNGE_SOCKET
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=gres/gpu
+AccountingStoreFlags=job_comment
+
+ProctrackType=$PROCTRACK
+TaskPlugin=$TASK_PLUGIN
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU=4096
+GresTypes=gpu
+PriorityType=priority/multifactor
+PriorityWeightQOS=1000
+PreemptType=preempt/qos
+PreemptMode=REQUEUE
+
+FirstJobId=$((1 + CLUSTER_ID * 100000))
+ReturnToService=2
+SlurmdParameters=config_overrides
+KillWait=5
+MinJobAge=30
+SlurmdTimeout=20
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1
+CommunicationParameters=NoCtldInAddrAny
+
+$(nodes_conf)
+PartitionName=bigcats Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+CONF
+}
+
+slurmctld_down() { daemon_stop slurmctld; }

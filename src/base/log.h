@@ -1,0 +1,14 @@
+// Logging for operators: one line per state change, key=value, ids always, no payloads, no secrets (style §5.8).
+// Programs call start_log once; everything else calls spdlog's free functions. Thread: any.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+
+namespace pounce {
+
+// path empty: stderr. Level from POUNCE_LOG (debug, info, warn, error), info without it.
+void start_log(const std::string& program, const std::string& path);
+
+}  // namespace pounce

@@ -1,0 +1,171 @@
+#include "protocol/codec.h"
+
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "pounce/version.h"
+
+using nlohmann::json;
+
+// Conversions for the public value types live beside them in namespace pounce so that nlohmann finds them.
+namespace pounce {
+
+template <class Tag, std::size_t N>
+void to_json(json& j, const HexId<Tag, N>& id) {
+  j = id.hex();
+}
+template <class Tag, std::size_t N>
+void from_json(const json& j, HexId<Tag, N>& id) {
+  const auto parsed = HexId<Tag, N>::from_hex(j.get_ref<const std::string&>());
+  if (!parsed) throw json::other_error::create(501, "not an id of " + std::to_string(2 * N) + " hex digits", &j);
+  id = *parsed;
+}
+template <class Tag, class T>
+void to_json(json& j, const Number<Tag, T>& number) {
+  j = number.value;
+}
+template <class Tag, class T>
+void from_json(const json& j, Number<Tag, T>& number) {
+  j.get_to(number.value);
+}
+
+void to_json(json& j, const Error& error) {
+  j = {{"code", wire_name(error.code)}, {"text", error.text}, {"remedy", error.remedy}, {"context", error.context}};
+}
+void from_json(const json& j, Error& error) {
+  error.code = error_code_from_wire(j.value("code", ""));
+  error.text = j.value("text", "");
+  error.remedy = j.value("remedy", "");
+  error.context = j.value("context", std::map<std::string, std::string>{});
+}
+
+void to_json(json& j, const Resources& r) {
+  j = {{"class", r.class_name}, {"gpus", r.gpus},     {"gpu_type", r.gpu_type},
+       {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
+}
+void from_json(const json& j, Resources& r) {
+  r.class_name = j.value("class", "");
+  r.gpus = j.value("gpus", 0u);
+  r.gpu_type = j.value("gpu_type", "");
+  r.cpus = j.value("cpus", 0u);
+  r.memory_mib = j.value("memory_mib", std::uint64_t{0});
+  r.time = std::chrono::minutes(j.value("time_min", std::int64_t{0}));
+}
+
+}  // namespace pounce
+
+namespace pounce::protocol {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(Role, {{Role::kClient, "client"}, {Role::kWorker, "worker"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Proof, {{Proof::kPeer, "peer"}, {Proof::kMunge, "munge"}, {Proof::kKeyFile, "key_file"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(TaskState, {{TaskState::kUnknown, "unknown"},
+                                         {TaskState::kQueued, "queued"},
+                                         {TaskState::kRunning, "running"},
+                                         {TaskState::kDone, "done"}})
+
+#define POUNCE_FIELDS NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT
+POUNCE_FIELDS(Hello, role, proof, key, session, lease, version)
+POUNCE_FIELDS(Welcome, hall, instance, heartbeat_ms)
+POUNCE_FIELDS(Refused, error)
+POUNCE_FIELDS(OpenSession, session, pid, host, directory, interpreter, environment)
+POUNCE_FIELDS(Want, id, resources, waiting, running, holds)
+POUNCE_FIELDS(Demand, session, wants)
+POUNCE_FIELDS(CloseSession, session)
+POUNCE_FIELDS(Beat, answer, sent_ns, clock_ns)
+POUNCE_FIELDS(Granted, want, lease, worker, epoch, endpoint, key)
+POUNCE_FIELDS(LeaseStatus, want, lease, state, reason, job, node, devices, start_estimate_s, end_time_s)
+POUNCE_FIELDS(WorkerDown, lease, worker, epoch, error)
+POUNCE_FIELDS(LeaseEnded, want, lease, error)
+POUNCE_FIELDS(WantFailed, want, error)
+POUNCE_FIELDS(QueueAsk, request)
+POUNCE_FIELDS(QueueRow, job, name, class_name, state, reason, node, devices, lease, submit_time_s, start_time_s,
+              end_time_s)
+POUNCE_FIELDS(QueueIs, request, rows, error, launcher)
+POUNCE_FIELDS(StatusAsk, request)
+POUNCE_FIELDS(StatusIs, request, document)
+POUNCE_FIELDS(Notice, text)
+POUNCE_FIELDS(WorkerUp, lease, worker, job, restart, node, devices, pid, interpreter_ready, epoch, endpoint, key)
+POUNCE_FIELDS(InterpreterUp, lease, worker, epoch, endpoint, key)
+POUNCE_FIELDS(InterpreterDown, lease, worker, epoch, error, restarting)
+POUNCE_FIELDS(WorkerBeat, lease, worker, running)
+POUNCE_FIELDS(Admit, lease, session, key)
+POUNCE_FIELDS(Dismiss, lease, session, reason)
+POUNCE_FIELDS(EndWorker, lease, reason)
+POUNCE_FIELDS(Ready, endpoint, key)
+POUNCE_FIELDS(Activity, running, client_heard_ms_ago)
+POUNCE_FIELDS(Walltime, end_time_s)
+POUNCE_FIELDS(Attach, session, pounce, python, cloudpickle)
+POUNCE_FIELDS(Attached, pounce, python, cloudpickle, host, node, devices, directory, pid)
+POUNCE_FIELDS(Function, function)
+POUNCE_FIELDS(Object, object, buffers)
+POUNCE_FIELDS(Chunk, of, buffer, offset)
+POUNCE_FIELDS(Have, object)
+POUNCE_FIELDS(Drop, objects)
+POUNCE_FIELDS(Task, task, function, objects, attempt)
+POUNCE_FIELDS(Started, task)
+POUNCE_FIELDS(Output, task, stream)
+POUNCE_FIELDS(Outcome, task, ok, error, buffers, received_ns, run_start_ns, run_end_ns, sent_ns)
+POUNCE_FIELDS(Ack, tasks)
+POUNCE_FIELDS(Query, tasks)
+POUNCE_FIELDS(QueryIs, tasks, states)
+POUNCE_FIELDS(CancelTask, task)
+#undef POUNCE_FIELDS
+
+namespace {
+
+using Parser = Header (*)(const json&);
+
+template <class Message>
+Header parse_as(const json& j) {
+  return j.get<Message>();
+}
+
+// One row per alternative of Header, made from the variant itself: a new message cannot be forgotten here.
+template <class... Messages>
+std::unordered_map<std::string_view, Parser> parsers_of(const std::variant<Messages...>*) {
+  return {{Messages::kType, &parse_as<Messages>}...};
+}
+
+const std::unordered_map<std::string_view, Parser>& parsers() {
+  static const auto table = parsers_of(static_cast<const Header*>(nullptr));
+  return table;
+}
+
+}  // namespace
+
+std::string encode(const Header& header) {
+  return std::visit(
+      [](const auto& message) {
+        json j = message;
+        if (j.is_null()) j = json::object();
+        j["v"] = kProtocolVersion;
+        j["type"] = message.kType;
+        // Text from outside (Slurm reasons, last lines) may not be UTF-8: replaced, never thrown over.
+        return j.dump(-1, ' ', false, json::error_handler_t::replace);
+      },
+      header);
+}
+
+Result<Header> decode(std::string_view bytes, std::size_t limit) {
+  if (bytes.size() > limit)
+    return failure(ErrorCode::kTooLarge, "a header of " + std::to_string(bytes.size()) + " bytes is over the limit of " +
+                                             std::to_string(limit));
+  try {
+    const json j = json::parse(bytes);
+    if (j.value("v", 0) != kProtocolVersion)
+      return failure(ErrorCode::kVersionMismatch, "the peer speaks protocol " + j.value("v", json()).dump() +
+                                                      ", this side " + std::to_string(kProtocolVersion));
+    const std::string type = j.value("type", "");
+    const auto parser = parsers().find(type);
+    if (parser == parsers().end()) return failure(ErrorCode::kProtocol, "unknown message type '" + type + "'");
+    return parser->second(j);
+  } catch (const json::exception& e) {
+    return failure(ErrorCode::kProtocol, std::string("malformed header: ") + e.what());
+  }
+}
+
+std::string encode_error(const Error& error) {
+  return json(error).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace pounce::protocol

@@ -1,0 +1,58 @@
+// The pipe to pounce-slurm, the only program that links libslurm. It may die at any moment (libslurm ends its host
+// process: libslurm.md §0); then every request under way is answered kOutcomeUnknown with its captured stderr, and it is
+// started again for the next request. Each request has a deadline; past it the helper is killed and replaced.
+// Answers come as callbacks from on_readable() and on_time(), exactly once each. Owns no loop: the owner polls fd().
+// Thread: loop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "pounce/cluster.h"
+#include "pounce/job.h"
+#include "pounce/result.h"
+
+namespace pounce::slurm {
+
+struct GatewayOptions {
+  std::string program;                             // path of pounce-slurm
+  std::chrono::milliseconds request_deadline{30000};
+  std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
+};
+
+class SlurmGateway {
+ public:
+  template <class T>
+  using Reply = std::function<void(Result<T>)>;
+
+  explicit SlurmGateway(GatewayOptions options);
+  ~SlurmGateway();
+  SlurmGateway(const SlurmGateway&) = delete;
+  SlurmGateway& operator=(const SlurmGateway&) = delete;
+
+  void facts(Reply<ClusterFacts> reply);
+  void submit(const JobSpec& spec, Reply<Incarnation> reply);
+  void cancel(const Incarnation& job, Reply<void> reply);
+  void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply);
+  void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply);
+  void queue(Reply<std::vector<JobView>> reply);
+  void version(Reply<std::string> reply);          // the libslurm loaded: "libslurm.so.38 (22.05.8)"
+
+  // The descriptor changes when the helper is replaced: ask again after each call into this class. -1: none running.
+  int fd() const;
+  void on_readable();
+  void on_time(TimePoint now);
+  TimePoint next_deadline() const;                 // TimePoint::max(): nothing under way
+  int helper_pid() const;                          // 0: none running
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pounce::slurm

@@ -1,0 +1,48 @@
+// A CURVE client: one connection to one known server key. libzmq reconnects by itself; a refused key (handshake
+// failed for authentication) or a lost connection is reported by events(), after which the owner makes a new socket
+// (security-reliability.md §3.4: such a socket is dead for ever). Thread: the one that owns the loop or baton.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/curve_key.h"
+#include "pounce/result.h"
+#include "transport/context.h"
+#include "transport/frame.h"
+#include "transport/router_socket.h"  // Sent
+
+namespace pounce::transport {
+
+struct ClientOptions {
+  std::size_t max_frame_bytes = 0;
+  int high_water_mark = 1000;
+  std::chrono::milliseconds handshake{3000};
+  std::chrono::milliseconds heartbeat{0};
+  std::chrono::milliseconds heartbeat_timeout{0};
+};
+
+enum class Link { kConnected, kDisconnected, kRefused };  // kRefused: our key is not admitted, or theirs is not it
+
+class DealerSocket {
+ public:
+  static Result<std::unique_ptr<DealerSocket>> connect(Context& context, const KeyPair& own, const PublicKey& server,
+                                                       const ClientOptions& options, const std::string& endpoint);
+  ~DealerSocket();
+
+  std::optional<Message> receive();    // non-blocking
+  Sent send(Message& frames);          // non-blocking; kYes or kFull (kFull also while not yet connected)
+  std::optional<Link> link_event();    // non-blocking, from the socket's monitor
+  void* handle();
+  void* monitor_handle();              // readable when link_event() has something
+
+ private:
+  struct Impl;
+  explicit DealerSocket(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pounce::transport

@@ -1,0 +1,39 @@
+// One ZeroMQ frame without ZeroMQ's types: owned bytes that are sent or received without a copy. Thread: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace pounce::transport {
+
+class Frame {
+ public:
+  Frame();                                                   // empty
+  static Frame copy(std::string_view bytes);
+  // Borrows memory that stays unchanged until `release` is called, exactly once, from any thread (libzmq's I/O
+  // thread included): `release` must not block and must not take the GIL.
+  static Frame borrow(std::span<const std::byte> bytes, std::function<void()> release);
+
+  Frame(Frame&&) noexcept;
+  Frame& operator=(Frame&&) noexcept;
+  ~Frame();
+
+  std::span<const std::byte> bytes() const;
+  std::span<std::byte> writable();  // of a received frame: its memory is ours alone
+  std::string_view text() const;
+  std::size_t size() const { return bytes().size(); }
+
+  struct Impl;  // holds zmq::message_t
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+using Message = std::vector<Frame>;
+
+}  // namespace pounce::transport

@@ -1,0 +1,29 @@
+// zmq_poll over ZeroMQ sockets and plain descriptors, without ZeroMQ's types. Thread: the owner's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace pounce::transport {
+
+class PollSet {
+ public:
+  PollSet();
+  ~PollSet();
+  void clear();
+  std::size_t add_socket(void* handle, bool want_write = false);  // returns the index to ask about
+  std::size_t add_fd(int fd, bool want_write = false);
+  // Waits until something is ready, a signal arrives, or `until`. Returns false on time-out or signal.
+  bool wait(TimePoint until);
+  bool readable(std::size_t index) const;
+  bool writable(std::size_t index) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pounce::transport

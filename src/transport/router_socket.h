@@ -1,0 +1,57 @@
+// A CURVE server: many authenticated peers, addressed by the route of the connection a message came in on, never by
+// a name a peer chose. ZAP enforce-domain is set or bind fails. Thread: the one that owns the loop or baton.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/curve_key.h"
+#include "pounce/result.h"
+#include "transport/context.h"
+#include "transport/frame.h"
+
+namespace pounce::transport {
+
+struct ServerOptions {
+  std::string zap_domain;
+  std::size_t max_frame_bytes = 0;                    // ZMQ_MAXMSGSIZE; required
+  int high_water_mark = 1000;                         // messages queued per peer and direction
+  std::chrono::milliseconds handshake{2000};
+  std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (door)
+  std::chrono::milliseconds heartbeat_timeout{0};
+};
+
+struct Received {
+  std::string route;                  // opaque; valid while that connection lives
+  PublicKey peer;                     // who it is: the key ZAP admitted (ZMQ User-Id), not what the message says
+  std::string address;                // ZMQ Peer-Address
+  std::optional<unsigned> uid;        // on ipc: the kernel's peer uid
+  Message frames;                     // without the routing frame; at least one, at most kFramesPerMessage
+};
+
+enum class Sent { kYes, kFull, kNoSuchPeer };
+
+class RouterSocket {
+ public:
+  // Endpoints like "tcp://10.77.0.1:*" or "ipc:///path"; every one is bound or all fail.
+  static Result<std::unique_ptr<RouterSocket>> bind(Context& context, const KeyPair& keys, const ServerOptions& options,
+                                                    const std::vector<std::string>& endpoints);
+  ~RouterSocket();
+
+  const std::vector<std::string>& endpoints() const;  // as bound, ports filled in
+  std::optional<Received> receive();                  // non-blocking
+  Sent send(const std::string& route, Message& frames);  // non-blocking; frames are consumed only on kYes
+  void* handle();                                     // for polling
+  void rebind();                                      // close and bind the same endpoints again: drops all peers
+
+ private:
+  struct Impl;
+  explicit RouterSocket(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pounce::transport
