@@ -1,16 +1,20 @@
 # One daemon: started detached, found again and stopped by its pid file.
 # shellcheck shell=bash
 
-# A zombie answers kill -0 where process 1 does not reap, and a pid may be someone else's by now:
-# so the state and the name are read from /proc.
+# A pid may be someone else's by now, so the name is looked at as well.
 daemon_alive() { # daemon_alive NAME [PROGRAM]
-  local pid state comm
+  local comm
+  daemon_running "$1" || return 1
+  read -r comm <"/proc/$(daemon_pid "$1")/comm" && [[ $comm == "${2:-$1}" ]]
+} 2>/dev/null
+
+# A zombie answers kill -0 where process 1 does not reap: so the state is read from /proc.
+daemon_running() { # daemon_running NAME: also true before it has become its program
+  local pid state
   pid=$(daemon_pid "$1") || return 1
-  comm=$(cat "/proc/$pid/comm" 2>/dev/null) || return 1
-  [[ $comm == "${2:-$1}" ]] || return 1
-  state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null)
-  [[ -n $state && $state != Z && $state != X ]]
-}
+  state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$pid/status") || return 1
+  [[ -n $state && $state != [ZX] ]]
+} 2>/dev/null
 
 daemon_pid() { # daemon_pid NAME
   local pid
@@ -62,17 +66,17 @@ until_true() { # until_true SECONDS CMD...: polls CMD, fails at the deadline
 }
 
 # Waits until NAME answers; stops waiting, with the end of its log, when NAME has died.
-daemon_wait() { # daemon_wait NAME PROGRAM SECONDS CMD...
-  local name=$1 program=$2
-  until_true "$3" daemon_answers_or_died "$name" "$program" "${@:4}"
-  if "${@:4}"; then return 0; fi
+daemon_wait() { # daemon_wait NAME SECONDS CMD...
+  local name=$1
+  until_true "$2" daemon_answers_or_died "$name" "${@:3}" || true
+  "${@:3}" && return
   echo "$name does not answer; the end of $D/log/$name.out:" >&2
   tail -n 5 "$D/log/$name.out" >&2
   return 1
 }
 
 daemon_answers_or_died() {
-  "${@:3}" || daemon_gone "$1" "$2"
+  "${@:2}" || ! daemon_running "$1"
 }
 
 port_open() { # port_open ADDRESS PORT

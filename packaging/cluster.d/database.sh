@@ -8,7 +8,7 @@ database_up() {
     --socket="$MYSQL_SOCKET" --pid-file="$D/run/mariadbd.own.pid" --skip-grant-tables \
     --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0 --innodb-buffer-pool-size=64M \
     --innodb-log-file-size=16M --performance-schema=OFF
-  daemon_wait mariadbd mariadbd 20 database_answers
+  daemon_wait mariadbd 20 database_answers
 }
 
 # Grants are skipped, so whoever reaches the socket is the database's root: only root may reach it.

@@ -6,7 +6,7 @@ munge_up() {
   munge_make_key
   daemon_start munged munged --foreground --force --socket="$MUNGE_SOCKET" --key-file="$D/etc/munge.key" \
     --pid-file="$D/run/munged.own.pid" --log-file="$D/log/munged.log" --seed-file="$D/state/munge.seed"
-  daemon_wait munged munged 10 munge_answers
+  daemon_wait munged 10 munge_answers
 }
 
 munge_make_key() {

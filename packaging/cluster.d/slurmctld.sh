@@ -5,7 +5,7 @@ slurmctld_up() {
   slurmctld_configure
   daemon_alive slurmctld && return
   daemon_start slurmctld slurmctld -D -i
-  daemon_wait slurmctld slurmctld 30 slurmctld_answers
+  daemon_wait slurmctld 30 slurmctld_answers
 }
 
 slurmctld_answers() {

@@ -5,7 +5,7 @@ slurmdbd_up() {
   daemon_alive slurmdbd && return
   slurmdbd_configure
   daemon_start slurmdbd slurmdbd -D
-  daemon_wait slurmdbd slurmdbd 20 port_open "$HOST_ADDRESS" "$SLURMDBD_PORT"
+  daemon_wait slurmdbd 20 port_open "$HOST_ADDRESS" "$SLURMDBD_PORT"
 }
 
 # It refuses a configuration that others can read. StorageHost=localhost means the socket in MYSQL_UNIX_PORT.

@@ -1,0 +1,21 @@
+// The error list as data: Python builds its exception classes from it (python/pounce/errors.py), so the two
+// sides cannot drift.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bindings.h"
+#include "pounce/error.h"
+
+namespace py = pybind11;
+
+namespace pounce {
+
+void bind_errors(py::module_& m) {
+  py::list codes;
+#define POUNCE_APPEND(enumerator, wire, python, remedy) codes.append(py::make_tuple(wire, python, remedy));
+  POUNCE_ERROR_CODES(POUNCE_APPEND)
+#undef POUNCE_APPEND
+  m.attr("ERROR_CODES") = py::tuple(codes);  // (wire name, Python class, default remedy) each
+}
+
+}  // namespace pounce

@@ -1,0 +1,14 @@
+// The extension module pounce._core: thin bindings, one file per side (style §5.7).
+#include <pybind11/pybind11.h>
+
+#include "bindings.h"
+#include "pounce/version.h"
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "pounce's C++ part. Private: use the package pounce.";
+  m.attr("__version__") = pounce::kVersion;
+  m.attr("PROTOCOL") = pounce::kProtocolVersion;
+  pounce::bind_errors(m);
+  pounce::bind_client(m);
+  pounce::bind_worker(m);
+}
