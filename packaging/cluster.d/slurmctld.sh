@@ -2,7 +2,6 @@
 # shellcheck shell=bash
 
 slurmctld_up() {
-  slurmctld_configure
   daemon_alive slurmctld && return
   daemon_start slurmctld slurmctld -D -i
   daemon_wait slurmctld 30 slurmctld_answers
@@ -12,6 +11,7 @@ slurmctld_answers() {
   port_open "$HOST_ADDRESS" "$SLURMCTLD_PORT" && SLURM_CONF=$CLUSTER_CONF timeout 5 scontrol ping >/dev/null 2>&1
 }
 
+# First of all steps: even sacctmgr waits a minute for a slurm.conf that is not there.
 slurmctld_configure() {
   slurmctld_write_mail_program
   cgroup_conf
@@ -77,8 +77,6 @@ KillWait=5
 MinJobAge=30
 SlurmdTimeout=20
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1
-CommunicationParameters=NoCtldInAddrAny
-
 $(nodes_conf)
 PartitionName=bigcats Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONF

@@ -37,12 +37,7 @@ users_accounted() {
 users_limit_gpus() {
   [[ -e $D/state/gpus_limited ]] && return
   sacctmgr_run <<<"modify qos panther set MaxTRESPerUser=gres/gpu=0"
-  until_true 10 users_limit_is_known
   touch "$D/state/gpus_limited"
-}
-
-users_limit_is_known() {
-  SLURM_CONF=$CLUSTER_CONF scontrol show assoc_mgr qos=panther flags=qos | grep -q 'MaxTRESPU=.*gres/gpu=0('
 }
 
 users_sacctmgr() { SLURM_CONF=$CLUSTER_CONF sacctmgr "$@"; }
