@@ -110,8 +110,14 @@ nodes_down() {
   for node in "${NODES[@]}"; do
     node_end_processes "$node"
     rm -f "$D/run/slurmd-$node.pid"
-    find /sys/fs/cgroup/*/"slurm_$node" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+    node_remove_cgroups "$node"
   done
+}
+
+# Named after the node alone, so a second cluster beside this one shares them: the last one out removes them.
+node_remove_cgroups() {
+  pgrep -fx "slurmd -D -N $1" >/dev/null && return
+  find /sys/fs/cgroup/*/"slurm_$1" -depth -type d -exec rmdir {} \; 2>/dev/null || true
 }
 
 node_end_processes() {
