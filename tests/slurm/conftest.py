@@ -1,0 +1,62 @@
+"""The real cluster, shared by all tests of this folder; each test that starts daemons gets a login node of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from login_node import CLUSTER, LoginNode, Person
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    if os.geteuid() != 0:
+        pytest.skip("only root can start the disposable Slurm and its namespaces")
+    subprocess.run([str(CLUSTER), "up"], check=True, stdout=subprocess.DEVNULL)
+    return CLUSTER
+
+
+@pytest.fixture
+def quiet_cluster():
+    """A second cluster for tests that stop or restart its daemons: nobody else waits for those."""
+    number = 1 + worker_number()
+    env = {**os.environ, "POUNCE_CLUSTER_ID": str(number)}
+    subprocess.run([str(CLUSTER), "up"], check=True, env=env, stdout=subprocess.DEVNULL)
+    yield number
+    subprocess.run([str(CLUSTER), "down"], check=True, env=env, stdout=subprocess.DEVNULL)
+
+
+def worker_number() -> int:
+    name = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    return int(name.removeprefix("gw"))
+
+
+_numbers = iter(range(10_000))
+
+
+@pytest.fixture
+def login_node(cluster, request):
+    """Makes login nodes: `login_node()` one on the shared cluster, `login_node(cluster_id)` one elsewhere."""
+    nodes: list[LoginNode] = []
+
+    def make(cluster_id: int = 0) -> LoginNode:
+        # 12 numbers for each parallel test process: unique addresses without talking to each other.
+        node = LoginNode(worker_number() * 12 + next(_numbers) % 12, cluster_id)
+        node.connect()
+        nodes.append(node)
+        return node
+
+    yield make
+    for node in nodes:
+        node.disconnect()
+
+
+@pytest.fixture
+def person(login_node):
+    """Makes a person on a new login node: `person("alice", idle_release_s=5)`."""
+
+    def make(user: str | None = "alice", node: LoginNode | None = None, **config) -> Person:
+        return Person(node or login_node(), user, **config)
+
+    return make

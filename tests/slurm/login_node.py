@@ -1,0 +1,169 @@
+"""A login node of the disposable cluster: a network namespace on its bridge, so that scenarios run side by side.
+
+pounced names its instance by the network namespace among other things: every login node has daemons of its own, and
+one scenario's killed daemon is nobody else's. A Person runs programs there as an ordinary user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CLUSTER = ROOT / "packaging" / "cluster"
+
+# What a scenario script starts with: every line it reports is one JSON object on standard output.
+PRELUDE = """
+import json, os, signal, sys, time
+def report(**facts):
+    print("REPORT " + json.dumps(facts), flush=True)
+def error(e):
+    return dict(type=type(e).__name__, text=str(e), context=dict(getattr(e, "context", {}) or {}))
+"""
+
+
+def wait_until(condition, seconds: float, what: str):
+    """The condition's first true value; waits on the condition, never on a duration."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.1)
+    return value
+
+
+class Running:
+    """A program a person has started."""
+
+    def __init__(self, process: subprocess.Popen, log: Path):
+        self.process, self.log = process, log
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    @property
+    def reports(self) -> list[dict]:
+        lines = self.output.splitlines()
+        return [json.loads(line.removeprefix("REPORT ")) for line in lines if line.startswith("REPORT ")]
+
+    def reported(self, key: str, seconds: float = 60):
+        """The value of `key` in the first report that has it."""
+
+        def look():
+            found = [r for r in self.reports if key in r]
+            if not found and self.process.poll() is not None and not [r for r in self.reports if key in r]:
+                raise AssertionError(f"ended without reporting {key!r}:\n{self.output}")
+            return found
+
+        return wait_until(look, seconds, f"a report of {key!r}; so far:\n{self.output}")[0][key]
+
+    def ended(self, seconds: float = 90) -> "Running":
+        """Waits for the end; an end by error is the test's failure, with the output shown."""
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {seconds} s:\n{self.output}") from None
+        assert code == 0, f"exit code {code}:\n{self.output}"
+        return self
+
+
+class LoginNode:
+    """One network namespace with an address on the cluster's bridge."""
+
+    def __init__(self, number: int, cluster_id: int = 0):
+        self.cluster_id = cluster_id
+        self.name = f"pounce{cluster_id}-login{number}"
+        self.address = f"10.77.{cluster_id}.{100 + number}"
+        self.link = f"pl{cluster_id}x{number}"
+        self.started: list[subprocess.Popen] = []
+
+    def connect(self) -> None:
+        bridge, gateway = f"pounce{self.cluster_id}", f"10.77.{self.cluster_id}.254"
+        ip = lambda *words: subprocess.run(["ip", *words], check=True)  # noqa: E731
+        ip("netns", "add", self.name)
+        ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.name)
+        ip("link", "set", self.link, "master", bridge, "up")
+        ip("-n", self.name, "link", "set", "lo", "up")
+        ip("-n", self.name, "address", "add", f"{self.address}/24", "dev", "eth0")
+        ip("-n", self.name, "link", "set", "eth0", "up")
+        ip("-n", self.name, "route", "add", "default", "via", gateway)
+
+    def pids(self) -> list[int]:
+        found = subprocess.run(["ip", "netns", "pids", self.name], capture_output=True, text=True, check=True)
+        return [int(word) for word in found.stdout.split()]
+
+    def disconnect(self) -> None:
+        for pid in self.pids():
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+        subprocess.run(["ip", "netns", "delete", self.name], check=True)
+
+    def command(self, user: str | None, words: list[str], environment: dict[str, str] | None = None) -> list[str]:
+        as_user = ["--as", user] if user else []
+        settings = [f"{name}={value}" for name, value in (environment or {}).items()]
+        unset = [w for name, value in (environment or {}).items() if value is None for w in ("-u", name)]
+        settings = [s for s in settings if not s.endswith("=None")]
+        return ["nsenter", f"--net=/run/netns/{self.name}", str(CLUSTER), "run", *as_user, "--",
+                "env", *unset, *settings, *words]
+
+
+class Person:
+    """An ordinary user (alice, bob, mallory; None: root) on a login node, with a pounced configuration of their own."""
+
+    def __init__(self, node: LoginNode, user: str | None, **config):
+        self.node, self.user, self.config = node, user, config
+        self.folder = Path(tempfile.mkdtemp(prefix="pounce-test-"))
+        self.folder.chmod(0o755)
+        self.config_file = self.folder / "pounced.json"
+        self.config_file.write_text(json.dumps(config))
+        self.count = 0
+
+    def environment(self, extra: dict) -> dict:
+        own = {"POUNCE_CONFIG": str(self.config_file)} if self.config else {}
+        if self.node.cluster_id:
+            own["POUNCE_CLUSTER_ID"] = str(self.node.cluster_id)
+        return {**own, **extra}
+
+    def start(self, words: list[str], **extra) -> Running:
+        self.count += 1
+        log = self.folder / f"{self.count}.log"
+        env = dict(os.environ)
+        if self.node.cluster_id:
+            env["POUNCE_CLUSTER_ID"] = str(self.node.cluster_id)
+        with log.open("wb") as sink:
+            process = subprocess.Popen(self.node.command(self.user, words, self.environment(extra)), env=env,
+                                       stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT)
+        return Running(process, log)
+
+    def python(self, source: str, **extra) -> Running:
+        """Starts a script; functions of a script are pickled by value, as a notebook's are."""
+        script = self.folder / f"scenario{self.count}.py"
+        script.write_text(PRELUDE + textwrap.dedent(source))
+        script.chmod(0o644)
+        return self.start(["python", "-u", str(script)], **extra)
+
+    def run(self, *words: str, check: bool = True, **extra) -> str:
+        env = dict(os.environ)
+        if self.node.cluster_id:
+            env["POUNCE_CLUSTER_ID"] = str(self.node.cluster_id)
+        done = subprocess.run(self.node.command(self.user, list(words), self.environment(extra)), env=env,
+                              capture_output=True, text=True, timeout=90)
+        assert not check or done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def jobs(self, tag: str = "") -> list[dict]:
+        """This user's jobs of pounce that Slurm still shows as queued, running or ending."""
+        rows = self.run("squeue", "--noheader", "--me", "--states=PD,R,CG,S,CF", "--format=%i|%T|%j|%k").splitlines()
+        jobs = [dict(zip(("id", "state", "name", "comment"), row.split("|"), strict=True)) for row in rows]
+        return [job for job in jobs if job["comment"].startswith(f"pounce:1:{tag}")]
+
+    def endpoint(self) -> dict:
+        return json.loads(self.run("pounced", "ensure").splitlines()[-1])

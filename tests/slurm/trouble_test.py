@@ -1,0 +1,195 @@
+"""What the person gets when something goes wrong: a typed exception, one sentence of cause, one of remedy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import textwrap
+
+import pytest
+from login_node import wait_until
+
+# Runs one submission and reports the exception; then shows that the client still works where it should.
+ONE_SUBMIT = """
+    import pounce
+    {functions}
+    client = pounce.Client()
+    try:
+        report(result=repr(client.options({options}).submit({call}).result(100)))
+    except Exception as e:
+        report(error=error(e))
+    {after}
+    client.close()
+"""
+
+AGAIN = "report(again=client.submit(pow, 2, 5).result(60))"
+
+
+def submit(who, call, options="", functions="", after=""):
+    # The template is dedented as a whole, so inserted blocks take its indentation.
+    functions = textwrap.indent(textwrap.dedent(functions), "    ").strip()
+    return who.python(ONE_SUBMIT.format(call=call, options=options, functions=functions, after=after))
+
+
+def assert_told(error: dict, type_name: str, *words: str) -> None:
+    assert error["type"] == type_name, error
+    for word in words:
+        assert word in error["text"], error
+    # Cause and remedy: two sentences at least.
+    assert error["text"].count(".") >= 2 or "\n" in error["text"], error
+
+
+def test_an_unknown_class_is_named_with_those_there_are(person):
+    error = submit(person(), "pow, 2, 3", "class_='tiger'").ended().reported("error")
+
+    assert_told(error, "UnknownClass", "tiger", "cheetah", "panther")
+
+
+def test_a_user_without_an_association_is_sent_to_the_admin(person):
+    error = submit(person("mallory"), "pow, 2, 3").ended().reported("error")
+
+    assert_told(error, "NoAssociation", "mallory")
+
+
+def test_more_gpus_than_any_node_has_is_refused_at_once(person):
+    error = submit(person(), "pow, 2, 3", "gpus=9").ended().reported("error")
+
+    assert_told(error, "Unsatisfiable")
+
+
+def test_without_slurm_work_runs_here_and_says_so(person):
+    alice = person()
+
+    run = alice.python(ONE_SUBMIT.format(call="pow, 2, 10", options="", functions="", after=""), SLURM_CONF=None).ended()
+
+    assert run.reported("result") == "1024"
+    assert "no Slurm" in run.output
+
+
+def test_root_is_refused_where_slurm_is(person):
+    error = submit_failing_at_start(person(None))
+
+    assert_told(error, "RefusesRoot")
+
+
+def submit_failing_at_start(who, **extra):
+    return who.python("""
+        import pounce
+        try:
+            pounce.Client().submit(pow, 2, 3).result(100)
+        except Exception as e:
+            report(error=error(e))
+        report(kernel_lives=True)
+    """, **extra).ended().reported("error")
+
+
+def test_a_broken_slurm_conf_is_an_error_and_the_kernel_lives_on(person):
+    alice = person()
+    broken = alice.folder / "slurm.conf"
+    broken.write_text(alice.run("sh", "-c", "cat $SLURM_CONF") + "\nThisIsNoKey=1\n")
+    broken.chmod(0o644)
+
+    error = submit_failing_at_start(alice, SLURM_CONF=str(broken))
+
+    assert_told(error, "SlurmConfigBroken", "ThisIsNoKey")
+
+
+DEATHS = {
+    "os._exit": ("import os; os._exit(7)", "WorkerCrashed", "7"),
+    "SIGKILL": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "WorkerCrashed", "SIGKILL"),
+    "SIGSEGV": ("import ctypes; print('last words', flush=True); ctypes.string_at(0)", "WorkerCrashed", "SIGSEGV"),
+}
+
+
+@pytest.mark.parametrize("how", DEATHS)
+def test_a_worker_that_dies_is_told_with_its_cause_and_started_again(person, how):
+    statement, type_name, word = DEATHS[how]
+
+    run = submit(person(), "die", functions=f"""
+        def die():
+            {statement}
+    """, after=AGAIN).ended()
+
+    assert_told(run.reported("error"), type_name, word)
+    assert run.reported("again") == 32
+    if how == "SIGSEGV":
+        assert "last words" in str(run.reported("error"))
+
+
+def test_a_worker_out_of_memory_is_told_so(person):
+    run = submit(person(), "eat", "memory='300MB'", functions="""
+        def eat():
+            return len(bytearray(2_000_000_000))
+    """).ended()
+
+    assert_told(run.reported("error"), "OutOfMemory", "memory")
+
+
+def test_a_job_ended_by_scancel_is_told_within_seconds(person):
+    alice = person()
+    run = alice.python("""
+        import pounce
+        def wait():
+            import time
+            time.sleep(300)
+        client = pounce.Client()
+        future = client.submit(wait)
+        while not future.running():
+            time.sleep(0.02)
+        report(running=True)
+        try:
+            future.result(120)
+        except Exception as e:
+            report(error=error(e))
+        client.close()
+    """)
+    run.reported("running")
+    (job,) = alice.jobs(alice.endpoint()["instance"])
+
+    alice.run("scancel", job["id"])
+
+    assert_told(run.ended(60).reported("error"), "JobCancelled")
+
+
+def test_a_function_that_cannot_be_pickled_is_refused_before_anything_is_leased(person):
+    error = submit(person(), "lambda: lock", functions="import threading; lock = threading.Lock()").ended().reported("error")
+
+    assert_told(error, "NotPicklable", "lock")
+
+
+def test_a_result_that_cannot_be_pickled_is_told_by_its_type(person):
+    run = submit(person(), "make", functions="""
+        def make():
+            import threading
+            return threading.Lock()
+    """, after=AGAIN).ended()
+
+    assert_told(run.reported("error"), "ResultNotPicklable", "lock")
+    assert run.reported("again") == 32
+
+
+def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, login_node, person):
+    alice = person(node=login_node(quiet_cluster))
+    instance = alice.endpoint()["instance"]
+    pid = int(open(f"/opt/pounce-cluster-{quiet_cluster}/run/slurmctld.pid").read())
+
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        run = alice.python("""
+            import pounce
+            client = pounce.Client()
+            future = client.submit(pow, 2, 10)
+            report(submitted=True)
+            report(result=future.result(120))
+            report(jobs=len(client.queue()))
+            client.close()
+        """)
+        run.reported("submitted")
+        # slurmctld answers nothing for longer than libslurm's own 10 s: the outcome of the submit is unknown.
+        log = f"/home/alice/.local/state/pounce/pounce{quiet_cluster}/{instance}/pounced.log"
+        wait_until(lambda: "outcome_unknown" in open(log).read(), 60, "the submit's outcome is unknown")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert run.ended(120).reported("result") == 1024
+    assert run.reported("jobs") == 1
