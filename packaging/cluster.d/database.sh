@@ -3,7 +3,7 @@
 
 database_up() {
   daemon_alive mariadbd && return
-  [[ -d $D/mysql/mysql ]] || database_install
+  [[ -d $D/mysql ]] || database_install
   daemon_start mariadbd mariadbd --no-defaults --user=root --datadir="$D/mysql" --skip-networking \
     --socket="$MYSQL_SOCKET" --pid-file="$D/run/mariadbd.own.pid" --skip-grant-tables \
     --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0 --innodb-buffer-pool-size=64M \
@@ -11,12 +11,16 @@ database_up() {
   daemon_wait mariadbd 20 database_answers
 }
 
-# Grants are skipped, so whoever reaches the socket is the database's root: only root may reach it.
+# Made beside its place and then moved: an interrupted start leaves no half database behind.
 database_install() {
-  mariadb-install-db --no-defaults --datadir="$D/mysql" --user=root \
+  rm -rf "$D/mysql.new"
+  mkdir -m 700 "$D/mysql.new"
+  mariadb-install-db --no-defaults --datadir="$D/mysql.new" --user=root \
     --auth-root-authentication-method=normal --skip-test-db >>"$D/log/mariadbd.out" 2>&1
+  mv "$D/mysql.new" "$D/mysql"
 }
 
+# Grants are skipped, so whoever reaches the socket is the database's root: only root may reach it.
 database_answers() {
   [[ -S $MYSQL_SOCKET ]] && chmod 600 "$MYSQL_SOCKET" &&
     mariadb --no-defaults --socket="$MYSQL_SOCKET" --execute='select 1' >/dev/null 2>&1

@@ -109,7 +109,7 @@ nodes_down() {
   local node
   for node in "${NODES[@]}"; do
     node_end_processes "$node"
-    rm -f "$D/run/slurmd-$node.pid"
+    daemon_stop "slurmd-$node" slurmd  # gone by now, unless its namespace lost its name
     node_remove_cgroups "$node"
   done
 }

@@ -12,7 +12,6 @@ D=${D%/}
 [[ $D == /?* && ${#D} -le 80 ]] || { echo "cluster: POUNCE_CLUSTER_DIR must be an absolute path of at most 80 characters" >&2; exit 2; }
 
 ENVIRONMENT=${POUNCE_ENVIRONMENT:-/opt/pounce-demo}
-LOCK=$D.lock
 CLUSTER_NAME=pounce$CLUSTER_ID
 CLUSTER_CONF=$D/etc/slurm.conf
 MUNGE_SOCKET=$D/run/munge.sock
@@ -23,6 +22,7 @@ USERS=(alice bob mallory)
 NETWORK=10.77.$CLUSTER_ID
 HOST_ADDRESS=$NETWORK.254
 BRIDGE=pounce$CLUSTER_ID
+LOCK=/run/lock/$CLUSTER_NAME.lock  # named by the id, as bridge and ports are; never removed: others may wait on it
 PORT_BASE=$((17000 + CLUSTER_ID * 100))
 SLURMCTLD_PORT=$((PORT_BASE + 17))
 SLURMDBD_PORT=$((PORT_BASE + 19))
@@ -33,8 +33,7 @@ node_namespace() { echo "$BRIDGE-$1"; }
 
 # 755 throughout: job users traverse it. What is secret has its own mode.
 make_directories() {
-  mkdir -p "$D"/{etc,run,log,state,dev,mysql} "$D"/spool/{g1,g2}
+  mkdir -p "$D"/{etc,run,log,state,dev} "$D"/spool/{g1,g2}
   # slurmd runs job scripts from the spool and slurmstepd enters it as the user.
   chmod 755 "$D" "$D"/{etc,run,log,state,dev,spool} "$D"/spool/{g1,g2}
-  chmod 700 "$D/mysql"
 }

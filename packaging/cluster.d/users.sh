@@ -13,7 +13,7 @@ users_create() {
 # mallory is a user of the machine and of nothing else.
 users_account() {
   users_accounted && return
-  sacctmgr_run <<COMMANDS
+  sacctmgr_run <<COMMANDS || true # it also fails where something is there already; what counts is the result
 add cluster $CLUSTER_NAME
 add qos cheetah,lion,panther,tabby
 modify qos cheetah set MaxWall=00:30:00 MaxJobsPerUser=20 Priority=20
@@ -49,9 +49,9 @@ users_end_leftovers() {
   local user pid
   for user in "${USERS[@]}"; do
     for pid in $(pgrep -u "$user" || true); do
-      if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qxF "SLURM_CONF=$CLUSTER_CONF"; then
-        kill -KILL "$pid" 2>/dev/null || true
-      fi
+      if user_process_is_ours "$pid"; then kill -KILL "$pid" || true; fi
     done
   done
-}
+} 2>/dev/null  # processes end while they are looked at
+
+user_process_is_ours() { tr '\0' '\n' <"/proc/$1/environ" | grep -qxF "SLURM_CONF=$CLUSTER_CONF"; }
