@@ -1,0 +1,111 @@
+// What to do: the lease core's orders to the shell, carried out in the order given. An order for a peer that is gone is
+// dropped in silence: the core learns of the loss by its own event. Thread: loop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/lease/events.h"
+#include "core/lease/journal_record.h"
+#include "core/lease/state.h"
+
+namespace pounce::lease {
+
+// ---- journal ---------------------------------------------------------------------------------------------------
+
+// On disk (fsync) before the next action. If it cannot be written, the shell skips this lease's SubmitJob and answers it
+// with SubmitFailed{kInternal}.
+struct RecordIntent {
+  JournalRecord record;
+};
+struct RecordOutcome {  // written, not synced: losing it is harmless, a sweep finds the same
+  JournalRecord record;
+};
+
+// ---- the batch system --------------------------------------------------------------------------------------------
+
+struct SubmitJob {
+  LeaseId lease;
+  Resources resources;
+  SessionId session;  // whose interpreter, directory and environment the worker gets
+};
+struct CancelJob {
+  LeaseId lease;    // zero for an excess job that belongs to no lease
+  Incarnation job;
+};
+struct PollJobs {  // one RPC; never two under way
+  std::vector<Incarnation> jobs;
+};
+struct SweepJobs {};  // never two under way
+
+// ---- workers ----------------------------------------------------------------------------------------------------
+
+struct AdmitClient {  // before the GrantWorker it makes possible; repeated freely
+  LeaseId lease;
+  WorkerLink link;
+  SessionId session;
+};
+struct DismissClient {  // cancel this session's tasks there, forget its key
+  LeaseId lease;
+  WorkerLink link;
+  SessionId session;
+  std::string reason;
+};
+struct EndWorker {
+  LeaseId lease;
+  WorkerLink link;
+  std::string reason;
+  bool only_if_idle = false;  // a worker with a task stays and says so in its beat: the lease is busy again
+};
+
+// ---- clients ---------------------------------------------------------------------------------------------------
+
+struct GrantWorker {  // the shell adds endpoint and key of that interpreter
+  SessionId session;
+  WantId want;
+  LeaseId lease;
+  WorkerIndex worker;
+  Epoch epoch;
+};
+struct TellStatus {  // on each change except idle <-> busy
+  SessionId session;
+  WantId want;
+  LeaseId lease;
+  LeaseState state = LeaseState::kWanted;
+  std::string reason;        // plain words for the person; may be empty
+  std::string slurm_reason;  // Slurm's own word, "Resources"; may be empty
+  SlurmJobId job;
+  std::string node, devices;
+  std::int64_t start_estimate_s = 0, end_time_s = 0;  // unix; 0 = not known
+};
+struct TellWorkerDown {
+  SessionId session;
+  WantId want;
+  LeaseId lease;
+  WorkerIndex worker;
+  Epoch epoch;
+  Error error;
+};
+struct TellLeaseEnded {  // once per lease and owner; the shell adds context["log"], the job's log path
+  SessionId session;
+  WantId want;
+  LeaseId lease;
+  Error error;
+};
+struct TellWantFailed {  // its tasks fail with this; nothing is submitted for it until its demand changes
+  SessionId session;
+  WantId want;
+  Error error;
+};
+
+// ---- the daemon -------------------------------------------------------------------------------------------------
+
+struct EndDaemon {};  // nothing to do for daemon_idle_exit
+
+using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, SweepJobs, AdmitClient,
+                            DismissClient, EndWorker, GrantWorker, TellStatus, TellWorkerDown, TellLeaseEnded,
+                            TellWantFailed, EndDaemon>;
+
+}  // namespace pounce::lease

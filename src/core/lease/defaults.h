@@ -1,0 +1,62 @@
+// The leasing times: one struct, and the one table of their configuration keys. pounced's configuration loader walks
+// the table, docs/states.md prints it, a test compares the two. Units are in the key's name. Thread: any (values).
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace pounce::lease {
+
+struct Defaults {
+  std::chrono::milliseconds keep_warm{0};
+  std::chrono::milliseconds idle_release{60'000};
+  std::chrono::milliseconds orphan_grace{30'000};
+  std::chrono::milliseconds hello_deadline{120'000};
+  std::chrono::milliseconds drain{10'000};
+  std::chrono::milliseconds poll_min{2'000};
+  std::chrono::milliseconds poll_max{30'000};
+  std::chrono::milliseconds sweep_interval{60'000};
+  std::chrono::milliseconds worker_silence{15'000};
+  std::chrono::milliseconds heartbeat{5'000};
+  std::chrono::milliseconds daemon_idle_exit{1'800'000};
+  std::chrono::milliseconds dead_man_idle{150'000};
+  std::chrono::milliseconds dead_man_busy{900'000};
+  std::chrono::milliseconds crash_window{300'000};
+  std::chrono::milliseconds no_replacement{60'000};
+  std::chrono::milliseconds slurm_request{30'000};
+  std::uint32_t crash_limit = 3;
+};
+
+// A key is a time (`time` set; the key ends in _s or _ms) or a plain number (`number` set).
+struct ConfigKey {
+  std::string_view name;
+  std::chrono::milliseconds Defaults::* time = nullptr;
+  std::uint32_t Defaults::* number = nullptr;
+  std::string_view meaning;
+
+  constexpr bool in_seconds() const { return name.ends_with("_s"); }
+};
+
+inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
+    {"keep_warm_s", &Defaults::keep_warm, nullptr, "an idle lease is kept this much longer than idle_release_s"},
+    {"idle_release_s", &Defaults::idle_release, nullptr, "a lease with nothing waiting or running is given back"},
+    {"orphan_grace_s", &Defaults::orphan_grace, nullptr, "a silent session's tasks are cancelled, its leases ended"},
+    {"hello_deadline_s", &Defaults::hello_deadline, nullptr, "a running job without a ready interpreter is given up"},
+    {"drain_s", &Defaults::drain, nullptr, "a worker told to end is cancelled in Slurm if its job is still there"},
+    {"poll_min_s", &Defaults::poll_min, nullptr, "first wait between two looks at pending jobs and at a dead Slurm"},
+    {"poll_max_s", &Defaults::poll_max, nullptr, "longest wait between two looks; each wait is twice the last"},
+    {"sweep_interval_s", &Defaults::sweep_interval, nullptr, "search by tag, only while leases or doubts exist"},
+    {"worker_silence_s", &Defaults::worker_silence, nullptr, "a worker not heard for so long: Slurm is asked"},
+    {"heartbeat_ms", &Defaults::heartbeat, nullptr, "beat of clients and workers to pounced"},
+    {"daemon_idle_exit_s", &Defaults::daemon_idle_exit, nullptr, "pounced without leases and sessions ends"},
+    {"dead_man_idle_s", &Defaults::dead_man_idle, nullptr, "a worker that nobody speaks to ends; nothing runs"},
+    {"dead_man_busy_s", &Defaults::dead_man_busy, nullptr, "the same while a task runs"},
+    {"crash_limit", nullptr, &Defaults::crash_limit, "interpreter deaths within crash_window_s that end a lease"},
+    {"crash_window_s", &Defaults::crash_window, nullptr, "see crash_limit"},
+    {"no_replacement_s", &Defaults::no_replacement, nullptr, "after a foreign scancel no new job for this long"},
+    {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},
+});
+
+}  // namespace pounce::lease

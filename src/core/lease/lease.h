@@ -1,0 +1,87 @@
+// One lease in the core's books: our right to one batch job's worker. Plain data; the rules are in LeaseCore's files.
+// Only the core's own files include this. Thread: loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "core/lease/events.h"
+#include "core/lease/state.h"
+#include "core/lease/story.h"
+#include "pounce/error.h"
+#include "pounce/ids.h"
+#include "pounce/job.h"
+#include "pounce/resources.h"
+
+namespace pounce::lease {
+
+// The want that a lease serves.
+struct Owner {
+  SessionId session;
+  WantId want;
+  auto operator<=>(const Owner&) const = default;
+};
+
+// The supervisor that speaks for the job, and its interpreter.
+struct Worker {
+  WorkerIndex index;
+  WorkerLink link;
+  bool linked = true;  // its connection is up
+  bool ready = false;  // an interpreter is up
+  bool ever_ready = false;
+  Epoch epoch;         // of the last interpreter told of
+  std::uint32_t running = 0;
+  TimePoint heard;
+  std::deque<TimePoint> crashes;
+};
+
+// What the batch system last said, for the person.
+struct JobFacts {
+  std::string slurm_reason, node, devices;
+  std::int64_t start_s = 0, end_s = 0;
+  bool operator==(const JobFacts&) const = default;
+};
+
+struct Lease {
+  LeaseId id;
+  LeaseState state = LeaseState::kWanted;
+  TimePoint since;  // in this state
+  Resources resources;
+  std::optional<Owner> owner;
+  TimePoint unclaimed_since;  // without owner: since when
+  TimePoint last_busy;        // the last moment at which something waited or ran
+
+  std::optional<Incarnation> job;
+  JobFacts facts;
+  bool submit_under_way = false;
+  bool submitted_by_us = false;   // false: adopted from a sweep or a worker's word
+  bool journalled = false;        // the journal holds an intent of it
+  bool job_ending = false;        // the batch system is already ending it
+  std::uint64_t doubt_from = 0;   // sweeps begun up to here prove nothing about its absence
+  std::uint32_t absent = 0;       // successful sweeps that did not show it, in a row
+
+  std::optional<Worker> worker;
+
+  std::optional<Error> end;       // why it ends, once that is decided
+  bool only_if_idle = false;      // draining: a busy worker may refuse
+  bool cancelled_by_us = false;
+  bool cancel_under_way = false;
+  TimePoint cancel_again;         // when ending: next CancelJob if the job is still shown
+  Duration cancel_wait{};
+
+  Story story;
+
+  bool pending() const {
+    return state == LeaseState::kSubmitting || state == LeaseState::kQueued;
+  }
+  bool active() const { return state == LeaseState::kIdle || state == LeaseState::kBusy; }
+  bool over() const { return state == LeaseState::kEnded; }
+  // Its right to serve a want is not yet given up.
+  bool serving() const { return state <= LeaseState::kBusy || (state == LeaseState::kDraining && only_if_idle); }
+  bool linked() const { return worker && worker->linked; }
+};
+
+}  // namespace pounce::lease

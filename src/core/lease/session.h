@@ -1,0 +1,32 @@
+// One client in the core's books, and what it wants. Plain data. Thread: loop.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "core/lease/events.h"
+#include "pounce/error.h"
+
+namespace pounce::lease {
+
+struct WantBook {
+  Want want;
+  std::optional<Error> failed;  // a clear refusal; the counts below are those it was told for
+  std::uint32_t failed_waiting = 0, failed_running = 0;
+  TimePoint not_before{};       // no submission earlier (back-off, foreign scancel)
+  std::string wait_reason;      // why not, for the person
+  Duration backoff{};
+  std::uint32_t bad_starts = 0;  // leases in a row that ended without a ready interpreter
+
+  bool demanded() const { return want.waiting + want.running > 0; }
+};
+
+struct Session {
+  TimePoint heard;
+  bool awaited = false;  // known from the journal only: it has not spoken to this pounced yet
+  std::map<WantId, WantBook> wants;
+};
+
+}  // namespace pounce::lease
