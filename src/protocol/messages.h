@@ -165,7 +165,11 @@ struct InterpreterDown {  // supervisor -> daemon
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
-  Error error;      // kWorkerCrashed | kOutOfMemory with evidence
+  // kWorkerCrashed | kOutOfMemory. context: node, signal or exit_code (numbers), signal_name, last_lines, and what the
+  // supervisor read in the page it shares with the interpreter, which outlives any crash: `running`, the id of the task
+  // that ran then (or empty), and `started`, the ids (comma-separated) of all that were started and not acknowledged.
+  // A task sent to this epoch and not named in `started` never started. No `started` key: not known, be careful.
+  Error error;
   bool restarting = true;
 };
 struct WorkerBeat {  // supervisor -> daemon every heartbeat_ms
@@ -190,6 +194,7 @@ struct EndWorker {  // daemon -> supervisor: end the process tree, then the job 
   static constexpr char kType[] = "end_worker";
   LeaseId lease;
   std::string reason;
+  bool only_if_idle = false;  // true: refuse new tasks and end, but with a task at hand stay and say so in worker_beat
 };
 
 // ---- supervisor <-> interpreter (inherited socketpair, length-prefixed headers) -------------------------------

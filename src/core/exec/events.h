@@ -1,0 +1,42 @@
+// What can happen to a worker's tasks. The shell (src/worker) makes these from messages and from what the main thread
+// does. Payloads stay in the shell, keyed by task id: the core sees names only. Values. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "pounce/ids.h"
+
+namespace pounce::exec {
+
+struct TaskArrived {
+  SessionId session;
+  TaskId task;
+  std::uint32_t attempt = 0;
+  bool inputs_here = true;  // its function and all its objects are whole on this worker
+};
+struct RunnerReady {};  // the main thread waits for work
+struct RunEnded {       // the function returned, raised or was interrupted; the shell keeps its outcome
+  TaskId task;
+};
+struct OutcomesAcknowledged {
+  SessionId session;
+  std::vector<TaskId> tasks;
+};
+struct StatesAsked {
+  SessionId session;
+  std::vector<TaskId> tasks;
+};
+struct CancelAsked {
+  SessionId session;
+  TaskId task;
+};
+struct SessionDismissed {
+  SessionId session;
+};
+
+using Event = std::variant<TaskArrived, RunnerReady, RunEnded, OutcomesAcknowledged, StatesAsked, CancelAsked,
+                           SessionDismissed>;
+
+}  // namespace pounce::exec

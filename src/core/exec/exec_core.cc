@@ -1,0 +1,197 @@
+#include "core/exec/exec_core.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace pounce::exec {
+
+std::vector<Action> ExecCore::handle(const Event& event, TimePoint) {
+  Actions actions;
+  const std::uint32_t before = unfinished();
+  std::visit([&](const auto& one) { on(one, actions); }, event);
+  if (unfinished() != before) actions.push_back(TellActivity{unfinished()});
+#ifndef NDEBUG
+  POUNCE_CHECK(broken_invariant() == nullptr, "the exec core broke an invariant");
+#endif
+  return actions;
+}
+
+State ExecCore::state_of(const TaskId& task) const {
+  const auto found = tasks_.find(task);
+  return found == tasks_.end() ? State::kUnknown : found->second.state;
+}
+
+bool ExecCore::cancel_asked(const TaskId& task) const {
+  const auto found = tasks_.find(task);
+  return found != tasks_.end() && found->second.cancel_asked;
+}
+
+void ExecCore::on(const TaskArrived& event, Actions& actions) {
+  const auto known = tasks_.find(event.task);
+  if (known != tasks_.end()) {
+    if (known->second.session != event.session)
+      ++ignored_;
+    else if (known->second.state == State::kDone && event.attempt > known->second.attempt)
+      accept(event, actions);  // the person asked for retries: a new run under the same id
+    else
+      repeated(event, known->second, actions);
+  } else if (ran_before(event)) {
+    ++ignored_;
+  } else {
+    accept(event, actions);
+  }
+}
+
+void ExecCore::repeated(const TaskArrived& event, const Record& known, Actions& actions) {
+  ++ignored_;
+  if (known.state == State::kRunning) actions.push_back(TellStarted{event.session, event.task});
+  if (known.state == State::kDone) actions.push_back(SendOutcome{event.session, event.task});
+}
+
+bool ExecCore::ran_before(const TaskArrived& event) const {
+  const auto remembered = remembered_.find(event.task);
+  return remembered != remembered_.end() && event.attempt <= remembered->second;
+}
+
+void ExecCore::accept(const TaskArrived& event, Actions& actions) {
+  if (tasks_.contains(event.task)) actions.push_back(ForgetTask{event.task});
+  Record& record = tasks_[event.task] = Record{.session = event.session, .attempt = event.attempt};
+  if (!event.inputs_here) {
+    record.state = State::kDone;
+    actions.push_back(FailTask{event.session, event.task, Failure::kInputsMissing});
+    return;
+  }
+  queue_.push_back(event.task);
+  actions.push_back(KeepTask{event.task});
+  start_next(actions);
+}
+
+void ExecCore::on(const RunnerReady&, Actions& actions) {
+  if (running_) {
+    ++ignored_;
+    return;
+  }
+  runner_ready_ = true;
+  start_next(actions);
+}
+
+void ExecCore::start_next(Actions& actions) {
+  if (!runner_ready_ || running_ || queue_.empty()) return;
+  running_ = queue_.front();
+  queue_.pop_front();
+  runner_ready_ = false;
+  Record& record = tasks_.at(*running_);
+  record.state = State::kRunning;
+  actions.push_back(StartTask{record.session, *running_});
+}
+
+void ExecCore::on(const RunEnded& event, Actions& actions) {
+  if (running_ != event.task) {
+    ++ignored_;
+    return;
+  }
+  running_.reset();
+  Record& record = tasks_.at(event.task);
+  record.state = State::kDone;
+  if (!record.orphan) {
+    actions.push_back(SendOutcome{record.session, event.task});
+    return;
+  }
+  tasks_.erase(event.task);
+  actions.push_back(ForgetTask{event.task});
+}
+
+void ExecCore::on(const OutcomesAcknowledged& event, Actions& actions) {
+  for (const TaskId& task : event.tasks) {
+    const Record* record = own(event.session, task);
+    if (record == nullptr || record->state != State::kDone) {
+      ++ignored_;
+      continue;
+    }
+    remember(task, record->attempt);
+    tasks_.erase(task);
+    actions.push_back(ForgetTask{task});
+  }
+}
+
+void ExecCore::on(const StatesAsked& event, Actions& actions) {
+  AnswerStates answer{event.session, event.tasks, {}};
+  std::vector<TaskId> done;
+  for (const TaskId& task : event.tasks) {
+    const Record* record = own(event.session, task);
+    answer.states.push_back(record == nullptr ? State::kUnknown : record->state);
+    if (answer.states.back() == State::kDone) done.push_back(task);
+  }
+  actions.push_back(std::move(answer));
+  for (const TaskId& task : done) actions.push_back(SendOutcome{event.session, task});
+}
+
+void ExecCore::on(const CancelAsked& event, Actions& actions) {
+  Record* record = own(event.session, event.task);
+  if (record == nullptr || record->state == State::kDone) {
+    ++ignored_;
+    return;
+  }
+  record->cancel_asked = true;
+  if (record->state == State::kRunning) {
+    actions.push_back(InterruptTask{event.task});
+    return;
+  }
+  remove_from_queue(event.task);
+  record->state = State::kDone;
+  actions.push_back(FailTask{event.session, event.task, Failure::kCancelled});
+}
+
+void ExecCore::on(const SessionDismissed& event, Actions& actions) {
+  for (auto it = tasks_.begin(); it != tasks_.end();) {
+    const TaskId task = it->first;
+    Record& record = it->second;
+    if (record.session != event.session) {
+      ++it;
+    } else if (record.state == State::kRunning) {
+      record.cancel_asked = record.orphan = true;
+      actions.push_back(InterruptTask{task});
+      ++it;
+    } else {
+      if (record.state == State::kQueued) remove_from_queue(task);
+      it = tasks_.erase(it);
+      actions.push_back(ForgetTask{task});
+    }
+  }
+}
+
+void ExecCore::remove_from_queue(const TaskId& task) { queue_.erase(std::find(queue_.begin(), queue_.end(), task)); }
+
+void ExecCore::remember(const TaskId& task, std::uint32_t attempt) {
+  if (!remembered_.contains(task)) remembered_order_.push_back(task);
+  remembered_[task] = attempt;
+  if (remembered_order_.size() <= kRemembered) return;
+  remembered_.erase(remembered_order_.front());
+  remembered_order_.pop_front();
+}
+
+ExecCore::Record* ExecCore::own(const SessionId& session, const TaskId& task) {
+  const auto found = tasks_.find(task);
+  if (found == tasks_.end() || found->second.session != session || found->second.orphan) return nullptr;
+  return &found->second;
+}
+
+const char* ExecCore::broken_invariant() const {
+  std::size_t queued = 0, running = 0;
+  for (const auto& [task, record] : tasks_) {
+    queued += record.state == State::kQueued;
+    running += record.state == State::kRunning;
+    if (record.state == State::kUnknown) return "a known task is unknown";
+    if (record.state == State::kRunning && running_ != task) return "a second task runs";
+    if (record.state == State::kQueued && std::count(queue_.begin(), queue_.end(), task) != 1)
+      return "a queued task is not exactly once in the queue";
+  }
+  if (queued != queue_.size()) return "the queue holds a task that is not queued";
+  if (running != (running_ ? 1u : 0u)) return "the running task has no record";
+  if (runner_ready_ && !queue_.empty()) return "the main thread waits while a task is queued";
+  if (remembered_.size() != remembered_order_.size()) return "the remembered ids and their order differ";
+  return nullptr;
+}
+
+}  // namespace pounce::exec

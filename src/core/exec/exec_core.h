@@ -1,0 +1,71 @@
+// The worker's machine: which task is queued, running or done, in whose name, and what becomes of repeated messages.
+// One task runs at a time, in order of arrival. Outcomes are kept until their session acknowledges them. A session
+// sees and touches only its own tasks. Pure: no I/O, no clock, no thread (style §5.5). Thread: the owner's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "core/exec/actions.h"
+#include "core/exec/events.h"
+
+namespace pounce::exec {
+
+class ExecCore {
+ public:
+  // Ids of acknowledged tasks remembered so that a late duplicate does not run again.
+  static constexpr std::size_t kRemembered = 4096;
+
+  std::vector<Action> handle(const Event& event, TimePoint now);
+
+  State state_of(const TaskId& task) const;
+  std::optional<TaskId> running() const { return running_; }
+  // A running task that somebody asked to stop: its KeyboardInterrupt is ours, not its own.
+  bool cancel_asked(const TaskId& task) const;
+  std::uint32_t unfinished() const { return static_cast<std::uint32_t>(queue_.size()) + (running_ ? 1 : 0); }
+  std::uint64_t ignored() const { return ignored_; }  // late, foreign or repeated news: normal, counted
+
+  // Empty when all is well, else what is broken. Called after each event in tests and debug builds.
+  const char* broken_invariant() const;
+
+ private:
+  struct Record {
+    SessionId session;
+    State state = State::kQueued;
+    std::uint32_t attempt = 0;
+    bool cancel_asked = false;
+    bool orphan = false;  // its session was dismissed while it ran: the outcome interests nobody
+  };
+  using Actions = std::vector<Action>;
+
+  void on(const TaskArrived& event, Actions& actions);
+  void on(const RunnerReady& event, Actions& actions);
+  void on(const RunEnded& event, Actions& actions);
+  void on(const OutcomesAcknowledged& event, Actions& actions);
+  void on(const StatesAsked& event, Actions& actions);
+  void on(const CancelAsked& event, Actions& actions);
+  void on(const SessionDismissed& event, Actions& actions);
+
+  void repeated(const TaskArrived& event, const Record& known, Actions& actions);
+  bool ran_before(const TaskArrived& event) const;
+  void accept(const TaskArrived& event, Actions& actions);
+  void start_next(Actions& actions);
+  void remove_from_queue(const TaskId& task);
+  void remember(const TaskId& task, std::uint32_t attempt);
+  Record* own(const SessionId& session, const TaskId& task);
+
+  std::map<TaskId, Record> tasks_;
+  std::deque<TaskId> queue_;
+  std::optional<TaskId> running_;
+  bool runner_ready_ = false;
+  std::map<TaskId, std::uint32_t> remembered_;  // acknowledged task -> its last attempt
+  std::deque<TaskId> remembered_order_;
+  std::uint64_t ignored_ = 0;
+};
+
+}  // namespace pounce::exec
