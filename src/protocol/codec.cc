@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "pounce/version.h"
+#include "protocol/endpoint_file.h"
 
 using nlohmann::json;
 
@@ -90,7 +91,7 @@ POUNCE_FIELDS(InterpreterDown, lease, worker, epoch, error, restarting)
 POUNCE_FIELDS(WorkerBeat, lease, worker, running)
 POUNCE_FIELDS(Admit, lease, session, key)
 POUNCE_FIELDS(Dismiss, lease, session, reason)
-POUNCE_FIELDS(EndWorker, lease, reason)
+POUNCE_FIELDS(EndWorker, lease, reason, only_if_idle)
 POUNCE_FIELDS(Ready, endpoint, key)
 POUNCE_FIELDS(Activity, running, client_heard_ms_ago)
 POUNCE_FIELDS(Walltime, end_time_s)
@@ -109,6 +110,8 @@ POUNCE_FIELDS(Ack, tasks)
 POUNCE_FIELDS(Query, tasks)
 POUNCE_FIELDS(QueryIs, tasks, states)
 POUNCE_FIELDS(CancelTask, task)
+POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
+              log)
 #undef POUNCE_FIELDS
 
 namespace {
@@ -166,6 +169,20 @@ Result<Header> decode(std::string_view bytes, std::size_t limit) {
 
 std::string encode_error(const Error& error) {
   return json(error).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string encode_endpoint_file(const EndpointFile& file) {
+  return json(file).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<EndpointFile> decode_endpoint_file(std::string_view text) {
+  try {
+    auto file = json::parse(text).get<EndpointFile>();
+    if (file.v != 1) return failure(ErrorCode::kVersionMismatch, "an endpoint file of version " + std::to_string(file.v));
+    return file;
+  } catch (const json::exception& e) {
+    return failure(ErrorCode::kProtocol, std::string("malformed endpoint file: ") + e.what());
+  }
 }
 
 }  // namespace pounce::protocol
