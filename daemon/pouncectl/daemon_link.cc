@@ -1,0 +1,144 @@
+#include "pouncectl/daemon_link.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/random_id.h"
+#include "base/unique_fd.h"
+#include "identity/keys.h"
+#include "pounce/version.h"
+#include "protocol/codec.h"
+#include "protocol/limits.h"
+#include "transport/context.h"
+#include "transport/dealer_socket.h"
+#include "transport/poll_set.h"
+
+namespace pounce::ctl {
+namespace {
+
+using transport::DealerSocket;
+using transport::Frame;
+using transport::Message;
+
+std::string read_all(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  return text;
+}
+
+// The program's standard output; empty when it could not run.
+std::string output_of(const std::string& program, const char* first, const char* second) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(writer.get(), STDOUT_FILENO);
+    ::execl(program.c_str(), program.c_str(), first, second, static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  writer.reset();
+  std::string text = child < 0 ? std::string() : read_all(reader.get());
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  return text;
+}
+
+Result<std::unique_ptr<DealerSocket>> open_socket(transport::Context& context, const KeyPair& keys,
+                                                  const PublicKey& server, const std::string& endpoint) {
+  transport::ClientOptions options;
+  options.max_frame_bytes = protocol::kHallMessageBytes;
+  return DealerSocket::connect(context, keys, server, options, endpoint);
+}
+
+// Sends as soon as the connection stands, then waits for one message whose header can be read.
+Result<protocol::Header> exchange(DealerSocket& socket, const protocol::Header& question, bool with_proof_frame,
+                                  TimePoint deadline) {
+  bool sent = false;
+  transport::PollSet poll;
+  while (Clock::now() < deadline) {
+    if (!sent) {
+      Message message;
+      message.push_back(Frame::copy(protocol::encode(question)));
+      if (with_proof_frame) message.emplace_back();
+      sent = socket.send(message) == transport::Sent::kYes;
+    }
+    while (auto event = socket.link_event())
+      if (*event == transport::Link::kRefused)
+        return failure(ErrorCode::kNotAuthenticated, "pounced did not accept this program's key");
+    if (auto answer = socket.receive())
+      return protocol::decode(answer->front().text(), protocol::kHallMessageBytes);
+    poll.clear();
+    poll.add_socket(socket.handle(), !sent);
+    poll.add_socket(socket.monitor_handle());
+    poll.wait(deadline);
+  }
+  return failure(ErrorCode::kTimeout, "pounced did not answer in time");
+}
+
+Result<protocol::Welcome> enter(DealerSocket& door, const KeyPair& keys, TimePoint deadline) {
+  protocol::Hello hello;
+  hello.key = transport::to_z85(keys.public_key);
+  hello.session = random_id<SessionId>().hex();
+  hello.version = kVersion;
+  const auto answer = exchange(door, hello, true, deadline);
+  if (!answer) return failure(answer.error());
+  if (const auto* refused = std::get_if<protocol::Refused>(&*answer)) return failure(refused->error);
+  if (const auto* welcome = std::get_if<protocol::Welcome>(&*answer); welcome != nullptr && !welcome->hall.empty())
+    return *welcome;
+  return failure(ErrorCode::kProtocol, "pounced answered hello with something else");
+}
+
+}  // namespace
+
+std::string sibling(const std::string& program) {
+  std::error_code ignored;  // without /proc the name alone is looked up by exec, and fails there with a clear error
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / program).string();
+}
+
+Result<Endpoint> find_daemon() {
+  const std::string text = output_of(sibling("pounced"), "ensure", "--no-start");
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (document.is_discarded() || !document.is_object())
+    return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where it runs");
+  if (document.contains("error")) {
+    const auto& error = document["error"];
+    return failure(Error{error_code_from_wire(error.value("code", "")), error.value("text", ""),
+                         error.value("remedy", ""), {}});
+  }
+  Endpoint endpoint;
+  endpoint.key = document.value("key", "");
+  endpoint.instance = document.value("instance", "");
+  endpoint.cluster = document.value("cluster", "");
+  endpoint.launcher = document.value("launcher", "");
+  endpoint.log = document.value("log", "");
+  endpoint.pid = document.value("pid", 0);
+  for (const auto& door : document.value("door", std::vector<std::string>{}))
+    if (door.starts_with("ipc://")) endpoint.door = door;
+  return endpoint;
+}
+
+Result<protocol::Header> ask(const Endpoint& daemon, const protocol::Header& question,
+                             std::chrono::milliseconds patience) {
+  const TimePoint deadline = Clock::now() + patience;
+  const auto server = transport::from_z85(daemon.key);
+  if (!server) return failure(ErrorCode::kProtocol, "the endpoint file holds no key");
+  transport::Context context;
+  const KeyPair keys = identity::make_key_pair();
+  auto door = open_socket(context, keys, *server, daemon.door);
+  if (!door) return failure(door.error());
+  const auto welcome = enter(**door, keys, deadline);
+  if (!welcome) return failure(welcome.error());
+  auto hall = open_socket(context, keys, *server, welcome->hall.front());
+  if (!hall) return failure(hall.error());
+  return exchange(**hall, question, false, deadline);
+}
+
+}  // namespace pounce::ctl
