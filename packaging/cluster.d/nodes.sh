@@ -1,5 +1,5 @@
 # g1 and g2: a network namespace on the bridge, fake GPUs, a cgroup where possible, and a slurmd each.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 nodes_conf() {
   local node gres

@@ -36,7 +36,7 @@ run_as() { # run_as USER CMD...   (uses `enter` of run_in_place)
     become=(setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups)
   fi
   shift
-  cd "$home"
+  cd "$home" || fail "run: $user cannot enter $home."
   exec "${enter[@]}" "${become[@]}" env -i HOME="$home" USER="$user" LOGNAME="$user" SHELL=/bin/bash \
     LANG=C.UTF-8 TERM="${TERM:-dumb}" PATH="$ENVIRONMENT/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" \
     SLURM_CONF="$CLUSTER_CONF" "$@"
