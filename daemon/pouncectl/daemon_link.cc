@@ -96,6 +96,12 @@ Result<protocol::Welcome> enter(DealerSocket& door, const KeyPair& keys, TimePoi
   return failure(ErrorCode::kProtocol, "pounced answered hello with something else");
 }
 
+std::string ipc_door(const protocol::EndpointFile& daemon) {
+  for (const std::string& door : daemon.door)
+    if (door.starts_with("ipc://")) return door;
+  return {};
+}
+
 }  // namespace
 
 std::string sibling(const std::string& program) {
@@ -103,36 +109,25 @@ std::string sibling(const std::string& program) {
   return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / program).string();
 }
 
-Result<Endpoint> find_daemon() {
+Result<protocol::EndpointFile> find_daemon() {
   const std::string text = output_of(sibling("pounced"), "ensure", "--no-start");
   const auto document = nlohmann::json::parse(text, nullptr, false);
-  if (document.is_discarded() || !document.is_object())
+  if (!document.is_object())
     return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where it runs");
-  if (document.contains("error")) {
-    const auto& error = document["error"];
-    return failure(Error{error_code_from_wire(error.value("code", "")), error.value("text", ""),
-                         error.value("remedy", ""), {}});
-  }
-  Endpoint endpoint;
-  endpoint.key = document.value("key", "");
-  endpoint.instance = document.value("instance", "");
-  endpoint.cluster = document.value("cluster", "");
-  endpoint.launcher = document.value("launcher", "");
-  endpoint.log = document.value("log", "");
-  endpoint.pid = document.value("pid", 0);
-  for (const auto& door : document.value("door", std::vector<std::string>{}))
-    if (door.starts_with("ipc://")) endpoint.door = door;
-  return endpoint;
+  if (!document.contains("error")) return protocol::decode_endpoint_file(text);
+  const auto& error = document["error"];
+  return failure(Error{error_code_from_wire(error.value("code", "")), error.value("text", ""),
+                       error.value("remedy", ""), {}});
 }
 
-Result<protocol::Header> ask(const Endpoint& daemon, const protocol::Header& question,
+Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protocol::Header& question,
                              std::chrono::milliseconds patience) {
   const TimePoint deadline = Clock::now() + patience;
   const auto server = transport::from_z85(daemon.key);
   if (!server) return failure(ErrorCode::kProtocol, "the endpoint file holds no key");
   transport::Context context;
   const KeyPair keys = identity::make_key_pair();
-  auto door = open_socket(context, keys, *server, daemon.door);
+  auto door = open_socket(context, keys, *server, ipc_door(daemon));
   if (!door) return failure(door.error());
   const auto welcome = enter(**door, keys, deadline);
   if (!welcome) return failure(welcome.error());

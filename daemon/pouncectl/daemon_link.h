@@ -6,21 +6,17 @@
 #include <string>
 
 #include "pounce/result.h"
+#include "protocol/endpoint_file.h"
 #include "protocol/messages.h"
 
 namespace pounce::ctl {
-
-struct Endpoint {  // of the endpoint file (docs/architecture.md)
-  std::string door, key, instance, cluster, launcher, log;
-  int pid = 0;
-};
 
 // A sibling program of this one: pounced, pounce-slurm.
 std::string sibling(const std::string& program);
 
 // kDaemonUnavailable when none runs.
-Result<Endpoint> find_daemon();
-Result<protocol::Header> ask(const Endpoint& daemon, const protocol::Header& question,
+Result<protocol::EndpointFile> find_daemon();
+Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protocol::Header& question,
                              std::chrono::milliseconds patience = std::chrono::seconds(10));
 
 }  // namespace pounce::ctl

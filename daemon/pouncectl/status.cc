@@ -16,9 +16,9 @@ void print_lease(const nlohmann::json& lease) {
               lease.value("node", "").c_str(), lease.value("devices", "").c_str());
 }
 
-void print_status(const Endpoint& daemon, const nlohmann::json& status) {
+void print_status(const protocol::EndpointFile& daemon, const nlohmann::json& status) {
   const auto leases = status.value("leases", nlohmann::json::array());
-  std::printf("pounced %d on %s (%s), instance %s\nlog      %s\nsessions %zu\nleases   %zu\n", daemon.pid,
+  std::printf("pounced %u on %s (%s), instance %s\nlog      %s\nsessions %zu\nleases   %zu\n", daemon.pid,
               daemon.cluster.c_str(), daemon.launcher.c_str(), daemon.instance.c_str(), daemon.log.c_str(),
               status.value("sessions", nlohmann::json::array()).size(), leases.size());
   for (const auto& lease : leases) print_lease(lease);
