@@ -235,6 +235,7 @@ struct Object {  // client -> worker: announce; payload: [pickle] with its out-o
   static constexpr char kType[] = "object";
   ObjectId object;
   std::vector<std::uint64_t> buffers;  // sizes in bytes
+  bool pickle_follows = false;         // the pickle is over kInlineBytes: its frame is empty, buffers[0] is the pickle
 };
 struct Chunk {  // either way; payload: [bytes, at most limits.h kChunkBytes]
   static constexpr char kType[] = "chunk";
@@ -266,12 +267,15 @@ struct Output {  // worker -> client, live; payload: [bytes as written]
   TaskId task;
   std::string stream;  // "stdout" | "stderr"
 };
-struct Outcome {  // worker -> client; payload: [pickle, then small buffers]; large ones follow as Chunks
+// Inline go the leading buffers under kInlineBytes; from the first larger one on, all follow as Chunks, so that the
+// inline ones and then `buffers` are the pickle's order.
+struct Outcome {  // worker -> client; payload: [pickle, then inline buffers]; the others follow as Chunks
   static constexpr char kType[] = "outcome";
   TaskId task;
   bool ok = false;             // false: the pickle is an exception (tblib) and error says it in words
   Error error;
   std::vector<std::uint64_t> buffers;  // sizes of those that follow as Chunks, in pickle order after the inline ones
+  bool pickle_follows = false;         // as in Object: no inline buffers then, and buffers[0] is the pickle
   std::int64_t received_ns = 0, run_start_ns = 0, run_end_ns = 0, sent_ns = 0;  // worker's steady clock
 };
 struct Ack {  // client -> worker: outcomes arrived whole; forget them
