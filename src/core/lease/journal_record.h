@@ -22,7 +22,7 @@ struct JournalRecord {
   SessionId session;
   WantId want;
   Incarnation job;
-  std::string reason;  // wire name of the error code, for people
+  std::string reason;  // of the end, for people
   bool operator==(const JournalRecord&) const = default;
 };
 

@@ -30,11 +30,13 @@ struct Worker {
   WorkerIndex index;
   WorkerLink link;
   bool linked = true;  // its connection is up
+  bool silence_noted = false;
   bool ready = false;  // an interpreter is up
   bool ever_ready = false;
   Epoch epoch;         // of the last interpreter told of
   std::uint32_t running = 0;
   TimePoint heard;
+  std::optional<Epoch> died;  // the last interpreter whose death was told
   std::deque<TimePoint> crashes;
 };
 
@@ -57,8 +59,7 @@ struct Lease {
   std::optional<Incarnation> job;
   JobFacts facts;
   bool submit_under_way = false;
-  bool submitted_by_us = false;   // false: adopted from a sweep or a worker's word
-  bool journalled = false;        // the journal holds an intent of it
+  bool journalled = false;        // the journal holds it; false: only a worker's word says that it exists
   bool job_ending = false;        // the batch system is already ending it
   std::uint64_t doubt_from = 0;   // sweeps begun up to here prove nothing about its absence
   std::uint32_t absent = 0;       // successful sweeps that did not show it, in a row
@@ -79,8 +80,8 @@ struct Lease {
   }
   bool active() const { return state == LeaseState::kIdle || state == LeaseState::kBusy; }
   bool over() const { return state == LeaseState::kEnded; }
-  // Its right to serve a want is not yet given up.
-  bool serving() const { return state <= LeaseState::kBusy || (state == LeaseState::kDraining && only_if_idle); }
+  // Somebody without a lease may still take it over.
+  bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
   bool linked() const { return worker && worker->linked; }
 };
 

@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -68,35 +67,41 @@ class LeaseCore {
   void on(const SessionClosed& event);
   void on(const DemandChanged& event);
   void take_demand(const SessionId& session, Session& book, const Want& want);
-  void claim_held(const Owner& owner, const Want& want);
-  void claim_spare(const Owner& owner, const Want& want);
-  void claim(Lease& lease, const Owner& owner, const Resources& resources);
+  Lease* take_over(const Owner& owner, const Want& want, Lease* wanted);
+  Lease* held_by(const Want& want);
+  Lease* spare_for(const Resources& resources);
+  void offer_spares();
   void demand_news(Lease& lease, bool demanded);
   void forget_session(const SessionId& session, const std::string& why);
-  void repeat_to(const SessionId& session);
   // submitting.cc
   void on(const Submitted& event);
   void on(const SubmitFailed& event);
-  void want_lease(const Owner& owner, WantBook& book);
+  void want_lease(const Owner& owner);
   void submit(Lease& lease);
+  void submit_unclear(Lease& lease, const Error& error);
   void fail_want(const Owner& owner, WantBook& book, const Error& error);
   void hold_off(WantBook& book, const std::string& reason);
   // restart.cc
   void on(const JournalRead& event);
-  void replay(const JournalRecord& record);
+  void replay(const JournalRecord& line);
+  void replay_intent(const JournalRecord& line);
   // sweeping.cc
   void on(const Swept& event);
   void sweep_found(const JobView& view);
   void sweep_missed(Lease& lease);
-  void adopt(const JobView& view);
+  Lease& adopt(const JobView& view);
   bool doubt() const;
   // polling.cc
   void on(const Polled& event);
+  Lease* polled_lease(const JobView& view);
   void job_seen(Lease& lease, const JobView& view);
-  void job_news(Lease& lease, const JobView& view);
   bool identify(Lease& lease, const JobView& view);
-  void take_facts(Lease& lease, const JobView& view);
+  bool requeued(Lease& lease, const Incarnation& next);
+  void job_news(Lease& lease, const JobView& view);
+  void job_runs(Lease& lease, const std::string& why);
+  void job_ends(Lease& lease, const JobView& view);
   void job_over(Lease& lease, const JobView& view);
+  Error reason_of_end(Lease& lease, const JobView& view);
   bool to_poll(const Lease& lease) const;
   void poll_soon(Duration wait);
   void reached(bool ok, const std::string& what);
@@ -106,8 +111,10 @@ class LeaseCore {
   void on(const InterpreterDied& event);
   void on(const WorkerHeard& event);
   void on(const WorkerLost& event);
-  Lease* worker_of(const LeaseId& lease, WorkerIndex worker, WorkerLink link, News news);
-  void note_crash(Lease& lease, const InterpreterDied& event);
+  Lease& take_on_trust(const LeaseId& id);
+  bool right_job(Lease& lease, const WorkerConnected& event);
+  void link_worker(Lease& lease, const WorkerConnected& event);
+  Lease* worker_of(const LeaseId& lease, WorkerLink link, News news);
   void introduce(Lease& lease);
   // ending.cc
   void on(const CancelDone& event);
@@ -115,32 +122,39 @@ class LeaseCore {
   void drain(Lease& lease, bool only_if_idle);
   void cancel(Lease& lease);
   void send_cancel(Lease& lease);
+  void send_excess(const Incarnation& job, const std::string& what);
   void finish(Lease& lease, Error why);
   void detach(Lease& lease, const Error& why);
-  void count_bad_start(const Lease& lease, const Error& why);
+  void count_bad_start(Lease& lease, const Error& why, bool give_up = false);
   // timing.cc
   void on(const TimePassed& event);
   void settle();
   bool due(TimePoint when);  // true: now or past; else remembered as a deadline
   void settle_sessions();
   void settle_lease(Lease& lease);
-  void settle_unclaimed(Lease& lease);
+  void settle_wanted(Lease& lease);
+  void settle_serving(Lease& lease);
+  std::optional<Error> deadline_passed(const Lease& lease);
+  void note_silence(Lease& lease);
   void settle_wants();
   void settle_poll();
   void settle_sweep();
   void settle_daemon();
   TimePoint sweep_time() const;
+  // invariants.cc
+  std::optional<std::string> broken_by_itself(const Lease& lease) const;
   // lease_core.cc
   bool accept(Lease& lease, News news);  // false: the table ignores it
   void enter(Lease& lease, LeaseState state, const std::string& why);
   void refresh(Lease& lease);  // idle or busy, by what is known now
-  void tell(const Lease& lease, const std::string& reason = {});
-  void record(Lease& lease, JournalRecord::Kind kind, const std::string& reason = {});
+  void tell(const Lease& lease);
+  std::string reason_of(const Lease& lease) const;
+  void record(const Lease& lease, JournalRecord::Kind kind, const std::string& reason = {});
   Lease* find(const LeaseId& id);
-  Lease* serving(const Owner& owner);
+  Lease* lease_of(const Owner& owner);
   WantBook* want_of(const Lease& lease);
   const WantBook* want_of(const Lease& lease) const;
-  bool needed(const Lease& lease) const;   // its want has demand, or may still have
+  bool needed(const Lease& lease) const;  // its want has demand, or has not been heard yet after a restart
   void ignore(const std::string& what);
   template <class T>
   void act(T action) {
@@ -167,8 +181,9 @@ class LeaseCore {
   TimePoint poll_at_ = TimePoint::max();
   Duration poll_wait_{};
   std::optional<TimePoint> unreachable_since_;
+  std::string unreachable_why_;
 
-  TimePoint idle_since_{};  // without leases and sessions
+  std::optional<TimePoint> idle_since_;  // without leases and sessions
   bool end_told_ = false;
 
   // this call's
@@ -176,6 +191,10 @@ class LeaseCore {
   std::vector<Action> actions_;
   bool changed_ = false;
   TimePoint deadline_ = TimePoint::max();
+  const Cell* cell_ = nullptr;  // the table's answer to the news at hand
+  LeaseId cell_lease_;
+  std::string breach_;          // the first transition that the table does not allow
+  std::string last_ignored_;    // for a debugger
   Counters counters_;
 };
 

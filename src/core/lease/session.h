@@ -25,7 +25,8 @@ struct WantBook {
 
 struct Session {
   TimePoint heard;
-  bool awaited = false;  // known from the journal only: it has not spoken to this pounced yet
+  // Known from the journal, and has not said yet what it wants: until then its leases count as needed.
+  std::optional<TimePoint> awaited_until;
   std::map<WantId, WantBook> wants;
 };
 

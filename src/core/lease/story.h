@@ -21,6 +21,7 @@ class Story {
   static constexpr std::size_t kLines = 64;
 
   void add(TimePoint when, std::string what) {
+    if (!lines_.empty() && lines_.back().what == what) return;  // the same late news again and again
     if (lines_.size() == kLines) lines_.pop_front();
     lines_.push_back({when, std::move(what)});
   }

@@ -1,0 +1,84 @@
+#include "core/lease/words.h"
+
+namespace pounce::lease {
+namespace {
+
+Error ended(ErrorCode code, const JobView& view, const std::string& what) {
+  Error error{code, "Slurm job " + std::to_string(view.incarnation.job.value) + " " + what, {}, {}};
+  error.context["job"] = std::to_string(view.incarnation.job.value);
+  if (!view.nodes.empty()) error.context["node"] = view.nodes;
+  if (view.signal != 0) error.context["signal"] = std::to_string(view.signal);
+  if (view.exit_code != 0) error.context["exit_code"] = std::to_string(view.exit_code);
+  if (!view.reason.empty()) error.context["slurm_reason"] = view.reason;
+  return error;
+}
+
+std::string how_it_failed(const JobView& view) {
+  if (view.signal != 0) return "was ended by signal " + std::to_string(view.signal) + ".";
+  return "ended by itself with exit code " + std::to_string(view.exit_code) + ".";
+}
+
+}  // namespace
+
+bool clear_refusal(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kBadRequest:
+    case ErrorCode::kUnknownClass:
+    case ErrorCode::kNoAssociation:
+    case ErrorCode::kUnsatisfiable:
+    case ErrorCode::kRejected:
+    case ErrorCode::kNoSlurm:
+    case ErrorCode::kSlurmConfig:
+    case ErrorCode::kRefusesRoot:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error error_of_end(const JobView& view) {
+  switch (view.end) {
+    case JobEnd::kCancelled:
+      return ended(ErrorCode::kJobCancelled, view, "was cancelled by somebody.");
+    case JobEnd::kTimeout:
+      return ended(ErrorCode::kWalltimeReached, view, "reached its time limit.");
+    case JobEnd::kDeadline:
+      return ended(ErrorCode::kWalltimeReached, view, "reached its deadline.");
+    case JobEnd::kOutOfMemory:
+      return ended(ErrorCode::kOutOfMemory, view, "used more memory than it asked for.");
+    case JobEnd::kPreempted:
+      return ended(ErrorCode::kPreempted, view, "was preempted by a job that goes first.");
+    case JobEnd::kNodeFail:
+    case JobEnd::kBootFail:
+      return ended(ErrorCode::kNodeFailed, view, "was lost with its node.");
+    case JobEnd::kCompleted:
+    case JobEnd::kFailed:
+    case JobEnd::kNone:
+      return ended(ErrorCode::kLeaseEnded, view, how_it_failed(view));
+    case JobEnd::kGone:
+      return ended(ErrorCode::kLeaseEnded, view, "is gone; Slurm has no record of how it ended.");
+  }
+  return ended(ErrorCode::kLeaseEnded, view, "ended.");
+}
+
+std::string plain_reason(const std::string& slurm_reason) {
+  if (slurm_reason.empty() || slurm_reason == "None") return "Slurm has not looked at it yet";
+  if (slurm_reason == "Resources") return "everything that fits is in use";
+  if (slurm_reason == "Priority") return "other jobs go first";
+  if (slurm_reason.starts_with("QOSMax") || slurm_reason.starts_with("QOSGrp")) return "a limit of the class is reached";
+  if (slurm_reason.starts_with("Assoc")) return "a limit of your account is reached";
+  if (slurm_reason.starts_with("JobHeld")) return "the job is held";
+  if (slurm_reason == "BeginTime") return "the job may not begin yet";
+  if (slurm_reason.starts_with("ReqNode") || slurm_reason.find("Down") != std::string::npos) return "its nodes are down";
+  if (slurm_reason.starts_with("Partition")) return "the partition does not take it now";
+  if (slurm_reason == "Reservation") return "it waits for a reservation";
+  return "Slurm says " + slurm_reason;
+}
+
+bool covers(const Resources& have, const Resources& want) {
+  const auto fits = []<class T>(const T& has, const T& asked) { return asked == T{} || has == asked; };
+  return have.gpus == want.gpus && fits(have.class_name, want.class_name) && fits(have.gpu_type, want.gpu_type) &&
+         fits(have.cpus, want.cpus) && fits(have.memory_mib, want.memory_mib) && fits(have.time, want.time);
+}
+
+}  // namespace pounce::lease
