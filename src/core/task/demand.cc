@@ -1,0 +1,48 @@
+// What the daemon is told: per want, how much waits, how much runs, which leases are held. Always the whole truth, so a
+// lost or repeated message does no harm; rarely, so that pounced stays off the path of short tasks.
+#include <algorithm>
+
+#include "core/task/machine.h"
+
+namespace pounce::task {
+
+std::vector<Want> Machine::demand() const {
+  std::vector<Want> wants;
+  for (const auto& [id, record] : wants_) {
+    // The peak: a stream of short tasks must not look idle at the moments when it is looked at.
+    const std::uint32_t running = std::max(record.running, record.peak);
+    Want want{id, record.resources, static_cast<std::uint32_t>(record.waiting.size()), running, {}};
+    for (const auto& [lease, held] : leases_)
+      if (held.want == id) want.holds.push_back(lease);
+    wants.push_back(std::move(want));
+  }
+  return wants;
+}
+
+void Machine::plan_demand() {
+  demand_changed_ = false;
+  const TimePoint due = demand_is_urgent(demand()) ? told_at_ + settings_.demand_pause : now_ + settings_.demand_delay;
+  demand_due_ = std::min(demand_due_, std::max(due, now_));
+}
+
+void Machine::tell_demand() {
+  demand_due_ = TimePoint::max();
+  if (!session_open_ || closed_) return;  // told when it opens
+  auto wanted = demand();
+  if (wanted != told_) {
+    told_at_ = now_;
+    told_ = wanted;
+    emit(SendDemand{std::move(wanted)});
+  }
+  for (auto& [id, record] : wants_) record.peak = 0;
+  if (demand() != told_) demand_due_ = now_ + settings_.demand_delay;
+}
+
+bool Machine::demand_is_urgent(const std::vector<Want>& wanted) const {
+  return std::ranges::any_of(wanted, [this](const Want& want) {
+    const auto told = std::ranges::find(told_, want.id, &Want::id);
+    return want.waiting > (told == told_.end() ? 0 : told->waiting);
+  });
+}
+
+}  // namespace pounce::task

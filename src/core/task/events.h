@@ -1,0 +1,111 @@
+// What happened: everything the task core can be told. The shell (src/client) translates calls, messages and its timer
+// into these. Any of them may come late, twice or for something unknown; none may break the core.
+//
+// The shell's duties:
+//   - TaskIds are fresh; a place's events carry the epoch of the connection they came in on.
+//   - OutcomeArrived comes when the whole result is here, and before the WorkerDied or LeaseLost that overtook it
+//     (the shell drains the data connection first).
+// Thread: the baton's holder.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "pounce/error.h"
+#include "pounce/ids.h"
+#include "pounce/resources.h"
+
+namespace pounce::task {
+
+// Where a task can run: one worker of one lease. Its interpreter of the moment is named by an epoch.
+struct Place {
+  LeaseId lease;
+  WorkerIndex worker;
+  constexpr auto operator<=>(const Place&) const = default;
+};
+
+// ---- the person ----------------------------------------------------------------------------------------------
+
+struct TaskSubmitted {
+  TaskId task;
+  Resources resources;
+  std::uint32_t retries = 0;  // how often it may run again after it was lost
+};
+struct CancelAsked {
+  TaskId task;
+};
+struct ClientClosing {};
+
+// ---- the daemon ----------------------------------------------------------------------------------------------
+
+struct SessionOpened {};  // also again, after a restart of pounced: the whole demand is told
+struct DaemonFailed {     // it cannot be had, for a reason that waiting does not mend
+  Error error;
+};
+struct WorkerGranted {
+  WantId want;
+  Place place;
+  Epoch epoch;
+};
+struct WorkerDied {
+  Place place;
+  Epoch epoch;
+  Error error;
+};
+struct LeaseLost {
+  LeaseId lease;
+  Error error;
+};
+struct WantRefused {
+  WantId want;
+  Error error;
+};
+
+// ---- workers -------------------------------------------------------------------------------------------------
+
+struct WorkerAttached {  // each time the connection is (again) usable
+  Place place;
+  Epoch epoch;
+};
+struct WorkerUnreachable {
+  Place place;
+  Epoch epoch;
+};
+struct WorkerRefusedUs {  // it will never work: another version of pounce or Python
+  Place place;
+  Epoch epoch;
+  Error error;
+};
+struct TaskStarted {
+  Place place;
+  Epoch epoch;
+  TaskId task;
+};
+struct OutcomeArrived {
+  Place place;
+  Epoch epoch;
+  TaskId task;
+};
+enum class Known : std::uint8_t { kUnknown, kQueued, kRunning, kDone };
+struct QueryAnswered {
+  Place place;
+  Epoch epoch;
+  TaskId task;
+  Known state = Known::kUnknown;
+};
+struct TaskUnsendable {  // the shell cannot send it (its data changed after submit): it never left
+  TaskId task;
+  Error error;
+};
+
+// ---- time ----------------------------------------------------------------------------------------------------
+
+struct TimePassed {};  // at next_deadline(), or whenever
+
+using Event = std::variant<TaskSubmitted, CancelAsked, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
+                           WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerRefusedUs,
+                           TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
+
+}  // namespace pounce::task

@@ -1,0 +1,88 @@
+// How tasks end when their worker does: by the reason of the loss, again from the start if the person allowed it, or as
+// cancelled if that was under way.
+#include <algorithm>
+#include <utility>
+
+#include "core/task/machine.h"
+
+namespace pounce::task {
+namespace {
+
+// Somebody ended the job on purpose: running its tasks again would undo that.
+bool is_an_order(ErrorCode code) { return code == ErrorCode::kJobCancelled || code == ErrorCode::kClosed; }
+
+Error may_have_executed(const Error& reason) {
+  return {ErrorCode::kLost, "The task may have executed: it was in a worker that was lost. " + reason.text, {}, reason.context};
+}
+
+}  // namespace
+
+void Machine::on(const WorkerDied& event) {
+  const auto lease = leases_.find(event.place.lease);
+  if (lease == leases_.end()) return;  // of a lease that ended: its tasks have been answered
+  Epoch& dead = lease->second.dead[event.place.worker];
+  dead = std::max(dead, event.epoch);
+  if (worker_at(event.place, event.epoch) == nullptr) return;  // said twice, or a newer interpreter is at work
+  const WantId want = lease->second.want;
+  lose_worker(event.place, event.error);
+  dispatch(want);
+}
+
+void Machine::on(const LeaseLost& event) {
+  const auto lease = leases_.find(event.lease);
+  if (lease == leases_.end()) return;  // said twice, or never granted: nothing of ours is there
+  const WantId want = lease->second.want;
+  std::vector<Place> places;
+  for (const auto& [place, worker] : workers_)
+    if (place.lease == event.lease) places.push_back(place);
+  for (const Place& place : places) lose_worker(place, event.error);
+  leases_.erase(event.lease);
+  demand_changed_ = true;
+  dispatch(want);
+}
+
+void Machine::on(const WorkerRefusedUs& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr) return;
+  const WantId want = worker->want;
+  lose_worker(event.place, event.error);
+  leases_[event.place.lease].dead[event.place.worker] = event.epoch;
+  fail_waiting(want, event.error);  // every worker of this want would refuse alike
+}
+
+void Machine::on(const TimePassed&) {
+  std::vector<Place> fenced;
+  for (const auto& [place, worker] : workers_)
+    if (worker.link != Link::kAttached && !worker.window.empty() && now_ >= worker.silent_since + settings_.fenced_after)
+      fenced.push_back(place);
+  const Error silent{ErrorCode::kLost, "Its worker could not be reached for so long that it has ended itself.", {}, {}};
+  for (const Place& place : fenced) lose_worker(place, silent);
+  if (fenced.empty()) return;
+  for (const auto& [want, record] : wants_) dispatch(want);
+}
+
+void Machine::lose_worker(const Place& place, const Error& reason) {
+  const auto found = workers_.find(place);
+  lose_window(found->second, reason);
+  workers_.erase(found);
+  emit(Disconnect{place});
+}
+
+void Machine::lose_window(Worker& worker, const Error& reason) {
+  const auto window = worker.window;
+  // Workers run their window in order: only its first task can be what took the worker down.
+  for (std::size_t i = 0; i < window.size(); ++i) lose(window[i], reason, i == 0);
+}
+
+void Machine::lose(TaskId id, const Error& reason, bool may_be_the_cause) {
+  Task& task = tasks_.at(id);
+  if (task.cancelling) return fail(id, {ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
+  if (task.retries_left > 0 && !is_an_order(reason.code)) {
+    --task.retries_left;
+    ++task.attempt;
+    return wait_again(id, task);
+  }
+  fail(id, may_be_the_cause || task.state == TaskState::kRunning ? reason : may_have_executed(reason));
+}
+
+}  // namespace pounce::task

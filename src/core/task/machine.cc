@@ -1,0 +1,128 @@
+// The task machine's frame: one event in, actions out; what is known; the life of a worker's window.
+#include "core/task/machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace pounce::task {
+
+std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
+  now_ = now;
+  actions_.clear();
+  std::visit([this](const auto& happened) { on(happened); }, event);
+  if (demand_changed_) plan_demand();
+  if (now_ >= demand_due_) tell_demand();
+  return std::exchange(actions_, {});
+}
+
+TimePoint Machine::next_deadline() const {
+  TimePoint next = demand_due_;
+  for (const auto& [place, worker] : workers_)
+    if (worker.link != Link::kAttached && !worker.window.empty())
+      next = std::min(next, worker.silent_since + settings_.fenced_after);
+  return next;
+}
+
+std::optional<TaskState> Machine::state(TaskId task) const {
+  const auto found = tasks_.find(task);
+  return found == tasks_.end() ? std::nullopt : std::optional(found->second.state);
+}
+
+std::optional<WantId> Machine::want_of(TaskId task) const {
+  const auto found = tasks_.find(task);
+  return found == tasks_.end() ? std::nullopt : std::optional(found->second.want);
+}
+
+std::optional<WantId> Machine::want_of(const Resources& resources) const {
+  const auto found = want_ids_.find(resources);
+  return found == want_ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Machine::needs_daemon() const { return !closed_ && (!tasks_.empty() || !leases_.empty()); }
+
+WantId Machine::want_for(const Resources& resources) {
+  const auto [entry, is_new] = want_ids_.try_emplace(resources, WantId{static_cast<std::uint32_t>(want_ids_.size() + 1)});
+  if (is_new) wants_[entry->second].resources = resources;
+  return entry->second;
+}
+
+Machine::Worker* Machine::worker_at(const Place& place, Epoch epoch) {
+  const auto found = workers_.find(place);
+  return found == workers_.end() || found->second.epoch != epoch ? nullptr : &found->second;
+}
+
+// The task, if it is in that interpreter's window; else the news is late or not ours.
+Machine::Task* Machine::task_at(const Place& place, Epoch epoch, TaskId id) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end() || worker_at(place, epoch) == nullptr) return nullptr;
+  return found->second.place == place ? &found->second : nullptr;
+}
+
+void Machine::take_from_window(Task& task, TaskId id) {
+  if (!task.place) return;
+  if (const auto worker = workers_.find(*task.place); worker != workers_.end())
+    std::erase(worker->second.window, id);
+  task.place.reset();
+  --wants_[task.want].running;
+}
+
+void Machine::wait_again(TaskId id, Task& task) {
+  take_from_window(task, id);
+  task.state = TaskState::kWaiting;
+  wants_[task.want].waiting.emplace(task.sequence, id);
+  demand_changed_ = true;
+}
+
+void Machine::end(TaskId id) {
+  const auto found = tasks_.find(id);
+  POUNCE_CHECK(found != tasks_.end(), "a task ends once");
+  take_from_window(found->second, id);
+  wants_[found->second.want].waiting.erase(found->second.sequence);
+  tasks_.erase(found);
+  demand_changed_ = true;
+}
+
+void Machine::fail(TaskId id, Error error) {
+  end(id);
+  emit(Fail{id, std::move(error)});
+}
+
+void Machine::fail_waiting(WantId want, const Error& error) {
+  const auto waiting = wants_[want].waiting;
+  for (const auto& [sequence, id] : waiting) fail(id, error);
+}
+
+// First come, first served, each to the worker with the most room.
+void Machine::dispatch(WantId want) {
+  auto& waiting = wants_[want].waiting;
+  Place place;
+  while (!waiting.empty()) {
+    Worker* worker = freest_worker(want, place);
+    if (worker == nullptr) return;
+    const TaskId id = waiting.begin()->second;
+    waiting.erase(waiting.begin());
+    Task& task = tasks_.at(id);
+    task.state = TaskState::kSent;
+    task.place = place;
+    worker->window.push_back(id);
+    auto& record = wants_[want];
+    record.peak = std::max(record.peak, ++record.running);
+    demand_changed_ = true;
+    emit(SendTask{place, id, task.attempt});
+  }
+}
+
+Machine::Worker* Machine::freest_worker(WantId want, Place& place) {
+  Worker* best = nullptr;
+  for (auto& [at, worker] : workers_) {
+    if (worker.want != want || worker.link != Link::kAttached || worker.window.size() >= settings_.window) continue;
+    if (best != nullptr && best->window.size() <= worker.window.size()) continue;
+    best = &worker;
+    place = at;
+  }
+  return best;
+}
+
+}  // namespace pounce::task

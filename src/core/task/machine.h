@@ -1,0 +1,130 @@
+// The client's task machine: which task waits, which went where, what the daemon is asked for, and how each task ends.
+// Pure (design §4): no I/O, no clock, no thread. docs/states.md has its table.
+//
+// The promise it keeps: a task starts at most once, `1 + retries` times if the person allowed it; one that may have
+// started and was lost ends with the reason of the loss. Every task ends, once.
+// Thread: the baton's holder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "core/task/actions.h"
+#include "core/task/events.h"
+#include "core/task/settings.h"
+
+namespace pounce::task {
+
+enum class TaskState : std::uint8_t {
+  kWaiting,  // it never started: it may go anywhere
+  kSent,     // in a worker's window; it may have started
+  kRunning   // the worker said so
+};
+
+class Machine {
+ public:
+  explicit Machine(Settings settings = {}) : settings_(settings) {}
+
+  std::vector<Action> handle(const Event& event, TimePoint now);
+  // When TimePassed should come; TimePoint::max() = never.
+  TimePoint next_deadline() const;
+
+  std::optional<TaskState> state(TaskId task) const;  // nullopt: unknown or ended
+  std::optional<WantId> want_of(TaskId task) const;
+  std::optional<WantId> want_of(const Resources& resources) const;
+  bool needs_daemon() const;                          // something waits, runs or is held
+  std::uint64_t late_results() const { return late_results_; }
+  std::vector<Want> demand() const;
+
+  void check_invariants() const;  // POUNCE_CHECKs; for tests and debug builds
+
+ private:
+  struct Task {
+    WantId want;
+    std::uint64_t sequence = 0;  // of submission: a task that goes back keeps its turn
+    TaskState state = TaskState::kWaiting;
+    std::optional<Place> place;
+    std::uint32_t attempt = 0, retries_left = 0;
+    bool cancelling = false;
+  };
+  struct WantRecord {
+    Resources resources;
+    std::map<std::uint64_t, TaskId> waiting;
+    std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
+  };
+  enum class Link : std::uint8_t { kConnecting, kAttached, kUnreachable };
+  struct Worker {
+    WantId want;
+    Epoch epoch;
+    Link link = Link::kConnecting;
+    TimePoint silent_since;       // while not attached
+    std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
+  };
+  struct Lease {
+    WantId want;
+    std::map<WorkerIndex, Epoch> dead;  // the newest interpreter known to be dead
+  };
+
+  // One per event; each answers every state that the event can meet.
+  void on(const TaskSubmitted& event);
+  void on(const CancelAsked& event);
+  void on(const ClientClosing& event);
+  void on(const SessionOpened& event);
+  void on(const DaemonFailed& event);
+  void on(const WorkerGranted& event);
+  void on(const WorkerDied& event);
+  void on(const LeaseLost& event);
+  void on(const WantRefused& event);
+  void on(const WorkerAttached& event);
+  void on(const WorkerUnreachable& event);
+  void on(const WorkerRefusedUs& event);
+  void on(const TaskStarted& event);
+  void on(const OutcomeArrived& event);
+  void on(const QueryAnswered& event);
+  void on(const TaskUnsendable& event);
+  void on(const TimePassed& event);
+
+  template <class Order>
+  void emit(Order order) {
+    actions_.emplace_back(std::in_place_type<Order>, std::move(order));
+  }
+  WantId want_for(const Resources& resources);
+  Worker* worker_at(const Place& place, Epoch epoch);
+  Task* task_at(const Place& place, Epoch epoch, TaskId id);
+  void dispatch(WantId want);
+  Worker* freest_worker(WantId want, Place& place);
+  void take_from_window(Task& task, TaskId id);
+  void wait_again(TaskId id, Task& task);
+  void end(TaskId id);
+  void fail(TaskId id, Error error);
+  void fail_waiting(WantId want, const Error& error);
+  void lose_window(Worker& worker, const Error& reason);
+  void lose(TaskId id, const Error& reason, bool may_be_the_cause);
+  void lose_worker(const Place& place, const Error& reason);
+  void plan_demand();
+  void tell_demand();
+  bool demand_is_urgent(const std::vector<Want>& wanted) const;
+
+  Settings settings_;
+  std::unordered_map<TaskId, Task> tasks_;  // never iterated
+  std::map<WantId, WantRecord> wants_;
+  std::map<Resources, WantId> want_ids_;
+  std::map<Place, Worker> workers_;
+  std::map<LeaseId, Lease> leases_;
+  std::uint64_t next_sequence_ = 0, late_results_ = 0;
+
+  std::vector<Want> told_;                  // what the daemon was told last
+  TimePoint told_at_{};
+  TimePoint demand_due_ = TimePoint::max();
+  bool demand_changed_ = false;  // in the event under way
+  bool session_open_ = false, closed_ = false;
+
+  std::vector<Action> actions_;  // of the event under way
+  TimePoint now_{};
+};
+
+}  // namespace pounce::task

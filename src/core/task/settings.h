@@ -1,0 +1,24 @@
+// The task machine's numbers, each with its reason. Values only. Thread: any.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace pounce::task {
+
+struct Settings {
+  // Tasks in one worker at a time. A second one sent ahead would save a round trip between tasks, but would be
+  // "may have executed" whenever the first one takes the worker down with it.
+  std::uint32_t window = 1;
+  // New waiting work is told at once, but not more often than this: a loop of submits is one or two messages.
+  Duration demand_pause = std::chrono::milliseconds(20);
+  // Everything else (running, done) can wait this long, which keeps pounced off the path of short tasks.
+  Duration demand_delay = std::chrono::milliseconds(200);
+  // A worker that neither we nor the daemon have heard of for so long has ended itself: its dead-man timer
+  // (docs/states.md, dead_man_busy_s, 15 min) has passed. Before that its tasks may still be running.
+  Duration fenced_after = std::chrono::minutes(16);
+};
+
+}  // namespace pounce::task

@@ -1,0 +1,143 @@
+// A task starts at most once, unless the person allowed more; each lost one ends with the reason of the loss.
+#include "unit/core/task/world.h"
+
+namespace pounce::task {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class LossTest : public TaskTest {};
+
+class EndOfALease : public TaskTest, public testing::WithParamInterface<ErrorCode> {};
+
+TEST_P(EndOfALease, IsTheEndOfItsRunningTaskWithTheSameReason) {
+  one_running();
+  EXPECT_THAT(lease_ends(1, GetParam()), ElementsAre("fail t1 " + std::string(wire_name(GetParam())), "disconnect w1"));
+}
+
+INSTANTIATE_TEST_SUITE_P(, EndOfALease,
+                         testing::Values(ErrorCode::kJobCancelled, ErrorCode::kWalltimeReached, ErrorCode::kOutOfMemory,
+                                         ErrorCode::kPreempted, ErrorCode::kNodeFailed, ErrorCode::kLeaseEnded),
+                         [](const auto& info) { return std::string(wire_name(info.param)); });
+
+TEST_F(LossTest, ACrashEndsTheTaskWithTheCrashAndNotTheLease) {
+  one_running();
+  EXPECT_THAT(dies(1), ElementsAre("fail t1 worker_crashed", "disconnect w1"));
+  EXPECT_EQ(machine.demand().at(0).holds.size(), 1u);
+}
+
+TEST_F(LossTest, WaitingTasksOutliveTheLossOfALeaseAndGoElsewhere) {
+  one_running();
+  submit(2);
+  lease_ends(1, ErrorCode::kNodeFailed);
+  grant(2);
+  EXPECT_THAT(attach(2), ElementsAre("send t2 w2"));
+}
+
+TEST_F(LossTest, TheNextInterpreterOfTheSameWorkerGetsTheWaitingTasks) {
+  one_running();
+  submit(2);
+  dies(1);
+  EXPECT_THAT(grant(1, 2), ElementsAre("connect w1.2"));
+  EXPECT_THAT(attach(1, 2), ElementsAre("send t2 w1"));
+}
+
+TEST_F(LossTest, RetriesRunALostTaskAgainBeforeLaterOnesUntilTheyAreUsedUp) {
+  one_running(/*retries=*/1);
+  submit(2);
+  EXPECT_THAT(dies(1), ElementsAre("disconnect w1"));
+  grant(1, 2);
+  EXPECT_THAT(attach(1, 2), ElementsAre("send t1 w1 attempt 1"));
+  EXPECT_THAT(dies(1, ErrorCode::kOutOfMemory, 2), ElementsAre("fail t1 out_of_memory", "disconnect w1"));
+}
+
+TEST_F(LossTest, AJobThatSomebodyCancelledIsNotRetried) {
+  one_running(/*retries=*/5);
+  EXPECT_THAT(lease_ends(1, ErrorCode::kJobCancelled), ElementsAre("fail t1 job_cancelled", "disconnect w1"));
+}
+
+TEST_F(LossTest, ADeathThatIsToldTwiceCountsOnce) {
+  one_running();
+  dies(1);
+  EXPECT_THAT(dies(1), IsEmpty());
+}
+
+TEST_F(LossTest, ADeathOfAnEarlierInterpreterLeavesTheNewOneAlone) {
+  one_running();
+  dies(1);
+  grant(1, 2);
+  attach(1, 2);
+  submit(2);
+  EXPECT_THAT(dies(1, ErrorCode::kWorkerCrashed, 1), IsEmpty());
+  EXPECT_EQ(machine.state(task(2)), TaskState::kSent);
+}
+
+TEST_F(LossTest, AGrantThatADeathOvertookIsNotConnectedTo) {
+  submit(1);
+  grant(1);
+  dies(1);
+  EXPECT_THAT(grant(1, 1), IsEmpty());
+}
+
+TEST_F(LossTest, ARepeatedGrantLeavesTheConnectionAsItIs) {
+  one_running();
+  EXPECT_THAT(grant(1), IsEmpty());
+  EXPECT_EQ(machine.state(task(1)), TaskState::kRunning);
+}
+
+TEST_F(LossTest, AGrantOfALaterInterpreterTellsTheDeathOfTheEarlierOne) {
+  one_running();
+  EXPECT_THAT(grant(1, 2), ElementsAre("fail t1 worker_crashed", "disconnect w1", "connect w1.2"));
+}
+
+TEST_F(LossTest, AWorkerOutOfReachIsWaitedForAndAskedWhenItIsBack) {
+  one_running();
+  unreachable(1);
+  EXPECT_THAT(submit(2), IsEmpty());
+  EXPECT_THAT(attach(1), ElementsAre("query w1 t1"));
+  EXPECT_THAT(answer(1, 1, Known::kRunning), IsEmpty());
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
+}
+
+TEST_F(LossTest, ATaskThatNeverArrivedIsSentAgain) {
+  submit(1);
+  grant(1);
+  attach(1);
+  unreachable(1);
+  attach(1);
+  EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("send t1 w1"));
+}
+
+TEST_F(LossTest, AStartedTaskThatItsWorkerHasForgottenMayHaveExecuted) {
+  one_running();
+  unreachable(1);
+  attach(1);
+  EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("fail t1 lost"));
+}
+
+TEST_F(LossTest, ACancelThatCouldNotBeSentIsSentWhenTheWorkerIsBack) {
+  one_running();
+  unreachable(1);
+  EXPECT_THAT(happens(CancelAsked{task(1)}), IsEmpty());
+  attach(1);
+  EXPECT_THAT(answer(1, 1, Known::kRunning), ElementsAre("cancel t1 w1"));
+}
+
+TEST_F(LossTest, AWorkerSilentForLongerThanItsDeadManTimerHasEndedItself) {
+  one_running();
+  unreachable(1);
+  EXPECT_EQ(machine.next_deadline(), std::min(machine.next_deadline(), now + 16min));
+  now += 16min - 1s;
+  EXPECT_THAT(happens(TimePassed{}), IsEmpty());
+  now += 1s;
+  EXPECT_THAT(happens(TimePassed{}), ElementsAre("fail t1 lost", "disconnect w1"));
+}
+
+TEST_F(LossTest, TheSecondTaskInAWindowMayHaveExecutedWhenTheFirstTookTheWorkerDown) {
+  machine = Machine(Settings{.window = 2});
+  one_running();
+  submit(2);
+  EXPECT_THAT(dies(1), ElementsAre("fail t1 worker_crashed", "fail t2 lost", "disconnect w1"));
+}
+
+}  // namespace pounce::task

@@ -1,0 +1,144 @@
+// The ordinary life of tasks: submitted, sent, started, done; and the person's own changes of mind.
+#include "unit/core/task/world.h"
+
+namespace pounce::task {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(TaskTest, ATaskWaitsUntilAWorkerIsAttached) {
+  EXPECT_THAT(submit(1), IsEmpty());
+  EXPECT_THAT(grant(1), ElementsAre("connect w1.1"));
+  EXPECT_EQ(machine.state(task(1)), TaskState::kWaiting);
+  EXPECT_THAT(attach(1), ElementsAre("send t1 w1"));
+  EXPECT_EQ(machine.state(task(1)), TaskState::kSent);
+}
+
+TEST_F(TaskTest, AWarmWorkerGetsATaskInTheSameStepAsTheSubmit) {
+  one_running();
+  outcome(1, 1);
+  EXPECT_THAT(submit(2), ElementsAre("send t2 w1"));
+}
+
+TEST_F(TaskTest, AnOutcomeIsAcknowledgedDeliveredAndMakesRoomForTheNext) {
+  one_running();
+  submit(2);
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
+  EXPECT_EQ(machine.state(task(1)), std::nullopt);
+}
+
+TEST_F(TaskTest, AnOutcomeWithoutAStartIsAnEndToo) {
+  submit(1);
+  grant(1);
+  attach(1);
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
+}
+
+TEST_F(TaskTest, TasksGoInTheOrderOfSubmission) {
+  for (int n : {1, 2, 3}) submit(n);
+  grant(1);
+  EXPECT_THAT(attach(1), ElementsAre("send t1 w1"));
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
+  EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2", "send t3 w1"));
+}
+
+TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
+  submit(1);
+  grant(1);
+  attach(1);
+  outcome(1, 1);
+  resources.gpus = 1;
+  EXPECT_THAT(submit(2), IsEmpty());
+  EXPECT_EQ(machine.want_of(task(2)), WantId{2});
+}
+
+TEST_F(TaskTest, EqualResourcesShareAWant) {
+  submit(1);
+  submit(2);
+  EXPECT_EQ(machine.want_of(task(1)), machine.want_of(task(2)));
+}
+
+TEST_F(TaskTest, TheSameSubmitTwiceIsOneTask) {
+  submit(1);
+  submit(1);
+  EXPECT_EQ(machine.demand().at(0).waiting, 1u);
+}
+
+TEST_F(TaskTest, ARepeatedOutcomeIsAcknowledgedAgainAndCountedNotDelivered) {
+  one_running();
+  outcome(1, 1);
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1"));
+  EXPECT_EQ(machine.late_results(), 1u);
+}
+
+TEST_F(TaskTest, AStartThatComesAfterTheEndChangesNothing) {
+  one_running();
+  outcome(1, 1);
+  EXPECT_THAT(start(1, 1), IsEmpty());
+}
+
+TEST_F(TaskTest, CancellingAWaitingTaskEndsItAtOnce) {
+  submit(1);
+  EXPECT_THAT(happens(CancelAsked{task(1)}), ElementsAre("fail t1 cancelled"));
+}
+
+TEST_F(TaskTest, CancellingARunningTaskAsksItsWorkerAndTheOutcomeEndsIt) {
+  one_running();
+  EXPECT_THAT(happens(CancelAsked{task(1)}), ElementsAre("cancel t1 w1"));
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
+}
+
+TEST_F(TaskTest, CancellingATaskThatHasEndedDoesNothing) {
+  one_running();
+  outcome(1, 1);
+  EXPECT_THAT(happens(CancelAsked{task(1)}), IsEmpty());
+}
+
+TEST_F(TaskTest, ATaskThatWasBeingCancelledWhenItsWorkerDiedIsCancelled) {
+  one_running(/*retries=*/3);
+  happens(CancelAsked{task(1)});
+  EXPECT_THAT(dies(1), ElementsAre("fail t1 cancelled", "disconnect w1"));
+}
+
+TEST_F(TaskTest, ARefusedWantFailsWhatWaitsForItAndNothingThatRuns) {
+  one_running();
+  submit(2);
+  EXPECT_THAT(happens(WantRefused{WantId{1}, {ErrorCode::kUnknownClass, "", {}, {}}}), ElementsAre("fail t2 unknown_class"));
+  EXPECT_EQ(machine.state(task(1)), TaskState::kRunning);
+}
+
+TEST_F(TaskTest, ADaemonThatCannotBeHadFailsOnlyWhatHasNoWorker) {
+  one_running();
+  submit(2);
+  resources.gpus = 1;
+  submit(3);
+  EXPECT_THAT(happens(DaemonFailed{{ErrorCode::kSlurmConfig, "", {}, {}}}), ElementsAre("fail t3 slurm_config"));
+}
+
+TEST_F(TaskTest, ClosingEndsEverythingAndLaterSubmitsAreAnswered) {
+  one_running();
+  submit(2);
+  EXPECT_THAT(happens(ClientClosing{}), ElementsAre("fail t1 closed", "disconnect w1", "fail t2 closed"));
+  EXPECT_THAT(submit(3), ElementsAre("fail t3 closed"));
+  EXPECT_FALSE(machine.needs_daemon());
+}
+
+TEST_F(TaskTest, AWorkerOfAnotherVersionFailsAllThatWaitForItsKind) {
+  submit(1);
+  submit(2);
+  grant(1);
+  EXPECT_THAT(happens(WorkerRefusedUs{place(1), Epoch{1}, {ErrorCode::kVersionMismatch, "", {}, {}}}),
+              ElementsAre("disconnect w1", "fail t1 version_mismatch", "fail t2 version_mismatch"));
+  EXPECT_THAT(grant(1), IsEmpty()) << "it is not tried again";
+}
+
+TEST_F(TaskTest, ATaskThatCannotBeSentFailsAndLeavesItsPlaceToTheNext) {
+  submit(1);
+  submit(2);
+  grant(1);
+  attach(1);
+  EXPECT_THAT(happens(TaskUnsendable{task(1), {ErrorCode::kBadRequest, "", {}, {}}}),
+              ElementsAre("fail t1 bad_request", "send t2 w1"));
+}
+
+}  // namespace pounce::task

@@ -1,0 +1,90 @@
+// Any events in any order: the invariants hold after each, no task ends twice, and all end when everything stops.
+#include <map>
+#include <random>
+
+#include "unit/core/task/world.h"
+
+namespace pounce::task {
+namespace {
+
+class Walk {
+ public:
+  explicit Walk(std::uint32_t seed) : random_(seed) {}
+
+  void step() {
+    now_ += std::chrono::milliseconds(pick(400));
+    apply(event());
+  }
+  void stop() {
+    apply(ClientClosing{});
+    for (const auto& [id, ends] : ends_) EXPECT_EQ(ends, 1) << name(id);
+    EXPECT_EQ(ends_.size(), submitted_);
+  }
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  Place some_place() { return place(1 + pick(4)); }
+  Epoch some_epoch() { return Epoch{static_cast<std::uint32_t>(1 + pick(4))}; }
+  TaskId some_task() { return task(1 + pick(1 + static_cast<int>(submitted_))); }
+  Error error() {
+    constexpr ErrorCode kCodes[] = {ErrorCode::kWorkerCrashed, ErrorCode::kJobCancelled, ErrorCode::kNodeFailed};
+    return {kCodes[pick(3)], "", {}, {}};
+  }
+
+  Event event() {
+    switch (pick(submitted_ < 200 ? 17 : 16)) {
+      case 0: return CancelAsked{some_task()};
+      case 1: return SessionOpened{};
+      case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
+      case 3:
+      case 4: return WorkerGranted{WantId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
+      case 5: return WorkerDied{some_place(), some_epoch(), error()};
+      case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_place().lease, error()});
+      case 7: return pick(10) ? Event(TimePassed{}) : Event(WantRefused{WantId{1}, error()});
+      case 8:
+      case 9: return WorkerAttached{some_place(), some_epoch()};
+      case 10: return WorkerUnreachable{some_place(), some_epoch()};
+      case 11: return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
+      case 12: return TaskStarted{some_place(), some_epoch(), some_task()};
+      case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
+      case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(4))};
+      case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
+      default: return new_task();
+    }
+  }
+  Event new_task() {
+    Resources resources;
+    resources.gpus = static_cast<std::uint32_t>(pick(3));
+    return TaskSubmitted{task(static_cast<int>(++submitted_)), resources, static_cast<std::uint32_t>(pick(3))};
+  }
+
+  void apply(const Event& event) {
+    for (const Action& action : machine_.handle(event, now_)) {
+      if (const auto* done = std::get_if<Deliver>(&action)) ++ends_[done->task];
+      if (const auto* failed = std::get_if<Fail>(&action)) ++ends_[failed->task];
+      if (const auto* sent = std::get_if<SendTask>(&action)) {
+        EXPECT_FALSE(ends_.contains(sent->task));
+      }
+    }
+    machine_.check_invariants();
+  }
+
+  std::mt19937 random_;
+  Machine machine_;
+  TimePoint now_ = TimePoint{} + 1h;
+  std::size_t submitted_ = 0;
+  std::map<TaskId, int> ends_;
+};
+
+TEST(RandomTaskTest, EveryTaskEndsOnceWhateverHappens) {
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Walk walk(seed);
+    for (int i = 0; i < 2000; ++i) walk.step();
+    walk.stop();
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace pounce::task

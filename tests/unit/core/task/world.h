@@ -1,0 +1,106 @@
+// A machine, a clock moved by hand, and short words for events: what the task core's tests are written in. Invariants are
+// checked after each event.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/task/machine.h"
+
+namespace pounce::task {
+
+using namespace std::chrono_literals;
+
+template <class Id>
+Id numbered(std::uint8_t number) {
+  std::array<std::uint8_t, Id::kBytes> bytes{};
+  bytes[0] = number;
+  return Id(bytes);
+}
+
+inline TaskId task(int n) { return numbered<TaskId>(static_cast<std::uint8_t>(n)); }
+inline Place place(int lease, std::uint32_t worker = 0) {
+  return {numbered<LeaseId>(static_cast<std::uint8_t>(lease)), WorkerIndex{worker}};
+}
+
+// Actions as text, so that a test compares with what a person would write down.
+inline std::string name(const TaskId& id) { return "t" + std::to_string(id.bytes()[0]); }
+inline std::string name(const Place& at) { return "w" + std::to_string(at.lease.bytes()[0]); }
+
+struct InWords {
+  std::string operator()(const Connect& a) const { return "connect " + name(a.place) + "." + std::to_string(a.epoch.value); }
+  std::string operator()(const Disconnect& a) const { return "disconnect " + name(a.place); }
+  std::string operator()(const SendTask& a) const {
+    return "send " + name(a.task) + " " + name(a.place) + (a.attempt ? " attempt " + std::to_string(a.attempt) : "");
+  }
+  std::string operator()(const SendCancel& a) const { return "cancel " + name(a.task) + " " + name(a.place); }
+  std::string operator()(const SendQuery& a) const {
+    std::string words = "query " + name(a.place);
+    for (const TaskId& id : a.tasks) words += " " + name(id);
+    return words;
+  }
+  std::string operator()(const Acknowledge& a) const { return "ack " + name(a.task); }
+  std::string operator()(const Deliver& a) const { return "deliver " + name(a.task); }
+  std::string operator()(const Fail& a) const { return "fail " + name(a.task) + " " + std::string(wire_name(a.error.code)); }
+  std::string operator()(const SendDemand& a) const {
+    std::string words = "demand";
+    for (const Want& want : a.wants)
+      words += " " + std::to_string(want.waiting) + "/" + std::to_string(want.running) + "/" +
+               std::to_string(want.holds.size());
+    return words;
+  }
+};
+
+class TaskTest : public testing::Test {
+ protected:
+  using Words = std::vector<std::string>;
+
+  // What the machine does; demand messages have tests of their own.
+  Words happens(const Event& event) {
+    Words words;
+    for (const Action& action : everything(event))
+      if (!std::holds_alternative<SendDemand>(action)) words.push_back(std::visit(InWords{}, action));
+    return words;
+  }
+  Words told(const Event& event) {
+    Words words;
+    for (const Action& action : everything(event))
+      if (std::holds_alternative<SendDemand>(action)) words.push_back(std::visit(InWords{}, action));
+    return words;
+  }
+  std::vector<Action> everything(const Event& event) {
+    auto actions = machine.handle(event, now);
+    machine.check_invariants();
+    return actions;
+  }
+
+  Words submit(int n, std::uint32_t retries = 0) { return happens(TaskSubmitted{task(n), resources, retries}); }
+  Words grant(int lease, std::uint32_t epoch = 1) { return happens(WorkerGranted{WantId{1}, place(lease), Epoch{epoch}}); }
+  Words attach(int lease, std::uint32_t epoch = 1) { return happens(WorkerAttached{place(lease), Epoch{epoch}}); }
+  Words start(int lease, int n) { return happens(TaskStarted{place(lease), Epoch{1}, task(n)}); }
+  Words outcome(int lease, int n) { return happens(OutcomeArrived{place(lease), Epoch{1}, task(n)}); }
+  Words dies(int lease, ErrorCode code = ErrorCode::kWorkerCrashed, std::uint32_t epoch = 1) {
+    return happens(WorkerDied{place(lease), Epoch{epoch}, {code, "It died.", {}, {}}});
+  }
+  Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{place(lease).lease, {code, "It ended.", {}, {}}}); }
+  Words unreachable(int lease) { return happens(WorkerUnreachable{place(lease), Epoch{1}}); }
+  Words answer(int lease, int n, Known known) { return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known}); }
+
+  // A worker with task 1 running on it.
+  void one_running(std::uint32_t retries = 0) {
+    submit(1, retries);
+    grant(1);
+    attach(1);
+    start(1, 1);
+  }
+
+  Resources resources;
+  Machine machine;
+  TimePoint now = TimePoint{} + 1h;
+};
+
+}  // namespace pounce::task
