@@ -1,0 +1,30 @@
+#include "identity/claim.h"
+
+namespace pounce::identity {
+namespace {
+
+// Its first byte is no hash plugin of Slurm, so that Slurm never takes such a credential for one of its own
+// (security-reliability.md §2, T4).
+constexpr char kMagic[] = "PNC-HELLO\0v1";
+
+void append_key(std::string& bytes, const PublicKey& key) {
+  bytes.append(reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size());
+}
+
+void append_text(std::string& bytes, const std::string& text) {
+  bytes.push_back(static_cast<char>(text.size() & 0xff));
+  bytes.append(text);
+}
+
+}  // namespace
+
+std::string claim_bytes(const Claim& claim) {
+  std::string bytes(kMagic, sizeof kMagic - 1);
+  append_key(bytes, claim.audience);
+  append_key(bytes, claim.own);
+  append_text(bytes, claim.role);
+  append_text(bytes, claim.subject);
+  return bytes;
+}
+
+}  // namespace pounce::identity

@@ -1,0 +1,106 @@
+#include "transport/dealer_socket.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "transport/zmq_parts.h"
+
+namespace pounce::transport {
+namespace {
+
+int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
+
+constexpr int kWatched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+
+std::optional<Link> link_of(std::uint16_t event) {
+  switch (event) {
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      return Link::kConnected;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+      return Link::kRefused;
+    case ZMQ_EVENT_DISCONNECTED:
+      return Link::kDisconnected;
+    default:
+      return std::nullopt;  // no detail: a connection cut during the handshake; libzmq tries again
+  }
+}
+
+}  // namespace
+
+struct DealerSocket::Impl {
+  zmq::socket_t socket, monitor;
+
+  ~Impl() {
+    if (socket.handle() != nullptr) zmq_socket_monitor(socket.handle(), nullptr, 0);
+  }
+  void open(Context& context, const KeyPair& own, const PublicKey& server, const ClientOptions& options,
+            const std::string& endpoint);
+};
+
+void DealerSocket::Impl::open(Context& context, const KeyPair& own, const PublicKey& server,
+                              const ClientOptions& options, const std::string& endpoint) {
+  socket = zmq::socket_t(zmq_context(context), zmq::socket_type::dealer);
+  socket.set(zmq::sockopt::linger, 0);
+  set_keys(socket, own);
+  socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(server.bytes));
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(options.max_frame_bytes));
+  socket.set(zmq::sockopt::handshake_ivl, milliseconds(options.handshake));
+  socket.set(zmq::sockopt::sndhwm, options.high_water_mark);
+  socket.set(zmq::sockopt::rcvhwm, options.high_water_mark);
+  socket.set(zmq::sockopt::sndtimeo, 0);
+  socket.set(zmq::sockopt::immediate, 1);  // nothing is queued for a connection that does not stand
+  socket.set(zmq::sockopt::reconnect_ivl, 100);
+  socket.set(zmq::sockopt::reconnect_ivl_max, 5000);
+  if (options.heartbeat.count() > 0) {
+    socket.set(zmq::sockopt::heartbeat_ivl, milliseconds(options.heartbeat));
+    socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
+    socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
+  }
+  const std::string watch = "inproc://monitor-" + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  if (zmq_socket_monitor(socket.handle(), watch.c_str(), kWatched) != 0) throw zmq::error_t();
+  monitor = zmq::socket_t(zmq_context(context), zmq::socket_type::pair);
+  monitor.set(zmq::sockopt::linger, 0);
+  monitor.connect(watch);
+  socket.connect(endpoint);
+}
+
+DealerSocket::DealerSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DealerSocket::~DealerSocket() = default;
+
+Result<std::unique_ptr<DealerSocket>> DealerSocket::connect(Context& context, const KeyPair& own,
+                                                            const PublicKey& server, const ClientOptions& options,
+                                                            const std::string& endpoint) {
+  POUNCE_CHECK(options.max_frame_bytes > 0, "a client needs a limit");
+  auto impl = std::make_unique<Impl>();
+  const auto opened = guarded(ErrorCode::kInternal, "cannot connect to " + endpoint,
+                              [&] { impl->open(context, own, server, options, endpoint); });
+  if (!opened) return failure(opened.error());
+  return std::unique_ptr<DealerSocket>(new DealerSocket(std::move(impl)));
+}
+
+std::optional<Message> DealerSocket::receive() {
+  while (auto message = receive_message(impl_->socket))
+    if (!message->empty()) return message;
+  return std::nullopt;
+}
+
+Sent DealerSocket::send(Message& frames) {
+  return send_message(impl_->socket, nullptr, frames) ? Sent::kYes : Sent::kFull;
+}
+
+std::optional<Link> DealerSocket::link_event() {
+  while (auto message = receive_message(impl_->monitor)) {
+    if (message->empty() || message->front().size() < sizeof(std::uint16_t)) continue;
+    std::uint16_t event = 0;
+    std::memcpy(&event, message->front().bytes().data(), sizeof event);
+    if (const auto link = link_of(event)) return link;
+  }
+  return std::nullopt;
+}
+
+void* DealerSocket::handle() { return impl_->socket.handle(); }
+void* DealerSocket::monitor_handle() { return impl_->monitor.handle(); }
+
+}  // namespace pounce::transport

@@ -1,0 +1,114 @@
+#include "transport/router_socket.h"
+
+#include "base/check.h"
+#include "transport/zmq_parts.h"
+
+namespace pounce::transport {
+namespace {
+
+constexpr int kZapEnforceDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, a draft name: Debian's build has the option
+
+std::optional<unsigned> uid_in(const std::string& address) {
+  const auto colon = address.find(':');
+  if (!address.starts_with("localhost:") || colon == std::string::npos) return std::nullopt;
+  return static_cast<unsigned>(std::stoul(address.substr(colon + 1)));
+}
+
+int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
+
+}  // namespace
+
+struct RouterSocket::Impl {
+  Impl(Context& context, const KeyPair& pair, const ServerOptions& chosen) : context(context), options(chosen) {
+    keys.public_key = pair.public_key;
+    keys.secret_key.bytes() = pair.secret_key.bytes();
+  }
+
+  void open(const std::vector<std::string>& wanted);
+
+  Context& context;
+  KeyPair keys;
+  ServerOptions options;
+  zmq::socket_t socket;
+  std::vector<std::string> endpoints;
+};
+
+// Order matters: keys, domain and enforcement before bind, else a peer could come in between.
+void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
+  socket = zmq::socket_t(zmq_context(context), zmq::socket_type::router);
+  socket.set(zmq::sockopt::linger, 0);
+  socket.set(zmq::sockopt::curve_server, 1);
+  set_keys(socket, keys);
+  socket.set(zmq::sockopt::zap_domain, options.zap_domain);
+  const int on = 1;
+  if (zmq_setsockopt(socket.handle(), kZapEnforceDomain, &on, sizeof on) != 0) throw zmq::error_t();
+  socket.set(zmq::sockopt::router_mandatory, 1);
+  socket.set(zmq::sockopt::router_handover, 0);
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(options.max_frame_bytes));
+  socket.set(zmq::sockopt::handshake_ivl, milliseconds(options.handshake));
+  socket.set(zmq::sockopt::sndhwm, options.high_water_mark);
+  socket.set(zmq::sockopt::rcvhwm, options.high_water_mark);
+  socket.set(zmq::sockopt::sndtimeo, 0);
+  socket.set(zmq::sockopt::backlog, 1024);
+  if (options.heartbeat.count() > 0) {
+    socket.set(zmq::sockopt::heartbeat_ivl, milliseconds(options.heartbeat));
+    socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
+    socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
+  }
+  endpoints.clear();
+  for (const std::string& endpoint : wanted) {
+    socket.bind(endpoint);
+    endpoints.push_back(socket.get(zmq::sockopt::last_endpoint));
+  }
+}
+
+RouterSocket::RouterSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RouterSocket::~RouterSocket() = default;
+
+Result<std::unique_ptr<RouterSocket>> RouterSocket::bind(Context& context, const KeyPair& keys,
+                                                         const ServerOptions& options,
+                                                         const std::vector<std::string>& endpoints) {
+  POUNCE_CHECK(options.max_frame_bytes > 0 && !options.zap_domain.empty(), "a server needs a limit and a ZAP domain");
+  auto impl = std::make_unique<Impl>(context, keys, options);
+  const auto opened = guarded(ErrorCode::kInternal, "cannot bind " + (endpoints.empty() ? "" : endpoints.front()),
+                              [&] { impl->open(endpoints); });
+  if (!opened) return failure(opened.error());
+  return std::unique_ptr<RouterSocket>(new RouterSocket(std::move(impl)));
+}
+
+const std::vector<std::string>& RouterSocket::endpoints() const { return impl_->endpoints; }
+void* RouterSocket::handle() { return impl_->socket.handle(); }
+
+std::optional<Received> RouterSocket::receive() {
+  while (auto message = receive_message(impl_->socket)) {
+    if (message->size() < 2) continue;  // no payload, or over the limit of frames
+    Received received;
+    auto& first = message->front().impl().message;
+    received.route = message->front().text();
+    const auto key = from_z85(first.gets("User-Id"));
+    if (!key) continue;  // cannot be: ZAP set it
+    received.peer = *key;
+    received.address = first.gets("Peer-Address");
+    received.uid = uid_in(received.address);
+    message->erase(message->begin());
+    received.frames = std::move(*message);
+    return received;
+  }
+  return std::nullopt;
+}
+
+Sent RouterSocket::send(const std::string& route, Message& frames) {
+  try {
+    return send_message(impl_->socket, &route, frames) ? Sent::kYes : Sent::kFull;
+  } catch (const zmq::error_t& error) {
+    return Sent::kNoSuchPeer;  // EHOSTUNREACH: ROUTER_MANDATORY tells
+  }
+}
+
+void RouterSocket::rebind() {
+  const auto same = impl_->endpoints;
+  impl_->socket.close();
+  impl_->open(same);
+}
+
+}  // namespace pounce::transport
