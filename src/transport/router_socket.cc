@@ -83,8 +83,8 @@ std::optional<Received> RouterSocket::receive() {
   while (auto message = receive_message(impl_->socket)) {
     if (message->size() < 2) continue;  // no payload, or over the limit of frames
     Received received;
-    auto& first = message->front().impl().message;
     received.route = message->front().text();
+    auto& first = (*message)[1].impl().message;  // the routing frame is libzmq's own and carries no properties
     const auto key = from_z85(first.gets("User-Id"));
     if (!key) continue;  // cannot be: ZAP set it
     received.peer = *key;
