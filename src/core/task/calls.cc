@@ -56,6 +56,7 @@ void Machine::on(const WantRefused& event) {
 void Machine::on(const WorkerGranted& event) {
   if (closed_ || !wants_.contains(event.want)) return;
   Lease& lease = leases_.try_emplace(event.place.lease, Lease{event.want, {}}).first->second;
+  if (lease.want != event.want) return;  // a lease serves one want all its life
   demand_changed_ = true;
   if (const auto dead = lease.dead.find(event.place.worker); dead != lease.dead.end() && event.epoch <= dead->second)
     return;  // a grant that its interpreter's death overtook
@@ -65,6 +66,7 @@ void Machine::on(const WorkerGranted& event) {
   }
   workers_[event.place] = Worker{event.want, event.epoch, Link::kConnecting, now_, {}};
   emit(Connect{event.place, event.epoch});
+  dispatch(event.want);  // what the earlier interpreter lost and may run again
 }
 
 void Machine::on(const TaskUnsendable& event) {

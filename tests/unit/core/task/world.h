@@ -6,14 +6,24 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "core/task/machine.h"
 
 namespace pounce::task {
 
 using namespace std::chrono_literals;
+
+// A broken invariant ends the test program with its words, not only with a trap.
+inline const bool told_of_checks = [] {
+  check_handler = [](const char*, const char* message, const char* file, int line) {
+    std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, message);
+  };
+  return true;
+}();
 
 template <class Id>
 Id numbered(std::uint8_t number) {
