@@ -23,7 +23,7 @@ class RecordReader {
   Result<std::optional<std::string>> next();
 
  private:
-  const std::size_t limit_;
+  std::size_t limit_;
   std::string buffer_;
 };
 

@@ -1,0 +1,106 @@
+#include "slurm/helper_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace pounce::slurm {
+namespace {
+
+constexpr int kRequestFd = 3;  // where the helper finds its socket
+constexpr std::size_t kErrorsKept = 16 * 1024;
+
+std::vector<std::string> as_settings(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> settings;
+  for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
+  return settings;
+}
+
+// In the child, between fork and exec: only system calls.
+[[noreturn]] void become_helper(const char* program, char* const* environment, int socket, int errors) {
+  ::dup2(errors, STDERR_FILENO);
+  // Through a high number first: the socket may itself be descriptor 3.
+  const int high = ::fcntl(socket, F_DUPFD, 64);
+  ::dup2(high, kRequestFd);
+  const int null = ::open("/dev/null", O_RDWR);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  ::close_range(kRequestFd + 1, ~0u, 0);
+  char* const arguments[] = {const_cast<char*>(program), nullptr};
+  ::execve(program, arguments, environment);
+  ::_exit(127);
+}
+
+std::string read_available(int fd, bool& closed) {
+  std::string text;
+  char buffer[16384];
+  while (true) {
+    const ssize_t n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n > 0) {
+      text.append(buffer, static_cast<std::size_t>(n));
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    closed = n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    return text;
+  }
+}
+
+}  // namespace
+
+HelperProcess::HelperProcess(pid_t pid, UniqueFd socket, UniqueFd errors)
+    : pid_(pid), socket_(std::move(socket)), errors_(std::move(errors)) {}
+
+Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& program,
+                                                            const std::map<std::string, std::string>& environment) {
+  if (::access(program.c_str(), X_OK) != 0)
+    return failure(ErrorCode::kNoSlurm, "there is no program " + program,
+                   "Install pounce where Slurm's headers are, or use launcher='local'.");
+  int requests[2], errors[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests) != 0 ||
+      ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, errors) != 0)
+    return failure(ErrorCode::kInternal, std::string("no socketpair: ") + std::strerror(errno));
+  UniqueFd ours(requests[0]), theirs(requests[1]), our_errors(errors[0]), their_errors(errors[1]);
+  const auto settings = as_settings(environment);
+  std::vector<char*> pointers;
+  for (const std::string& setting : settings) pointers.push_back(const_cast<char*>(setting.c_str()));
+  pointers.push_back(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) become_helper(program.c_str(), pointers.data(), theirs.get(), their_errors.get());
+  if (pid < 0) return failure(ErrorCode::kInternal, std::string("cannot fork: ") + std::strerror(errno));
+  return std::unique_ptr<HelperProcess>(new HelperProcess(pid, std::move(ours), std::move(our_errors)));
+}
+
+HelperProcess::~HelperProcess() {
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool HelperProcess::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+std::string HelperProcess::read(bool& closed) { return read_available(socket_.get(), closed); }
+
+std::string HelperProcess::take_stderr() {
+  bool ignored = false;
+  std::string text = read_available(errors_.get(), ignored);
+  if (text.size() > kErrorsKept) text.erase(0, text.size() - kErrorsKept);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace pounce::slurm

@@ -1,0 +1,166 @@
+#include "slurm/wire.h"
+
+#include <nlohmann/json.hpp>
+
+using nlohmann::json;
+
+namespace pounce {
+
+template <class Tag, std::size_t N>
+void to_json(json& j, const HexId<Tag, N>& id) {
+  j = id.hex();
+}
+template <class Tag, std::size_t N>
+void from_json(const json& j, HexId<Tag, N>& id) {
+  id = HexId<Tag, N>::from_hex(j.get<std::string>()).value_or(HexId<Tag, N>{});
+}
+template <class T>
+void optional_to_json(json& j, const std::optional<T>& value) {
+  j = value ? json(*value) : json(nullptr);
+}
+template <class T>
+std::optional<T> optional_from(const json& j) {
+  if (j.is_null()) return std::nullopt;
+  return j.get<T>();
+}
+
+void to_json(json& j, const Error& e) {
+  j = {{"code", wire_name(e.code)}, {"text", e.text}, {"remedy", e.remedy}, {"context", e.context}};
+}
+void from_json(const json& j, Error& e) {
+  e = {error_code_from_wire(j.value("code", "")), j.value("text", ""), j.value("remedy", ""),
+       j.value("context", std::map<std::string, std::string>{})};
+}
+void to_json(json& j, const Incarnation& i) { j = json::array({i.job.value, i.submit_time_s, i.restart}); }
+void from_json(const json& j, Incarnation& i) {
+  i.job.value = j.at(0).get<std::uint32_t>();
+  i.submit_time_s = j.at(1).get<std::int64_t>();
+  i.restart = j.at(2).get<std::uint32_t>();
+}
+void to_json(json& j, const Resources& r) {
+  j = {{"class_name", r.class_name}, {"gpus", r.gpus},
+       {"gpu_type", r.gpu_type},     {"cpus", r.cpus},
+       {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
+}
+void from_json(const json& j, Resources& r) {
+  j.at("class_name").get_to(r.class_name);
+  j.at("gpus").get_to(r.gpus);
+  j.at("gpu_type").get_to(r.gpu_type);
+  j.at("cpus").get_to(r.cpus);
+  j.at("memory_mib").get_to(r.memory_mib);
+  r.time = std::chrono::minutes(j.at("time_min").get<std::int64_t>());
+}
+void to_json(json& j, const ClassLimits& l) {
+  j = {{"name", l.name},
+       {"max_time_min", l.max_time.count()},
+       {"max_running_per_user", l.max_running_per_user},
+       {"max_submit_per_user", l.max_submit_per_user}};
+}
+void from_json(const json& j, ClassLimits& l) {
+  j.at("name").get_to(l.name);
+  l.max_time = std::chrono::minutes(j.at("max_time_min").get<std::int64_t>());
+  j.at("max_running_per_user").get_to(l.max_running_per_user);
+  j.at("max_submit_per_user").get_to(l.max_submit_per_user);
+}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket, auth_type, controller_address,
+                                   default_partition, default_class, classes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
+
+void to_json(json& j, const JobView& v) {
+  j = {{"incarnation", v.incarnation}, {"name", v.name},
+       {"class_name", v.class_name},   {"state", static_cast<int>(v.state)},
+       {"end", static_cast<int>(v.end)}, {"raw_state", v.raw_state},
+       {"state_name", v.state_name},   {"reason", v.reason},
+       {"nodes", v.nodes},             {"devices", v.devices},
+       {"resources", v.resources},     {"submit_time_s", v.submit_time_s},
+       {"start_time_s", v.start_time_s}, {"end_time_s", v.end_time_s},
+       {"exit_code", v.exit_code},     {"signal", v.signal}};
+  optional_to_json(j["instance"], v.instance);
+  optional_to_json(j["lease"], v.lease);
+}
+void from_json(const json& j, JobView& v) {
+  j.at("incarnation").get_to(v.incarnation);
+  v.instance = optional_from<InstanceId>(j.at("instance"));
+  v.lease = optional_from<LeaseId>(j.at("lease"));
+  j.at("name").get_to(v.name);
+  j.at("class_name").get_to(v.class_name);
+  v.state = static_cast<JobState>(j.at("state").get<int>());
+  v.end = static_cast<JobEnd>(j.at("end").get<int>());
+  j.at("raw_state").get_to(v.raw_state);
+  j.at("state_name").get_to(v.state_name);
+  j.at("reason").get_to(v.reason);
+  j.at("nodes").get_to(v.nodes);
+  j.at("devices").get_to(v.devices);
+  j.at("resources").get_to(v.resources);
+  j.at("submit_time_s").get_to(v.submit_time_s);
+  j.at("start_time_s").get_to(v.start_time_s);
+  j.at("end_time_s").get_to(v.end_time_s);
+  j.at("exit_code").get_to(v.exit_code);
+  j.at("signal").get_to(v.signal);
+}
+
+}  // namespace pounce
+
+namespace pounce::slurm {
+namespace {
+
+// Text of libslurm or of a user's job name may not be UTF-8: replaced, never thrown over.
+std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+template <class T>
+Result<T> decoded(std::string_view record, T (*read)(const json&)) {
+  try {
+    return read(json::parse(record));
+  } catch (const json::exception& e) {
+    return failure(ErrorCode::kProtocol, std::string("malformed record between pounced and pounce-slurm: ") + e.what());
+  }
+}
+
+Request read_request(const json& j) {
+  Request request;
+  request.id = j.at("id").get<std::uint64_t>();
+  request.operation = static_cast<Operation>(j.at("operation").get<int>());
+  if (j.contains("spec")) j.at("spec").get_to(request.spec);
+  j.at("jobs").get_to(request.jobs);
+  j.at("instance").get_to(request.instance);
+  return request;
+}
+
+Answer read_answer(const json& j) {
+  Answer answer;
+  answer.id = j.at("id").get<std::uint64_t>();
+  if (j.contains("error")) {
+    answer.error = j.at("error").get<Error>();
+    return answer;
+  }
+  if (j.contains("facts")) j.at("facts").get_to(answer.facts);
+  j.at("job").get_to(answer.job);
+  j.at("jobs").get_to(answer.jobs);
+  j.at("version").get_to(answer.version);
+  return answer;
+}
+
+}  // namespace
+
+std::string encode(const Request& request) {
+  json j = {{"id", request.id},
+            {"operation", static_cast<int>(request.operation)},
+            {"jobs", request.jobs},
+            {"instance", request.instance}};
+  if (request.operation == Operation::kSubmit) j["spec"] = request.spec;
+  return dump(j);
+}
+
+std::string encode(const Answer& answer) {
+  if (answer.error) return dump({{"id", answer.id}, {"error", *answer.error}});
+  return dump({{"id", answer.id},
+               {"facts", answer.facts},
+               {"job", answer.job},
+               {"jobs", answer.jobs},
+               {"version", answer.version}});
+}
+
+Result<Request> decode_request(std::string_view record) { return decoded<Request>(record, &read_request); }
+Result<Answer> decode_answer(std::string_view record) { return decoded<Answer>(record, &read_answer); }
+
+}  // namespace pounce::slurm
