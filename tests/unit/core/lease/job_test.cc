@@ -1,0 +1,247 @@
+// What the batch system says: ends with their reasons, requeues, recycled ids, states nobody knows.
+#include "unit/core/lease/lease_world.h"
+
+namespace pounce::lease {
+namespace {
+
+class JobTest : public LeaseTest {};
+
+struct EndCase {
+  JobEnd end;
+  ErrorCode code;
+};
+class JobEndTest : public LeaseTest, public ::testing::WithParamInterface<EndCase> {};
+
+TEST_P(JobEndTest, EndsTheLeaseWithItsTypedReason) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, GetParam().end)}});
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, GetParam().code);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.context.at("job"), "7");
+  ASSERT_GE(count<RecordOutcome>(), 1u);
+  EXPECT_EQ(only<RecordOutcome>()[0].record.kind, JournalRecord::Kind::kEnded);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachEnd, JobEndTest,
+                         ::testing::Values(EndCase{JobEnd::kCompleted, ErrorCode::kLeaseEnded},
+                                           EndCase{JobEnd::kFailed, ErrorCode::kLeaseEnded},
+                                           EndCase{JobEnd::kCancelled, ErrorCode::kJobCancelled},
+                                           EndCase{JobEnd::kTimeout, ErrorCode::kWalltimeReached},
+                                           EndCase{JobEnd::kOutOfMemory, ErrorCode::kOutOfMemory},
+                                           EndCase{JobEnd::kPreempted, ErrorCode::kPreempted},
+                                           EndCase{JobEnd::kNodeFail, ErrorCode::kNodeFailed},
+                                           EndCase{JobEnd::kBootFail, ErrorCode::kNodeFailed},
+                                           EndCase{JobEnd::kDeadline, ErrorCode::kWalltimeReached},
+                                           EndCase{JobEnd::kGone, ErrorCode::kLeaseEnded}));
+
+TEST_F(JobTest, APreemptedLeaseIsReplacedWhenTasksStillWait) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kPreempted)}});
+  ASSERT_EQ(count<SubmitJob>(), 1u);
+  EXPECT_EQ(only<SubmitJob>()[0].lease, lease(2));
+}
+
+TEST_F(JobTest, APreemptedLeaseIsNotReplacedWhenNothingWaits) {
+  given_busy();
+  demand(0, 1);
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kPreempted)}});
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(JobTest, AJobCancelledBySomebodyIsNotReplacedForAMinute) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCancelled)}});
+  const TimePoint cancelled = now;
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+  wait_for<SubmitJob>();
+  EXPECT_EQ(now - cancelled, 60s);
+}
+
+TEST_F(JobTest, TasksSubmittedAfterAScancelAreServedAtOnce) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCancelled)}});
+  demand(0);  // the tasks failed with kJobCancelled
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(JobTest, OurOwnCancelIsNotSomebodys) {
+  given_ending();
+  polled(view(JobState::kEnded, JobEnd::kCancelled));
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(JobTest, AnUnknownStateChangesNothing) {
+  given_queued();
+  swept({view(JobState::kUnknown)});
+  EXPECT_EQ(state(), LeaseState::kQueued);
+  tell(connected());
+  swept({view(JobState::kUnknown)});
+  EXPECT_EQ(state(), LeaseState::kStarting);
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{1}});
+  swept({view(JobState::kUnknown)});
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  EXPECT_EQ(core.counters().cancels, 0u);
+}
+
+TEST_F(JobTest, AJobWhoseStateIsUnknownFromTheStartIsPolledNotSweptForEver) {
+  given_submitting();
+  tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
+  swept({view(JobState::kUnknown)});
+  EXPECT_EQ(state(), LeaseState::kSubmitting);
+  polled(view(JobState::kQueued));
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(JobTest, AStateOnlyEndingIsEnough) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnding, JobEnd::kTimeout)}});
+  EXPECT_EQ(state(), LeaseState::kEnding);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kWalltimeReached);
+  EXPECT_EQ(count<CancelJob>(), 0u);
+}
+
+TEST_F(JobTest, AnEndingJobWithoutAReasonKeepsTheOwnerWaitingForIt) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnding)}});
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  polled(view(JobState::kEnded, JobEnd::kOutOfMemory));
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kOutOfMemory);
+}
+
+TEST_F(JobTest, ARequeueAfterTheStartEndsTheLeaseAndCancelsTheNewIncarnation) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7, 1))}});
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+  ASSERT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(only<CancelJob>()[0].job, job(7, 1));
+}
+
+TEST_F(JobTest, ARequeueBeforeTheStartIsOnlyANewIncarnation) {
+  given_queued();
+  polled(view(JobState::kQueued, JobEnd::kNone, job(7, 1)));
+  EXPECT_EQ(state(), LeaseState::kQueued);
+  EXPECT_EQ(core.leases()[0].job, job(7, 1));
+  tell(connected(0));
+  EXPECT_EQ(count<EndWorker>(), 1u);
+  tell(connected(1));
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+TEST_F(JobTest, AWorkerOfARequeuedJobIsSentAwayAndTheJobCancelled) {
+  given_busy();
+  link = WorkerLink{2};
+  tell(connected(1));
+  EXPECT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(state(), LeaseState::kEnding);
+}
+
+TEST_F(JobTest, OldNewsOfAnEarlierIncarnationIsIgnored) {
+  given_queued();
+  polled(view(JobState::kQueued, JobEnd::kNone, job(7, 1)));
+  polled(view(JobState::kEnded, JobEnd::kNodeFail, job(7, 0)));
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(JobTest, ARecycledJobIdIsNotOurs) {
+  given_queued();
+  JobView stranger = view(JobState::kEnded, JobEnd::kCompleted, Incarnation{SlurmJobId{7}, 999999, 0});
+  stranger.instance.reset();
+  stranger.lease.reset();
+  polled(stranger);
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(JobTest, TheSubmitTimeIsTakenFromSlurmWhenTheSubmissionDidNotTellIt) {
+  given_submitting();
+  tell(Submitted{lease(1), Incarnation{SlurmJobId{7}, 0, 0}});
+  polled(view(JobState::kQueued));
+  EXPECT_EQ(core.leases()[0].job, job(7));
+}
+
+TEST_F(JobTest, PollsWidenFromTwoSecondsToThirty) {
+  given_queued();
+  std::vector<std::chrono::seconds> waits;
+  TimePoint last = now;
+  for (int i = 0; i < 7; ++i) {
+    wait_for<PollJobs>();
+    waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(now - last));
+    last = now;
+    tell(Polled{std::vector{view(JobState::kQueued)}});
+  }
+  EXPECT_THAT(waits, ::testing::ElementsAre(2s, 2s, 4s, 8s, 16s, 30s, 30s));
+}
+
+TEST_F(JobTest, AllPendingJobsAreOnePoll) {
+  given_queued();
+  open(2);
+  demand(1, 0, one_gpu(), 2);
+  tell(Submitted{lease(2), job(8)});
+  wait_for<PollJobs>();
+  EXPECT_EQ(only<PollJobs>()[0].jobs, (std::vector{job(7), job(8)}));
+}
+
+TEST_F(JobTest, NeverTwoPollsAtATime) {
+  given_queued();
+  wait_for<PollJobs>();
+  advance_alive(120s);
+  EXPECT_EQ(count<PollJobs>(), 0u);
+}
+
+TEST_F(JobTest, AJobThatNeverGetsItsWorkerUpIsTriedThreeTimes) {
+  given_queued();
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    polled(view(JobState::kEnded, JobEnd::kFailed, job(6 + attempt), attempt));
+    EXPECT_EQ(count<TellWantFailed>(), 0u);
+    wait_for<SubmitJob>();
+    tell(Submitted{lease(attempt + 1), job(7 + attempt)});
+  }
+  polled(view(JobState::kEnded, JobEnd::kFailed, job(9), 3));
+  ASSERT_EQ(count<TellWantFailed>(), 1u);
+  advance_alive(60s);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(JobTest, AJobThatTwoSweepsDoNotShowIsGone) {
+  given_queued();
+  swept({});
+  EXPECT_EQ(state(), LeaseState::kQueued);
+  swept({});
+  EXPECT_EQ(state(), std::nullopt);
+}
+
+TEST_F(JobTest, ALiveWorkerOutranksASweepThatDoesNotShowItsJob) {
+  given_busy();
+  for (int sweep = 0; sweep < 3; ++sweep) {
+    do {
+      advance_alive(1s, 1);
+    } while (count<SweepJobs>() == 0);
+    tell(Swept{std::vector<JobView>{}});
+  }
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(JobTest, AnUnreachableSlurmKeepsEverything) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  for (int i = 0; i < 10; ++i) {
+    wait_for<PollJobs>();
+    tell(Polled{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
+  }
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+}  // namespace
+}  // namespace pounce::lease

@@ -1,0 +1,118 @@
+// Clients that come, fall silent, go and come back.
+#include "unit/core/lease/lease_world.h"
+
+namespace pounce::lease {
+namespace {
+
+class SessionTest : public LeaseTest {};
+
+TEST_F(SessionTest, AClosedSessionGivesItsLeaseBackAtOnce) {
+  given_busy();
+  tell(SessionClosed{session(1)});
+  ASSERT_EQ(count<EndWorker>(), 1u);
+  EXPECT_FALSE(only<EndWorker>()[0].only_if_idle);
+  EXPECT_EQ(count<DismissClient>(), 1u);
+  EXPECT_EQ(core.session_count(), 0u);
+}
+
+TEST_F(SessionTest, AClosedSessionsQueuedJobIsCancelled) {
+  given_queued();
+  tell(SessionClosed{session(1)});
+  EXPECT_EQ(count<CancelJob>(), 1u);
+}
+
+TEST_F(SessionTest, AClosedSessionsSubmissionIsCancelledWhenItIsKnown) {
+  given_submitting();
+  tell(SessionClosed{session(1)});
+  tell(Submitted{lease(1), job(7)});
+  EXPECT_EQ(count<CancelJob>(), 1u);
+}
+
+TEST_F(SessionTest, ASilentSessionsTaskIsCancelledAndItsLeaseEnded) {
+  given_busy();
+  advance(29s);
+  EXPECT_EQ(count<DismissClient>(), 0u);
+  advance(1s);
+  EXPECT_EQ(count<DismissClient>(), 1u);
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+TEST_F(SessionTest, ASilentSessionsJobIsGoneWithinAMinute) {
+  given_busy();
+  const TimePoint silent = now;
+  advance(30s);
+  wait_for<CancelJob>();  // the worker did not go by itself
+  EXPECT_LE(now - silent, 45s);
+}
+
+TEST_F(SessionTest, ABeatKeepsASession) {
+  given_busy();
+  advance_alive(120s, 1);
+  EXPECT_EQ(count<DismissClient>(), 0u);
+}
+
+TEST_F(SessionTest, ASessionThatFellSilentIsBackWithItsDemand) {
+  start();
+  open();
+  advance(31s);
+  EXPECT_EQ(core.session_count(), 0u);
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(SessionTest, ALateDemandOfAClosedSessionIsIgnored) {
+  start();
+  open();
+  tell(SessionClosed{session(1)});
+  demand(1);
+  EXPECT_TRUE(actions.empty());
+  EXPECT_EQ(core.session_count(), 0u);
+}
+
+TEST_F(SessionTest, AClosedSessionMayOpenAgain) {
+  start();
+  open();
+  tell(SessionClosed{session(1)});
+  open();
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(SessionTest, OpeningAgainRepeatsStatusAdmissionAndGrant) {
+  given_busy();
+  open();
+  EXPECT_EQ(count<TellStatus>(), 1u);
+  EXPECT_EQ(count<AdmitClient>(), 1u);
+  EXPECT_EQ(count<GrantWorker>(), 1u);
+}
+
+TEST_F(SessionTest, NewsOfUnknownSessionsIsIgnoredAndCounted) {
+  start();
+  tell(SessionHeard{session(9)});
+  tell(SessionClosed{session(9)});
+  EXPECT_TRUE(actions.empty());
+  EXPECT_EQ(core.counters().ignored, 2u);
+}
+
+TEST_F(SessionTest, TheDaemonEndsWhenItHadNothingToDoForHalfAnHour) {
+  start();
+  advance(1799s);
+  EXPECT_EQ(count<EndDaemon>(), 0u);
+  advance(1s);
+  EXPECT_EQ(count<EndDaemon>(), 1u);
+  advance(3600s);
+  EXPECT_EQ(count<EndDaemon>(), 0u);
+}
+
+TEST_F(SessionTest, ASessionKeepsTheDaemon) {
+  start();
+  open();
+  for (int minute = 0; minute < 60; ++minute) {
+    advance(20s);
+    tell(SessionHeard{session(1)});
+    EXPECT_EQ(count<EndDaemon>(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace pounce::lease

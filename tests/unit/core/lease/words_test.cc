@@ -1,0 +1,58 @@
+// What the person reads, and which job may serve which want.
+#include "core/lease/words.h"
+
+#include <gtest/gtest.h>
+
+namespace pounce::lease {
+namespace {
+
+using namespace std::chrono_literals;
+
+Resources asked(std::uint32_t gpus, std::string type = {}, std::uint32_t cpus = 0) {
+  Resources resources;
+  resources.class_name = "cheetah";
+  resources.gpus = gpus;
+  resources.gpu_type = std::move(type);
+  resources.cpus = cpus;
+  return resources;
+}
+
+TEST(CoversTest, WhatAWantDoesNotSayMayBeAnything) {
+  EXPECT_TRUE(covers(asked(1, "a100", 8), asked(1)));
+  EXPECT_FALSE(covers(asked(1), asked(1, "a100")));
+}
+
+TEST(CoversTest, GpusMustBeEqualAlsoWhenNoneIsAsked) {
+  EXPECT_FALSE(covers(asked(1), asked(0)));
+  EXPECT_FALSE(covers(asked(1), asked(2)));
+}
+
+TEST(PlainReasonTest, KnowsSlurmsCommonReasonsAndQuotesOthers) {
+  EXPECT_EQ(plain_reason("Resources"), "everything that fits is in use");
+  EXPECT_EQ(plain_reason("Priority"), "other jobs go first");
+  EXPECT_EQ(plain_reason("QOSMaxGRESPerUser"), "a limit of the class is reached");
+  EXPECT_EQ(plain_reason("QOSGrpGRES"), "a limit of the class is reached");
+  EXPECT_EQ(plain_reason(""), "Slurm has not looked at it yet");
+  EXPECT_EQ(plain_reason("BurstBufferResources"), "Slurm says BurstBufferResources");
+}
+
+TEST(ErrorOfEndTest, CarriesTheEvidence) {
+  JobView view;
+  view.incarnation.job = SlurmJobId{7};
+  view.nodes = "g1";
+  view.signal = 9;
+  view.end = JobEnd::kFailed;
+  const Error error = error_of_end(view);
+  EXPECT_EQ(error.text, "Slurm job 7 was ended by signal 9.");
+  EXPECT_EQ(error.context.at("node"), "g1");
+  EXPECT_EQ(error.context.at("signal"), "9");
+}
+
+TEST(ErrorOfEndTest, ABatchStateBeyondTheEnumIsStillALeaseEnd) {
+  JobView view;
+  view.end = static_cast<JobEnd>(200);
+  EXPECT_EQ(error_of_end(view).code, ErrorCode::kLeaseEnded);
+}
+
+}  // namespace
+}  // namespace pounce::lease

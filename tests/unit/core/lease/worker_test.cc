@@ -1,0 +1,210 @@
+// Supervisors and interpreters: hello, grants, deaths, silence.
+#include "unit/core/lease/lease_world.h"
+
+namespace pounce::lease {
+namespace {
+
+class WorkerTest : public LeaseTest {
+ protected:
+  void die(std::uint32_t epoch, bool restarting = true) {
+    tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{epoch}, trouble(ErrorCode::kWorkerCrashed), restarting});
+  }
+  void come_up(std::uint32_t epoch) { tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{epoch}}); }
+};
+
+TEST_F(WorkerTest, TheClientIsAdmittedBeforeTheInterpreterIsReady) {
+  given_starting();
+  ASSERT_EQ(count<AdmitClient>(), 1u);
+  EXPECT_EQ(only<AdmitClient>()[0].session, session(1));
+  EXPECT_EQ(count<GrantWorker>(), 0u);
+}
+
+TEST_F(WorkerTest, AReadyInterpreterIsGrantedToTheWant) {
+  given_busy();
+  ASSERT_EQ(count<GrantWorker>(), 1u);
+  EXPECT_EQ(only<GrantWorker>()[0].want, WantId{1});
+  EXPECT_EQ(only<GrantWorker>()[0].epoch, Epoch{1});
+}
+
+TEST_F(WorkerTest, AWorkersHelloNeedsNoPollToBeBelieved) {
+  given_queued();
+  tell(connected());
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+TEST_F(WorkerTest, ADeadInterpreterIsToldAndItsSuccessorGranted) {
+  given_busy();
+  die(1);
+  ASSERT_EQ(count<TellWorkerDown>(), 1u);
+  EXPECT_EQ(only<TellWorkerDown>()[0].error.code, ErrorCode::kWorkerCrashed);
+  EXPECT_EQ(state(), LeaseState::kStarting);
+  come_up(2);
+  ASSERT_EQ(count<GrantWorker>(), 1u);
+  EXPECT_EQ(only<GrantWorker>()[0].epoch, Epoch{2});
+}
+
+TEST_F(WorkerTest, ThreeDeathsInFiveMinutesEndTheLease) {
+  given_busy();
+  die(1);
+  come_up(2);
+  die(2);
+  come_up(3);
+  die(3);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kWorkerCrashed);
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+TEST_F(WorkerTest, ThreeDeathsFarApartDoNot) {
+  given_busy();
+  for (std::uint32_t epoch = 1; epoch <= 4; ++epoch) {
+    die(epoch);
+    EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+    come_up(epoch + 1);
+    advance_alive(200s, 1);
+  }
+}
+
+TEST_F(WorkerTest, ADeathThatTheSupervisorDoesNotRepairEndsTheLease) {
+  given_busy();
+  die(1, false);
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+}
+
+TEST_F(WorkerTest, AnInterpreterThatNeverComesUpFailsTheWant) {
+  given_starting();
+  die(1);
+  die(2);
+  die(3);
+  ASSERT_EQ(count<TellWantFailed>(), 1u);
+  EXPECT_EQ(only<TellWantFailed>()[0].error.code, ErrorCode::kWorkerCrashed);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(WorkerTest, TheSameDeathTwiceCountsOnce) {
+  given_busy();
+  die(1);
+  die(1);
+  die(1);
+  EXPECT_EQ(count<TellWorkerDown>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+TEST_F(WorkerTest, NewsOfAnEarlierInterpreterIsIgnored) {
+  given_busy();
+  die(1);
+  come_up(2);
+  come_up(1);
+  EXPECT_EQ(count<GrantWorker>(), 0u);
+  die(1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(WorkerTest, NewsOfAnEarlierLinkIsIgnored) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, WorkerLink{99}});
+  tell(WorkerHeard{lease(1), WorkerIndex{0}, WorkerLink{99}, 3});
+  EXPECT_EQ(core.leases()[0].running, 0u);
+  EXPECT_TRUE(core.leases()[0].worker_linked);
+}
+
+TEST_F(WorkerTest, AJobThatRunsWithoutAWorkerIsGivenUp) {
+  given_queued();
+  polled(view(JobState::kRunning));
+  EXPECT_EQ(state(), LeaseState::kStarting);
+  wait_for<TellLeaseEnded>();
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kLeaseEnded);
+  EXPECT_EQ(count<CancelJob>(), 1u);
+}
+
+TEST_F(WorkerTest, TheHelloDeadlineCountsFromWhenSlurmSaysRunning) {
+  given_queued();
+  for (int i = 0; i < 5; ++i) polled(view(JobState::kQueued));
+  polled(view(JobState::kRunning));
+  const TimePoint running = now;
+  wait_for<TellLeaseEnded>();
+  EXPECT_EQ(now - running, 120s);
+}
+
+TEST_F(WorkerTest, ASilentWorkersJobIsLookedUpOnce) {
+  given_busy();
+  advance(14s);
+  tell(SessionHeard{session(1)});
+  EXPECT_EQ(count<PollJobs>(), 0u);
+  advance(1s);
+  ASSERT_EQ(count<PollJobs>(), 1u);
+  EXPECT_EQ(only<PollJobs>()[0].jobs, std::vector{job(7)});
+}
+
+TEST_F(WorkerTest, AWorkerThatIsHeardIsNeverPolled) {
+  given_busy();
+  advance_alive(300s, 1);
+  EXPECT_EQ(count<PollJobs>(), 0u);
+}
+
+TEST_F(WorkerTest, ALostWorkersJobIsLookedUpAtOnce) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  EXPECT_EQ(count<PollJobs>(), 1u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(WorkerTest, AWorkerThatComesBackIsGrantedAgain) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  link = WorkerLink{2};
+  tell(connected());
+  come_up(1);
+  EXPECT_EQ(count<GrantWorker>(), 1u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(WorkerTest, AWorkerOfAnotherJobIsSentAway) {
+  given_queued();
+  tell(connected(0, 8));
+  EXPECT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(WorkerTest, ASecondWorkerOfOneLeaseIsSentAway) {
+  given_busy();
+  WorkerConnected second = connected();
+  second.worker = WorkerIndex{1};
+  second.link = WorkerLink{5};
+  tell(second);
+  ASSERT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(only<EndWorker>()[0].link, WorkerLink{5});
+}
+
+TEST_F(WorkerTest, AWorkerOfAnEndedLeaseIsSentAway) {
+  given_queued();
+  polled(view(JobState::kEnded, JobEnd::kTimeout));
+  tell(connected());
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+TEST_F(WorkerTest, AWorkerOfAnUnknownLeaseWaitsForASweep) {
+  start();
+  tell(connected());
+  EXPECT_EQ(count<EndWorker>(), 0u);
+  swept({view(JobState::kRunning)});
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+TEST_F(WorkerTest, AWorkerThatNoSweepShowsIsSentAway) {
+  start();
+  tell(connected());
+  swept({});
+  swept({});
+  EXPECT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(state(), std::nullopt);
+}
+
+TEST_F(WorkerTest, UnderTheLocalLauncherWorkersHaveNoJobNumber) {
+  given_queued();
+  tell(connected(0, 0));
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+}  // namespace
+}  // namespace pounce::lease
