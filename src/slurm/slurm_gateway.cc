@@ -50,7 +50,12 @@ void SlurmGateway::Impl::ask(Request request, Finish finish) {
 
 bool SlurmGateway::Impl::ensure_helper() {
   if (helper) return true;
-  auto started = HelperProcess::start(options.program, options.environment);
+  auto environment = options.environment;
+#ifdef POUNCE_LIBSLURMFULL
+  // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (libslurm.md §0.1-2).
+  environment.emplace("LD_PRELOAD", POUNCE_LIBSLURMFULL);
+#endif
+  auto started = HelperProcess::start(options.program, environment);
   if (!started) {
     const Error error = started.error();
     auto finish = std::move(queue.front().finish);

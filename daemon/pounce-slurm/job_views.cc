@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "job_views.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "base/job_tag.h"
+#include "final_state.h"
+#include "slurm/slurm_job_state.h"
+#include "slurm_compat.h"
+#include "slurm_error.h"
+
+namespace pounce::slurm {
+namespace {
+
+struct FreeJobs {
+  void operator()(job_info_msg_t* message) const { slurm_free_job_info_msg(message); }
+};
+using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
+
+std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
+
+// "gres:gpu:a100:2" or "gpu:a100:2": type and count of the last two parts.
+void read_gpus(const std::string& tres, Resources& resources) {
+  const auto at = tres.find("gpu");
+  if (at == std::string::npos) return;
+  std::string rest = tres.substr(at + 3, tres.find(',', at) - at - 3);
+  const auto colon = rest.rfind(':');
+  if (colon == std::string::npos) {
+    resources.gpus = 1;
+    return;
+  }
+  const std::string count = rest.substr(colon + 1);
+  std::from_chars(count.data(), count.data() + count.size(), resources.gpus);
+  if (colon > 1) resources.gpu_type = rest.substr(1, colon - 1);
+}
+
+Resources resources_of(const slurm_job_info_t& job) {
+  Resources resources;
+  resources.class_name = text(job.qos);
+  read_gpus(text(job.tres_per_node), resources);
+  // One of each kind that nobody asked for is Slurm's default, not a request: what was not said stays not said.
+  if (job.cpus_per_task != NO_VAL16 && job.cpus_per_task > 1) resources.cpus = job.cpus_per_task;
+  if (job.pn_min_memory != NO_VAL64 && (job.pn_min_memory & MEM_PER_CPU) == 0) resources.memory_mib = job.pn_min_memory;
+  if (job.time_limit != NO_VAL && job.time_limit != INFINITE) resources.time = std::chrono::minutes(job.time_limit);
+  return resources;
+}
+
+std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
+
+JobView view_of(const slurm_job_info_t& job) {
+  JobView view;
+  view.incarnation = {{job.job_id}, job.submit_time, job.restart_cnt};
+  if (const auto tag = parse_job_tag(text(job.comment))) {
+    view.instance = tag->instance;
+    view.lease = tag->lease;
+  }
+  const MappedState mapped = map_job_state(job.job_state);
+  view.name = text(job.name);
+  view.class_name = text(job.qos);
+  view.state = mapped.state;
+  view.end = mapped.end;
+  view.raw_state = job.job_state;
+  view.state_name = text(slurm_job_state_string(job.job_state));
+  view.reason = text(compat::reason_text(job));
+  view.nodes = text(job.nodes);
+  view.devices = job.gres_detail_cnt > 0 ? text(job.gres_detail_str[0]) : text(job.tres_per_node);
+  view.resources = resources_of(job);
+  view.submit_time_s = time_or_zero(job.submit_time);
+  view.start_time_s = time_or_zero(job.start_time);
+  view.end_time_s = time_or_zero(job.end_time);
+  view.exit_code = static_cast<int>((job.exit_code >> 8) & 0xff);
+  view.signal = static_cast<int>(job.exit_code & 0x7f);
+  return view;
+}
+
+std::vector<JobView> views_of(const job_info_msg_t& message) {
+  std::vector<JobView> views;
+  for (std::uint32_t i = 0; i < message.record_count; ++i) views.push_back(view_of(message.job_array[i]));
+  return views;
+}
+
+// SHOW_LOCAL halves the cost: no federation query (libslurm.md §3). SHOW_DETAIL tells which GPUs a running job has.
+constexpr std::uint16_t kShow = SHOW_LOCAL | SHOW_DETAIL;
+
+Result<std::vector<JobView>> load_user() {
+  job_info_msg_t* message = nullptr;
+  if (const int code = slurm_code(slurm_load_job_user(&message, ::geteuid(), kShow)); code != 0)
+    return failure(slurm_error(code, Doing::kReading));
+  return views_of(*Jobs(message));
+}
+
+}  // namespace
+
+Result<std::vector<JobView>> load_one(SlurmJobId job) {
+  job_info_msg_t* message = nullptr;
+  const int code = slurm_code(compat::load_job(&message, job.value, kShow));
+  if (code == ESLURM_INVALID_JOB_ID) return std::vector<JobView>{};
+  if (code != 0) return failure(slurm_error(code, Doing::kReading));
+  return views_of(*Jobs(message));
+}
+
+Result<std::vector<JobView>> poll_jobs(const std::vector<Incarnation>& wanted) {
+  if (wanted.empty()) return std::vector<JobView>{};
+  // One RPC whatever the number: this user's jobs, or the one job.
+  auto loaded = wanted.size() == 1 ? load_one(wanted.front().job) : load_user();
+  if (!loaded) return loaded;
+  std::vector<JobView> views;
+  for (const Incarnation& job : wanted) {
+    const auto found = std::find_if(loaded->begin(), loaded->end(),
+                                    [&](const JobView& view) { return view.incarnation.job == job.job; });
+    views.push_back(found != loaded->end() ? *found : final_state(job));
+  }
+  return views;
+}
+
+Result<std::vector<JobView>> jobs_with_tag(const InstanceId* instance) {
+  auto loaded = load_user();
+  if (!loaded) return loaded;
+  std::erase_if(*loaded, [&](const JobView& view) {
+    return !view.instance || (instance != nullptr && *view.instance != *instance);
+  });
+  return loaded;
+}
+
+}  // namespace pounce::slurm

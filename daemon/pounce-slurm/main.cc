@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The only
+// program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2). Runs
+// as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "conf.h"
+#include "facts.h"
+#include "job_views.h"
+#include "protocol/stream_framing.h"
+#include "slurm/wire.h"
+#include "slurm_compat.h"
+#include "submit.h"
+
+namespace pounce::slurm {
+namespace {
+
+constexpr int kSocket = 3;
+
+// An outer job's variables would become defaults of the jobs submitted here (libslurm.md §10b).
+void forget_outer_job() {
+  for (char** setting = environ; *setting != nullptr;) {
+    const std::string entry(*setting);
+    const std::string name = entry.substr(0, entry.find('='));
+    if (name.starts_with("SLURM_") && !name.starts_with("SLURM_CONF"))
+      ::unsetenv(name.c_str());
+    else
+      ++setting;
+  }
+  ::unsetenv("LD_PRELOAD");  // libslurmfull is loaded; nothing that is started from here needs it
+}
+
+template <class T>
+void put(Answer& answer, Result<T> result, T Answer::* field) {
+  if (result)
+    answer.*field = std::move(*result);
+  else
+    answer.error = result.error();
+}
+
+void serve(const Request& request, Answer& answer) {
+  switch (request.operation) {
+    case Operation::kFacts:
+      return put(answer, read_facts(), &Answer::facts);
+    case Operation::kSubmit:
+      return put(answer, submit(request.spec), &Answer::job);
+    case Operation::kCancel:
+      if (const auto done = cancel(request.jobs.at(0)); !done) answer.error = done.error();
+      return;
+    case Operation::kPoll:
+      return put(answer, poll_jobs(request.jobs), &Answer::jobs);
+    case Operation::kSweep:
+      return put(answer, jobs_with_tag(&request.instance), &Answer::jobs);
+    case Operation::kQueue:
+      return put(answer, jobs_with_tag(nullptr), &Answer::jobs);
+    case Operation::kVersion:
+      answer.version = loaded_libslurm();
+      return;
+  }
+  answer.error = Error{ErrorCode::kProtocol, "pounce-slurm does not know this operation", {}, {}};
+}
+
+Answer answer_to(const Request& request) {
+  static bool started = false;
+  Answer answer;
+  answer.id = request.id;
+  if (request.operation != Operation::kVersion && ::geteuid() == 0) {
+    answer.error = Error{ErrorCode::kRefusesRoot, "root may not lease workers from Slurm", {}, {}};
+    return answer;
+  }
+  if (!started && request.operation != Operation::kVersion) {
+    const auto start = start_libslurm();
+    if (!start) {
+      answer.error = start.error();
+      return answer;
+    }
+    started = true;
+  }
+  serve(request, answer);
+  return answer;
+}
+
+bool send_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(kSocket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+// Until the socket closes; a record that cannot be read means that the other end is not pounced.
+int serve_socket() {
+  protocol::RecordReader reader(kRecordBytes);
+  char buffer[65536];
+  while (true) {
+    const ssize_t n = ::recv(kSocket, buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 0;
+    reader.append({buffer, static_cast<std::size_t>(n)});
+    while (true) {
+      const auto record = reader.next();
+      if (!record) return 1;
+      if (!*record) break;
+      const auto request = decode_request(**record);
+      if (!request) return 1;
+      const Answer answer = answer_to(*request);
+      if (!send_all(protocol::frame_record(encode(answer)))) return 0;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pounce::slurm
+
+int main(int argc, char**) {
+  if (argc > 1) {
+    std::fputs("pounce-slurm is started by pounced and takes no arguments; see pounced --help.\n", stderr);
+    return 2;
+  }
+  pounce::slurm::forget_outer_job();
+  return pounce::slurm::serve_socket();
+}

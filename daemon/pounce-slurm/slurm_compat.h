@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One source for Slurm's headers from 22.05 to 26.05: everything that differs between majors is here (libslurm.md §9).
+#pragma once
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurmdb.h>
+
+#include <cstdint>
+
+// Exported by libslurm but declared nowhere (§1, Linking).
+extern "C" {
+char* slurm_job_state_string(std::uint32_t state);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+char* slurm_job_state_reason_string(std::uint32_t reason);
+#else
+char* slurm_job_reason_string(enum job_state_reason reason);
+#endif
+}
+
+namespace pounce::slurm::compat {
+
+#define POUNCE_SLURM_AT_LEAST(major, minor) (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
+
+inline int load_job(job_info_msg_t** message, std::uint32_t id, std::uint16_t flags) {
+#if POUNCE_SLURM_AT_LEAST(26, 5)
+  slurm_step_id_t step = SLURM_STEP_ID_INITIALIZER;
+  step.job_id = id;
+  return slurm_load_job(message, step, flags);
+#else
+  return slurm_load_job(message, id, flags);
+#endif
+}
+
+inline std::uint32_t job_id(const submit_response_msg_t& response) {
+#if POUNCE_SLURM_AT_LEAST(25, 11)
+  return response.step_id.job_id;
+#else
+  return response.job_id;
+#endif
+}
+
+inline const char* reason_text(const slurm_job_info_t& job) {
+#if POUNCE_SLURM_AT_LEAST(24, 5)
+  return slurm_job_state_reason_string(job.state_reason);
+#else
+  return slurm_job_reason_string(static_cast<enum job_state_reason>(job.state_reason));
+#endif
+}
+
+// 22.05 knows "gres:gpu"; later majors know both (libslurm.md §2).
+inline const char* gres_prefix() { return "gres:gpu:"; }
+
+inline void free_conf(slurm_conf_t* conf) {
+#if POUNCE_SLURM_AT_LEAST(26, 5)
+  slurm_free_conf(conf);
+#else
+  slurm_free_ctl_conf(conf);
+#endif
+}
+
+}  // namespace pounce::slurm::compat

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "slurm_error.h"
+
+#include <slurm/slurm_errno.h>
+
+#include <cerrno>
+
+#include "slurm_compat.h"
+
+namespace pounce::slurm {
+namespace {
+
+struct Row {
+  int code;
+  ErrorCode ours;
+  const char* text;  // nullptr: libslurm's own words
+};
+
+constexpr Row kRows[] = {
+    {ESLURM_INVALID_QOS, ErrorCode::kUnknownClass, nullptr},
+    {ESLURM_INVALID_ACCOUNT, ErrorCode::kNoAssociation, "Slurm's accounting has no account for this user"},
+    {ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ErrorCode::kUnsatisfiable, "no node of the cluster has what was asked for"},
+    {ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE, ErrorCode::kUnsatisfiable,
+     "no node of the default partition can ever give what was asked for"},
+    {ESLURM_INVALID_GRES, ErrorCode::kUnsatisfiable, "the cluster has no GPUs of that kind"},
+    {2115 /* ESLURM_INVALID_TRES */, ErrorCode::kUnsatisfiable, "the cluster has no GPUs of that kind"},
+    {ESLURM_ACCOUNTING_POLICY, ErrorCode::kRejected, "the request is over a limit of its class"},
+};
+
+// Nobody answered, or not in time: of a read nothing is known, of a submit not even whether it happened.
+bool unreachable(int code) {
+  return (code >= 1800 && code < 1900) || (code >= 5000 && code < 6000) || code == EAGAIN || code == ECONNREFUSED ||
+         code == ETIMEDOUT;
+}
+
+}  // namespace
+
+int slurm_code(int rc) { return rc > 0 ? rc : (rc == 0 ? 0 : errno); }
+
+Error slurm_error(int code, Doing doing) {
+  Error error;
+  error.context["slurm_code"] = std::to_string(code);
+  const std::string words = slurm_strerror(code);
+  if (unreachable(code)) {
+    error.code = doing == Doing::kReading ? ErrorCode::kSlurmUnreachable : ErrorCode::kOutcomeUnknown;
+    error.text = "slurmctld did not answer: " + words;
+    return error;
+  }
+  error.code = ErrorCode::kRejected;
+  error.text = "Slurm refused: " + words;
+  for (const Row& row : kRows) {
+    if (row.code != code) continue;
+    error.code = row.ours;
+    if (row.text != nullptr) error.text = std::string(row.text) + " (" + words + ")";
+  }
+  return error;
+}
+
+}  // namespace pounce::slurm
