@@ -1,0 +1,46 @@
+// One submitted call as the client keeps it until it ends, and its end. Values. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "client/memory.h"
+#include "pounce/error.h"
+#include "pounce/ids.h"
+#include "pounce/resources.h"
+
+namespace pounce::client {
+
+struct Call {
+  TaskId task;
+  Resources resources;
+  std::uint32_t retries = 0;
+  FunctionId function;
+  Buffer function_pickle;
+  std::vector<Buffer> payload;     // the pickled arguments, then their small buffers
+  std::vector<ObjectId> objects;   // what the Refs inside the pickle stand for
+  std::int64_t submitted_ns = 0;   // steady clock, when submit() was entered
+};
+
+// Nanoseconds of the parts of one call, each the difference of two stamps (docs/architecture.md, "Life of one submit").
+// The worker's stamps are mapped to our clock by the measured offset; run_ns is on the worker's own clock.
+struct Timings {
+  std::int64_t queue_ns = 0;    // until the job ran, and until its worker had room
+  std::int64_t boot_ns = 0;     // from the job's start until its Python could be talked to
+  std::int64_t send_ns = 0;     // from there until the function's first line
+  std::int64_t run_ns = 0;
+  std::int64_t receive_ns = 0;  // from its last line until the outcome was here
+  std::int64_t arrived_ns = 0;  // our steady clock at that moment: unpickling is the caller's to add
+};
+
+struct Ended {
+  TaskId task;
+  bool ok = false;
+  Error error;                  // of ok = false
+  bool raised = false;          // ok = false with a pickled exception of the function's own
+  Memory pickle;
+  std::vector<Memory> buffers;
+  Timings timings;
+};
+
+}  // namespace pounce::client

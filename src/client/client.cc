@@ -1,0 +1,139 @@
+#include "client/client.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <utility>
+
+#include "identity/keys.h"
+#include "transport/baton.h"
+
+namespace pounce::client {
+namespace {
+
+// pounced answers within microseconds; a stopped one must not keep a kernel from ending.
+constexpr std::chrono::milliseconds kFarewell{300};
+
+std::atomic<unsigned> forks{0};  // how many forks this process is away from the first one
+
+void count_forks() {
+  [[maybe_unused]] static const int once = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+}
+
+}  // namespace
+
+struct Client::Parts {
+  explicit Parts(Setup setup) : engine(context, identity::make_key_pair(), std::move(setup), news) {}
+
+  const unsigned born = forks;
+  std::atomic<bool> closed = false;
+  NewsQueue news;
+  transport::Context context;
+  Engine engine;
+  transport::Baton baton{engine, "pounce-client"};  // last: its thread uses all of the above
+};
+
+Client::Client(Setup setup) {
+  count_forks();
+  parts_ = std::make_unique<Parts>(std::move(setup));
+}
+
+Client::~Client() {
+  if (parts_->born != forks) {
+    parts_->baton.abandon_after_fork();
+    static_cast<void>(parts_.release());  // threads, locks and sockets are the parent's: leaked on purpose
+    return;
+  }
+  close();
+}
+
+std::optional<Error> Client::unusable() const {
+  if (parts_->born != forks)
+    return Error{ErrorCode::kForked, "This process was forked from the one that made the client.", {}, {}};
+  if (parts_->closed) return Error{ErrorCode::kClosed, "The client was closed.", {}, {}};
+  return std::nullopt;
+}
+
+Result<void> Client::set_daemon(const protocol::EndpointFile& endpoint) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  Result<void> result;
+  parts_->baton.hold([&] { result = parts_->engine.set_daemon(endpoint); });
+  return result;
+}
+
+Result<void> Client::daemon_failed(const Error& error) {
+  if (auto unusable_error = unusable()) return failure(*std::move(unusable_error));
+  parts_->baton.hold([&] { parts_->engine.daemon_failed(error); });
+  return {};
+}
+
+Result<void> Client::submit(Call call) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.submit(std::move(call)); });
+  return {};
+}
+
+Result<void> Client::cancel(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.cancel(task); });
+  return {};
+}
+
+Result<std::optional<task::TaskState>> Client::state(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::optional<task::TaskState> state;
+  parts_->baton.hold([&] { state = parts_->engine.state(task); });
+  return state;
+}
+
+Result<std::optional<protocol::LeaseStatus>> Client::lease_status(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::optional<protocol::LeaseStatus> status;
+  parts_->baton.hold([&] { status = parts_->engine.lease_status(task); });
+  return status;
+}
+
+Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });
+  return {};
+}
+
+Result<void> Client::release_object(const ObjectId& id) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.release_object(id); });
+  return {};
+}
+
+Result<bool> Client::ask_queue(std::uint32_t request) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  bool asked = false;
+  parts_->baton.hold([&] { asked = parts_->engine.ask_queue(request); });
+  return asked;
+}
+
+Result<std::vector<News>> Client::wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  Parts& parts = *parts_;
+  // Asking for signals costs a visit to the GIL: only after turns that a signal may have ended.
+  const auto stop = [&] { return parts.closed || (parts.engine.last_turn_was_quiet() && interrupted()); };
+  parts.news.enter();
+  parts.baton.pump_until([&] { return !parts.news.empty() || !parts.engine.state(task); }, deadline, stop);
+  auto news = parts.news.drain();
+  parts.news.leave();
+  return news;
+}
+
+std::vector<News> Client::drain() { return parts_->born == forks ? parts_->news.drain() : std::vector<News>{}; }
+
+bool Client::wait_for_news() { return parts_->born == forks && parts_->news.wait(); }
+
+void Client::close() {
+  if (parts_->born != forks || parts_->closed.exchange(true)) return;
+  const TimePoint told = Clock::now();
+  parts_->baton.hold([&] { parts_->engine.close(); });
+  parts_->baton.pump_until([&] { return parts_->engine.closed_for_good(told); }, told + kFarewell, [] { return false; });
+  parts_->news.close();
+}
+
+}  // namespace pounce::client

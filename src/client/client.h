@@ -1,0 +1,48 @@
+// What the Python binding uses: one client, callable from any thread. Each call takes the baton for a moment; wait()
+// pumps the engine itself. After a fork the child's copy answers kForked and touches nothing of the parent's.
+// Thread: any.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "client/engine.h"
+#include "client/news.h"
+#include "pounce/result.h"
+
+namespace pounce::client {
+
+class Client {
+ public:
+  explicit Client(Setup setup);
+  ~Client();  // closes
+
+  Result<void> set_daemon(const protocol::EndpointFile& endpoint);
+  Result<void> daemon_failed(const Error& error);
+
+  Result<void> submit(Call call);
+  Result<void> cancel(const TaskId& task);
+  Result<std::optional<task::TaskState>> state(const TaskId& task);
+  Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
+  Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
+  Result<void> release_object(const ObjectId& id);
+  Result<bool> ask_queue(std::uint32_t request);
+
+  // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
+  // interrupted() says so, which is asked after signals and several times a second. Returns the news there is.
+  Result<std::vector<News>> wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted);
+  std::vector<News> drain();
+  bool wait_for_news();  // for the notifier thread; false: closed
+
+  void close();  // ends every task, tells pounced, waits at most a moment for it
+
+ private:
+  struct Parts;
+  std::optional<Error> unusable() const;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pounce::client

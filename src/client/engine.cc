@@ -1,0 +1,210 @@
+// The engine's frame: turns, the person's calls, and the core's orders carried out.
+#include "client/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pounce::client {
+namespace {
+
+std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
+
+}  // namespace
+
+Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news)
+    : context_(context),
+      keys_(std::move(keys)),
+      setup_(std::move(setup)),
+      news_(news),
+      hall_(context, keys_, setup_.session) {}
+
+Engine::~Engine() = default;
+
+void Engine::turn(int wake_fd, TimePoint until) {
+  poll_.clear();
+  poll_.add_fd(wake_fd);
+  hall_.add_to(poll_);
+  for (const auto& [place, peer] : peers_) peer.link->add_to(poll_);
+  quiet_ = !poll_.wait(std::min(until, next_deadline()));
+  service(Clock::now());
+}
+
+TimePoint Engine::next_deadline() const {
+  TimePoint next = std::min(hall_.next_deadline(), machine_.next_deadline());
+  for (const auto& [place, peer] : peers_) next = std::min(next, peer.link->next_deadline());
+  for (const HeldEvent& held : held_events_) next = std::min(next, held.due);
+  return next;
+}
+
+void Engine::service(TimePoint now) {
+  for (const HallEvent& event : hall_.pump(now)) on_hall(event);
+  std::vector<task::Place> places;
+  places.reserve(peers_.size());
+  for (const auto& [place, peer] : peers_) places.push_back(place);
+  for (const task::Place& place : places) {
+    WorkerLink* link = link_at(place);
+    if (link == nullptr) continue;  // disconnected by what came in on another link
+    for (LinkEvent& event : link->pump(now)) on_link(place, std::move(event));
+  }
+  release_held(now);
+  if (now >= machine_.next_deadline()) happened(task::TimePassed{});
+  retired_.clear();
+  ask_for_daemon();
+}
+
+WorkerLink* Engine::link_at(const task::Place& place) {
+  const auto found = peers_.find(place);
+  return found == peers_.end() ? nullptr : found->second.link.get();
+}
+
+// ---- the person's calls ----------------------------------------------------------------------------------------
+
+Result<void> Engine::set_daemon(const protocol::EndpointFile& endpoint) {
+  daemon_asked_ = false;
+  if (!hall_.connect(endpoint, Clock::now()))
+    return failure(ErrorCode::kDaemonUnavailable, "pounced's endpoint file names no door on this machine.");
+  return {};
+}
+
+void Engine::daemon_failed(const Error& error) {
+  daemon_asked_ = false;
+  happened(task::DaemonFailed{error});
+}
+
+void Engine::submit(Call call) {
+  const TaskId task = call.task;
+  const task::TaskSubmitted event{task, call.resources, call.retries};
+  for (const ObjectId& id : call.objects) objects_.hold(id);
+  now_ns_ = call.submitted_ns;
+  under_way_.emplace(task, UnderWay{std::move(call), 0, {}});
+  happened(event);
+  now_ns_ = 0;
+  ask_for_daemon();
+}
+
+void Engine::cancel(const TaskId& task) { happened(task::CancelAsked{task}); }
+
+std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) const {
+  const auto want = machine_.want_of(task);
+  return want ? board_.of_want(*want) : std::nullopt;
+}
+
+void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
+  objects_.hold(id, std::move(object));
+  if (!send_now) return;
+  for (auto& [place, peer] : peers_)
+    if (peer.link->connected() && peer.link->send_object(id, *objects_.find(id))) peer.link->flush();
+}
+
+void Engine::release_object(const ObjectId& id) {
+  objects_.release(id);
+  for (auto& [place, peer] : peers_) drop_unneeded(*peer.link);
+}
+
+bool Engine::ask_queue(std::uint32_t request) {
+  if (!hall_.open()) {
+    ask_for_daemon();
+    return false;
+  }
+  hall_.send(protocol::QueueAsk{request});
+  return true;
+}
+
+void Engine::close() {
+  closed_ = true;
+  happened(task::ClientClosing{});
+  hall_.send(protocol::CloseSession{setup_.session.session});
+  hall_.send(protocol::Beat{false, nanoseconds(Clock::now()), 0});  // its answer says that the former was read
+}
+
+void Engine::ask_for_daemon() {
+  if (!hall_.down() || daemon_asked_ || closed_ || !machine_.needs_daemon()) return;
+  daemon_asked_ = true;
+  news_.push(DaemonWanted{});
+}
+
+// ---- the core's orders ---------------------------------------------------------------------------------------
+
+void Engine::happened(const task::Event& event) {
+  for (const task::Action& action : machine_.handle(event, Clock::now())) perform(action);
+}
+
+void Engine::perform(const task::Action& action) {
+  if (const auto* send = std::get_if<task::SendTask>(&action)) {
+    send_task(*send);
+  } else if (const auto* ack = std::get_if<task::Acknowledge>(&action)) {
+    acknowledge(*ack);
+  } else if (const auto* done = std::get_if<task::Deliver>(&action)) {
+    deliver(done->task);
+  } else if (const auto* failed = std::get_if<task::Fail>(&action)) {
+    Ended ended;
+    ended.task = failed->task;
+    ended.error = failed->error;
+    end(std::move(ended));
+  } else if (const auto* open = std::get_if<task::Connect>(&action)) {
+    connect(*open);
+  } else if (const auto* closed = std::get_if<task::Disconnect>(&action)) {
+    const auto found = peers_.find(closed->place);
+    if (found == peers_.end()) return;
+    retired_.push_back(std::move(found->second.link));
+    peers_.erase(found);
+  } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
+    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task});
+  } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
+    if (WorkerLink* link = link_at(query->place)) link->send(protocol::Query{query->tasks});
+  } else if (const auto* demand = std::get_if<task::SendDemand>(&action)) {
+    send_demand(*demand);
+  }
+}
+
+void Engine::connect(const task::Connect& order) {
+  const auto grant = grants_.find(order.place);
+  if (grant == grants_.end() || grant->second.epoch != order.epoch) return;
+  protocol::Attach attach = setup_.attach;
+  attach.session = setup_.session.session;
+  peers_[order.place] = Peer{order.epoch,
+                             std::make_unique<WorkerLink>(context_, keys_, grant->second.endpoint, grant->second.key,
+                                                          std::move(attach), Clock::now()),
+                             {},
+                             0};
+}
+
+void Engine::send_task(const task::SendTask& order) {
+  WorkerLink* link = link_at(order.place);
+  const auto found = under_way_.find(order.task);
+  if (link == nullptr || found == under_way_.end()) return;
+  found->second.place = order.place;
+  // Sent in the very step of its submit: it never waited, and what was spent on pickling counts as sending.
+  found->second.sent_ns = now_ns_ != 0 ? now_ns_ : nanoseconds(Clock::now());
+  link->send_task(found->second.call, order.attempt, objects_);
+}
+
+void Engine::acknowledge(const task::Acknowledge& order) {
+  if (WorkerLink* link = link_at(order.place)) link->acknowledge(order.task, Clock::now());
+}
+
+void Engine::send_demand(const task::SendDemand& order) {
+  protocol::Demand demand{setup_.session.session, {}};
+  for (const task::Want& want : order.wants)
+    demand.wants.push_back({want.id, want.resources, want.waiting, want.running, want.holds});
+  hall_.send(demand);
+}
+
+void Engine::end(Ended ended) {
+  const auto found = under_way_.find(ended.task);
+  if (found != under_way_.end()) {
+    for (const ObjectId& id : found->second.call.objects) objects_.release(id);
+    const auto place = found->second.place;
+    under_way_.erase(found);
+    if (WorkerLink* link = link_at(place)) drop_unneeded(*link);
+  }
+  news_.push(std::move(ended));
+}
+
+void Engine::drop_unneeded(WorkerLink& link) {
+  auto dropped = link.held().drop_over(HeldObjects::kBudgetBytes,
+                                       [this](const ObjectId& id) { return objects_.find(id) != nullptr; });
+  if (!dropped.empty()) link.send(protocol::Drop{std::move(dropped)});
+}
+
+}  // namespace pounce::client

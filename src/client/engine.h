@@ -1,0 +1,125 @@
+// The client's engine: core/task decides, this does. It owns the connections to pounced and to the workers, the calls
+// under way and the objects, and translates between messages and the core's events and actions.
+// It pushes what Python must know to the NewsQueue and never calls out. Thread: the baton's holder.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "client/call.h"
+#include "client/hall_link.h"
+#include "client/lease_board.h"
+#include "client/news.h"
+#include "client/objects.h"
+#include "client/worker_link.h"
+#include "core/task/machine.h"
+#include "transport/baton.h"
+#include "transport/context.h"
+#include "transport/poll_set.h"
+
+namespace pounce::client {
+
+struct Setup {
+  protocol::OpenSession session;
+  protocol::Attach attach;  // versions; the session id is filled in
+};
+
+class Engine final : public transport::Engine {
+ public:
+  Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news);
+  ~Engine() override;
+
+  void turn(int wake_fd, TimePoint until) override;
+  TimePoint next_deadline() const override;
+  // The last turn ended without a message: a signal or a deadline ended it. Any thread.
+  bool last_turn_was_quiet() const { return quiet_; }
+
+  Result<void> set_daemon(const protocol::EndpointFile& endpoint);
+  void daemon_failed(const Error& error);
+
+  void submit(Call call);
+  void cancel(const TaskId& task);
+  std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
+  std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
+
+  void hold_object(const ObjectId& id, Object object, bool send_now);
+  void release_object(const ObjectId& id);
+
+  bool ask_queue(std::uint32_t request);  // false: not connected to pounced now
+  void close();                           // every task ends; what is told to pounced still has to be pumped out
+  bool closed_for_good(TimePoint told) const { return hall_.down() || hall_.heard_after(told); }
+
+ private:
+  struct UnderWay {
+    Call call;
+    std::int64_t sent_ns = 0;
+    task::Place place;
+  };
+  struct Grant {
+    Epoch epoch;
+    std::string endpoint;
+    PublicKey key;
+  };
+  struct Peer {
+    Epoch epoch;
+    std::unique_ptr<WorkerLink> link;
+    protocol::Attached who;
+    std::int64_t attached_ns = 0;  // the first time
+  };
+  // A death or an end that may have overtaken results still on their way: told to the core when the connections have
+  // been read to their end, or soon.
+  struct HeldEvent {
+    task::Event event;
+    std::vector<task::Place> places;
+    TimePoint due;
+  };
+
+  void service(TimePoint now);
+  void happened(const task::Event& event);
+  void perform(const task::Action& action);
+  void connect(const task::Connect& order);
+  void send_task(const task::SendTask& order);
+  void acknowledge(const task::Acknowledge& order);
+  void deliver(const TaskId& task);
+  void end(Ended ended);
+  Timings timings_of(const UnderWay& under_way, const protocol::Outcome& outcome, std::int64_t received_ns) const;
+  void send_demand(const task::SendDemand& order);
+
+  void on_hall(const HallEvent& event);
+  void on_message(const protocol::Header& header);
+  void on_granted(const protocol::Granted& granted);
+  void on_status(const protocol::LeaseStatus& status);
+  void hold_back(task::Event event, const LeaseId& lease, std::optional<WorkerIndex> worker);
+  void release_held(TimePoint now);
+  void on_link(const task::Place& place, LinkEvent event);
+  void on_outcome(const task::Place& place, OutcomeWhole& outcome);
+  void drop_unneeded(WorkerLink& link);
+  void ask_for_daemon();
+  WorkerLink* link_at(const task::Place& place);
+
+  transport::Context& context_;
+  const KeyPair keys_;
+  const Setup setup_;
+  NewsQueue& news_;
+  task::Machine machine_;
+  HallLink hall_;
+  LeaseBoard board_;
+  Objects objects_;
+  std::map<task::Place, Grant> grants_;
+  std::map<task::Place, Peer> peers_;
+  std::vector<std::unique_ptr<WorkerLink>> retired_;  // closed after the loop that may be using them
+  std::unordered_map<TaskId, UnderWay> under_way_;
+  std::vector<HeldEvent> held_events_;
+  OutcomeWhole* arriving_ = nullptr;                   // while the core is told of it
+  std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
+  bool daemon_asked_ = false, closed_ = false;
+  std::atomic<bool> quiet_ = false;
+  transport::PollSet poll_;
+};
+
+}  // namespace pounce::client

@@ -1,0 +1,181 @@
+// The engine's other half: what comes in from pounced and from the workers becomes events of the core.
+#include <algorithm>
+#include <utility>
+
+#include "client/engine.h"
+
+namespace pounce::client {
+namespace {
+
+// Results that a death has overtaken are in our kernel's buffers: the connection is read to its end within this.
+constexpr std::chrono::milliseconds kOvertaken{300};
+
+task::Known known(protocol::TaskState state) {
+  switch (state) {
+    case protocol::TaskState::kUnknown: return task::Known::kUnknown;
+    case protocol::TaskState::kQueued: return task::Known::kQueued;
+    case protocol::TaskState::kRunning: return task::Known::kRunning;
+    case protocol::TaskState::kDone: return task::Known::kDone;
+  }
+  return task::Known::kUnknown;
+}
+
+std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
+
+std::int64_t not_negative(std::int64_t ns) { return std::max<std::int64_t>(ns, 0); }
+
+}  // namespace
+
+// ---- pounced --------------------------------------------------------------------------------------------------
+
+void Engine::on_hall(const HallEvent& event) {
+  if (std::holds_alternative<HallOpened>(event)) {
+    happened(task::SessionOpened{});
+  } else if (const auto* refused = std::get_if<HallRefused>(&event)) {
+    happened(task::DaemonFailed{refused->error});
+    news_.push(Told{refused->error.text});
+  } else if (const auto* header = std::get_if<protocol::Header>(&event)) {
+    on_message(*header);
+  }
+  // HallLost: the end of the turn asks for the daemon if it is needed.
+}
+
+void Engine::on_message(const protocol::Header& header) {
+  if (const auto* granted = std::get_if<protocol::Granted>(&header)) {
+    on_granted(*granted);
+  } else if (const auto* status = std::get_if<protocol::LeaseStatus>(&header)) {
+    on_status(*status);
+  } else if (const auto* down = std::get_if<protocol::WorkerDown>(&header)) {
+    const task::Place place{down->lease, down->worker};
+    hold_back(task::WorkerDied{place, down->epoch, down->error}, down->lease, down->worker);
+  } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
+    hold_back(task::LeaseLost{ended->lease, ended->error}, ended->lease, std::nullopt);
+    board_.forget(ended->lease);
+    news_.push(StatusChanged{ended->want});
+  } else if (const auto* failed = std::get_if<protocol::WantFailed>(&header)) {
+    happened(task::WantRefused{failed->want, failed->error});
+  } else if (const auto* queue = std::get_if<protocol::QueueIs>(&header)) {
+    news_.push(QueueShown{*queue});
+  } else if (const auto* notice = std::get_if<protocol::Notice>(&header)) {
+    news_.push(Told{notice->text});
+  }
+}
+
+void Engine::on_granted(const protocol::Granted& granted) {
+  const auto key = transport::from_z85(granted.key);
+  if (!key) return;
+  const task::Place place{granted.lease, granted.worker};
+  board_.granted(granted.lease, nanoseconds_now());
+  Grant& grant = grants_[place];
+  if (granted.epoch >= grant.epoch) grant = Grant{granted.epoch, granted.endpoint, *key};
+  happened(task::WorkerGranted{granted.want, place, granted.epoch});
+}
+
+void Engine::on_status(const protocol::LeaseStatus& status) {
+  board_.update(status, nanoseconds_now());
+  news_.push(StatusChanged{status.want});
+}
+
+void Engine::hold_back(task::Event event, const LeaseId& lease, std::optional<WorkerIndex> worker) {
+  HeldEvent held{std::move(event), {}, Clock::now() + kOvertaken};
+  for (const auto& [place, peer] : peers_)
+    if (place.lease == lease && (!worker || place.worker == *worker)) held.places.push_back(place);
+  held_events_.push_back(std::move(held));
+}
+
+void Engine::release_held(TimePoint now) {
+  const auto ready = [&](const HeldEvent& held) {
+    return now >= held.due || std::ranges::none_of(held.places, [this](const task::Place& place) {
+             const WorkerLink* link = link_at(place);
+             return link != nullptr && link->connected();
+           });
+  };
+  // In the order in which they came: a lease's end does not overtake its worker's death.
+  while (!held_events_.empty() && ready(held_events_.front())) {
+    const HeldEvent held = std::move(held_events_.front());
+    held_events_.erase(held_events_.begin());
+    happened(held.event);
+    if (const auto* lost = std::get_if<task::LeaseLost>(&held.event))
+      std::erase_if(grants_, [&](const auto& entry) { return entry.first.lease == lost->lease; });
+  }
+}
+
+// ---- workers ----------------------------------------------------------------------------------------------------
+
+void Engine::on_link(const task::Place& place, LinkEvent event) {
+  const auto peer = peers_.find(place);
+  if (peer == peers_.end()) return;
+  const Epoch epoch = peer->second.epoch;
+  if (auto* outcome = std::get_if<OutcomeWhole>(&event)) {
+    on_outcome(place, *outcome);
+  } else if (auto* printed = std::get_if<TaskPrinted>(&event)) {
+    news_.push(Printed{printed->task, printed->to_stderr, std::move(printed->text)});
+  } else if (const auto* started = std::get_if<protocol::Started>(&event)) {
+    happened(task::TaskStarted{place, epoch, started->task});
+  } else if (auto* attached = std::get_if<LinkAttached>(&event)) {
+    if (peer->second.attached_ns == 0) peer->second.attached_ns = nanoseconds_now();
+    peer->second.who = std::move(attached->who);
+    happened(task::WorkerAttached{place, epoch});
+  } else if (std::holds_alternative<LinkLost>(event)) {
+    happened(task::WorkerUnreachable{place, epoch});
+  } else if (const auto* refused = std::get_if<LinkRefused>(&event)) {
+    happened(task::WorkerRefusedUs{place, epoch, refused->error});
+  } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {
+    for (std::size_t i = 0; i < std::min(answer->tasks.size(), answer->states.size()); ++i)
+      happened(task::QueryAnswered{place, epoch, answer->tasks[i], known(answer->states[i])});
+  }
+}
+
+void Engine::on_outcome(const task::Place& place, OutcomeWhole& outcome) {
+  arriving_ = &outcome;
+  happened(task::OutcomeArrived{place, peers_.at(place).epoch, outcome.task});
+  arriving_ = nullptr;
+}
+
+void Engine::deliver(const TaskId& task) {
+  const auto found = under_way_.find(task);
+  if (found == under_way_.end() || arriving_ == nullptr) return;
+  Ended ended;
+  ended.task = task;
+  if (arriving_->incoming) {
+    Incoming& incoming = *arriving_->incoming;
+    ended.ok = incoming.header().ok;
+    ended.error = incoming.header().error;
+    ended.timings = timings_of(found->second, incoming.header(), arriving_->received_ns);
+    ended.pickle = incoming.take_pickle();
+    ended.buffers = incoming.take_buffers();
+    ended.raised = !ended.ok && !ended.pickle.bytes.empty();
+  } else {
+    ended.error = arriving_->incoming.error();
+  }
+  if (!ended.ok) {
+    const auto peer = peers_.find(found->second.place);
+    if (peer != peers_.end()) {
+      ended.error.context.emplace("node", peer->second.who.node);
+      ended.error.context.emplace("devices", peer->second.who.devices);
+    }
+  }
+  end(std::move(ended));
+}
+
+Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& outcome, std::int64_t received_ns) const {
+  Timings timings;
+  const auto peer = peers_.find(under_way.place);
+  if (peer == peers_.end()) return timings;
+  const ClockOffset& clock = peer->second.link->clock();
+  const std::int64_t submitted = under_way.call.submitted_ns, sent = under_way.sent_ns;
+  // Its wait in three pieces: for the job, for the job's Python, for room there. The outer two are the queue.
+  const std::int64_t started = std::clamp(board_.started_ns(under_way.place.lease), submitted, sent);
+  const std::int64_t ready = std::clamp(peer->second.attached_ns, started, sent);
+  timings.queue_ns = (started - submitted) + (sent - ready);
+  timings.boot_ns = ready - started;
+  const std::int64_t unpacking = outcome.run_start_ns - outcome.received_ns;
+  timings.send_ns = not_negative(clock.to_ours(outcome.received_ns) - sent) + not_negative(unpacking);
+  timings.run_ns = outcome.run_end_ns - outcome.run_start_ns;
+  const std::int64_t packing = outcome.sent_ns - outcome.run_end_ns;
+  timings.receive_ns = not_negative(packing) + not_negative(received_ns - clock.to_ours(outcome.sent_ns));
+  timings.arrived_ns = received_ns;
+  return timings;
+}
+
+}  // namespace pounce::client

@@ -1,0 +1,47 @@
+#include "client/held_objects.h"
+
+#include <algorithm>
+
+namespace pounce::client {
+
+bool HeldObjects::confirmed(const ObjectId& id) const {
+  const auto found = objects_.find(id);
+  return found != objects_.end() && found->second.confirmed;
+}
+
+void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes) {
+  if (objects_.try_emplace(id, Held{bytes, ++uses_, false}).second) bytes_ += bytes;
+}
+
+void HeldObjects::used(const ObjectId& id) {
+  if (const auto found = objects_.find(id); found != objects_.end()) found->second.used_at = ++uses_;
+}
+
+void HeldObjects::confirm(const ObjectId& id) {
+  if (const auto found = objects_.find(id); found != objects_.end()) found->second.confirmed = true;
+}
+
+void HeldObjects::forget_unconfirmed() {
+  std::erase_if(objects_, [this](const auto& entry) {
+    if (!entry.second.confirmed) bytes_ -= entry.second.bytes;
+    return !entry.second.confirmed;
+  });
+}
+
+std::vector<ObjectId> HeldObjects::drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed) {
+  std::vector<ObjectId> dropped;
+  if (bytes_ <= budget) return dropped;
+  std::vector<std::pair<std::uint64_t, ObjectId>> unneeded;
+  for (const auto& [id, held] : objects_)
+    if (held.confirmed && !needed(id)) unneeded.emplace_back(held.used_at, id);
+  std::ranges::sort(unneeded);
+  for (const auto& [used_at, id] : unneeded) {
+    if (bytes_ <= budget) break;
+    bytes_ -= objects_.at(id).bytes;
+    objects_.erase(id);
+    dropped.push_back(id);
+  }
+  return dropped;
+}
+
+}  // namespace pounce::client

@@ -1,0 +1,38 @@
+// Which objects one worker's Python has, as far as we know. What nobody needs any more stays there for a while, up to a
+// budget: running a cell again then sends nothing. Thread: the baton's holder.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "pounce/ids.h"
+
+namespace pounce::client {
+
+class HeldObjects {
+ public:
+  static constexpr std::uint64_t kBudgetBytes = 2ull * 1024 * 1024 * 1024;
+
+  bool contains(const ObjectId& id) const { return objects_.contains(id); }
+  bool confirmed(const ObjectId& id) const;
+  void sent(const ObjectId& id, std::uint64_t bytes);
+  void used(const ObjectId& id);
+  void confirm(const ObjectId& id);
+
+  // The connection broke: what was not confirmed may not have arrived.
+  void forget_unconfirmed();
+  // The least recently used ones over the budget that nobody needs; they are forgotten here.
+  std::vector<ObjectId> drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed);
+
+ private:
+  struct Held {
+    std::uint64_t bytes = 0, used_at = 0;
+    bool confirmed = false;
+  };
+  std::unordered_map<ObjectId, Held> objects_;
+  std::uint64_t uses_ = 0, bytes_ = 0;
+};
+
+}  // namespace pounce::client

@@ -1,0 +1,39 @@
+// One outcome on its way in: the header with what came inline, then the large buffers in chunks, straight into their
+// final memory. Thread: the baton's holder.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "client/memory.h"
+#include "pounce/result.h"
+#include "protocol/messages.h"
+#include "transport/frame.h"
+
+namespace pounce::client {
+
+class Incoming {
+ public:
+  // `frames`: the message that announced it, header frame first. kTooLarge: no memory for what it announces.
+  static Result<Incoming> begin(protocol::Outcome header, transport::Message frames);
+
+  // Chunks come in order; others are of an earlier connection and are ignored.
+  void add(const protocol::Chunk& chunk, std::span<const std::byte> bytes);
+  bool whole() const { return buffer_ == chunked_.size(); }
+
+  const protocol::Outcome& header() const { return header_; }
+  Memory take_pickle() { return std::move(pickle_); }
+  std::vector<Memory> take_buffers() { return std::move(buffers_); }
+
+ private:
+  void skip_full();
+
+  protocol::Outcome header_;
+  Memory pickle_;
+  std::vector<Memory> buffers_;
+  std::vector<std::span<std::byte>> chunked_;  // of pickle_ and buffers_, in the order of the chunks
+  std::size_t buffer_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace pounce::client

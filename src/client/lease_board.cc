@@ -1,0 +1,42 @@
+#include "client/lease_board.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace pounce::client {
+namespace {
+
+// docs/states.md: in these states of a lease its job runs.
+constexpr std::array<std::string_view, 4> kRunning = {"starting", "idle", "busy", "draining"};
+
+}  // namespace
+
+void LeaseBoard::update(const protocol::LeaseStatus& status, std::int64_t now_ns) {
+  status_[status.lease] = status;
+  latest_[status.want] = status.lease;
+  if (std::ranges::find(kRunning, status.state) != kRunning.end()) started_ns_.try_emplace(status.lease, now_ns);
+}
+
+void LeaseBoard::forget(const LeaseId& lease) {
+  status_.erase(lease);
+  started_ns_.erase(lease);
+  std::erase_if(latest_, [&](const auto& entry) { return entry.second == lease; });
+}
+
+std::optional<protocol::LeaseStatus> LeaseBoard::of_want(WantId want) const {
+  const auto latest = latest_.find(want);
+  return latest == latest_.end() ? std::nullopt : of_lease(latest->second);
+}
+
+std::optional<protocol::LeaseStatus> LeaseBoard::of_lease(const LeaseId& lease) const {
+  const auto found = status_.find(lease);
+  return found == status_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::int64_t LeaseBoard::started_ns(const LeaseId& lease) const {
+  const auto found = started_ns_.find(lease);
+  return found == started_ns_.end() ? 0 : found->second;
+}
+
+}  // namespace pounce::client

@@ -1,0 +1,32 @@
+// What pounced told about each lease, for the person who waits and for the parts of a call's time. Thread: the baton's
+// holder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "pounce/ids.h"
+#include "protocol/messages.h"
+
+namespace pounce::client {
+
+class LeaseBoard {
+ public:
+  void update(const protocol::LeaseStatus& status, std::int64_t now_ns);
+  void granted(const LeaseId& lease, std::int64_t now_ns) { started_ns_.try_emplace(lease, now_ns); }
+  void forget(const LeaseId& lease);
+
+  // The news of that want that a waiting person wants to see: of the lease told about last.
+  std::optional<protocol::LeaseStatus> of_want(WantId want) const;
+  std::optional<protocol::LeaseStatus> of_lease(const LeaseId& lease) const;
+  // When we first heard that its job runs; 0: not yet.
+  std::int64_t started_ns(const LeaseId& lease) const;
+
+ private:
+  std::map<LeaseId, protocol::LeaseStatus> status_;
+  std::map<WantId, LeaseId> latest_;
+  std::map<LeaseId, std::int64_t> started_ns_;
+};
+
+}  // namespace pounce::client

@@ -1,0 +1,43 @@
+// Bytes that are sent without a copy, and memory that results are received into. Thread: any; the bytes of a Memory
+// belong to its receiver until they are whole.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pounce/ids.h"
+#include "transport/frame.h"
+
+namespace pounce::client {
+
+// Read-only bytes and what keeps them alive. The last holder may be ZeroMQ's thread: whatever `keep` does when it dies
+// must not block and must not take the GIL.
+struct Buffer {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> keep;
+};
+
+Buffer own_buffer(std::string bytes);
+transport::Frame to_frame(const Buffer& buffer, std::size_t offset, std::size_t size);
+inline transport::Frame to_frame(const Buffer& buffer) { return to_frame(buffer, 0, buffer.bytes.size()); }
+
+// Writable bytes of a result: what numpy makes an array of.
+struct Memory {
+  std::span<std::byte> bytes;
+  std::shared_ptr<void> keep;
+};
+
+// Fresh pages, huge ones where the kernel gives them: receiving into fresh 4 KiB pages costs three times as much
+// (performance.md §1.1).
+Memory fresh_memory(std::size_t size);
+Memory to_memory(transport::Frame frame);
+
+// XXH3-128, the digest that names functions and objects.
+std::array<std::uint8_t, 16> digest(std::span<const std::byte> bytes);
+
+// Of an object: its pickle and its buffers, sizes included, so that no two splits of the same bytes meet.
+ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers);
+
+}  // namespace pounce::client

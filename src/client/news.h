@@ -1,0 +1,65 @@
+// What the engine has to tell Python: a queue that any thread may drain. The thread that waits for a result drains it on
+// its way; only when nobody waits is the notifier thread woken (through an eventfd), so that short calls never need it.
+// Its mutex is held for moments; nothing is called under it. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "client/call.h"
+#include "protocol/messages.h"
+
+namespace pounce::client {
+
+struct Printed {
+  TaskId task;
+  bool to_stderr = false;
+  std::string text;
+};
+struct Told {  // one line for the person
+  std::string text;
+};
+struct StatusChanged {
+  WantId want;
+};
+struct DaemonWanted {};  // the connection to pounced is gone and needed: run `pounced ensure`, then set_daemon()
+struct QueueShown {
+  protocol::QueueIs answer;
+};
+using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown>;
+
+class NewsQueue {
+ public:
+  NewsQueue();
+
+  void push(News news);
+  std::vector<News> drain();
+  bool empty() const;
+
+  // Threads on their way to drain(). When the last leaves with something left, or something comes while there is none,
+  // the eventfd becomes readable.
+  void enter();
+  void leave();
+  void close();  // wakes wait() for good
+
+  // For the notifier thread: returns false when closed.
+  bool wait();
+
+ private:
+  void signal() const;
+  // Output that nobody drains is dropped from here on (a kernel that computes for hours without a wait): the text says so.
+  static constexpr std::size_t kMaxPrintedBytes = 64 * 1024 * 1024;
+
+  UniqueFd wake_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::vector<News> queue_;
+  std::size_t printed_bytes_ = 0;
+  int waiters_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace pounce::client

@@ -1,0 +1,212 @@
+#include "client/worker_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/codec.h"
+#include "protocol/limits.h"
+
+namespace pounce::client {
+namespace {
+
+constexpr std::chrono::seconds kBeat{5};
+// ZeroMQ's own heartbeats notice a peer whose host has gone without a word.
+constexpr std::chrono::seconds kPeerSilence{15};
+// Some 16 MiB under way: more only makes cancels and beats wait.
+constexpr int kMessagesUnderWay = 16;
+// Round trips right after attaching: the quickest one gives the clock.
+constexpr int kClockQuestions = 3;
+constexpr std::chrono::milliseconds kLongestReopenPause{1000};
+// The worker keeps results until then.
+constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
+
+std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
+
+}  // namespace
+
+WorkerLink::WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
+                       protocol::Attach attach, TimePoint now)
+    : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)) {
+  open(now);
+}
+
+void WorkerLink::open(TimePoint now) {
+  reopen_at_ = TimePoint::max();
+  transport::ClientOptions options;
+  options.max_frame_bytes = protocol::kDataFrameBytes;
+  options.high_water_mark = kMessagesUnderWay;
+  options.heartbeat = kBeat;
+  options.heartbeat_timeout = kPeerSilence;
+  auto socket = transport::DealerSocket::connect(context_, own_, worker_, options, endpoint_);
+  if (socket)
+    socket_ = std::move(*socket);
+  else
+    reopen_at_ = now + kLongestReopenPause;
+}
+
+std::vector<LinkEvent> WorkerLink::pump(TimePoint now) {
+  std::vector<LinkEvent> events;
+  if (now >= reopen_at_) open(now);
+  while (socket_ != nullptr) {
+    if (auto message = socket_->receive())
+      take(std::move(*message), events);
+    else if (const auto link = socket_->link_event())
+      follow_link(*link, now, events);
+    else
+      break;
+  }
+  if (now >= beat_due_) {
+    beat_due_ = now + kBeat;
+    ask_clock();
+  }
+  if (now >= acknowledge_at_) post_acknowledgements();
+  flush();
+  return events;
+}
+
+void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events) {
+  switch (link) {
+    case transport::Link::kConnected:
+      stage_ = Stage::kAttaching;
+      reopen_pause_ = std::chrono::milliseconds(5);
+      send(attach_);
+      return;
+    case transport::Link::kDisconnected:
+      return lose(events);  // libzmq reconnects by itself
+    case transport::Link::kRefused:
+      // The grant may have overtaken the admission at the worker. A refused socket never works again: a new one does.
+      lose(events);
+      socket_.reset();
+      reopen_at_ = now + reopen_pause_;
+      reopen_pause_ = std::min(2 * reopen_pause_, kLongestReopenPause);
+      return;
+  }
+}
+
+void WorkerLink::lose(std::vector<LinkEvent>& events) {
+  outbox_.clear();
+  functions_.clear();
+  incoming_.clear();
+  to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
+  acknowledge_at_ = TimePoint::max();
+  held_.forget_unconfirmed();
+  beat_due_ = TimePoint::max();
+  if (stage_ != Stage::kConnecting) events.emplace_back(LinkLost{});
+  stage_ = Stage::kConnecting;
+}
+
+void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events) {
+  auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
+  if (!header) return;
+  if (auto* outcome = std::get_if<protocol::Outcome>(&*header)) {
+    take_outcome(std::move(*outcome), std::move(message), events);
+  } else if (const auto* chunk = std::get_if<protocol::Chunk>(&*header)) {
+    take_chunk(*chunk, message, events);
+  } else if (const auto* output = std::get_if<protocol::Output>(&*header)) {
+    if (message.size() > 1)
+      events.emplace_back(TaskPrinted{output->task, output->stream == "stderr", std::string(message[1].text())});
+  } else if (const auto* started = std::get_if<protocol::Started>(&*header)) {
+    events.emplace_back(*started);
+  } else if (auto* answer = std::get_if<protocol::QueryIs>(&*header)) {
+    events.emplace_back(std::move(*answer));
+  } else if (const auto* beat = std::get_if<protocol::Beat>(&*header)) {
+    take_beat(*beat);
+  } else if (const auto* have = std::get_if<protocol::Have>(&*header)) {
+    held_.confirm(have->object);
+  } else if (auto* attached = std::get_if<protocol::Attached>(&*header)) {
+    stage_ = Stage::kAttached;
+    clock_questions_ = kClockQuestions;
+    beat_due_ = Clock::now() + kBeat;
+    ask_clock();
+    events.emplace_back(LinkAttached{std::move(*attached)});
+  } else if (auto* refused = std::get_if<protocol::Refused>(&*header)) {
+    events.emplace_back(LinkRefused{std::move(refused->error)});
+  }
+}
+
+void WorkerLink::take_beat(const protocol::Beat& beat) {
+  if (!beat.answer) return send(protocol::Beat{true, beat.sent_ns, nanoseconds_now()});
+  clock_.measured(beat.sent_ns, nanoseconds_now(), beat.clock_ns);
+  if (--clock_questions_ > 0) ask_clock();
+}
+
+void WorkerLink::ask_clock() { send(protocol::Beat{false, nanoseconds_now(), 0}); }
+
+void WorkerLink::take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events) {
+  const TaskId task = header.task;
+  auto incoming = Incoming::begin(std::move(header), std::move(message));
+  if (!incoming || incoming->whole()) {
+    incoming_.erase(task);
+    events.emplace_back(OutcomeWhole{std::move(incoming), task, nanoseconds_now()});
+  } else {
+    incoming_.insert_or_assign(task, std::move(*incoming));
+  }
+}
+
+void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Message& message,
+                            std::vector<LinkEvent>& events) {
+  const auto task = TaskId::from_hex(chunk.of);
+  const auto found = task ? incoming_.find(*task) : incoming_.end();
+  if (found == incoming_.end() || message.size() != 2) return;
+  found->second.add(chunk, message[1].bytes());
+  if (!found->second.whole()) return;
+  events.emplace_back(OutcomeWhole{std::move(found->second), *task, nanoseconds_now()});
+  incoming_.erase(found);
+}
+
+void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
+  post_acknowledgements();
+  if (functions_.insert(call.function).second)
+    outbox_.post(protocol::Function{call.function}, {call.function_pickle});
+  bool behind_bulk = false;
+  for (const ObjectId& id : call.objects) {
+    held_.used(id);
+    if (const Object* object = objects.find(id)) send_object(id, *object);
+    behind_bulk |= !held_.confirmed(id);
+  }
+  const protocol::Task header{call.task, call.function, call.objects, attempt};
+  behind_bulk ? outbox_.post_after_bulk(header, call.payload) : outbox_.post(header, call.payload);
+  flush();
+}
+
+bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
+  if (held_.contains(id)) return false;
+  held_.sent(id, object.total_bytes());
+  protocol::Object header{id, {}, object.pickle.bytes.size() > protocol::kInlineBytes};
+  std::vector<Buffer> chunked = object.buffers;
+  if (header.pickle_follows) chunked.insert(chunked.begin(), object.pickle);
+  for (const Buffer& buffer : chunked) header.buffers.push_back(buffer.bytes.size());
+  // Behind earlier objects, so that a task's function and objects arrive in the order of its needs.
+  outbox_.post_after_bulk(header, {header.pickle_follows ? Buffer{} : object.pickle});
+  outbox_.post_chunks(id, std::move(chunked));
+  return true;
+}
+
+void WorkerLink::send(const protocol::Header& header) {
+  outbox_.post(header);
+  flush();
+}
+
+void WorkerLink::acknowledge(const TaskId& task, TimePoint now) {
+  to_acknowledge_.push_back(task);
+  acknowledge_at_ = std::min(acknowledge_at_, now + kLongestAcknowledgePause);
+}
+
+void WorkerLink::post_acknowledgements() {
+  acknowledge_at_ = TimePoint::max();
+  if (!to_acknowledge_.empty()) outbox_.post(protocol::Ack{std::exchange(to_acknowledge_, {})});
+}
+
+void WorkerLink::flush() {
+  if (socket_ != nullptr && connected()) outbox_.flush(*socket_);
+}
+
+TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_}); }
+
+void WorkerLink::add_to(transport::PollSet& poll) const {
+  if (socket_ == nullptr) return;
+  poll.add_socket(socket_->handle(), connected() && !outbox_.empty());
+  poll.add_socket(socket_->monitor_handle());
+}
+
+}  // namespace pounce::client

@@ -1,0 +1,102 @@
+// The connection to one worker's Python: attach, what it has been given (functions, objects), what is on its way to it
+// and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the baton's holder.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/curve_key.h"
+#include "client/call.h"
+#include "client/clock_offset.h"
+#include "client/held_objects.h"
+#include "client/incoming.h"
+#include "client/objects.h"
+#include "client/outbox.h"
+#include "protocol/messages.h"
+#include "transport/context.h"
+#include "transport/dealer_socket.h"
+#include "transport/poll_set.h"
+
+namespace pounce::client {
+
+struct LinkAttached {
+  protocol::Attached who;
+};
+struct LinkLost {};
+struct LinkRefused {  // for good: versions that do not match
+  Error error;
+};
+struct TaskPrinted {
+  TaskId task;
+  bool to_stderr = false;
+  std::string text;
+};
+struct OutcomeWhole {
+  Result<Incoming> incoming;
+  TaskId task;
+  std::int64_t received_ns = 0;
+};
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkRefused, TaskPrinted, OutcomeWhole, protocol::Started,
+                               protocol::QueryIs>;
+
+class WorkerLink {
+ public:
+  WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
+             protocol::Attach attach, TimePoint now);
+
+  std::vector<LinkEvent> pump(TimePoint now);
+  TimePoint next_deadline() const;
+  void add_to(transport::PollSet& poll) const;
+  bool connected() const { return stage_ != Stage::kConnecting; }
+
+  void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
+  // False: it is there, or on its way.
+  bool send_object(const ObjectId& id, const Object& object);
+  void send(const protocol::Header& header);
+  // With the next task, or soon: alone it would wake the worker a second time for each short call.
+  void acknowledge(const TaskId& task, TimePoint now);
+  void flush();
+  HeldObjects& held() { return held_; }
+  const ClockOffset& clock() const { return clock_; }
+
+ private:
+  enum class Stage : std::uint8_t { kConnecting, kAttaching, kAttached };
+
+  void open(TimePoint now);
+  void follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events);
+  void lose(std::vector<LinkEvent>& events);
+  void take(transport::Message message, std::vector<LinkEvent>& events);
+  void take_beat(const protocol::Beat& beat);
+  void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
+  void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
+  void ask_clock();
+  void post_acknowledgements();
+
+  transport::Context& context_;
+  const KeyPair& own_;
+  const std::string endpoint_;
+  const PublicKey worker_;
+  const protocol::Attach attach_;
+
+  Stage stage_ = Stage::kConnecting;
+  std::unique_ptr<transport::DealerSocket> socket_;
+  Outbox outbox_;
+  std::unordered_set<FunctionId> functions_;  // sent on this connection
+  HeldObjects held_;
+  std::map<TaskId, Incoming> incoming_;
+  ClockOffset clock_;
+  int clock_questions_ = 0;
+  std::vector<TaskId> to_acknowledge_;
+  TimePoint beat_due_ = TimePoint::max(), reopen_at_ = TimePoint::max(), acknowledge_at_ = TimePoint::max();
+  std::chrono::milliseconds reopen_pause_{5};
+};
+
+}  // namespace pounce::client
