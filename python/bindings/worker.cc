@@ -1,7 +1,305 @@
+// The interpreter's side of a worker for python/pounce/worker.py: takes jobs from the engine, calls Python for each in
+// the main thread, sends what came back. Buffers travel both ways without a copy wherever nobody else can see them.
+#include <fcntl.h>
+#include <pthread.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+
 #include "bindings.h"
+#include "worker/worker_host.h"
+
+namespace py = pybind11;
 
 namespace pounce {
+namespace {
 
-void bind_worker(pybind11::module_&) {}
+using worker::Bytes;
+using worker::Job;
+using worker::JobResult;
+using worker::Lent;
+using worker::SharedBytes;
+using worker::WorkerHost;
+
+constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
+
+// Memory of a received frame or object as a writable Python buffer.
+struct Buffer {
+  std::span<std::byte> bytes;
+  std::shared_ptr<const void> keep;  // the frames or the mapping that the bytes lie in
+};
+
+py::object to_python(const Lent& lent) {
+  if (lent.bytes.size() < kCopyBelow) return py::bytes(reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size());
+  return py::cast(Buffer{lent.bytes, lent.keep});
+}
+py::object writable(const Lent& lent) { return py::cast(Buffer{lent.bytes, lent.keep}); }
+
+// Python buffers that ZeroMQ and the engine no longer need, waiting for somebody with the GIL.
+class ReleaseList {
+ public:
+  void add(Py_buffer* view) {
+    const std::lock_guard lock(mutex_);
+    views_.push_back(view);
+    pending_ = true;
+  }
+  bool pending() const { return pending_; }
+  void drain() {  // with the GIL
+    if (!pending_) return;
+    std::vector<Py_buffer*> views;
+    {
+      const std::lock_guard lock(mutex_);
+      views.swap(views_);
+      pending_ = false;
+    }
+    for (Py_buffer* view : views) {
+      PyBuffer_Release(view);
+      delete view;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Py_buffer*> views_;
+  std::atomic<bool> pending_ = false;
+};
+
+// A borrowed result must not change before it is sent: borrow only what nobody but us can reach. True if `object` has
+// no holder but the caller's one reference, and neither has the chain of arrays whose memory it is a view of.
+bool only_ours(PyObject* object, Py_ssize_t expected) {
+  if (Py_REFCNT(object) > expected) return false;
+  if (PyMemoryView_Check(object)) {
+    PyObject* exporter = PyMemoryView_GET_BUFFER(object)->obj;
+    return exporter != nullptr && only_ours(exporter, 1);  // the view holds it once
+  }
+  if (!py::hasattr(object, "base") || !py::hasattr(object, "__array_interface__")) return true;
+  const py::object base = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, "base"));
+  if (!base) throw py::error_already_set();
+  return base.is_none() || only_ours(base.ptr(), 2);  // the array's reference and ours
+}
+
+class PendingBuffer {
+ public:
+  explicit PendingBuffer(py::handle object) : view_(new Py_buffer) {
+    // PickleBuffer refuses a plain request for Fortran order; its exporter answers a full one.
+    if (PyObject_GetBuffer(object.ptr(), view_.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
+    if (!PyBuffer_IsContiguous(view_.get(), 'A')) {
+      PyBuffer_Release(view_.get());
+      throw py::value_error("a result's buffer is not contiguous");
+    }
+  }
+  PendingBuffer(PendingBuffer&&) = default;
+  ~PendingBuffer() {
+    if (view_) PyBuffer_Release(view_.get());
+  }
+
+  // Call when the outcome's own references are gone.
+  SharedBytes settle(const std::shared_ptr<ReleaseList>& releases) {
+    const std::span bytes(static_cast<const std::byte*>(view_->buf), static_cast<std::size_t>(view_->len));
+    if (bytes.size() < kCopyBelow || (!PyBytes_CheckExact(view_->obj) && !only_ours(view_->obj, 1)))
+      return worker::own_bytes(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    Py_buffer* view = view_.release();
+    return std::make_shared<const Bytes>(bytes, [releases, view] { releases->add(view); });
+  }
+
+ private:
+  std::unique_ptr<Py_buffer> view_;
+};
+
+Error to_error(const py::tuple& error) {  // (code, text, context)
+  return Error{error_code_from_wire(error[0].cast<std::string>()), error[1].cast<std::string>(), {},
+               error[2].cast<std::map<std::string, std::string>>()};
+}
+
+// A signal that was sent to this thread is handled by Python in the next bytecode of somebody else's code, unless it is
+// taken out here. Exceptions other than KeyboardInterrupt (a handler of the user's) are raised.
+void swallow_interrupt() {
+  ::syscall(SYS_gettid);  // returning from the kernel delivers what is pending
+  if (PyErr_CheckSignals() == 0) return;
+  if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw py::error_already_set();
+  PyErr_Clear();
+}
+
+class InterruptBlocked {
+ public:
+  InterruptBlocked() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+  }
+  ~InterruptBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+WorkerHost* host_for_fork = nullptr;
+void disarm_child() {
+  if (host_for_fork != nullptr) host_for_fork->abandon_after_fork();
+}
+
+class PyWorker {
+ public:
+  PyWorker(int supervisor, int output, int errors, int log, int page, std::string facing, std::string node,
+           std::string devices, std::string python) {
+    ::setvbuf(stdout, nullptr, _IOLBF, 0);  // C libraries' lines come live too
+    for (const int fd : {supervisor, output, errors, log, page}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // not for user programs
+    worker::EngineSetup setup{UniqueFd(supervisor), UniqueFd(output), UniqueFd(errors), UniqueFd(page), log,
+                              std::move(facing), std::move(node), std::move(devices), std::move(python), {}};
+    auto host = WorkerHost::start(std::move(setup));
+    if (!host) throw std::runtime_error(host.error().text);
+    host_ = std::move(*host);
+    host_for_fork = host_.get();
+    static const int once = ::pthread_atfork(nullptr, nullptr, disarm_child);
+    if (once != 0) throw std::runtime_error("pthread_atfork failed");
+  }
+
+  // Runs tasks until the worker ends. execute(job) -> outcome; describe(exception) -> outcome, for what escapes it.
+  void serve(const py::function& execute, const py::function& describe) {
+    while (true) {
+      releases_->drain();
+      std::optional<Job> job;
+      {
+        const py::gil_scoped_release release;
+        job = host_->next([this] { return releases_->pending(); });
+      }
+      swallow_interrupt();
+      if (job)
+        run(std::move(*job), execute, describe);
+      else if (host_->ending())
+        return;
+    }
+  }
+
+  void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
+  void close() {
+    const py::gil_scoped_release release;
+    if (host_->forked()) return;
+    host_for_fork = nullptr;
+    host_.reset();
+  }
+
+  // What Python sees of one job.
+  struct View {
+    PyWorker& worker;
+    Job job;
+
+    py::bytes function() const {
+      return py::bytes(reinterpret_cast<const char*>(job.function.bytes().data()), job.function.bytes().size());
+    }
+    py::bytes function_pickle() const { return py::bytes(*job.function_pickle); }
+    py::object pickle() const { return to_python({(*job.frames)[1].writable(), job.frames}); }
+    py::list buffers() const {
+      py::list list;
+      for (std::size_t i = 2; i < job.frames->size(); ++i) list.append(writable({(*job.frames)[i].writable(), job.frames}));
+      return list;
+    }
+    py::tuple object(std::size_t index) const {
+      const worker::ObjectUse& use = job.objects.at(index);
+      py::list list;
+      for (const Lent& lent : use.buffers) list.append(writable(lent));
+      return py::make_tuple(to_python(use.pickle), list);
+    }
+    bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
+  };
+
+ private:
+  void run(Job job, const py::function& execute, const py::function& describe) {
+    const TaskId task = job.task;
+    JobResult result;
+    bool interrupted;
+    if (job.failure) {
+      result.error = std::move(*job.failure);
+      result.pickle = worker::own_bytes({});
+      interrupted = host_->end_run(task, std::move(result));
+    } else {
+      interrupted = call(std::move(job), execute, describe);
+    }
+    if (interrupted) swallow_interrupt();
+  }
+
+  bool call(Job job, const py::function& execute, const py::function& describe) {
+    const TaskId task = job.task;
+    py::object view = py::cast(new View{*this, std::move(job)}, py::return_value_policy::take_ownership);
+    py::object outcome;
+    try {
+      outcome = execute(view);
+    } catch (py::error_already_set& stray) {  // an interrupt between the lines of worker.py
+      return end_stray(task, view, stray, describe);
+    }
+    view = py::none();
+    return end(task, std::move(outcome));
+  }
+
+  bool end_stray(const TaskId& task, py::object& view, py::error_already_set& stray, const py::function& describe) {
+    const InterruptBlocked blocked;
+    swallow_interrupt();
+    py::object outcome = describe(view, stray.value());
+    view = py::none();
+    return end(task, std::move(outcome));
+  }
+
+  bool end(const TaskId& task, py::object outcome) {
+    leave_forked_child();
+    JobResult result = to_result(std::move(outcome));
+    std::fflush(stdout);
+    return host_->end_run(task, std::move(result));
+  }
+
+  JobResult to_result(py::object outcome) {  // (ok, pickle, buffers, error, run_start_ns, run_end_ns)
+    JobResult result;
+    std::vector<PendingBuffer> pending;
+    {
+      const auto fields = py::reinterpret_borrow<py::tuple>(outcome);
+      result.ok = fields[0].cast<bool>();
+      pending.emplace_back(fields[1]);
+      for (const py::handle buffer : fields[2]) pending.emplace_back(buffer);
+      if (!result.ok) result.error = to_error(fields[3].cast<py::tuple>());
+      result.run_start_ns = fields[4].cast<std::int64_t>();
+      result.run_end_ns = fields[5].cast<std::int64_t>();
+    }
+    outcome = py::none();
+    result.pickle = pending.front().settle(releases_);
+    for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle(releases_));
+    return result;
+  }
+
+  // A function that forked and returned in the child as well: the answer is the parent's to give.
+  void leave_forked_child() const {
+    if (host_->forked()) ::_exit(0);
+  }
+
+  std::unique_ptr<WorkerHost> host_;
+  std::shared_ptr<ReleaseList> releases_ = std::make_shared<ReleaseList>();  // shared with borrowed Bytes
+};
+
+}  // namespace
+
+void bind_worker(py::module_& m) {
+  py::class_<Buffer>(m, "Buffer", py::buffer_protocol()).def_buffer([](Buffer& buffer) {
+    return py::buffer_info(reinterpret_cast<unsigned char*>(buffer.bytes.data()), static_cast<py::ssize_t>(buffer.bytes.size()));
+  });
+  py::class_<PyWorker::View>(m, "Job")
+      .def_property_readonly("function", &PyWorker::View::function)
+      .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
+      .def_property_readonly("pickle", &PyWorker::View::pickle)
+      .def_property_readonly("buffers", &PyWorker::View::buffers)
+      .def("object", &PyWorker::View::object)
+      .def("cancel_asked", &PyWorker::View::cancel_asked);
+  py::class_<PyWorker>(m, "Worker")
+      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string>(), py::kw_only(),
+           py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
+           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"))
+      .def("serve", &PyWorker::serve)
+      .def("set_cloudpickle", &PyWorker::set_cloudpickle)
+      .def("close", &PyWorker::close);
+}
 
 }  // namespace pounce

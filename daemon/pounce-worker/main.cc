@@ -1,0 +1,86 @@
+// pounce-worker: the supervisor. Started by the batch system as the job's first process (never by hand).
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "base/log.h"
+#include "pounce/version.h"
+#include "transport/context.h"
+#include "worker/supervisor.h"
+
+extern char** environ;
+
+namespace {
+
+using pounce::worker::SupervisorOptions;
+
+struct RawOptions {
+  std::string lease, key, proof = "munge";
+  std::uint32_t heartbeat_ms = 5000, dead_man_idle_s = 150, dead_man_busy_s = 900;
+};
+
+void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
+  serve.add_option("--lease", raw.lease, "lease id, 16 hex digits")->required();
+  serve.add_option("--worker", options.worker.value, "index of this worker in the lease");
+  serve.add_option("--door", options.door, "pounced's door, tcp://host:port")->required();
+  serve.add_option("--daemon-key", raw.key, "pounced's public key, Z85")->required();
+  serve.add_option("--proof", raw.proof, "munge or key_file")->check(CLI::IsMember({"munge", "key_file"}));
+  serve.add_option("--munge-socket", options.munge_socket, "munged's socket; its default where not given");
+  serve.add_option("--key-file", options.key_file, "the instance's key file");
+  serve.add_option("--endpoint-file", options.endpoint_file, "where pounced is found again")->required();
+  serve.add_option("--heartbeat-ms", raw.heartbeat_ms)->check(CLI::Range(10u, 600000u));
+  serve.add_option("--dead-man-idle-s", raw.dead_man_idle_s, "ends the job when nobody is heard and nothing runs");
+  serve.add_option("--dead-man-busy-s", raw.dead_man_busy_s, "the same while something runs");
+  serve.add_option("--stand-in", options.stand_in, "what stands in for a GPU, in words");
+  serve.add_option("interpreter", options.interpreter, "after --: the interpreter and its options")->required();
+}
+
+SupervisorOptions checked(SupervisorOptions options, const RawOptions& raw) {
+  const auto lease = pounce::LeaseId::from_hex(raw.lease);
+  const auto key = pounce::transport::from_z85(raw.key);
+  if (!lease) throw CLI::ValidationError("--lease", "not 16 hex digits");
+  if (!key) throw CLI::ValidationError("--daemon-key", "not a Z85 key");
+  options.lease = *lease;
+  options.daemon_key = *key;
+  options.proof = raw.proof == "munge" ? pounce::protocol::Proof::kMunge : pounce::protocol::Proof::kKeyFile;
+  options.heartbeat = std::chrono::milliseconds(raw.heartbeat_ms);
+  options.dead_man_idle = std::chrono::seconds(raw.dead_man_idle_s);
+  options.dead_man_busy = std::chrono::seconds(raw.dead_man_busy_s);
+  return options;
+}
+
+int serve(SupervisorOptions options) {
+  pounce::start_log("pounce-worker", "");
+  rlimit core_limit{};
+  ::getrlimit(RLIMIT_CORE, &core_limit);
+  const rlimit none{0, core_limit.rlim_max};
+  ::setrlimit(RLIMIT_CORE, &none);
+  char host_name[256] = "";
+  ::gethostname(host_name, sizeof(host_name) - 1);
+  pounce::worker::Supervisor supervisor(std::move(options), pounce::worker::environment_of(environ), host_name, core_limit);
+  return supervisor.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("pounce-worker supervises the interpreter of one pounce job. pounced starts it through Slurm.");
+  app.set_version_flag("--version", pounce::kVersion);
+  app.require_subcommand(1);
+  SupervisorOptions options;
+  RawOptions raw;
+  describe(*app.add_subcommand("serve", "serve one lease until it ends"), options, raw);
+  try {
+    app.parse(argc, argv);
+    options = checked(std::move(options), raw);
+    return serve(std::move(options));
+  } catch (const CLI::Error& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pounce-worker: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,43 @@
+// A task on its way to the main thread, and what comes back from it. Values that the binding turns into Python.
+// Thread: moved from the baton's holder to the main thread and back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pounce/error.h"
+#include "pounce/ids.h"
+#include "transport/frame.h"
+#include "worker/object_store.h"
+#include "worker/shared_bytes.h"
+
+namespace pounce::worker {
+
+struct Job {
+  TaskId task;
+  FunctionId function;
+  std::shared_ptr<const std::string> function_pickle;
+  std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers: shared with the Python buffers over them
+  std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
+  std::optional<Error> failure;                // it cannot run: its inputs found no memory
+};
+
+struct JobResult {
+  bool ok = false;
+  Error error;         // when not ok
+  SharedBytes pickle;  // the value, or the exception; may be empty when not ok
+  std::vector<SharedBytes> buffers;
+  std::int64_t run_start_ns = 0, run_end_ns = 0;  // steady clock
+};
+
+// A result that was sent and may have to be sent again, until the client acknowledges it.
+struct KeptOutcome {
+  std::int64_t received_ns = 0;
+  JobResult result;
+};
+
+}  // namespace pounce::worker

@@ -1,0 +1,36 @@
+// How often the kernel killed a process of this job for memory, by the counters of the control groups that we are in
+// (version 1 and 2). Read before and after a death, the difference tells an out-of-memory kill from any other SIGKILL.
+// Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pounce::worker {
+
+class MemoryEvents {
+ public:
+  using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
+
+  static MemoryEvents of_this_process();
+  // cgroups: the text of /proc/self/cgroup.
+  MemoryEvents(const std::string& cgroups, ReadFile read);
+
+  // Sum over our group and those above it; nullopt where no counter can be read.
+  std::optional<std::uint64_t> kills() const;
+  // The smallest limit over our group and those above it, in bytes.
+  std::optional<std::uint64_t> limit() const;
+
+ private:
+  struct Group {
+    std::string folder;
+    bool unified;
+  };
+  std::vector<Group> groups_;
+  ReadFile read_;
+};
+
+}  // namespace pounce::worker

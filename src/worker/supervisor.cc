@@ -1,0 +1,154 @@
+#include "worker/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "worker/face_address.h"
+#include "worker/process_tree.h"
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kOrderlyEnd = 3s;    // for the task's KeyboardInterrupt handlers and the interpreter's atexit
+constexpr auto kAfterTerm = 2s;     // both together well under Slurm's KillWait
+constexpr auto kAfterKill = 200ms;  // and again, for what was forked meanwhile
+constexpr int kSilentBeats = 4;     // heartbeats of the daemon missed before it is looked for
+
+UniqueFd open_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::vector<std::string> interpreter_command(const SupervisorOptions& options) {
+  std::vector<std::string> command = options.interpreter;
+  command.insert(command.end(), {"-m", "pounce.worker"});
+  return command;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit)
+    : options_(std::move(options)),
+      facts_(job_facts(environment, options_.stand_in, host_name)),
+      plan_{interpreter_command(options_), for_user_code(environment), host_of(options_.door), facts_.node,
+            facts_.devices, STDOUT_FILENO, core_limit},
+      memory_(MemoryEvents::of_this_process()),
+      log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      signals_(open_signals()),
+      dead_man_(options_.dead_man_idle, options_.dead_man_busy, Clock::now()),
+      daemon_heard_(Clock::now()) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  start_interpreter();
+  // From here on there are keys in memory: no core file, no debugger. Only now, since /proc/self closes with it.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  loop_.watch_fd(signals_.get(), [this] { on_signal(); });
+  daemon_ = std::make_unique<DaemonLink>(
+      loop_, options_,
+      DaemonLink::Callbacks{[this] { on_connected(); }, [this](const auto& header) { on_daemon_message(header); }});
+}
+
+Supervisor::~Supervisor() = default;
+
+int Supervisor::run() {
+  spdlog::info("lease={} job={} restart={} node={} devices='{}' serving", options_.lease.hex(), facts_.job,
+               facts_.restart, facts_.node, facts_.devices);
+  daemon_->open();
+  beat();
+  check_dead_man();
+  loop_.run();
+  spdlog::info("lease={} over", options_.lease.hex());
+  return 0;
+}
+
+void Supervisor::on_connected() {
+  spdlog::info("lease={} connected to pounced", options_.lease.hex());
+  daemon_heard_ = Clock::now();
+  protocol::WorkerUp up{options_.lease, options_.worker, facts_.job, facts_.restart, facts_.node, facts_.devices, 0, ready_,
+                        epoch_, up_.endpoint, up_.key};
+  up.pid = static_cast<std::uint32_t>(::getpid());
+  daemon_->send(up);
+}
+
+void Supervisor::on_daemon_message(const protocol::Header& header) {
+  daemon_heard_ = Clock::now();
+  dead_man_.heard(daemon_heard_);
+  if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
+    if (!beat->answer) daemon_->send(protocol::Beat{true, beat->sent_ns, daemon_heard_.time_since_epoch().count()});
+  } else if (const auto* admit = std::get_if<protocol::Admit>(&header)) {
+    admitted_[admit->session] = *admit;
+    if (interpreter_) interpreter_->socket().send(*admit);
+  } else if (const auto* dismiss = std::get_if<protocol::Dismiss>(&header)) {
+    admitted_.erase(dismiss->session);
+    if (interpreter_) interpreter_->socket().send(*dismiss);
+  } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
+    end(over->reason);
+  } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
+    spdlog::warn("lease={} pounced refused a message: {}", options_.lease.hex(), refused->error.text);
+  } else {
+    spdlog::debug("lease={} a message that is not for a supervisor", options_.lease.hex());
+  }
+}
+
+void Supervisor::beat() {
+  const auto now = Clock::now();
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_});
+  daemon_->send(protocol::Beat{false, now.time_since_epoch().count(), 0});
+  if (daemon_->connected() && now - daemon_heard_ > kSilentBeats * daemon_->heartbeat()) daemon_->give_up("pounced is silent");
+  loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
+}
+
+void Supervisor::check_dead_man() {
+  const TimePoint now = Clock::now();
+  if (now >= dead_man_.deadline()) return end("neither pounced nor any client was heard");
+  // Looks again before the deadline too: a task that ends brings it closer.
+  loop_.at(std::min(dead_man_.deadline(), now + 1s), [this] { check_dead_man(); });
+}
+
+void Supervisor::on_signal() {
+  signalfd_siginfo info;
+  bool child = false;
+  while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) {
+      child = true;
+    } else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGHUP) {
+      end("the batch system ends the job (signal " + std::to_string(info.ssi_signo) + ")");
+    } else {
+      // Slurm's warning of the walltime or of a preemption. Never passed on as a signal: libraries requeue jobs on it.
+      spdlog::info("lease={} warned by the batch system (signal {})", options_.lease.hex(), info.ssi_signo);
+    }
+  }
+  if (child) reap();
+}
+
+void Supervisor::end(const std::string& why) {
+  if (ending_) return;
+  ending_ = true;
+  spdlog::info("lease={} ending: {}", options_.lease.hex(), why);
+  if (interpreter_) interpreter_->socket().send(protocol::EndWorker{options_.lease, why});
+  loop_.at(Clock::now() + kOrderlyEnd, [this] { press_on(); });
+  stop_if_alone();
+}
+
+void Supervisor::press_on() {
+  const int signal = end_steps_++ == 0 ? SIGTERM : SIGKILL;
+  signal_descendants(::getpid(), signal);
+  loop_.at(Clock::now() + (signal == SIGTERM ? std::chrono::milliseconds(kAfterTerm) : kAfterKill), [this] { press_on(); });
+  stop_if_alone();
+}
+
+void Supervisor::stop_if_alone() {
+  if (ending_ && !interpreter_ && descendants_of(::getpid()).empty()) loop_.stop();
+}
+
+}  // namespace pounce::worker

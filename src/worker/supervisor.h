@@ -1,0 +1,82 @@
+// The first process of the job: keeps one interpreter alive, tells the daemon what becomes of it, carries introductions
+// between the two, and ends the whole process tree when the job's time is over. It is not on the data path. Thread: loop.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "pounce/ids.h"
+#include "protocol/messages.h"
+#include "transport/event_loop.h"
+#include "worker/daemon_link.h"
+#include "worker/dead_man.h"
+#include "worker/interpreter.h"
+#include "worker/memory_events.h"
+#include "worker/supervisor_options.h"
+
+namespace pounce::worker {
+
+class Supervisor {
+ public:
+  // Starts the interpreter before anything else: that is what takes time.
+  Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit);
+  ~Supervisor();
+
+  int run();  // until the job is over; the exit code
+
+ private:
+  // starting and dying interpreters (supervisor_interpreter.cc)
+  void start_interpreter();
+  void watch_interpreter();
+  void on_interpreter_message();
+  void on_ready(const protocol::Ready& ready);
+  void on_activity(const protocol::Activity& activity);
+  void reap();
+  void on_interpreter_death(int wait_status);
+  void end_helpers();
+  void report_death(int wait_status);
+  std::string log_tail() const;
+
+  // the daemon (supervisor.cc)
+  void on_connected();
+  void on_daemon_message(const protocol::Header& header);
+  void beat();
+  void check_dead_man();
+  void forget_client(const SessionId& session);
+
+  // signals and the end (supervisor.cc)
+  void on_signal();
+  void end(const std::string& why);
+  void press_on();  // the next, harsher step of the end
+  void stop_if_alone();
+
+  const SupervisorOptions options_;
+  const JobFacts facts_;
+  InterpreterPlan plan_;
+  MemoryEvents memory_;
+  UniqueFd log_reader_;
+
+  transport::EventLoop loop_;
+  std::unique_ptr<Interpreter> interpreter_;
+  transport::EventLoop::WatchId interpreter_watch_ = 0;
+  std::uint64_t memory_kills_ = 0;
+  Epoch epoch_{};
+  bool ready_ = false;
+  protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
+  std::uint32_t running_ = 0;
+  int early_deaths_ = 0;           // in a row, before it was ready
+  std::map<SessionId, protocol::Admit> admitted_;  // told again to the next interpreter
+
+  UniqueFd signals_;
+  std::unique_ptr<DaemonLink> daemon_;
+  DeadMan dead_man_;
+  TimePoint daemon_heard_;
+
+  bool ending_ = false;
+  int end_steps_ = 0;
+};
+
+}  // namespace pounce::worker

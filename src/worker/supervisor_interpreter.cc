@@ -1,0 +1,140 @@
+// How a supervisor's interpreters come and go.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/log.h"
+#include "worker/death_report.h"
+#include "worker/process_tree.h"
+#include "worker/supervisor.h"
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kEarlyDeaths = 3;           // in a row: this interpreter cannot start here at all
+constexpr auto kOwnTerm = 300ms;          // Slurm's TERM reaches the interpreter and us in any order
+constexpr int kHelperTries = 50;
+constexpr std::chrono::microseconds kHelperPause = 2ms;  // a killed process needs a moment
+constexpr std::size_t kTailBytes = 16 * 1024;
+constexpr char kKilledFirst[] = "300";    // oom_score_adj: the kernel shall take the interpreter, not us
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+}  // namespace
+
+void Supervisor::start_interpreter() {
+  memory_kills_ = memory_.kills().value_or(0);
+  ready_ = false;
+  running_ = 0;
+  up_ = {};
+  auto started = Interpreter::start(plan_);
+  if (!started) {
+    spdlog::error("lease={} {}", options_.lease.hex(), started.error().text);
+    return end(started.error().text);
+  }
+  interpreter_ = std::move(*started);
+  spdlog::info("lease={} epoch={} interpreter pid={} '{}'", options_.lease.hex(), epoch_.value, interpreter_->pid(),
+               joined(plan_.command));
+  watch_interpreter();
+  for (const auto& [session, admit] : admitted_) interpreter_->socket().send(admit);
+}
+
+void Supervisor::watch_interpreter() {
+  interpreter_watch_ = loop_.watch_fd(interpreter_->socket().fd(), [this] { on_interpreter_message(); });
+}
+
+void Supervisor::on_interpreter_message() {
+  RecordSocket& socket = interpreter_->socket();
+  socket.flush();
+  socket.fill();
+  while (const auto header = socket.next()) {
+    if (const auto* ready = std::get_if<protocol::Ready>(&*header)) on_ready(*ready);
+    if (const auto* activity = std::get_if<protocol::Activity>(&*header)) on_activity(*activity);
+  }
+  if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD tells the rest
+}
+
+void Supervisor::on_ready(const protocol::Ready& ready) {
+  ready_ = true;
+  early_deaths_ = 0;
+  up_ = {options_.lease, options_.worker, epoch_, ready.endpoint, ready.key};
+  std::ofstream("/proc/" + std::to_string(interpreter_->pid()) + "/oom_score_adj") << kKilledFirst;
+  spdlog::info("lease={} epoch={} ready at {}", options_.lease.hex(), epoch_.value, ready.endpoint);
+  daemon_->send(up_);
+}
+
+void Supervisor::on_activity(const protocol::Activity& activity) {
+  running_ = activity.running;
+  dead_man_.set_busy(running_ > 0);
+  if (activity.client_heard_ms_ago >= 0)
+    dead_man_.heard(Clock::now() - std::chrono::milliseconds(activity.client_heard_ms_ago));
+}
+
+// Also of orphans that came to us: nobody else waits for them.
+void Supervisor::reap() {
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (!interpreter_ || pid != interpreter_->pid()) continue;
+    const bool by_term = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+    loop_.unwatch(interpreter_watch_);
+    if (by_term && !ending_)
+      loop_.at(Clock::now() + kOwnTerm, [this, status] { on_interpreter_death(status); });
+    else
+      on_interpreter_death(status);
+  }
+  stop_if_alone();
+}
+
+void Supervisor::on_interpreter_death(int wait_status) {
+  if (!ending_) report_death(wait_status);
+  interpreter_.reset();
+  dead_man_.set_busy(false);
+  if (ending_) return stop_if_alone();
+  end_helpers();
+  ++epoch_.value;
+  start_interpreter();
+}
+
+// What the dead one left running may hold GPU memory and ports that the next one needs.
+void Supervisor::end_helpers() {
+  for (int tries = 0; tries < kHelperTries && signal_descendants(::getpid(), SIGKILL) > 0; ++tries)
+    ::usleep(kHelperPause.count());
+  reap();
+}
+
+void Supervisor::report_death(int wait_status) {
+  const std::string words = interpreter_->last_words();
+  static_cast<void>(!::write(STDOUT_FILENO, words.data(), words.size()));
+  const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  Death death{wait_status, facts_.node, killed && memory_.kills().value_or(0) > memory_kills_, {}, ready_,
+              joined(plan_.command), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
+              interpreter_->page().unacknowledged()};
+  if (death.killed_for_memory) death.memory_limit = memory_.limit();
+  const Error error = death_report(death);
+  if (!ready_) ++early_deaths_;
+  const bool restarting = early_deaths_ < kEarlyDeaths;
+  spdlog::warn("lease={} epoch={} {}", options_.lease.hex(), epoch_.value, error.text);
+  daemon_->send(protocol::InterpreterDown{options_.lease, options_.worker, epoch_, error, restarting});
+  if (!restarting) end(error.text);
+}
+
+std::string Supervisor::log_tail() const {
+  struct stat info {};
+  if (::fstat(log_reader_.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  std::string text(std::min<std::size_t>(kTailBytes, static_cast<std::size_t>(info.st_size)), '\0');
+  const ssize_t got = ::pread(log_reader_.get(), text.data(), text.size(), info.st_size - static_cast<off_t>(text.size()));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+}  // namespace pounce::worker

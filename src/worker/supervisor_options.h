@@ -1,0 +1,35 @@
+// What pounced tells a supervisor on its command line, and what the batch system tells it in the environment. Nothing
+// here is secret. Values. Thread: any.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/curve_key.h"
+#include "pounce/ids.h"
+#include "protocol/messages.h"
+
+namespace pounce::worker {
+
+struct SupervisorOptions {
+  LeaseId lease;
+  WorkerIndex worker;
+  std::string door;      // tcp://host:port
+  PublicKey daemon_key;
+  protocol::Proof proof = protocol::Proof::kMunge;
+  std::string munge_socket, key_file, endpoint_file;
+  std::chrono::milliseconds heartbeat{5000};
+  std::chrono::seconds dead_man_idle{150}, dead_man_busy{900};
+  std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
+  std::vector<std::string> interpreter;  // argv prefix; "-m pounce.worker" is added
+};
+
+// From SLURM_JOB_ID, SLURM_RESTART_COUNT, SLURMD_NODENAME, SLURM_JOB_GPUS ...; zero and host name without them.
+struct JobFacts {
+  std::uint32_t job = 0, restart = 0;
+  std::string node, devices;
+};
+
+}  // namespace pounce::worker

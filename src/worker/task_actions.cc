@@ -1,0 +1,104 @@
+// What core/exec decided, done; and the main thread's side of a run.
+#include <algorithm>
+
+#include "worker/outcome_message.h"
+#include "worker/worker_engine.h"
+
+namespace pounce::worker {
+
+void WorkerEngine::tell_core(const exec::Event& event) {
+  for (const exec::Action& action : core_.handle(event, Clock::now()))
+    std::visit([this](const auto& one) { perform(one); }, action);
+}
+
+void WorkerEngine::runner_ready() { tell_core(exec::RunnerReady{}); }
+
+std::optional<Job> WorkerEngine::take_job() { return std::exchange(job_, std::nullopt); }
+
+bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
+  forward_output(Clock::now(), true);  // before the outcome, so that what a task printed comes before what it returned
+  outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
+  started_untold_.reset();
+  tell_core(exec::RunEnded{task});
+  page_.ended();
+  flush_outboxes();
+  return std::exchange(interrupt_sent_, false);
+}
+
+bool WorkerEngine::inputs_here(const protocol::Task& task) const {
+  return functions_.contains(task.function) &&
+         std::all_of(task.objects.begin(), task.objects.end(), [this](const ObjectId& id) { return store_.has(id); });
+}
+
+void WorkerEngine::perform(const exec::KeepTask& action) {
+  payloads_[action.task] = std::move(*arriving_);
+  arriving_.reset();
+}
+
+void WorkerEngine::perform(const exec::StartTask& action) {
+  Payload payload = std::move(payloads_.at(action.task));
+  payloads_.erase(action.task);
+  Job job{action.task, payload.function, functions_.at(payload.function), std::move(payload.frames), {}, {}};
+  for (const ObjectId& object : payload.objects) {
+    auto use = store_.use(object);
+    if (!use) {
+      job.failure = std::move(use.error());
+      break;
+    }
+    job.objects.push_back(std::move(*use));
+  }
+  page_.started(action.task);
+  running_received_ns_ = payload.received_ns;
+  output_session_ = action.session;
+  output_task_ = started_untold_.emplace(action.task);
+  interrupt_sent_ = false;
+  job_ = std::move(job);
+}
+
+void WorkerEngine::perform(const exec::TellStarted& action) {
+  if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(protocol::Started{action.task});
+}
+
+void WorkerEngine::perform(const exec::InterruptTask&) {
+  interrupt_sent_ = true;
+  setup_.interrupt();
+}
+
+void WorkerEngine::perform(const exec::FailTask& action) {
+  JobResult result;
+  result.pickle = own_bytes({});
+  result.error = action.why == exec::Failure::kCancelled
+                     ? Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}}
+                     : Error{ErrorCode::kProtocol, "the task came before its function or its objects", {}, {}};
+  outcomes_[action.task] = KeptOutcome{to_ns(Clock::now()), std::move(result)};
+  perform(exec::SendOutcome{action.session, action.task});
+}
+
+void WorkerEngine::perform(const exec::SendOutcome& action) {
+  ClientSeat* seat = clients_.seat(action.session);
+  if (seat == nullptr || !seat->attached) return;  // it will ask when it comes back
+  OutcomeMessage message = outcome_message(action.task, outcomes_.at(action.task));
+  message.header.sent_ns = to_ns(Clock::now());
+  seat->outbox.post(message.header, std::move(message.payload));
+  if (!message.bulk.empty()) seat->outbox.post_bulk(action.task, std::move(message.bulk));
+}
+
+void WorkerEngine::perform(const exec::AnswerStates& action) {
+  protocol::QueryIs answer{action.tasks, {}};
+  for (const exec::State state : action.states) answer.states.push_back(static_cast<protocol::TaskState>(state));
+  if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(answer);
+}
+
+void WorkerEngine::perform(const exec::ForgetTask& action) {
+  payloads_.erase(action.task);
+  outcomes_.erase(action.task);
+  page_.acknowledged(action.task);
+  for (auto& [session, seat] : clients_.seats()) seat.outbox.drop_bulk(action.task);
+}
+
+void WorkerEngine::perform(const exec::TellActivity& action) {
+  activity_ = action.running;
+  activity_changed_ = true;
+}
+
+}  // namespace pounce::worker

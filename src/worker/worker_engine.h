@@ -1,0 +1,156 @@
+// The interpreter's side of the wire, without Python: one data socket for admitted clients, the socketpair to the
+// supervisor, the captured output, and core/exec deciding what to do. It never needs the GIL, so that receipt, cancel,
+// heartbeats and live output go on while user code computes. Thread: whoever holds the baton, except where noted.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/curve_key.h"
+#include "core/exec/exec_core.h"
+#include "pounce/result.h"
+#include "protocol/messages.h"
+#include "transport/baton.h"
+#include "transport/context.h"
+#include "transport/poll_set.h"
+#include "transport/router_socket.h"
+#include "worker/clients.h"
+#include "worker/job.h"
+#include "worker/object_store.h"
+#include "worker/output_pipe.h"
+#include "worker/record_socket.h"
+#include "worker/run_page.h"
+
+namespace pounce::worker {
+
+struct EngineSetup {
+  UniqueFd supervisor, output, errors, run_page;  // socketpair; read ends of the pipes behind 1 and 2; RunPage's memfd
+  int log_fd = -1;                                // the job's own output, where captured output goes too
+  std::string facing;                             // the daemon's host
+  std::string node, devices, python;              // python: "3.11"
+  std::function<void()> interrupt;                // SIGINT to the main thread, which runs the task
+  std::size_t keep_bytes = std::size_t{512} << 20;  // memory kept for the next objects
+};
+
+class WorkerEngine final : public transport::Engine {
+ public:
+  // Binds, maps the page and says Ready to the supervisor.
+  static Result<std::unique_ptr<WorkerEngine>> start(EngineSetup setup);
+  ~WorkerEngine() override;
+
+  void turn(int wake_fd, TimePoint until) override;
+  TimePoint next_deadline() const override;
+
+  // ---- the main thread's side, each called holding the baton
+  void runner_ready();
+  bool has_job() const { return job_.has_value(); }
+  std::optional<Job> take_job();
+  // Ends the run: from here on no SIGINT is sent for it. True when one was sent while it ran.
+  bool end_run(const TaskId& task, JobResult result);
+  bool cancel_asked(const TaskId& task) const { return core_.cancel_asked(task); }
+  bool interrupt_sent() const { return interrupt_sent_; }
+  void set_cloudpickle(std::string version) { cloudpickle_ = std::move(version); }
+  bool ending() const { return ending_; }  // the supervisor said so, or is gone
+
+  const std::string& endpoint() const { return socket_->endpoints().front(); }
+  const PublicKey& key() const { return keys_.public_key; }
+  void abandon_after_fork() { context_.abandon_after_fork(); }
+
+ private:
+  struct Payload {
+    FunctionId function;
+    std::vector<ObjectId> objects;
+    std::shared_ptr<transport::Message> frames;
+    std::int64_t received_ns = 0;
+  };
+  struct Letter {  // one message of an admitted, attached client
+    SessionId session;
+    ClientSeat& seat;
+    transport::Message& frames;
+  };
+
+  WorkerEngine(EngineSetup setup, RunPage page);
+  Result<void> bind();
+
+  // turn's steps (worker_engine.cc)
+  void wait(int wake_fd, TimePoint until);
+  void receive_messages();
+  void forward_output(TimePoint now, bool to_the_end);
+  bool output_blocked() const;
+  void flush_outboxes();
+  void tell_activity(TimePoint now);
+  void tell_started();
+
+  // messages (data_messages.cc, supervisor_messages.cc)
+  void handle(transport::Received message);
+  void on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat, const std::string& route);
+  void on(const protocol::Beat& beat, Letter letter);
+  void on(const protocol::Function& function, Letter letter);
+  void on(const protocol::Object& object, Letter letter);
+  void on(const protocol::Chunk& chunk, Letter letter);
+  void on(const protocol::Drop& drop, Letter letter);
+  void on(const protocol::Task& task, Letter letter);
+  void on(const protocol::Ack& ack, Letter letter);
+  void on(const protocol::Query& query, Letter letter);
+  void on(const protocol::CancelTask& cancel, Letter letter);
+  template <class Unexpected>
+  void on(const Unexpected& message, Letter letter);
+  void refuse(ClientSeat& seat, Error error);
+  void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, Letter letter);
+  void read_supervisor();
+  void admit(const protocol::Admit& admit);
+  void dismiss(const SessionId& session);
+  void end();
+
+  // what core/exec decided (task_actions.cc)
+  void tell_core(const exec::Event& event);
+  void perform(const exec::KeepTask& action);
+  void perform(const exec::StartTask& action);
+  void perform(const exec::TellStarted& action);
+  void perform(const exec::InterruptTask& action);
+  void perform(const exec::FailTask& action);
+  void perform(const exec::SendOutcome& action);
+  void perform(const exec::AnswerStates& action);
+  void perform(const exec::ForgetTask& action);
+  void perform(const exec::TellActivity& action);
+  bool inputs_here(const protocol::Task& task) const;
+
+  const EngineSetup setup_;
+  KeyPair keys_;
+  transport::Context context_;
+  std::unique_ptr<transport::RouterSocket> socket_;
+  transport::PollSet poll_;
+  RecordSocket supervisor_;
+  std::array<OutputPipe, 2> pipes_;
+  RunPage page_;
+  std::string cloudpickle_, host_, directory_;
+
+  exec::ExecCore core_;
+  Clients clients_;
+  ObjectStore store_;
+  std::map<FunctionId, std::shared_ptr<const std::string>> functions_;
+  std::map<TaskId, Payload> payloads_;
+  std::map<TaskId, KeptOutcome> outcomes_;
+  std::optional<Payload> arriving_;  // of the Task message being handled
+  std::optional<Job> job_;           // for the main thread to take
+  std::int64_t running_received_ns_ = 0;
+  std::optional<TaskId> started_untold_;
+  SessionId output_session_;  // whose task ran last: what threads print later goes there too
+  TaskId output_task_;
+
+  bool more_ = false;      // a turn's budget was used up: do not sleep before the next
+  bool blocked_ = false;   // an outbox could not be emptied
+  bool interrupt_sent_ = false;
+  bool ending_ = false;
+  bool activity_changed_ = false;
+  std::uint32_t activity_ = 0;
+  TimePoint activity_told_{};
+};
+
+std::int64_t to_ns(TimePoint time);
+
+}  // namespace pounce::worker

@@ -1,0 +1,84 @@
+#include "worker/worker_host.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+namespace pounce::worker {
+namespace {
+
+// Threads made while this lives take no signals: they belong to the main thread, where Python handles them.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
+  setup.interrupt = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, SIGINT); };
+  const SignalsBlocked blocked;
+  auto engine = WorkerEngine::start(std::move(setup));
+  if (!engine) return failure(std::move(engine.error()));
+  return std::unique_ptr<WorkerHost>(new WorkerHost(std::move(*engine)));
+}
+
+WorkerHost::WorkerHost(std::unique_ptr<WorkerEngine> engine) : engine_(std::move(engine)) {
+  baton_.emplace(*engine_, "pounce-standby");
+}
+
+WorkerHost::~WorkerHost() {
+  if (forked_) static_cast<void>(engine_.release());  // the parent's: to close anything here would disturb it
+}
+
+std::optional<Job> WorkerHost::next(const std::function<bool()>& pause) {
+  bool announced = false;
+  std::optional<Job> job;
+  const auto done = [&] {
+    if (!announced) engine_->runner_ready();
+    announced = true;
+    ending_ = engine_->ending();
+    if (!ending_) job = engine_->take_job();
+    return ending_ || job || pause();
+  };
+  while (!ending_ && !job && !pause() && !forked_)
+    baton_->pump_until(done, Clock::now() + std::chrono::hours(1), [] { return false; });
+  return job;
+}
+
+bool WorkerHost::end_run(const TaskId& task, JobResult result) {
+  bool interrupted = false;
+  baton_->hold([&] { interrupted = engine_->end_run(task, std::move(result)); });
+  return interrupted;
+}
+
+bool WorkerHost::cancel_asked(const TaskId& task) {
+  bool asked = false;
+  baton_->hold([&] { asked = engine_->cancel_asked(task); });
+  return asked;
+}
+
+bool WorkerHost::interrupt_sent() {
+  bool sent = false;
+  baton_->hold([&] { sent = engine_->interrupt_sent(); });
+  return sent;
+}
+
+void WorkerHost::set_cloudpickle(std::string version) {
+  baton_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
+}
+
+void WorkerHost::abandon_after_fork() {
+  forked_ = true;
+  baton_->abandon_after_fork();
+  engine_->abandon_after_fork();
+}
+
+}  // namespace pounce::worker

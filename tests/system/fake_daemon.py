@@ -1,0 +1,280 @@
+"""A daemon and a client small enough to read, for tests of the real pounce-worker: plain pyzmq, no pounce imported.
+
+`FakeDaemon` has a door and a hall, accepts every key file proof and records what the supervisor says. `FakeClient` speaks
+the data protocol. Both wait on conditions with a deadline, never for a duration.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import zmq
+from zmq.utils import z85
+
+DEADLINE_S = 30
+ROOT = Path(__file__).resolve().parents[2]
+LEASE = "00112233445566ff"
+
+
+def pack(kind: str, **fields) -> bytes:
+    return json.dumps({"v": 1, "type": kind, **fields}).encode()
+
+
+class Key:
+    def __init__(self):
+        self.public, self.secret = zmq.curve_keypair()
+
+    @property
+    def text(self) -> str:
+        return self.public.decode()
+
+
+class FakeDaemon:
+    def __init__(self, folder: Path, heartbeat_ms: int = 200):
+        self.folder, self.heartbeat_ms = folder, heartbeat_ms
+        self.key, self.context = Key(), zmq.Context()
+        self.zap = self.context.socket(zmq.REP)
+        self.zap.bind("inproc://zeromq.zap.01")
+        self.door, self.door_endpoint = self._server()
+        self.hall, self.hall_endpoint = self._server()
+        self.route: bytes | None = None  # of the supervisor, in the hall
+        self.heard: list[dict] = []      # everything it said in the hall, in order
+        self.hellos: list[dict] = []
+        self.answer_beats = True
+        self.key_file = folder / "key"
+        self.key_file.write_bytes(secrets.token_bytes(32))
+        self.key_file.chmod(0o600)
+        folder.chmod(0o700)
+        self.publish()
+
+    def _server(self):
+        socket = self.context.socket(zmq.ROUTER)
+        socket.curve_server, socket.curve_secretkey, socket.curve_publickey = True, self.key.secret, self.key.public
+        socket.zap_domain = b"fake"
+        socket.linger = 0
+        port = socket.bind_to_random_port("tcp://127.0.0.1")
+        return socket, f"tcp://127.0.0.1:{port}"
+
+    def publish(self):
+        text = json.dumps({
+            "v": 1, "instance": "aabbccddeeff", "cluster": "fake", "pid": os.getpid(), "uid": os.getuid(),
+            "key": self.key.text, "door": ["ipc:///nowhere", self.door_endpoint], "munge_socket": "",
+            "proof": "key_file", "key_file": str(self.key_file), "launcher": "local", "version": "0.1.0", "log": "",
+        })
+        fresh = self.folder / "endpoint.new"
+        fresh.write_text(text)
+        fresh.rename(self.folder / "endpoint")
+
+    def turn(self, timeout_ms: int = 20):
+        poller = zmq.Poller()
+        for socket in (self.zap, self.door, self.hall):
+            poller.register(socket, zmq.POLLIN)
+        for socket, _ in poller.poll(timeout_ms):
+            frames = socket.recv_multipart()
+            if socket is self.zap:
+                version, request = frames[0], frames[1]
+                socket.send_multipart([version, request, b"200", b"OK", b"", b""])
+            elif socket is self.door:
+                self.hellos.append(json.loads(frames[1]))
+                welcome = pack("welcome", hall=["ipc:///nowhere", self.hall_endpoint], instance="aabbccddeeff",
+                               heartbeat_ms=self.heartbeat_ms)
+                socket.send_multipart([frames[0], welcome])
+            else:
+                self._in_hall(frames)
+
+    def _in_hall(self, frames):
+        message = json.loads(frames[1])
+        self.route = frames[0]
+        if message["type"] == "beat" and self.answer_beats and not message["answer"]:
+            self.say(pack("beat", answer=True, sent_ns=message["sent_ns"], clock_ns=1))
+        self.heard.append(message)
+
+    def say(self, message: bytes):
+        self.hall.send_multipart([self.route, message])
+
+    def all(self, kind: str) -> list[dict]:
+        return [message for message in self.heard if message["type"] == kind]
+
+    def wait(self, condition, what: str):
+        """Serves until condition() is true; its value."""
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            value = condition()
+            if value:
+                return value
+            self.turn()
+        raise AssertionError(f"not within {DEADLINE_S} s: {what}; heard {[m['type'] for m in self.heard][-12:]}")
+
+    def wait_for(self, kind: str, count: int = 1) -> dict:
+        return self.wait(lambda: len(self.all(kind)) >= count and self.all(kind)[count - 1], f"{count} x {kind}")
+
+    def ready(self, epoch: int = 0) -> dict:
+        """Waits for that interpreter's announcement, in worker_up if it was the first to be ready."""
+        def found():
+            ups = self.all("interpreter_up") + [up for up in self.all("worker_up") if up["interpreter_ready"]]
+            return [up for up in ups if up["epoch"] == epoch]
+
+        return self.wait(found, f"an interpreter of epoch {epoch}")[0]
+
+    def close(self):
+        self.context.destroy(linger=0)
+
+
+class FakeClient:
+    """One session on one worker."""
+
+    def __init__(self, daemon: FakeDaemon, session: str | None = None):
+        self.daemon, self.key = daemon, Key()
+        self.session = session or secrets.token_hex(16)
+        self.heard: list[list[bytes]] = []
+        daemon.say(pack("admit", lease=LEASE, session=self.session, key=self.key.text))
+
+    def connect(self, endpoint: str, key: str, attach: bool = True) -> FakeClient:
+        self.socket = self.daemon.context.socket(zmq.DEALER)
+        self.socket.linger = 0
+        self.socket.curve_serverkey = key.encode()
+        self.socket.curve_publickey, self.socket.curve_secretkey = self.key.public, self.key.secret
+        self.socket.connect(endpoint)
+        if attach:
+            self.attach()
+            self.wait_for("attached")
+        return self
+
+    def attach(self, python: str = f"{sys.version_info.major}.{sys.version_info.minor}", pounce: str = "0.1.0"):
+        self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle=""))
+
+    def say(self, *frames):
+        self.socket.send_multipart(list(frames), copy=False)
+
+    def send_function(self, function, pickled: bytes | None = None) -> str:
+        import cloudpickle
+
+        identity = secrets.token_hex(16)
+        self.say(pack("function", function=identity), pickled or cloudpickle.dumps(function))
+        return identity
+
+    def submit(self, function, *args, **kwargs) -> str:
+        return self.submit_known(self.send_function(function), *args, **kwargs)
+
+    def submit_known(self, function: str, *args, objects=(), task: str | None = None, attempt: int = 0, **kwargs) -> str:
+        task = task or secrets.token_hex(16)
+        buffers = []
+        data = pickle.dumps((args, kwargs), 5, buffer_callback=buffers.append)
+        self.say(pack("task", task=task, function=function, objects=list(objects), attempt=attempt), data,
+                 *[buffer.raw() for buffer in buffers])
+        return task
+
+    def turn(self, timeout_ms: int = 20):
+        if self.socket.poll(timeout_ms):
+            while self.socket.poll(0):
+                self.heard.append(self.socket.recv_multipart())
+
+    def all(self, kind: str, **fields) -> list[tuple[dict, list[bytes]]]:
+        found = []
+        for frames in self.heard:
+            header = json.loads(frames[0])
+            if header["type"] == kind and all(header.get(name) == value for name, value in fields.items()):
+                found.append((header, frames[1:]))
+        return found
+
+    def wait(self, condition, what: str):
+        def looked():
+            self.turn(1)
+            return condition()
+
+        return self.daemon.wait(looked, what)
+
+    def wait_for(self, kind: str, **fields) -> tuple[dict, list[bytes]]:
+        return self.wait(lambda: (self.all(kind, **fields) or [None])[0], f"{kind} {fields}")
+
+    def outcome(self, task: str) -> tuple[dict, list[bytes]]:
+        return self.wait_for("outcome", task=task)
+
+    def result(self, task: str):
+        header, frames = self.outcome(task)
+        assert header["ok"], header["error"]
+        return pickle.loads(frames[0], buffers=frames[1:])
+
+    def error(self, task: str) -> dict:
+        header, _ = self.outcome(task)
+        assert not header["ok"]
+        return header["error"]
+
+    def printed(self, task: str, stream: str = "stdout") -> str:
+        return b"".join(frames[0] for _, frames in self.all("output", task=task, stream=stream)).decode()
+
+
+def worker_program() -> str:
+    """pounce-worker of $POUNCE_BUILD, else the installed one beside the interpreter."""
+    build = os.environ.get("POUNCE_BUILD")
+    found = shutil.which("pounce-worker", path=build or sysconfig.get_path("scripts"))
+    assert found, "no pounce-worker: set POUNCE_BUILD to a CMake build directory, or install pounce for this interpreter"
+    return found
+
+
+def package_path(folder: Path) -> dict[str, str]:
+    """Where a build directory is tested, the package is put together from the sources and the built module."""
+    build = os.environ.get("POUNCE_BUILD")
+    if not build:
+        return {}
+    package = folder / "package" / "pounce"
+    package.mkdir(parents=True)
+    for source in [*(ROOT / "python" / "pounce").iterdir(), *(Path(build) / "python").glob("_core*.so")]:
+        if not source.name.startswith("__pycache__"):
+            (package / source.name).symlink_to(source.resolve())
+    return {"PYTHONPATH": str(package.parent)}
+
+
+class RealWorker:
+    """The real pounce-worker with the real interpreter, in the role of a job's first process."""
+
+    def __init__(self, daemon: FakeDaemon, folder: Path, *options: str, interpreter=(sys.executable,), **environment: str):
+        self.log = folder / "lease.log"
+        self.directory = folder / "notebook"
+        self.directory.mkdir(exist_ok=True)
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("POUNCE_")}
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [worker_program(), "serve", "--lease", LEASE, "--worker", "0", "--door", daemon.door_endpoint,
+                 "--daemon-key", daemon.key.text, "--proof", "key_file", "--key-file", str(daemon.key_file),
+                 "--endpoint-file", str(daemon.folder / "endpoint"), "--heartbeat-ms", str(daemon.heartbeat_ms),
+                 *options, "--", *interpreter],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
+                env={**inherited, **package_path(folder), **environment},
+            )
+
+    def tree(self) -> list[int]:
+        """The living processes below the supervisor."""
+        children: dict[int, list[int]] = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                if after_name[0] != "Z":
+                    children.setdefault(int(after_name[1]), []).append(int(entry.name))
+        found = [self.process.pid]
+        for pid in found:
+            found.extend(children.get(pid, []))
+        return found[1:]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise
