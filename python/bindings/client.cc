@@ -1,7 +1,348 @@
+// The client's side for python/pounce: converts, lets go of the GIL, calls, converts back. News come as tuples whose first
+// item is their kind (python/pounce/_news.py). Python memory that is being sent is let go of later, with the GIL.
+#include "client/client.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "base/random_id.h"
 #include "bindings.h"
+#include "convert.h"
+
+namespace py = pybind11;
 
 namespace pounce {
+namespace {
 
-void bind_client(pybind11::module_&) {}
+using client::Buffer;
+using client::Client;
+using client::Memory;
+
+// ---- memory ------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t kCopyBelow = 4096;  // cheaper to copy than to give back later
+
+// Buffers that nothing sends any more, waiting for somebody with the GIL: their last holder was ZeroMQ's thread.
+class LetGo {
+ public:
+  void add(Py_buffer* view) {
+    const std::scoped_lock lock(mutex_);
+    views_.push_back(view);
+  }
+  void drain() {
+    std::vector<Py_buffer*> views;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (views_.empty()) return;
+      views.swap(views_);
+    }
+    for (Py_buffer* view : views) {
+      PyBuffer_Release(view);
+      delete view;
+    }
+  }
+
+ private:
+  std::mutex mutex_;  // guards views_
+  std::vector<Py_buffer*> views_;
+};
+
+LetGo& let_go() {
+  static auto* list = new LetGo;  // never destroyed: ZeroMQ's thread may be the last to use it
+  return *list;
+}
+
+// Borrows an object's memory, in C or Fortran order, or copies it when that is cheaper or asked for.
+Buffer to_buffer(const py::handle& object, bool copy) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
+  const std::span bytes(static_cast<const std::byte*>(view->buf), static_cast<std::size_t>(view->len));
+  if (copy || bytes.size() < kCopyBelow) {
+    Buffer own = client::own_buffer(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    PyBuffer_Release(view.get());
+    return own;
+  }
+  return {bytes, std::shared_ptr<Py_buffer>(view.release(), [](Py_buffer* done) { let_go().add(done); })};
+}
+
+std::vector<Buffer> to_buffers(const py::list& objects, bool copy) {
+  std::vector<Buffer> buffers;
+  for (const py::handle object : objects) buffers.push_back(to_buffer(object, copy));
+  return buffers;
+}
+
+py::object to_python(Memory memory) {
+  if (memory.bytes.size() >= kCopyBelow) return py::cast(std::move(memory));
+  return py::bytes(reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size());
+}
+
+// Always writable, also when small: what an array of a result is made of.
+py::list to_python(std::vector<Memory> memories) {
+  py::list list;
+  for (Memory& memory : memories) list.append(py::cast(std::move(memory)));
+  return list;
+}
+
+// ---- errors ------------------------------------------------------------------------------------------------------
+
+py::tuple to_python(const Error& error) {
+  return py::make_tuple(wire_name(error.code), error.text, error.remedy, error.context);
+}
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) raise_error(result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+// ---- ids -----------------------------------------------------------------------------------------------------------
+
+template <class Id>
+py::bytes to_python(const Id& id)
+  requires requires { Id::kBytes; }
+{
+  return py::bytes(reinterpret_cast<const char*>(id.bytes().data()), Id::kBytes);
+}
+
+template <class Id>
+Id to_id(std::string_view bytes) {
+  std::array<std::uint8_t, Id::kBytes> id{};
+  if (bytes.size() != id.size()) throw py::value_error("an id has " + std::to_string(id.size()) + " bytes");
+  std::copy(bytes.begin(), bytes.end(), id.begin());
+  return Id(id);
+}
+
+ObjectId to_object_id(const std::string& hex) {
+  const auto id = ObjectId::from_hex(hex);
+  if (!id) throw py::value_error("not an object's id: " + hex);
+  return *id;
+}
+
+// ---- news --------------------------------------------------------------------------------------------------------
+
+py::tuple to_python(client::Ended ended) {
+  const auto& t = ended.timings;
+  return py::make_tuple("ended", to_python(ended.task), ended.ok,
+                        ended.ok ? py::object(py::none()) : py::object(to_python(ended.error)), ended.raised,
+                        to_python(std::move(ended.pickle)), to_python(std::move(ended.buffers)),
+                        py::make_tuple(t.queue_ns, t.boot_ns, t.send_ns, t.run_ns, t.receive_ns, t.arrived_ns));
+}
+
+py::tuple to_python(const protocol::QueueIs& queue) {
+  py::list rows;
+  for (const protocol::QueueRow& row : queue.rows)
+    rows.append(py::make_tuple(row.job, row.name, row.class_name, row.state, row.reason, row.node, row.devices, row.lease,
+                               row.submit_time_s, row.start_time_s, row.end_time_s));
+  const py::object error = queue.error.text.empty() ? py::object(py::none()) : py::object(to_python(queue.error));
+  return py::make_tuple("queue", queue.request, rows, error, queue.launcher);
+}
+
+py::tuple to_python(client::News news) {
+  if (auto* ended = std::get_if<client::Ended>(&news)) return to_python(std::move(*ended));
+  if (auto* printed = std::get_if<client::Printed>(&news))
+    return py::make_tuple("printed", to_python(printed->task), printed->to_stderr, py::bytes(printed->text));
+  if (auto* told = std::get_if<client::Told>(&news)) return py::make_tuple("told", told->text);
+  if (auto* status = std::get_if<client::StatusChanged>(&news)) return py::make_tuple("status", status->want.value);
+  if (auto* queue = std::get_if<client::QueueShown>(&news)) return to_python(queue->answer);
+  return py::make_tuple("daemon");
+}
+
+py::list to_python(std::vector<client::News> news) {
+  py::list list;
+  for (client::News& item : news) list.append(to_python(std::move(item)));
+  return list;
+}
+
+py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
+  if (!status) return py::none();
+  return py::make_tuple(status->lease.hex(), status->state, status->reason, status->job, status->node, status->devices,
+                        status->start_estimate_s, status->end_time_s);
+}
+
+// ---- calls -------------------------------------------------------------------------------------------------------
+
+// Lets go of the GIL for its life; visit() takes it for a moment.
+class WithoutGil {
+ public:
+  WithoutGil() : saved_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(saved_); }
+  // True if a signal handler raised: Python's error indicator is set.
+  bool signal_raised() {
+    PyEval_RestoreThread(saved_);
+    const bool raised = PyErr_CheckSignals() != 0;
+    saved_ = PyEval_SaveThread();
+    return raised;
+  }
+
+ private:
+  PyThreadState* saved_;
+};
+
+// An object's data stays with the client until this dies.
+struct Hold {
+  std::weak_ptr<Client> client;
+  ObjectId id;
+  ~Hold() {
+    const auto alive = client.lock();
+    if (alive == nullptr) return;
+    const WithoutGil released;
+    static_cast<void>(alive->release_object(id));  // a closed client holds nothing any more
+  }
+};
+
+std::shared_ptr<Client> make_client(const std::string& host, const std::string& directory,
+                                    const std::vector<std::string>& interpreter,
+                                    const std::map<std::string, std::string>& environment, const std::string& pounce,
+                                    const std::string& python, const std::string& cloudpickle) {
+  client::Setup setup;
+  setup.session = {random_id<SessionId>(), static_cast<std::uint32_t>(::getpid()), host, directory, interpreter,
+                   environment};
+  setup.attach = {setup.session.session, pounce, python, cloudpickle};
+  return std::make_shared<Client>(std::move(setup));
+}
+
+using ResourceTuple = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint64_t, std::int64_t>;
+
+Resources to_resources(const ResourceTuple& tuple) {
+  const auto& [class_name, gpus, gpu_type, cpus, memory_mib, minutes] = tuple;
+  return {class_name, gpus, gpu_type, cpus, memory_mib, std::chrono::minutes(minutes)};
+}
+
+py::bytes submit(Client& self, const py::bytes& function, const py::bytes& function_pickle, const py::list& payload,
+                 const std::vector<std::string>& objects, const ResourceTuple& resources, std::uint32_t retries,
+                 std::int64_t submitted_ns) {
+  let_go().drain();
+  client::Call call;
+  call.task = random_id<TaskId>();
+  call.resources = to_resources(resources);
+  call.retries = retries;
+  call.function = to_id<FunctionId>(std::string_view(function));
+  call.function_pickle = to_buffer(function_pickle, false);
+  call.payload = to_buffers(payload, true);  // small, and the person may change them while the task waits
+  for (const std::string& id : objects) call.objects.push_back(to_object_id(id));
+  call.submitted_ns = submitted_ns;
+  const TaskId task = call.task;
+  Result<void> result;
+  {
+    const WithoutGil released;
+    result = self.submit(std::move(call));
+  }
+  value_of(std::move(result));
+  return to_python(task);
+}
+
+py::tuple hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers, bool send_now) {
+  let_go().drain();
+  client::Object object{to_buffer(pickle, false), to_buffers(buffers, false)};
+  const std::uint64_t size = object.total_bytes();
+  ObjectId id;
+  Result<void> result;
+  {
+    const WithoutGil released;
+    id = client::digest_object(object.pickle, object.buffers);
+    result = self->hold_object(id, std::move(object), send_now);
+  }
+  value_of(std::move(result));
+  return py::make_tuple(id.hex(), size, std::make_unique<Hold>(self, id));
+}
+
+// (news, exception or None): what a signal handler raised must not lose the news that came with it.
+py::tuple wait(Client& self, const py::bytes& task, std::int64_t deadline_ns) {
+  const TaskId id = to_id<TaskId>(std::string_view(task));
+  const TimePoint deadline =
+      deadline_ns < 0 ? TimePoint::max() : TimePoint(std::chrono::nanoseconds(deadline_ns));
+  Result<std::vector<client::News>> news;
+  {
+    WithoutGil released;
+    news = self.wait(id, deadline, [&] { return released.signal_raised(); });
+  }
+  py::object raised = py::none();
+  if (PyErr_Occurred()) raised = py::error_already_set().value();
+  let_go().drain();
+  return py::make_tuple(to_python(value_of(std::move(news))), raised);
+}
+
+py::object state(Client& self, const py::bytes& task) {
+  const TaskId id = to_id<TaskId>(std::string_view(task));
+  Result<std::optional<task::TaskState>> state;
+  {
+    const WithoutGil released;
+    state = self.state(id);
+  }
+  const auto known = value_of(std::move(state));
+  constexpr const char* kWords[] = {"waiting", "sent", "running"};
+  return known ? py::object(py::str(kWords[static_cast<int>(*known)])) : py::object(py::none());
+}
+
+template <class Act>
+auto without_gil(Act act) {
+  auto result = [&] {
+    const WithoutGil released;
+    return act();
+  }();
+  return value_of(std::move(result));
+}
+
+}  // namespace
+
+void bind_client(py::module_& m) {
+  py::class_<Memory>(m, "Memory", py::buffer_protocol(), "Writable bytes of a result.")
+      .def_buffer([](Memory& memory) {
+        return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.bytes.data()),
+                               static_cast<py::ssize_t>(memory.bytes.size()), false);
+      })
+      .def("__len__", [](const Memory& memory) { return memory.bytes.size(); });
+  py::class_<Hold>(m, "Hold", "Keeps an object's data with the client.");
+
+  m.def("digest", [](const py::bytes& bytes) {
+    const std::string_view view(bytes);
+    return to_python(FunctionId(client::digest(std::as_bytes(std::span(view)))));
+  }, "XXH3-128 of some bytes, 16 bytes.");
+
+  py::class_<Client, std::shared_ptr<Client>>(m, "Client")
+      .def(py::init(&make_client), py::kw_only(), py::arg("host"), py::arg("directory"), py::arg("interpreter"),
+           py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"))
+      .def("set_daemon",
+           [](Client& self, const std::string& endpoint) {
+             const auto file = value_of(protocol::decode_endpoint_file(endpoint));
+             without_gil([&] { return self.set_daemon(file); });
+           })
+      .def("daemon_failed",
+           [](Client& self, const std::string& code, const std::string& text, const std::string& remedy,
+              const std::map<std::string, std::string>& context) {
+             const Error error{error_code_from_wire(code), text, remedy, context};
+             without_gil([&] { return self.daemon_failed(error); });
+           })
+      .def("submit", &submit)
+      .def("cancel",
+           [](Client& self, const py::bytes& task) {
+             const TaskId id = to_id<TaskId>(std::string_view(task));
+             without_gil([&] { return self.cancel(id); });
+           })
+      .def("state", &state)
+      .def("lease_status",
+           [](Client& self, const py::bytes& task) {
+             const TaskId id = to_id<TaskId>(std::string_view(task));
+             return to_python(without_gil([&] { return self.lease_status(id); }));
+           })
+      .def("hold", &hold)
+      .def("ask_queue",
+           [](Client& self, std::uint32_t request) { return without_gil([&] { return self.ask_queue(request); }); })
+      .def("wait", &wait)
+      .def("drain", [](Client& self) { return to_python(self.drain()); })
+      .def("wait_for_news",
+           [](Client& self) {
+             const WithoutGil released;
+             return self.wait_for_news();
+           })
+      .def("close", [](Client& self) {
+        const WithoutGil released;
+        self.close();
+      });
+}
 
 }  // namespace pounce

@@ -4,11 +4,19 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "convert.h"
 #include "pounce/error.h"
 
 namespace py = pybind11;
 
 namespace pounce {
+
+void raise_error(const Error& error) {
+  const py::object exception = py::module_::import("pounce.errors")
+                                   .attr("make")(wire_name(error.code), error.text, error.remedy, error.context);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw py::error_already_set();
+}
 
 void bind_errors(py::module_& m) {
   py::list codes;
