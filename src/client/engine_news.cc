@@ -169,11 +169,13 @@ Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& o
   const std::int64_t ready = std::clamp(peer->second.attached_ns, started, sent);
   timings.queue_ns = (started - submitted) + (sent - ready);
   timings.boot_ns = ready - started;
-  const std::int64_t unpacking = outcome.run_start_ns - outcome.received_ns;
-  timings.send_ns = not_negative(clock.to_ours(outcome.received_ns) - sent) + not_negative(unpacking);
-  timings.run_ns = outcome.run_end_ns - outcome.run_start_ns;
-  const std::int64_t packing = outcome.sent_ns - outcome.run_end_ns;
-  timings.receive_ns = not_negative(packing) + not_negative(received_ns - clock.to_ours(outcome.sent_ns));
+  const bool ran = outcome.run_start_ns != 0;  // else its arguments could not be unpickled there
+  const std::int64_t run_start = ran ? outcome.run_start_ns : outcome.received_ns;
+  const std::int64_t run_end = ran ? outcome.run_end_ns : run_start;
+  timings.send_ns = not_negative(clock.to_ours(outcome.received_ns) - sent) + not_negative(run_start - outcome.received_ns);
+  timings.run_ns = run_end - run_start;
+  timings.receive_ns =
+      not_negative(outcome.sent_ns - run_end) + not_negative(received_ns - clock.to_ours(outcome.sent_ns));
   timings.arrived_ns = received_ns;
   return timings;
 }

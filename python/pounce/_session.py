@@ -1,0 +1,209 @@
+"""The Python half of a client: turns the engine's news into futures, output and status lines.
+
+Whoever waits in ``Future.result`` pumps the C++ engine and handles its news on the way. Only when nobody waits does the
+notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python.
+"""
+
+from __future__ import annotations
+
+import itertools
+import platform
+import socket
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from . import __version__, _core, _daemon, errors
+from .future import Future
+from .status import StatusLine
+
+_LOOK_S = 0.5       # a wait shorter than this shows no status line
+_ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
+
+
+class Session:
+    """One connection to pounced and to the workers that it grants."""
+
+    def __init__(self, launcher: str | None, config: str | None):
+        import os
+
+        import cloudpickle
+
+        self._launcher, self._config = launcher, config
+        endpoint = _daemon.ensure(launcher, config)
+        self.core = _core.Client(
+            host=socket.gethostname(),
+            directory=os.getcwd(),
+            interpreter=[sys.executable],
+            environment=_daemon.travelling_environment(),
+            pounce=__version__,
+            python=".".join(platform.python_version_tuple()[:2]),
+            cloudpickle=cloudpickle.__version__,
+        )
+        self.core.set_daemon(endpoint)
+        self._futures: dict[bytes, Future] = {}
+        self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
+        self._queue_answers: dict[int, tuple[Any, ...]] = {}
+        self._queue_asked = itertools.count(1)
+        self._queue_came = threading.Condition()
+        self._closed = False
+        notifier = threading.Thread(
+            target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
+        )
+        notifier.start()
+
+    # ---- tasks ----
+
+    def submit(self, name: str, function: Any, payload: list[Any], objects: list[str], resources: tuple[Any, ...],
+               retries: int, submitted_ns: int) -> Future:
+        with self._order:  # its end may be news before it has a future
+            task = self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns)
+            future = self._futures[task] = Future(self, task, name)
+        return future
+
+    def state(self, future: Future) -> str | None:
+        return self.core.state(future._task)
+
+    def cancel(self, future: Future) -> None:
+        self.core.cancel(future._task)
+        self.handle(self.core.drain())
+
+    def wait(self, future: Future, timeout: float | None) -> None:
+        """Until the future is done. Shows output and status; a KeyboardInterrupt cancels the task."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        status = StatusLine()
+        look = time.monotonic() + _LOOK_S
+        try:
+            while not future.done():
+                until = look if deadline is None else min(look, deadline)
+                news, raised = self.core.wait(future._task, int(until * 1e9))
+                self.handle(news)
+                if raised is not None:
+                    raise raised
+                if future.done():
+                    break
+                now = time.monotonic()
+                if deadline is not None and now >= deadline:
+                    raise errors.Timeout(f"{future._name} has not ended within {timeout:g} s; it goes on")
+                if now >= look:
+                    look = now + status.update(self.core.state(future._task), self.core.lease_status(future._task))
+                if not news and self.core.state(future._task) is None:
+                    _until_done(future)  # another thread has its end in hand
+        except KeyboardInterrupt:
+            if not self._closed:
+                self.cancel(future)
+            raise
+        finally:
+            status.finish()
+
+    # ---- news ----
+
+    def handle(self, news: Sequence[tuple[Any, ...]]) -> None:
+        if not news:
+            return
+        ended = []
+        with self._order:
+            for kind, *what in news:
+                if kind == "ended":
+                    ended.append((self._futures.pop(what[0], None), what[1:]))
+                elif kind == "printed":
+                    _show(what[1], what[2])
+                elif kind == "told":
+                    _show(True, f"pounce: {what[0]}\n".encode())
+                elif kind == "queue":
+                    self._queue_is(*what)
+                elif kind == "daemon":
+                    self._have_daemon()
+        # Outside the lock: callbacks of the person's run here, and unpickling is theirs too.
+        for future, end in ended:
+            if future is not None:
+                future._end(*end)
+
+    def _queue_is(self, request: int, *answer: Any) -> None:
+        with self._queue_came:
+            self._queue_answers[request] = answer
+            self._queue_came.notify_all()
+
+    def queue(self, timeout: float) -> tuple[Any, ...]:
+        """(rows, error, launcher) as Slurm shows them now."""
+        request = next(self._queue_asked)
+        deadline = time.monotonic() + timeout
+        asked = False
+        with self._queue_came:
+            while request not in self._queue_answers:
+                asked = asked or self.core.ask_queue(request)
+                if not asked:
+                    self._have_daemon()
+                if time.monotonic() >= deadline:
+                    raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
+                self._queue_came.wait(0.2 if asked else 0.02)
+            return self._queue_answers.pop(request)
+
+    # ---- pounced ----
+
+    def _have_daemon(self) -> None:
+        threading.Thread(target=self._ask_for_daemon, name="pounce-ensure", daemon=True).start()
+
+    def _ask_for_daemon(self) -> None:
+        """pounced has gone and is needed. Starting it blocks: nobody waits for this thread."""
+        problem: errors.PounceError | None = None
+        for pause in _ASK_AGAIN_S:
+            time.sleep(pause)
+            if self._closed:
+                return
+            try:
+                self.core.set_daemon(_daemon.ensure(self._launcher, self._config))
+                return
+            except (errors.ClientClosed, errors.Forked):
+                return
+            except errors.PounceError as error:
+                problem = error
+                if not isinstance(error, (errors.DaemonUnavailable, errors.SlurmUnreachable)):
+                    break  # waiting does not mend it
+        assert problem is not None
+        try:
+            self.core.daemon_failed(problem.code, problem.text, problem.remedy, problem.context)
+        except errors.ClientClosed:
+            return
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self.core.close()
+        self.handle(self.core.drain())
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.close()
+
+
+def _notify(core: Any, session: weakref.ref[Session]) -> None:
+    while core.wait_for_news():
+        alive = session()
+        if alive is None:
+            return
+        try:
+            alive.handle(core.drain())
+        except Exception:  # a callback's, or a closed stdout: the next news must come through all the same
+            sys.excepthook(*sys.exc_info())
+        del alive
+
+
+def _until_done(future: Future) -> None:
+    try:
+        super(Future, future).exception(0.05)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+
+
+def _show(is_error: bool, data: bytes) -> None:
+    stream = sys.stderr if is_error else sys.stdout
+    if stream is None:  # pythonw and friends
+        return
+    stream.write(data.decode("utf-8", "replace"))
+    stream.flush()

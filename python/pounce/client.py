@@ -1,0 +1,258 @@
+"""``Client``: the way in."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from . import errors, serialize
+from ._session import Session
+from .functions import FunctionCache, Pickled
+from .future import Future
+from .options import Options
+from .queue import Queue, Row
+from .ref import Ref
+
+INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/limits.h)
+_QUEUE_TIMEOUT_S = 30.0
+
+_open: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+class Client:
+    """Submits functions to workers that are leased from Slurm for as long as there is work.
+
+    Making one starts pounced, this user's scheduler daemon on this machine, unless it runs already; it blocks until that
+    answers (0.1 s, longer where Slurm is slow). Nothing is leased until there is a task. All methods may be called from
+    any thread; in a forked child they raise ``Forked``.
+
+    Parameters
+    ----------
+    launcher : {"slurm", "local"}, optional
+        Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
+    config : path, optional
+        pounced's configuration file, if it has to be started.
+
+    Raises
+    ------
+    RefusesRoot, SlurmConfigBroken, DaemonUnavailable, ...
+        Why pounced cannot work here.
+
+    Examples
+    --------
+    >>> with pounce.Client(launcher="local") as client:  # doctest: +SKIP
+    ...     client.submit(pow, 2, 10).result()
+    1024
+    """
+
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None):
+        if launcher not in (None, "slurm", "local"):
+            raise errors.BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
+        self._session = Session(launcher, None if config is None else os.fspath(config))
+        self._functions = FunctionCache()
+        self._options = Options()
+        _open.add(self)
+
+    # ---- work ----
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
+        """Runs ``function(*args, **kwargs)`` on a worker. Returns at once.
+
+        Parameters
+        ----------
+        function : callable
+            What exists only in this notebook travels by value, with what it captured; what can be imported, by reference.
+        *args, **kwargs
+            Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
+            once to each worker, without a copy here, so an array must not be changed while its task waits. A ``Ref``, at
+            any depth, arrives as its value.
+        pure : bool
+            Accepted for the sake of ``distributed``'s signature; results are not cached.
+        retries : int
+            How often it may run again after it was lost with its worker (crash, out of memory, node failure, walltime).
+            What the function raises itself is never retried.
+
+        Raises
+        ------
+        NotPicklable
+            Names the part of the function or argument that cannot travel.
+        """
+        return self._submit(self._options, function, args, kwargs, retries)
+
+    def _submit(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> Future:
+        submitted_ns = time.monotonic_ns()
+        if not callable(function):
+            raise errors.BadRequest(f"submit takes a function and its arguments, not {function!r}")
+        name = getattr(function, "__name__", type(function).__name__)
+        holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
+        pickled = self._pickled(function, name)
+        if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
+            # A function with much data in it is data: sent once, however often its small parts change.
+            args = (self._object(function, holds), *args)
+            pickled = self._pickled(serialize.apply, name)
+        payload, objects = self._arguments(args, kwargs, name, holds)
+        return self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
+
+    def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
+        try:
+            return self._functions.pickled(function)
+        except Exception as error:
+            raise _not_picklable(function, name, error) from error
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any]) -> tuple[list[Any], list[str]]:
+        try:
+            data, buffers, objects = serialize.dumps((args, kwargs))
+            if len(data) + sum(buffer.raw().nbytes for buffer in buffers) > INLINE_BYTES:
+                args = tuple(self._large(arg, holds) for arg in args)
+                kwargs = {key: self._large(arg, holds) for key, arg in kwargs.items()}
+                data, buffers, objects = serialize.dumps((args, kwargs))
+        except errors.PounceError:
+            raise
+        except Exception as error:
+            raise _not_picklable_arguments(args, kwargs, name, error) from error
+        return [data, *buffers], objects
+
+    def _large(self, arg: Any, holds: list[Any]) -> Any:
+        if isinstance(arg, (int, float, bool, type(None), Ref)):
+            return arg
+        data, buffers, objects = serialize.dumps(arg)
+        # Refs inside stay inside: an object's own pickle has no list of objects to point to.
+        if objects or len(data) + sum(buffer.raw().nbytes for buffer in buffers) <= INLINE_BYTES:
+            return arg
+        return self._hold(data, buffers, holds)
+
+    def _object(self, value: Any, holds: list[Any]) -> Ref:
+        data, buffers, objects = serialize.dumps(value)
+        if objects:
+            raise errors.NotPicklable(
+                "a pounce.Ref is captured by the function itself", "Pass the Ref as an argument of the function instead."
+            )
+        return self._hold(data, buffers, holds)
+
+    def _hold(self, data: bytes, buffers: list[Any], holds: list[Any], send_now: bool = False) -> Ref:
+        id, nbytes, hold = self._session.core.hold(data, buffers, send_now)
+        ref = Ref(id, nbytes, hold)
+        holds.append(ref)
+        return ref
+
+    def scatter(self, value: Any) -> Ref:
+        """Makes `value` an object that workers hold, and returns its handle.
+
+        Blocks until it is hashed (about 50 ms for a GiB), not until it is sent: that happens at once to workers that are
+        there, and before the first task that needs it to others. The data stays with the client as long as the Ref lives,
+        shared and not copied: do not change an array that was scattered. The same content is the same object.
+
+        Raises
+        ------
+        NotPicklable
+            Names the part that cannot travel.
+        """
+        if isinstance(value, Ref):
+            return value
+        try:
+            data, buffers, objects = serialize.dumps(value)
+        except Exception as error:
+            raise _not_picklable(value, "the value", error) from error
+        if objects:
+            raise errors.BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
+        return self._hold(data, buffers, [], send_now=True)
+
+    def options(self, **options: Any) -> View:
+        """This client with other resources for its tasks.
+
+        Parameters
+        ----------
+        gpus : int or str
+            For each worker: ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
+        cpus : int
+        memory : int (bytes) or str
+            ``"8GB"``.
+        time : float (seconds), timedelta or str
+            Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
+        class_ : str
+            A class of the cluster's policy: ``"cheetah"``.
+
+        Raises
+        ------
+        BadRequest
+            An unknown name (the valid ones are listed) or a value that is not one of these.
+        """
+        return View(self, self._options.changed(**options))
+
+    def cancel(self, future: Future) -> None:
+        """Ends a task: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block."""
+        if not future.done():
+            self._session.cancel(future)
+
+    def queue(self) -> Queue:
+        """This user's jobs of pounce, of all notebooks, as Slurm shows them now. Blocks for one question to Slurm.
+
+        Raises
+        ------
+        SlurmUnreachable, DaemonUnavailable
+        """
+        rows, error, launcher = self._session.queue(_QUEUE_TIMEOUT_S)
+        if error is not None:
+            raise errors.make(*error)
+        return Queue([Row(*row) for row in rows], launcher)
+
+    # ---- life ----
+
+    def close(self) -> None:
+        """Ends the session: its tasks are cancelled and its leases given back. Twice is once. Blocks at most 0.3 s."""
+        self._session.close()
+        _open.discard(self)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<pounce.Client{' closed' if self._session._closed else ''}>"
+
+
+class View:
+    """A client with other resources. Made by ``Client.options``; shares everything else with its client."""
+
+    def __init__(self, client: Client, options: Options):
+        self._client = client
+        self._options = options
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
+        """As ``Client.submit``, with these resources."""
+        return self._client._submit(self._options, function, args, kwargs, retries)
+
+    def options(self, **options: Any) -> View:
+        """These resources, with some replaced."""
+        return View(self._client, self._options.changed(**options))
+
+    def __repr__(self) -> str:
+        return f"<pounce.Client with {self._options}>"
+
+
+def _not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:
+    found = serialize.path_of_unpicklable(value, path)
+    where, part, why = found if found is not None else (path, value, error)
+    return errors.NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", context={"path": where})
+
+
+def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, error: Exception) -> errors.PounceError:
+    named = [(f"argument {i} of {name}", arg) for i, arg in enumerate(args)]
+    named += [(f"argument {key}= of {name}", arg) for key, arg in kwargs.items()]
+    for path, arg in named:
+        if serialize.path_of_unpicklable(arg, path) is not None:
+            return _not_picklable(arg, path, error)
+    return errors.NotPicklable(f"the arguments of {name} cannot be pickled: {error}")
+
+
+@atexit.register
+def _close_all() -> None:
+    """Before the interpreter is torn down: leases are given back, and no thread of ours needs the GIL afterwards."""
+    for client in list(_open):
+        client.close()

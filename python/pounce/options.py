@@ -1,0 +1,121 @@
+"""What a task asks for, from the words people use to the numbers that travel."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from .errors import BadRequest
+
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
+_MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
+_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s*", re.IGNORECASE)
+_SECONDS_OF = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_HINTS = {
+    "qos": "class_",
+    "partition": "class_",
+    "gpu": "gpus",
+    "cpu": "cpus",
+    "mem": "memory",
+    "walltime": "time",
+    "timelimit": "time",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Resources of one worker. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
+
+    class_name: str = ""
+    gpus: int = 0
+    gpu_type: str = ""
+    cpus: int = 0
+    memory_mib: int = 0
+    time_min: int = 0
+
+    def changed(self, **words: Any) -> Options:
+        """These, with some replaced: the keywords of ``Client.options``."""
+        changes: dict[str, Any] = {}
+        for word, value in words.items():
+            if word not in _PARSERS:
+                raise BadRequest(_unknown(word))
+            changes.update(_PARSERS[word](value))
+        return replace(self, **changes)
+
+    def as_tuple(self) -> tuple[str, int, str, int, int, int]:
+        return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min
+
+
+def _unknown(word: str) -> str:
+    valid = ", ".join(f"{name}=" for name in _PARSERS)
+    hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""
+    return f"there is no option {word}={hint}; the options are {valid}"
+
+
+def _class(value: Any) -> dict[str, Any]:
+    if not isinstance(value, str) or not value:
+        raise BadRequest(f"class_= takes the name of a class, for example 'cheetah', not {value!r}")
+    return {"class_name": value}
+
+
+def _gpus(value: Any) -> dict[str, Any]:
+    """2, "a100:2", or "a100_3g.20gb" (one of that type)."""
+    if isinstance(value, str):
+        kind, colon, count = value.partition(":")
+        if kind.isdigit() and not colon:
+            return {"gpus": int(kind), "gpu_type": ""}
+        if kind and (not colon or count.isdigit()):
+            return {"gpus": int(count) if colon else 1, "gpu_type": kind}
+    elif isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return {"gpus": value, "gpu_type": ""}
+    raise BadRequest(f"gpus= takes a number, 'a100', or 'a100:2', not {value!r}")
+
+
+def _cpus(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadRequest(f"cpus= takes a number of CPUs, at least 1, not {value!r}")
+    return {"cpus": value}
+
+
+def _memory(value: Any) -> dict[str, Any]:
+    """Bytes, or a text with a unit: "8GB" (as Slurm counts: 8 * 1024 MiB)."""
+    if isinstance(value, str) and (found := _MEMORY.fullmatch(value)):
+        mib = float(found[1]) * _MIB_OF[found[2].lower()]
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        mib = value / 2**20
+    else:
+        raise BadRequest(f"memory= takes bytes or a text such as '8GB', not {value!r}")
+    if mib <= 0:
+        raise BadRequest(f"memory= must be more than nothing, not {value!r}")
+    return {"memory_mib": math.ceil(mib)}
+
+
+def _time(value: Any) -> dict[str, Any]:
+    """Seconds, a timedelta, "20min", or Slurm's "1-12:00:00" and "00:20:00". Slurm counts minutes: rounded up."""
+    seconds = _seconds(value)
+    if seconds is None or seconds <= 0:
+        raise BadRequest(f"time= takes seconds, a timedelta, '20min' or '00:20:00', not {value!r}")
+    return {"time_min": math.ceil(seconds / 60)}
+
+
+def _seconds(value: Any) -> float | None:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    if found := _TIME.fullmatch(value):
+        return float(found[1]) * _SECONDS_OF[found[2][0].lower()]
+    days, dash, clock = value.rpartition("-")
+    parts = clock.split(":")
+    if not all(part.isdigit() for part in parts) or len(parts) != 3 or (dash and not days.isdigit()):
+        return None
+    hours, minutes, seconds = map(int, parts)
+    return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
+
+
+_PARSERS = {"gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class}

@@ -1,0 +1,74 @@
+"""``Queue``: this person's own jobs of pounce, as Slurm shows them at that moment."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One job. Times are seconds since 1970; 0 where Slurm says none."""
+
+    job: int
+    name: str
+    class_: str
+    state: str
+    reason: str
+    node: str
+    devices: str
+    lease: str
+    submit_time: int
+    start_time: int
+    end_time: int
+
+
+class Queue:
+    """A list of ``Row``: has a length, an order and items; shows itself as a table."""
+
+    _COLUMNS = ("job", "class", "state", "reason", "node", "devices", "since")
+
+    def __init__(self, rows: list[Row], launcher: str):
+        self.rows = rows
+        self.launcher = launcher
+        self._now = time.time()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return self._nothing()
+        table = [self._COLUMNS, *map(self._cells, self.rows)]
+        widths = [max(len(line[i]) for line in table) for i in range(len(self._COLUMNS))]
+        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in table)
+
+    def _repr_html_(self) -> str:
+        if not self.rows:
+            return f"<i>{self._nothing()}</i>"
+        head = "".join(f"<th>{name}</th>" for name in self._COLUMNS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row)) + "</tr>" for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _nothing(self) -> str:
+        return "no worker processes" if self.launcher == "local" else "no jobs in the queue"
+
+    def _cells(self, row: Row) -> tuple[str, ...]:
+        started = row.start_time if row.state.lower().startswith(("run", "active", "idle", "busy")) else 0
+        since = started or row.submit_time
+        return (str(row.job), row.class_, row.state, row.reason, row.node, row.devices, self._ago(since))
+
+    def _ago(self, since: int) -> str:
+        seconds = int(max(0, self._now - since)) if since else 0
+        if seconds < 120:
+            return f"{seconds} s"
+        return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h {seconds % 3600 // 60} min"
