@@ -88,7 +88,7 @@ struct TellWorkerDown {
   Epoch epoch;
   Error error;
 };
-struct TellLeaseEnded {  // once per lease and owner; the shell adds context["log"], the job's log path
+struct TellLeaseEnded {  // once per lease and owner, and to whoever still holds it later; the shell adds context["log"], the job's log path
   SessionId session;
   WantId want;
   LeaseId lease;

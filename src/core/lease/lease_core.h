@@ -52,6 +52,7 @@ class LeaseCore {
 
   std::vector<LeaseView> leases() const;  // not the ended ones; in id order
   std::vector<StoryLine> story(const LeaseId& lease) const;  // also of recently ended ones
+  std::vector<LeaseId> ended_leases() const { return {ended_.begin(), ended_.end()}; }
   std::size_t session_count() const { return sessions_.size(); }
   bool reconciled() const { return reconciled_; }  // a sweep has succeeded: the books can be trusted
   const Counters& counters() const { return counters_; }
@@ -67,6 +68,7 @@ class LeaseCore {
   void on(const SessionClosed& event);
   void on(const DemandChanged& event);
   void take_demand(const SessionId& session, Session& book, const Want& want);
+  void answer_holds(const Owner& owner, const Want& want);
   Lease* take_over(const Owner& owner, const Want& want, Lease* wanted);
   Lease* held_by(const Want& want);
   Lease* spare_for(const Resources& resources);

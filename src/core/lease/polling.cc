@@ -22,7 +22,7 @@ void LeaseCore::on(const Polled& event) {
 Lease* LeaseCore::polled_lease(const JobView& view) {
   if (view.instance && *view.instance != instance_) return nullptr;
   for (auto& [id, lease] : leases_) {
-    if (lease.over() || !lease.job || lease.job->job != view.incarnation.job) continue;
+    if (lease.over() || !lease.journalled || !lease.job || lease.job->job != view.incarnation.job) continue;
     if (view.lease && *view.lease != id) continue;
     // Without a tag in the view a recycled job id must not pass for ours.
     if (!view.lease && lease.job->submit_time_s != 0 && lease.job->submit_time_s != view.incarnation.submit_time_s)
@@ -36,6 +36,7 @@ void LeaseCore::job_seen(Lease& lease, const JobView& view) {
   if (lease.submit_under_way && view.state == JobState::kEnded) return;  // its own reply is on the way
   if (!identify(lease, view)) return;
   lease.absent = 0;
+  if (view.state == JobState::kUnknown) return job_news(lease, view);
   lease.job_ending = view.state == JobState::kEnding;
   const JobFacts before = lease.facts;
   lease.facts = {view.reason, view.nodes, view.devices.empty() ? before.devices : view.devices, view.start_time_s,
@@ -136,7 +137,7 @@ Error LeaseCore::reason_of_end(Lease& lease, const JobView& view) {
 }
 
 bool LeaseCore::to_poll(const Lease& lease) const {
-  if (!lease.job || lease.over()) return false;
+  if (!lease.job || !lease.journalled || lease.over()) return false;
   if (lease.absent > 0) return true;
   const bool silent = !lease.linked() || now_ - lease.worker->heard >= defaults_.worker_silence;
   switch (lease.state) {

@@ -75,6 +75,7 @@ void LeaseCore::take_demand(const SessionId& session, Session& book, const Want&
       return act(TellWantFailed{session, want.id, *entry.failed});
     entry.failed.reset();
   }
+  answer_holds(owner, want);
   Lease* lease = lease_of(owner);
   if (lease != nullptr && lease->resources != want.resources && accept(*lease, News::kOwnerGone)) {
     give_back(*lease, {ErrorCode::kLeaseEnded, "Given back: the want asks for other resources now.", {}, {}});
@@ -84,6 +85,17 @@ void LeaseCore::take_demand(const SessionId& session, Session& book, const Want&
   if (lease == nullptr) return;
   if (was_demanded || entry.demanded()) lease->last_busy = now_;
   demand_news(*lease, entry.demanded());
+}
+
+// Whoever holds a lease that has ended did not hear of its end (it was told while the connection was broken).
+void LeaseCore::answer_holds(const Owner& owner, const Want& want) {
+  if (!reconciled_) return;  // it may yet be adopted
+  for (const LeaseId& id : want.holds) {
+    const Lease* held = find(id);
+    if (held != nullptr && !held->over()) continue;
+    const Error unknown{ErrorCode::kLeaseEnded, "This lease has ended.", {}, {{"lease", id.hex()}}};
+    act(TellLeaseEnded{owner.session, owner.want, id, held != nullptr && held->end ? *held->end : unknown});
+  }
 }
 
 // A lease nobody claims (after a restart of pounced) goes to whoever holds it, else to whoever could use it.

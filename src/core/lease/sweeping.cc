@@ -84,7 +84,7 @@ bool LeaseCore::doubt() const {
     const Lease& lease = entry.second;
     if (lease.over() || lease.state == LeaseState::kWanted || lease.submit_under_way) return false;
     const bool unproven = lease.state == LeaseState::kSubmitting || lease.state >= LeaseState::kDraining;
-    return (unproven && !lease.job) || lease.absent > 0;
+    return (unproven && (!lease.job || !lease.journalled)) || lease.absent > 0;
   });
 }
 

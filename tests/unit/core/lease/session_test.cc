@@ -114,5 +114,23 @@ TEST_F(SessionTest, ASessionKeepsTheDaemon) {
   }
 }
 
+TEST_F(SessionTest, WhoHoldsAnEndedLeaseIsToldAgain) {
+  given_queued();
+  polled(view(JobState::kEnded, JobEnd::kPreempted));
+  tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 0, 0, {lease(1)}}}});
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kPreempted);
+}
+
+TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterASweep) {
+  tell(JournalRead{});
+  const DemandChanged holding{session(1), {{WantId{1}, one_gpu(), 0, 1, {lease(9)}}}};
+  tell(holding);
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  tell(Swept{std::vector<JobView>{}});
+  tell(holding);
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+}
+
 }  // namespace
 }  // namespace pounce::lease

@@ -1,0 +1,169 @@
+#include "sim/world.h"
+
+#include <array>
+
+namespace pounce::sim {
+namespace {
+
+constexpr auto kTrouble = 400s, kSettle = 900s;
+constexpr int kInstances = 2, kSessionsEach = 2;
+
+InstanceId instance_number(int n) {
+  std::array<std::uint8_t, InstanceId::kBytes> bytes{};
+  bytes.back() = static_cast<std::uint8_t>(n + 1);
+  return InstanceId(bytes);
+}
+
+std::string millis(TimePoint when) {
+  return std::to_string(std::chrono::duration_cast<Millis>(when.time_since_epoch()).count() - 1'000'000) + " ms";
+}
+
+}  // namespace
+
+World::World(std::uint64_t seed, Faults which, Mutant mutant)
+    : random(seed), faults(which), slurm(*this), mutant_(mutant) {
+  for (int n = 0; n < kInstances; ++n)
+    daemons_.push_back(std::make_unique<FakeDaemon>(*this, instance_number(n), n == 0 ? mutant : Mutant::kNone));
+  for (int n = 0; n < kInstances * kSessionsEach; ++n) add_session();
+}
+
+World::~World() = default;
+
+void World::add_session() {
+  std::array<std::uint8_t, SessionId::kBytes> bytes{};
+  bytes.back() = static_cast<std::uint8_t>(sessions_.size() + 1);
+  const SessionId id(bytes);
+  const InstanceId instance = instance_number(static_cast<int>(sessions_.size()) % kInstances);
+  sessions_[id] = std::make_unique<FakeSession>(*this, instance, id);
+}
+
+void World::fail(const std::string& what) {
+  if (failure_) return;
+  failure_ = "at " + millis(time.now()) + ": " + what;
+}
+
+FakeDaemon& World::daemon(const InstanceId& instance) {
+  return *daemons_[daemons_[0]->instance() == instance ? 0 : 1];
+}
+
+FakeWorker* World::worker(const LeaseId& lease) {
+  for (auto& [job, worker] : by_job_)
+    if (worker->alive() && worker->lease() == lease) return worker;
+  return nullptr;
+}
+
+void World::deliver(FakeDaemon& to, std::uint64_t life, TimePoint when, const lease::Event& event) {
+  const int times = random.chance(faults.repeated) ? 2 : 1;
+  for (int i = 0; i < times; ++i)
+    time.at(when, [&to, life, event, this] {
+      ++events_;
+      if (to.life() == life) to.hear(event);
+    });
+}
+
+void World::to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(FakeWorker&)> what) {
+  time.in(random.between(0ms, 20ms), [this, lease, link, what] {
+    for (auto& [job, worker] : by_job_)
+      if (worker->alive() && worker->lease() == lease && worker->link() == link) return what(*worker);
+  });
+}
+
+void World::to_session(const SessionId& session, std::function<void(FakeSession&)> what) {
+  time.in(random.between(0ms, 20ms), [this, session, what] { what(*sessions_.at(session)); });
+}
+
+void World::task_ended(const SessionId& session, WantId want, bool done) {
+  to_session(session, [want, done](FakeSession& to) { to.task_ended(want, done); });
+}
+
+void World::start_worker(const JobView& job) {
+  workers_.push_back(std::make_unique<FakeWorker>(*this, job));
+  by_job_[job.incarnation.job] = workers_.back().get();
+}
+
+void World::kill_worker(SlurmJobId job) {
+  const auto found = by_job_.find(job);
+  if (found == by_job_.end()) return;
+  FakeWorker* worker = found->second;
+  by_job_.erase(found);
+  worker->die();
+}
+
+LeaseId World::fresh_lease() {
+  ++leases_;
+  std::array<std::uint8_t, LeaseId::kBytes> bytes;
+  const std::uint64_t word = random.word();
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(word >> (8 * i));
+  return LeaseId(bytes);
+}
+
+void World::second() {
+  time.in(1s, [this] { second(); });
+  slurm.second();
+  for (const auto& daemon : daemons_) {
+    if (daemon->life() != 0 && random.chance(faults.daemon_crash)) daemon->crash();
+    if (daemon->life() != 0 && mutant_ == Mutant::kSilenceIgnored)
+      for (const auto& [id, session] : sessions_) daemon->hear(lease::SessionHeard{id});
+  }
+}
+
+void World::quiet_down() {
+  faults = Faults{};
+  settling_ = true;
+  slurm.heal();
+}
+
+Outcome World::live() {
+  const TimePoint trouble_ends = time.now() + kTrouble, end = trouble_ends + kSettle;
+  second();
+  while (!failure_ && time.step(trouble_ends)) {
+  }
+  quiet_down();
+  while (!failure_ && time.step(end)) {
+  }
+  if (!failure_) check_settled();
+  Outcome outcome{failure_, 0, 0, 0, 0, events_, 0, leases_};
+  for (const auto& [id, session] : sessions_) {
+    outcome.asked += session->asked;
+    outcome.done += session->done;
+    outcome.lost += session->lost;
+    outcome.failed += session->failed;
+  }
+  for (const auto& daemon : daemons_) outcome.submits += daemon->core().counters().submits;
+  return outcome;
+}
+
+std::string World::story() const {
+  std::string text;
+  const auto add = [&text](const lease::LeaseCore& core, const LeaseId& id) {
+    text += "  lease " + id.hex() + "\n";
+    for (const lease::StoryLine& line : core.story(id)) text += "    " + millis(line.when) + " " + line.what + "\n";
+  };
+  for (const auto& daemon : daemons_) {
+    text += "instance " + daemon->instance().hex() + ", life " + std::to_string(daemon->life()) + "\n";
+    for (const LeaseId& id : daemon->core().ended_leases()) add(daemon->core(), id);
+    for (const lease::LeaseView& one : daemon->core().leases()) add(daemon->core(), one.lease);
+  }
+  for (const auto& [id, session] : sessions_)
+    text += "session " + id.hex() + (session->alive() ? "" : " gone") + " asked " + std::to_string(session->asked) +
+            " done " + std::to_string(session->done) + " waiting " + std::to_string(session->waiting()) + " running " +
+            std::to_string(session->running()) + "\n";
+  return text;
+}
+
+// Nothing has gone wrong for a quarter of an hour, and nobody has asked for anything new.
+void World::check_settled() {
+  for (const auto& [id, session] : sessions_) {
+    if (!session->alive()) continue;
+    if (session->waiting() > 0) fail("session " + id.hex() + " still waits for a worker (I9)");
+    if (session->running() > 0) fail("session " + id.hex() + " still believes that a task runs");
+  }
+  for (const auto& daemon : daemons_)
+    for (const lease::LeaseView& one : daemon->core().leases())
+      fail("lease " + one.lease.hex() + " is still " + std::string(lease::word(one.state)) + " (I8)");
+  for (const auto& [id, job] : slurm.jobs())
+    if (job.view.state != JobState::kEnded)
+      fail("job " + std::to_string(id.value) + " of lease " + job.view.lease->hex() + " leaks (I10)");
+}
+
+}  // namespace pounce::sim
