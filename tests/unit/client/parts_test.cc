@@ -1,0 +1,127 @@
+// The engine's small parts on their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/clock_offset.h"
+#include "client/held_objects.h"
+#include "client/lease_board.h"
+#include "client/memory.h"
+#include "client/news.h"
+#include "client/objects.h"
+
+namespace pounce::client {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ObjectId object(std::uint8_t number) { return ObjectId({number}); }
+constexpr auto kNothingNeeded = [](const ObjectId&) { return false; };
+
+TEST(ClockOffsetTest, TheQuickestRoundTripCounts) {
+  ClockOffset clock;
+  clock.measured(1000, 1200, 51'100);  // 50'000 ahead, round trip 200
+  clock.measured(2000, 4000, 52'900);  // slower, and lopsided
+  EXPECT_EQ(clock.to_ours(51'100), 1100);
+}
+
+TEST(ClockOffsetTest, AfterALongTimeWithoutAQuickOneALaterOneCounts) {
+  ClockOffset clock;
+  clock.measured(0, 200, 100);
+  for (int i = 0; i < 100; ++i) clock.measured(0, 1000, 7500);
+  EXPECT_EQ(clock.to_ours(7500), 500);
+}
+
+TEST(HeldObjectsTest, TheLeastRecentlyUsedGoFirstAndWhatIsNeededStays) {
+  HeldObjects held;
+  for (std::uint8_t n = 1; n <= 4; ++n) {
+    held.sent(object(n), 100);
+    held.confirm(object(n));
+  }
+  held.used(object(1));
+  const auto dropped = held.drop_over(200, [](const ObjectId& id) { return id == object(2); });
+  EXPECT_THAT(dropped, ElementsAre(object(3), object(4)));
+  EXPECT_TRUE(held.contains(object(1)));
+}
+
+TEST(HeldObjectsTest, NothingGoesWithinTheBudget) {
+  HeldObjects held;
+  held.sent(object(1), 100);
+  held.confirm(object(1));
+  EXPECT_THAT(held.drop_over(100, kNothingNeeded), IsEmpty());
+}
+
+TEST(HeldObjectsTest, WhatWasOnItsWayWhenTheConnectionBrokeIsSentAgain) {
+  HeldObjects held;
+  held.sent(object(1), 100);
+  held.sent(object(2), 100);
+  held.confirm(object(2));
+  held.forget_unconfirmed();
+  EXPECT_FALSE(held.contains(object(1)));
+  EXPECT_TRUE(held.contains(object(2)));
+}
+
+TEST(ObjectsTest, DataLivesAsLongAsItsLastHolder) {
+  Objects objects;
+  objects.hold(object(1), Object{own_buffer("data"), {}});
+  EXPECT_TRUE(objects.hold(object(1)));
+  objects.release(object(1));
+  EXPECT_NE(objects.find(object(1)), nullptr);
+  objects.release(object(1));
+  EXPECT_EQ(objects.find(object(1)), nullptr);
+  EXPECT_FALSE(objects.hold(object(1)));
+}
+
+TEST(MemoryTest, AnObjectsDigestDependsOnHowItsBytesAreSplit) {
+  const std::vector<Buffer> one = {own_buffer("ab"), own_buffer("c")}, other = {own_buffer("a"), own_buffer("bc")};
+  EXPECT_NE(digest_object(own_buffer("p"), one), digest_object(own_buffer("p"), other));
+  EXPECT_EQ(digest_object(own_buffer("p"), one), digest_object(own_buffer("p"), one));
+}
+
+TEST(MemoryTest, ABorrowedBufferIsKeptUntilItsFrameIsGone) {
+  auto owner = std::make_shared<std::string>(100'000, 'x');
+  const std::weak_ptr<std::string> watch = owner;
+  Buffer buffer{std::as_bytes(std::span(*owner)), std::move(owner)};
+  auto frame = std::make_unique<transport::Frame>(to_frame(buffer));
+  buffer = {};
+  EXPECT_FALSE(watch.expired());
+  frame.reset();
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(LeaseBoardTest, AJobStartedWhenItWasFirstSaidToRun) {
+  LeaseBoard board;
+  protocol::LeaseStatus status;
+  status.lease = LeaseId({1});
+  status.state = "queued";
+  board.update(status, 10);
+  EXPECT_EQ(board.started_ns(status.lease), 0);
+  status.state = "starting";
+  board.update(status, 20);
+  status.state = "idle";
+  board.update(status, 30);
+  EXPECT_EQ(board.started_ns(status.lease), 20);
+}
+
+TEST(NewsQueueTest, TheNotifierIsWokenOnlyForWhatNobodyDrained) {
+  NewsQueue news;
+  news.enter();
+  news.push(Told{"one"});
+  EXPECT_EQ(news.drain().size(), 1u);
+  news.leave();
+  news.push(Told{"two"});
+  EXPECT_TRUE(news.wait()) << "readable: nobody was on the way";
+  EXPECT_EQ(news.drain().size(), 1u);
+  news.close();
+  EXPECT_FALSE(news.wait());
+}
+
+TEST(NewsQueueTest, OutputThatNobodyReadsIsDroppedAndSaysSo) {
+  NewsQueue news;
+  const std::string mebibyte(1024 * 1024, 'x');
+  for (int i = 0; i < 200; ++i) news.push(Printed{TaskId{}, false, mebibyte});
+  const auto kept = news.drain();
+  EXPECT_LT(kept.size(), 70u);
+  EXPECT_NE(std::get<Printed>(kept.back()).text.find("dropped"), std::string::npos);
+}
+
+}  // namespace pounce::client

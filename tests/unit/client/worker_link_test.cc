@@ -1,0 +1,232 @@
+// The client and a worker: attach, functions and objects sent once, results in place, output, and broken connections.
+#include "unit/client/world.h"
+
+namespace pounce::client {
+
+class WorkerTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    open_session();
+  }
+  // A task that has reached a fresh worker.
+  std::pair<TaskId, Peer*> running_task() {
+    const TaskId task = submit();
+    Peer& worker = add_worker(1);
+    settle([&] { return worker.count<protocol::Task>() > 0; });
+    return {task, &worker};
+  }
+  static Object object(std::size_t pickle_size, std::vector<std::size_t> buffer_sizes) {
+    Object made{own_buffer(std::string(pickle_size, 'p')), {}};
+    for (const std::size_t size : buffer_sizes) made.buffers.push_back(own_buffer(std::string(size, 'b')));
+    return made;
+  }
+  ObjectId hold(Object made, bool send_now = false) {
+    const ObjectId id = digest_object(made.pickle, made.buffers);
+    engine->hold_object(id, std::move(made), send_now);
+    return id;
+  }
+};
+
+TEST_F(WorkerTest, ATaskComesWithItsFunctionAndItsOutcomeEndsIt) {
+  const auto [task, worker] = running_task();
+  EXPECT_EQ(worker->payload_of_last<protocol::Function>(), "function");
+  EXPECT_EQ(worker->payload_of_last<protocol::Task>(), "arguments");
+  finish(*worker, task, "42");
+  EXPECT_TRUE(end_of(task).ok);
+  EXPECT_EQ(text_of(end_of(task).pickle), "42");
+}
+
+TEST_F(WorkerTest, AFunctionIsSentOncePerWorker) {
+  const auto [first, worker] = running_task();
+  finish(*worker, first);
+  end_of(first);
+  submit();
+  settle([&, w = worker] { return w->count<protocol::Task>() == 2; });
+  EXPECT_EQ(worker->count<protocol::Function>(), 1u);
+}
+
+TEST_F(WorkerTest, AnOutcomeIsAcknowledgedSoonOrWithTheNextTask) {
+  const auto [first, worker] = running_task();
+  finish(*worker, first);
+  end_of(first);
+  settle([&, w = worker] { return w->count<protocol::Ack>() > 0; });
+  EXPECT_EQ(worker->all<protocol::Ack>().front().tasks, std::vector<TaskId>{first});
+}
+
+TEST_F(WorkerTest, ObjectsGoInChunksBeforeTheirTaskAndOnlyOnce) {
+  const ObjectId id = hold(object(10, {3 * protocol::kChunkBytes / 2, 0, 5}));
+  const TaskId first = submit({id});
+  Peer& worker = add_worker(1);
+  settle([&] { return worker.count<protocol::Task>() == 1; });
+  std::size_t bytes = 0;
+  for (const auto& item : worker.heard) {
+    if (std::holds_alternative<protocol::Task>(item.header)) break;  // all of it is there before its task
+    if (std::holds_alternative<protocol::Chunk>(item.header)) bytes += item.payload.at(0).size();
+  }
+  EXPECT_EQ(bytes, 3 * protocol::kChunkBytes / 2 + 5);
+  worker.say(protocol::Have{id});
+  finish(worker, first);
+  end_of(first);
+  submit({id});
+  settle([&] { return worker.count<protocol::Task>() == 2; });
+  EXPECT_EQ(worker.count<protocol::Object>(), 1u);
+}
+
+TEST_F(WorkerTest, ALargePickleTravelsAsTheFirstBuffer) {
+  const ObjectId id = hold(object(protocol::kInlineBytes + 1, {5}));
+  submit({id});
+  Peer& worker = add_worker(1);
+  settle([&] { return worker.count<protocol::Task>() == 1; });
+  const auto header = worker.all<protocol::Object>().front();
+  EXPECT_TRUE(header.pickle_follows);
+  EXPECT_EQ(header.buffers, (std::vector<std::uint64_t>{protocol::kInlineBytes + 1, 5}));
+}
+
+TEST_F(WorkerTest, AScatteredObjectGoesToLiveWorkersBeforeAnyTaskNeedsIt) {
+  const auto [task, worker] = running_task();
+  const ObjectId id = hold(object(10, {100}), /*send_now=*/true);
+  settle([&, w = worker] { return w->count<protocol::Chunk>() > 0; });
+  EXPECT_EQ(worker->all<protocol::Object>().front().object, id);
+  finish(*worker, task);
+  end_of(task);
+}
+
+TEST_F(WorkerTest, ALargeResultIsReceivedInPlace) {
+  const auto [task, worker] = running_task();
+  const std::string large(protocol::kChunkBytes + 100, 'x');
+  protocol::Outcome outcome;
+  outcome.task = task;
+  outcome.ok = true;
+  outcome.buffers = {large.size()};
+  worker->say(outcome, {"pickle", "small"});
+  worker->say(protocol::Chunk{task.hex(), 0, 0}, {large.substr(0, protocol::kChunkBytes)});
+  worker->say(protocol::Chunk{task.hex(), 0, protocol::kChunkBytes}, {large.substr(protocol::kChunkBytes)});
+  const Ended& end = end_of(task);
+  ASSERT_EQ(end.buffers.size(), 2u);
+  EXPECT_EQ(text_of(end.buffers[0]), "small");
+  EXPECT_EQ(text_of(end.buffers[1]), large);
+}
+
+TEST_F(WorkerTest, AnAbsurdlyLargeResultIsAnErrorOfThatTaskOnly) {
+  const auto [task, worker] = running_task();
+  protocol::Outcome outcome;
+  outcome.task = task;
+  outcome.ok = true;
+  outcome.buffers = {1ull << 62};
+  worker->say(outcome, {"pickle"});
+  EXPECT_EQ(end_of(task).error.code, ErrorCode::kTooLarge);
+}
+
+TEST_F(WorkerTest, ChunksOutOfOrderAreIgnored) {
+  const auto [task, worker] = running_task();
+  protocol::Outcome outcome;
+  outcome.task = task;
+  outcome.ok = true;
+  outcome.buffers = {4};
+  worker->say(outcome, {"pickle"});
+  worker->say(protocol::Chunk{task.hex(), 0, 2}, {"cd"});
+  worker->say(protocol::Chunk{task.hex(), 0, 0}, {"abcde"});
+  worker->say(protocol::Chunk{task.hex(), 0, 0}, {"ab"});
+  worker->say(protocol::Chunk{task.hex(), 0, 2}, {"cd"});
+  EXPECT_EQ(text_of(end_of(task).buffers.at(0)), "abcd");
+}
+
+TEST_F(WorkerTest, OutputComesBeforeTheEndThatFollowedIt) {
+  const auto [task, worker] = running_task();
+  worker->say(protocol::Output{task, "stdout"}, {"hello\n"});
+  finish(*worker, task);
+  end_of(task);
+  std::vector<std::string> kinds;
+  for (const News& item : told) {
+    if (const auto* printed = std::get_if<Printed>(&item)) kinds.push_back(printed->text);
+    if (std::holds_alternative<Ended>(item)) kinds.push_back("end");
+  }
+  EXPECT_EQ(kinds, (std::vector<std::string>{"hello\n", "end"}));
+}
+
+TEST_F(WorkerTest, AFailureNamesNodeAndDevices) {
+  const auto [task, worker] = running_task();
+  protocol::Outcome outcome;
+  outcome.task = task;
+  outcome.error = {ErrorCode::kTaskRaised, "ValueError: no", {}, {}};
+  worker->say(outcome, {"exception"});
+  const Ended& end = end_of(task);
+  EXPECT_TRUE(end.raised);
+  EXPECT_EQ(end.error.context.at("node"), "g1");
+  EXPECT_EQ(end.error.context.at("devices"), "gpu:a100:1");
+}
+
+TEST_F(WorkerTest, ARunningTaskIsCancelledAtItsWorker) {
+  const auto [task, worker] = running_task();
+  engine->cancel(task);
+  settle([&, w = worker] { return w->count<protocol::CancelTask>() > 0; });
+  EXPECT_EQ(worker->all<protocol::CancelTask>().front().task, task);
+}
+
+TEST_F(WorkerTest, AResultThatADeathHasOvertakenIsStillTheEnd) {
+  const auto [task, worker] = running_task();
+  hall->say(protocol::WorkerDown{lease_id(1), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
+  turn();
+  finish(*worker, task);
+  EXPECT_TRUE(end_of(task).ok);
+}
+
+TEST_F(WorkerTest, ADeathEndsTheTaskOnceItsConnectionIsReadToTheEnd) {
+  const auto [task, worker] = running_task();
+  hall->say(protocol::WorkerDown{lease_id(1), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
+  workers.clear();
+  EXPECT_EQ(end_of(task).error.code, ErrorCode::kWorkerCrashed);
+}
+
+TEST_F(WorkerTest, AnEndOfALeaseEndsItsTaskWithThatReason) {
+  const auto [task, worker] = running_task();
+  hall->say(protocol::LeaseEnded{WantId{1}, lease_id(1), {ErrorCode::kJobCancelled, "scancel", {}, {}}});
+  EXPECT_EQ(end_of(task).error.code, ErrorCode::kJobCancelled);
+}
+
+TEST_F(WorkerTest, ARefusedKeyIsTriedAgainUntilTheWorkerKnowsIt) {
+  const TaskId task = submit();
+  auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
+  int refusals = 0;
+  servers.admit("data", [&](const transport::ZapQuestion&) { return ++refusals > 2; });
+  grant(1, *worker);
+  settle([&] { return worker->count<protocol::Attach>() > 0; });
+  worker->say(protocol::Attached{});
+  settle([&] { return worker->count<protocol::Task>() > 0; });
+  finish(*worker, task);
+  EXPECT_TRUE(end_of(task).ok);
+  servers.admit("data", [](const transport::ZapQuestion&) { return true; });
+}
+
+TEST_F(WorkerTest, AWorkerOfAnotherVersionEndsItsTasksWithThatReason) {
+  const TaskId task = submit();
+  auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
+  grant(1, *worker);
+  settle([&] { return worker->count<protocol::Attach>() > 0; });
+  worker->say(protocol::Refused{{ErrorCode::kVersionMismatch, "Python 3.9 there, 3.11 here.", {}, {}}});
+  EXPECT_EQ(end_of(task).error.code, ErrorCode::kVersionMismatch);
+}
+
+TEST_F(WorkerTest, TheWorkersClockIsMappedToOurs) {
+  const TaskId task = submit();
+  auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
+  worker->clock_ahead = 1h;  // answers beats with the asker's stamp an hour ahead
+  grant(1, *worker);
+  settle([&] { return worker->count<protocol::Attach>() > 0; });
+  worker->say(protocol::Attached{});
+  settle([&] { return worker->count<protocol::Task>() > 0 && worker->count<protocol::Beat>() >= 3; });
+  const std::int64_t there = Clock::now().time_since_epoch().count() + std::chrono::nanoseconds(1h).count();
+  protocol::Outcome outcome;
+  outcome.task = task;
+  outcome.ok = true;
+  outcome.received_ns = outcome.run_start_ns = there;
+  outcome.run_end_ns = outcome.sent_ns = there + 5'000'000;
+  worker->say(outcome, {"result"});
+  const Timings& timings = end_of(task).timings;
+  EXPECT_EQ(timings.run_ns, 5'000'000);
+  EXPECT_LT(timings.send_ns, 10'000'000'000) << "the hour between the clocks does not show";
+  EXPECT_LT(timings.receive_ns, 10'000'000'000);
+}
+
+}  // namespace pounce::client

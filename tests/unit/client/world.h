@@ -1,0 +1,220 @@
+// A client's engine against a daemon and workers that the test plays: real sockets in one process and one thread, so that
+// every step is the test's own. settle() turns all sides until something is true.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/random_id.h"
+#include "client/engine.h"
+#include "identity/keys.h"
+#include "protocol/codec.h"
+#include "protocol/limits.h"
+#include "transport/router_socket.h"
+
+namespace pounce::client {
+
+using namespace std::chrono_literals;
+
+// A server that keeps what it hears and says what the test wants.
+class Peer {
+ public:
+  Peer(transport::Context& context, const std::string& domain, const KeyPair& keys, const std::string& endpoint) {
+    transport::ServerOptions options;
+    options.zap_domain = domain;
+    options.max_frame_bytes = protocol::kDataFrameBytes;
+    auto bound = transport::RouterSocket::bind(context, keys, options, {endpoint});
+    POUNCE_CHECK(bound.has_value(), "the test's socket binds");
+    socket_ = std::move(*bound);
+  }
+
+  const std::string& endpoint() const { return socket_->endpoints().front(); }
+  void pump() {
+    while (auto received = socket_->receive()) {
+      route_ = received->route;
+      auto header = protocol::decode(received->frames.front().text(), protocol::kHallMessageBytes);
+      POUNCE_CHECK(header.has_value(), "the client speaks the protocol");
+      std::vector<std::string> payload;
+      for (std::size_t i = 1; i < received->frames.size(); ++i) payload.emplace_back(received->frames[i].text());
+      if (const auto* beat = std::get_if<protocol::Beat>(&*header); beat != nullptr && !beat->answer && answers_beats)
+        say(protocol::Beat{true, beat->sent_ns, beat->sent_ns + clock_ahead.count()});
+      heard.push_back({std::move(*header), std::move(payload)});
+    }
+  }
+  void say(const protocol::Header& header, const std::vector<std::string>& payload = {}) {
+    transport::Message message;
+    message.push_back(transport::Frame::copy(protocol::encode(header)));
+    for (const std::string& bytes : payload) message.push_back(transport::Frame::copy(bytes));
+    ASSERT_EQ(socket_->send(route_, message), transport::Sent::kYes);
+  }
+
+  struct Heard {
+    protocol::Header header;
+    std::vector<std::string> payload;
+  };
+  // The messages of one type, in order.
+  template <class Message>
+  std::vector<Message> all() const {
+    std::vector<Message> messages;
+    for (const Heard& item : heard)
+      if (const auto* message = std::get_if<Message>(&item.header)) messages.push_back(*message);
+    return messages;
+  }
+  template <class Message>
+  std::string payload_of_last() const {
+    for (auto item = heard.rbegin(); item != heard.rend(); ++item)
+      if (std::holds_alternative<Message>(item->header)) return item->payload.empty() ? "" : item->payload.front();
+    return "";
+  }
+  template <class Message>
+  std::size_t count() const {
+    return all<Message>().size();
+  }
+
+  std::vector<Heard> heard;
+  bool answers_beats = true;
+  std::chrono::nanoseconds clock_ahead{0};
+
+ private:
+  std::unique_ptr<transport::RouterSocket> socket_;
+  std::string route_;
+};
+
+class EngineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/pounce-test-XXXXXX";
+    folder = ::mkdtemp(pattern);
+    for (const char* domain : {"door", "hall", "data"})
+      servers.admit(domain, [this](const transport::ZapQuestion&) { return admitted; });
+    start_daemon();
+    client::Setup setup;
+    setup.session.session = session;
+    setup.attach.python = "3.11";
+    engine.emplace(context, identity::make_key_pair(), std::move(setup), news);
+  }
+  void TearDown() override {
+    engine.reset();
+    workers.clear();
+    door.reset();
+    hall.reset();
+    ::unlink((folder + "/door").c_str());
+    ::unlink((folder + "/hall").c_str());
+    ::rmdir(folder.c_str());
+  }
+
+  // The daemon's part up to an open session.
+  void start_daemon() {
+    daemon_keys = identity::make_key_pair();
+    door.emplace(servers, "door", daemon_keys, "ipc://" + folder + "/door");
+    hall.emplace(servers, "hall", daemon_keys, "ipc://" + folder + "/hall");
+  }
+  protocol::EndpointFile endpoint() const {
+    protocol::EndpointFile file;
+    file.key = transport::to_z85(daemon_keys.public_key);
+    file.door = {door->endpoint()};
+    return file;
+  }
+  void open_session() {
+    ASSERT_TRUE(engine->set_daemon(endpoint()));
+    settle([&] { return door->count<protocol::Hello>() > 0; });
+    protocol::Welcome welcome;
+    welcome.hall = {hall->endpoint()};
+    door->say(welcome);
+    settle([&] { return hall->count<protocol::OpenSession>() > 0; });
+  }
+
+  // A worker that accepts us, attached as worker 0 of a lease.
+  Peer& add_worker(int lease, std::uint32_t epoch = 1) {
+    auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
+    grant(lease, *worker, epoch);
+    settle([&] { return worker->count<protocol::Attach>() > 0; });
+    protocol::Attached who;
+    who.node = "g1";
+    who.devices = "gpu:a100:1";
+    worker->say(who);
+    settle([&] { return worker->count<protocol::Beat>() > 0; });
+    return *worker;
+  }
+  void grant(int lease, const Peer& worker, std::uint32_t epoch = 1) {
+    hall->say(protocol::Granted{WantId{1}, lease_id(lease), WorkerIndex{0}, Epoch{epoch}, worker.endpoint(),
+                                transport::to_z85(worker_keys.public_key)});
+  }
+  static LeaseId lease_id(int number) { return LeaseId({static_cast<std::uint8_t>(number)}); }
+
+  TaskId submit(std::vector<ObjectId> objects = {}, std::uint32_t retries = 0) {
+    Call call;
+    call.task = random_id<TaskId>();
+    call.retries = retries;
+    call.function_pickle = own_buffer("function");
+    call.function = FunctionId(digest(call.function_pickle.bytes));
+    call.payload = {own_buffer("arguments")};
+    call.objects = std::move(objects);
+    call.submitted_ns = Clock::now().time_since_epoch().count();
+    engine->submit(call);
+    return call.task;
+  }
+  static void finish(Peer& worker, const TaskId& task, const std::string& pickle = "result") {
+    protocol::Outcome outcome;
+    outcome.task = task;
+    outcome.ok = true;
+    worker.say(outcome, {pickle});
+  }
+
+  void turn() {
+    engine->turn(no_wake.get(), Clock::now() + 1ms);
+    servers.service_zap();
+    if (door) door->pump();
+    if (hall) hall->pump();
+    for (auto& worker : workers) worker->pump();
+    for (News& item : news.drain()) told.push_back(std::move(item));
+  }
+  void settle(const std::function<bool()>& condition) {
+    const TimePoint deadline = Clock::now() + 20s;
+    while (!condition()) {
+      ASSERT_LT(Clock::now(), deadline) << "it does not come true";
+      turn();
+    }
+  }
+  // The end of a task, once it has come.
+  const Ended* ended(const TaskId& task) const {
+    for (const News& item : told)
+      if (const auto* end = std::get_if<Ended>(&item); end != nullptr && end->task == task) return end;
+    return nullptr;
+  }
+  const Ended& end_of(const TaskId& task) {
+    settle([&] { return ended(task) != nullptr; });
+    return *ended(task);
+  }
+  template <class Kind>
+  std::size_t count_told() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(told, [](const News& item) { return std::holds_alternative<Kind>(item); }));
+  }
+
+  std::string folder;
+  SessionId session = random_id<SessionId>();
+  bool admitted = true;
+  KeyPair daemon_keys = identity::make_key_pair(), worker_keys = identity::make_key_pair();
+  transport::Context servers, context;
+  std::optional<Peer> door, hall;
+  std::vector<std::unique_ptr<Peer>> workers;
+  UniqueFd no_wake{::eventfd(0, EFD_CLOEXEC)};
+  NewsQueue news;
+  std::optional<Engine> engine;
+  std::vector<News> told;
+};
+
+inline std::string text_of(const Memory& memory) {
+  return {reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size()};
+}
+
+}  // namespace pounce::client
