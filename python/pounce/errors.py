@@ -40,9 +40,6 @@ class PounceError(Exception):
     code = "internal"
     default_remedy = ""
 
-    def __new__(cls, text: str = "", *_: object, **__: object):
-        return super().__new__(cls, text)  # OSError, which TimeoutError is, would take three arguments for its own
-
     def __init__(self, text: str = "", remedy: str = "", context: Mapping[str, str] | None = None):
         super().__init__(text)
         self.text = text
@@ -73,7 +70,10 @@ class PounceError(Exception):
 def _make(code: str, name: str, remedy: str) -> type[PounceError]:
     bases = (PounceError, *_ALSO.get(code, ()))
     doc = f"{name}: see docs/errors.md. What to do by default: {remedy}"
-    return type(name, bases, {"__doc__": doc, "__module__": __name__, "code": code, "default_remedy": remedy})
+    body = {"__doc__": doc, "__module__": __name__, "code": code, "default_remedy": remedy}
+    if OSError in bases[-1].__mro__:  # a TimeoutError is one: it would take three arguments for its own
+        body["__new__"] = lambda cls, text="", *_, **__: OSError.__new__(cls, text)
+    return type(name, bases, body)
 
 
 BY_CODE: dict[str, type[PounceError]] = {code: _make(code, name, remedy) for code, name, remedy in _core.ERROR_CODES}

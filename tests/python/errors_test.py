@@ -1,0 +1,61 @@
+"""One exception class per code, on the C++ side, the Python side and in docs/errors.md."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import pickle
+from pathlib import Path
+
+import pounce
+import pytest
+from pounce import _core, errors
+
+CODES = [code for code, _, _ in _core.ERROR_CODES]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_has_a_class_with_cause_and_remedy(code):
+    error = errors.make(code, "this happened")
+
+    assert isinstance(error, errors.PounceError)
+    assert getattr(pounce, type(error).__name__) is type(error)
+    assert str(error).startswith("this happened. ")
+    assert str(error).endswith(error.default_remedy)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_is_in_the_documentation(code):
+    text = (Path(__file__).parents[2] / "docs" / "errors.md").read_text()
+
+    assert f"`{code}`" in text
+    assert errors.BY_CODE[code].__name__ in text
+
+
+def test_a_remedy_of_its_own_replaces_the_default():
+    assert str(errors.make("rejected", "no", "Ask nicely.")) == "no. Ask nicely."
+
+
+def test_evidence_is_shown():
+    error = errors.make("worker_crashed", "it died", context={"signal": "11", "node": "g1", "last_lines": "one\ntwo\n"})
+
+    assert "node g1" in str(error) and "    one\n    two" in str(error)
+    assert (error.signal, error.exit_code) == (11, None)
+
+
+def test_a_code_of_a_newer_peer_is_an_internal_error():
+    assert isinstance(errors.make("flux_capacitor", "?"), errors.InternalError)
+
+
+def test_python_has_words_for_some():
+    assert issubclass(errors.Cancelled, concurrent.futures.CancelledError)
+    assert issubclass(errors.Timeout, concurrent.futures.TimeoutError) and issubclass(errors.Timeout, TimeoutError)
+    assert issubclass(errors.OutOfMemory, MemoryError)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_errors_can_be_pickled(code):
+    error = errors.make(code, "text", "remedy", {"a": "b"})
+
+    again = pickle.loads(pickle.dumps(error))
+
+    assert (type(again), str(again), again.context) == (type(error), str(error), {"a": "b"})

@@ -1,0 +1,77 @@
+"""What a waiting person reads, and the table of the queue."""
+
+from __future__ import annotations
+
+import pytest
+from pounce.queue import Queue, Row
+from pounce.status import StatusLine
+
+QUEUED = ("aa", "queued", "waiting for a GPU", 17, "", "", 0, 0)
+STARTING = ("aa", "starting", "", 17, "g1", "gpu:a100:1(IDX:0)", 0, 0)
+
+
+def test_a_file_gets_one_line_for_each_change_and_a_summary(capsys):
+    line = StatusLine()
+
+    for state, lease in [("waiting", None), ("waiting", QUEUED), ("waiting", QUEUED), ("waiting", STARTING), ("running", STARTING)]:
+        line.update(state, lease)
+    line.finish()
+
+    assert capsys.readouterr().err.splitlines() == [
+        "pounce: asking for a lease · 0 s",
+        "pounce: queued (waiting for a GPU) · job 17 · 0 s",
+        "pounce: starting · job 17 · g1, gpu:a100:1(IDX:0) · 0 s",
+        "pounce: running on g1, gpu:a100:1(IDX:0) after 0 s",
+    ]
+
+
+def test_nothing_is_said_of_a_task_that_had_a_worker_at_once(capsys):
+    line = StatusLine()
+
+    line.update("running", STARTING)
+    line.finish()
+
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_overwrites_its_line(capsys, monkeypatch):
+    import sys
+
+    line = StatusLine()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    line.update("waiting", QUEUED)
+    line.finish()
+
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1 and shown.count("\r") == 2
+
+
+@pytest.fixture
+def row():
+    return Row(17, "pounce-cheetah", "cheetah", "RUNNING", "", "g1", "gpu:a100:1", "aa", 1, 2, 0)
+
+
+def test_a_queue_is_a_list_of_rows(row):
+    queue = Queue([row], "slurm")
+
+    assert len(queue) == 1 and queue[0].class_ == "cheetah" and list(queue) == [row]
+
+
+def test_a_queue_shows_itself_as_a_table(row):
+    text = repr(Queue([row], "slurm"))
+
+    head, line = text.splitlines()
+    assert head.split() == ["job", "class", "state", "reason", "node", "devices", "since"]
+    assert line.split()[:4] == ["17", "cheetah", "RUNNING", "g1"]
+
+
+def test_a_table_in_a_page_is_escaped(row):
+    page = Queue([row._replace(reason="<b>")], "slurm")._repr_html_()
+
+    assert "&lt;b&gt;" in page and page.count("<tr>") == 2
+
+
+def test_an_empty_queue_says_so():
+    assert repr(Queue([], "slurm")) == "no jobs in the queue"
+    assert repr(Queue([], "local")) == "no worker processes"
