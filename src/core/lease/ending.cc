@@ -48,7 +48,7 @@ void LeaseCore::cancel(Lease& lease) {
 }
 
 void LeaseCore::send_cancel(Lease& lease) {
-  if (!lease.job || lease.cancel_under_way) return;
+  if (!lease.identified() || lease.cancel_under_way) return;
   lease.cancelled_by_us = lease.cancel_under_way = true;
   lease.cancel_again = now_ + lease.cancel_wait;
   lease.cancel_wait = std::clamp<Duration>(lease.cancel_wait * 2, defaults_.poll_min, defaults_.poll_max);
@@ -58,6 +58,7 @@ void LeaseCore::send_cancel(Lease& lease) {
 
 void LeaseCore::send_excess(const Incarnation& job, const std::string& what) {
   ++counters_.cancels;
+  sweeps_after_doubt_ = 2;  // until none is left
   last_ignored_ = "cancelled " + what;
   act(CancelJob{LeaseId{}, job});
 }

@@ -82,6 +82,8 @@ struct Lease {
   bool over() const { return state == LeaseState::kEnded; }
   // Somebody without a lease may still take it over.
   bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
+  // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a sweep tells it).
+  bool identified() const { return job && job->submit_time_s != 0; }
   bool linked() const { return worker && worker->linked; }
 };
 

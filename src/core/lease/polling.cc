@@ -37,7 +37,9 @@ void LeaseCore::job_seen(Lease& lease, const JobView& view) {
   if (!identify(lease, view)) return;
   lease.absent = 0;
   if (view.state == JobState::kUnknown) return job_news(lease, view);
-  lease.job_ending = view.state == JobState::kEnding;
+  // A job that is ending by itself does not run again: such a view was only slow to arrive.
+  const bool by_itself = lease.state == LeaseState::kEnding && !lease.end;
+  lease.job_ending = by_itself || view.state == JobState::kEnding;
   const JobFacts before = lease.facts;
   lease.facts = {view.reason, view.nodes, view.devices.empty() ? before.devices : view.devices, view.start_time_s,
                  view.end_time_s};
@@ -123,6 +125,7 @@ void LeaseCore::job_over(Lease& lease, const JobView& view) { finish(lease, reas
 
 // The typed reason, and what it means for the want that the lease served.
 Error LeaseCore::reason_of_end(Lease& lease, const JobView& view) {
+  if (view.end == JobEnd::kGone) sweeps_after_doubt_ = 2;  // or was it requeued, and has another submit time?
   const bool foreign = view.end == JobEnd::kCancelled && !lease.cancelled_by_us;
   if (lease.end && !foreign) return *lease.end;
   const Error why = error_of_end(view);

@@ -83,8 +83,9 @@ bool LeaseCore::doubt() const {
   return std::any_of(leases_.begin(), leases_.end(), [](const auto& entry) {
     const Lease& lease = entry.second;
     if (lease.over() || lease.state == LeaseState::kWanted || lease.submit_under_way) return false;
-    const bool unproven = lease.state == LeaseState::kSubmitting || lease.state >= LeaseState::kDraining;
-    return (unproven && (!lease.job || !lease.journalled)) || lease.absent > 0;
+    const bool unproven = lease.state == LeaseState::kSubmitting && (!lease.job || !lease.journalled);
+    const bool unnamed = lease.state >= LeaseState::kDraining && !lease.identified();
+    return unproven || unnamed || lease.absent > 0;
   });
 }
 

@@ -64,7 +64,7 @@ void LeaseCore::settle_lease(Lease& lease) {
       if (due(lease.since + defaults_.drain) && accept(lease, News::kTimePassed)) cancel(lease);
       return;
     case LeaseState::kEnding:
-      if (lease.cancel_under_way || lease.job_ending || !lease.job) return;
+      if (lease.cancel_under_way || lease.job_ending || !lease.identified()) return;
       if (due(lease.cancel_again) && accept(lease, News::kTimePassed)) send_cancel(lease);
       return;
   }

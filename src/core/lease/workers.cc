@@ -46,6 +46,7 @@ bool LeaseCore::right_job(Lease& lease, const WorkerConnected& event) {
   if (!accept(lease, News::kJobRequeued)) return false;
   Incarnation next = *lease.job;
   next.restart = event.restart;
+  next.submit_time_s = 0;  // a requeue changes it
   const bool go_on = requeued(lease, next);
   return accept(lease, News::kWorkerConnected) && go_on;
 }

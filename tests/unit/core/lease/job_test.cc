@@ -144,8 +144,30 @@ TEST_F(JobTest, AWorkerOfARequeuedJobIsSentAwayAndTheJobCancelled) {
   link = WorkerLink{2};
   tell(connected(1));
   EXPECT_EQ(count<EndWorker>(), 1u);
-  EXPECT_EQ(count<CancelJob>(), 1u);
   EXPECT_EQ(state(), LeaseState::kEnding);
+  EXPECT_EQ(count<CancelJob>(), 0u);  // a requeue changes the submit time: not before a sweep has told it
+  swept({view(JobState::kRunning, JobEnd::kNone, job(7, 1))});
+  ASSERT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(only<CancelJob>()[0].job, job(7, 1));
+}
+
+TEST_F(JobTest, NothingIsCancelledByItsIdAlone) {
+  given_submitting();
+  tell(Submitted{lease(1), Incarnation{SlurmJobId{7}, 0, 0}});
+  demand(0);
+  EXPECT_EQ(count<CancelJob>(), 0u);
+  swept({view(JobState::kQueued)});
+  ASSERT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(only<CancelJob>()[0].job, job(7));
+}
+
+TEST_F(JobTest, SlowNewsOfAJobThatIsEndingByItselfIsNotBelieved) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnding)}});
+  polled(view(JobState::kRunning));
+  EXPECT_EQ(state(), LeaseState::kEnding);
+  EXPECT_EQ(core.counters().cancels, 0u);
 }
 
 TEST_F(JobTest, OldNewsOfAnEarlierIncarnationIsIgnored) {
