@@ -1,0 +1,85 @@
+"""pounce's C++ part (python/bindings). Private: its callers are in this package."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__version__: str
+PROTOCOL: int
+# (wire name, Python class, default remedy) of each error code.
+ERROR_CODES: tuple[tuple[str, str, str], ...]
+
+def digest(bytes: bytes) -> bytes: ...
+
+class Memory:
+    """Writable bytes of a result (buffer protocol)."""
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class Hold:
+    """Keeps an object's data with the client until it dies."""
+
+class Client:
+    """The client's engine. Every method may be called from any thread; none holds the GIL while it waits."""
+    def __init__(
+        self,
+        *,
+        host: str,
+        directory: str,
+        interpreter: Sequence[str],
+        environment: Mapping[str, str],
+        pounce: str,
+        python: str,
+        cloudpickle: str,
+    ) -> None: ...
+    def set_daemon(self, endpoint: str) -> None: ...
+    def daemon_failed(self, code: str, text: str, remedy: str, context: Mapping[str, str]) -> None: ...
+    # function id, its pickle, [pickled arguments, *small buffers], object ids, Options.as_tuple(), retries, submitted_ns
+    def submit(
+        self,
+        function: bytes,
+        function_pickle: bytes,
+        payload: list[Any],
+        objects: list[str],
+        resources: tuple[str, int, str, int, int, int],
+        retries: int,
+        submitted_ns: int,
+        /,
+    ) -> bytes: ...
+    def cancel(self, task: bytes, /) -> None: ...
+    def state(self, task: bytes, /) -> str | None: ...
+    # lease, state, reason, job, node, devices, start_estimate_s, end_time_s
+    def lease_status(self, task: bytes, /) -> tuple[str, str, str, int, str, str, int, int] | None: ...
+    def hold(self, pickle: bytes, buffers: list[Any], send_now: bool, /) -> tuple[str, int, Hold]: ...
+    def ask_queue(self, request: int, /) -> bool: ...
+    # (news, what a signal handler raised); deadline in steady-clock nanoseconds, -1 for none
+    def wait(self, task: bytes, deadline_ns: int, /) -> tuple[list[tuple[Any, ...]], BaseException | None]: ...
+    def drain(self) -> list[tuple[Any, ...]]: ...
+    def wait_for_news(self) -> bool: ...
+    def close(self) -> None: ...
+
+class Job:
+    function: bytes
+    function_pickle: bytes
+    pickle: Any
+    buffers: Sequence[Any]
+    def object(self, index: int, /) -> tuple[Any, Sequence[Any]]: ...
+    def cancel_asked(self) -> bool: ...
+
+class Worker:
+    """The interpreter's side of a worker."""
+    def __init__(
+        self,
+        *,
+        supervisor: int,
+        output: int,
+        errors: int,
+        log: int,
+        page: int,
+        facing: str,
+        node: str,
+        devices: str,
+        python: str,
+    ) -> None: ...
+    def set_cloudpickle(self, version: str, /) -> None: ...
+    def serve(self, execute: Callable[[Job], Any], describe: Callable[[Job, BaseException], Any], /) -> None: ...
+    def close(self) -> None: ...

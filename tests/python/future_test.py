@@ -1,0 +1,175 @@
+"""A Future keeps the contract of concurrent.futures, whoever ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+
+import pounce
+import pytest
+from pounce import serialize
+from pounce.future import Future
+
+STAMPS = (0, 0, 1_000_000, 5_000_000, 1_000_000, 1)
+
+
+class FakeSession:
+    """Ends a future when somebody waits for it, as the engine would."""
+
+    def __init__(self):
+        self.ends = {}
+        self.states = {}
+        self.cancelled = []
+
+    def state(self, future):
+        return self.states.get(future._task, "waiting")
+
+    def cancel(self, future):
+        self.cancelled.append(future)
+        future._end(False, ("cancelled", "The task was cancelled.", "", {}), False, b"", [], (0,) * 6)
+
+    def wait(self, future, timeout):
+        if future._task not in self.ends:
+            raise pounce.Timeout("not yet")
+        self.ends.pop(future._task)()
+
+
+@pytest.fixture
+def session():
+    return FakeSession()
+
+
+@pytest.fixture
+def future(session):
+    return Future(session, b"task", "f")
+
+
+def succeed(future, value):
+    data, buffers, _ = serialize.dumps(value)
+    future._end(True, None, False, data, [bytearray(b.raw()) for b in buffers], STAMPS)
+
+
+def fail(future, code, text="it went wrong", pickle=b"", **context):
+    future._end(False, (code, text, "", context), bool(pickle), pickle, [], STAMPS)
+
+
+def test_the_one_who_waits_gets_the_result(session, future):
+    session.ends[b"task"] = lambda: succeed(future, 42)
+
+    assert future.result(timeout=1) == 42
+    assert future.done() and future.exception() is None
+
+
+def test_a_wait_that_is_over_leaves_the_task_alone(future):
+    with pytest.raises(pounce.Timeout):
+        future.result(timeout=0)
+    with pytest.raises(concurrent.futures.TimeoutError):
+        future.exception(timeout=0)
+    assert not future.done()
+
+
+def test_callbacks_and_waits_of_the_standard_library_work(future):
+    called = []
+    future.add_done_callback(lambda f: called.append(f.result()))
+
+    threading.Thread(target=succeed, args=(future, "done")).start()
+
+    assert concurrent.futures.wait([future], timeout=20).done == {future}
+    assert next(concurrent.futures.as_completed([future])) is future
+    assert called == ["done"]
+
+
+def test_it_can_be_awaited(future):
+    async def main():
+        threading.Thread(target=succeed, args=(future, "awaited")).start()
+        return await future
+
+    assert asyncio.run(main()) == "awaited"
+
+
+def test_cancelling_an_await_cancels_the_task(session, future):
+    async def main():
+        waiting = asyncio.ensure_future(future_as_task(future))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(main())
+    assert session.cancelled == [future]
+
+
+async def future_as_task(future):
+    return await future
+
+
+def test_what_waits_can_be_cancelled(future):
+    assert future.cancel() is True
+    assert future.cancelled() and future.done()
+    with pytest.raises(concurrent.futures.CancelledError):
+        future.result()
+    with pytest.raises(pounce.Cancelled, match="was cancelled"):
+        future.exception()
+
+
+def test_what_runs_is_not_cancelled_by_the_future(session, future):
+    session.states[b"task"] = "running"
+
+    assert future.running() and future.cancel() is False
+    assert session.cancelled == []
+
+
+def test_the_functions_own_exception_is_raised_with_its_place(future):
+    import cloudpickle
+
+    fail(future, "task_raised", pickle=cloudpickle.dumps(ZeroDivisionError("no")), node="g1", devices="gpu:a100:1")
+
+    with pytest.raises(ZeroDivisionError, match="no") as caught:
+        future.result()
+    assert caught.value.__notes__ == ["raised on g1, gpu:a100:1"]
+
+
+def test_an_exception_that_cannot_be_unpickled_is_told_in_words(future):
+    fail(future, "task_raised", "MyError: no", pickle=b"not a pickle", node="g1", traceback="Traceback: here")
+
+    with pytest.raises(pounce.TaskRaised, match="on g1: MyError: no\nTraceback: here"):
+        future.result()
+
+
+def test_a_loss_is_its_typed_exception_with_evidence(future):
+    fail(future, "worker_crashed", signal="11")
+
+    with pytest.raises(pounce.WorkerCrashed) as caught:
+        future.result()
+    assert caught.value.signal == 11
+
+
+def test_a_result_that_cannot_be_unpickled_is_an_error_and_not_a_hang(future):
+    future._end(True, None, False, b"garbage", [], STAMPS)
+
+    with pytest.raises(pounce.TaskRaised, match="could not be unpickled here"):
+        future.result()
+
+
+def test_timings_are_seconds_of_five_parts(future):
+    succeed(future, 1)
+
+    timings = future.timings()
+
+    assert list(timings) == ["queue", "boot", "send", "run", "receive"]
+    assert timings["run"] == 0.005 and timings["queue"] == 0
+
+
+def test_timings_of_what_has_not_ended_or_never_ran_are_refused(session, future):
+    with pytest.raises(pounce.BadRequest, match="has not ended"):
+        future.timings()
+    future._end(False, ("lost", "gone", "", {}), False, b"", [], (0,) * 6)
+    with pytest.raises(pounce.BadRequest, match="without having run"):
+        future.timings()
+
+
+def test_it_says_how_it_stands(session, future):
+    assert repr(future) == "<pounce.Future f waiting>"
+    succeed(future, 1)
+    assert repr(future) == "<pounce.Future f done>"
