@@ -12,39 +12,39 @@ using nlohmann::json;
 namespace pounce {
 
 template <class Tag, std::size_t N>
-void to_json(json& j, const HexId<Tag, N>& id) {
+static void to_json(json& j, const HexId<Tag, N>& id) {
   j = id.hex();
 }
 template <class Tag, std::size_t N>
-void from_json(const json& j, HexId<Tag, N>& id) {
+static void from_json(const json& j, HexId<Tag, N>& id) {
   const auto parsed = HexId<Tag, N>::from_hex(j.get_ref<const std::string&>());
   if (!parsed) throw json::other_error::create(501, "not an id of " + std::to_string(2 * N) + " hex digits", &j);
   id = *parsed;
 }
 template <class Tag, class T>
-void to_json(json& j, const Number<Tag, T>& number) {
+static void to_json(json& j, const Number<Tag, T>& number) {
   j = number.value;
 }
 template <class Tag, class T>
-void from_json(const json& j, Number<Tag, T>& number) {
+static void from_json(const json& j, Number<Tag, T>& number) {
   j.get_to(number.value);
 }
 
-void to_json(json& j, const Error& error) {
+static void to_json(json& j, const Error& error) {
   j = {{"code", wire_name(error.code)}, {"text", error.text}, {"remedy", error.remedy}, {"context", error.context}};
 }
-void from_json(const json& j, Error& error) {
+static void from_json(const json& j, Error& error) {
   error.code = error_code_from_wire(j.value("code", ""));
   error.text = j.value("text", "");
   error.remedy = j.value("remedy", "");
   error.context = j.value("context", std::map<std::string, std::string>{});
 }
 
-void to_json(json& j, const Resources& r) {
+static void to_json(json& j, const Resources& r) {
   j = {{"class", r.class_name}, {"gpus", r.gpus},     {"gpu_type", r.gpu_type},
        {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
 }
-void from_json(const json& j, Resources& r) {
+static void from_json(const json& j, Resources& r) {
   r.class_name = j.value("class", "");
   r.gpus = j.value("gpus", 0u);
   r.gpu_type = j.value("gpu_type", "");

@@ -7,11 +7,11 @@ using nlohmann::json;
 namespace pounce {
 
 template <class Tag, std::size_t N>
-void to_json(json& j, const HexId<Tag, N>& id) {
+static void to_json(json& j, const HexId<Tag, N>& id) {
   j = id.hex();
 }
 template <class Tag, std::size_t N>
-void from_json(const json& j, HexId<Tag, N>& id) {
+static void from_json(const json& j, HexId<Tag, N>& id) {
   id = HexId<Tag, N>::from_hex(j.get<std::string>()).value_or(HexId<Tag, N>{});
 }
 template <class T>
@@ -24,25 +24,25 @@ std::optional<T> optional_from(const json& j) {
   return j.get<T>();
 }
 
-void to_json(json& j, const Error& e) {
+static void to_json(json& j, const Error& e) {
   j = {{"code", wire_name(e.code)}, {"text", e.text}, {"remedy", e.remedy}, {"context", e.context}};
 }
-void from_json(const json& j, Error& e) {
+static void from_json(const json& j, Error& e) {
   e = {error_code_from_wire(j.value("code", "")), j.value("text", ""), j.value("remedy", ""),
        j.value("context", std::map<std::string, std::string>{})};
 }
-void to_json(json& j, const Incarnation& i) { j = json::array({i.job.value, i.submit_time_s, i.restart}); }
-void from_json(const json& j, Incarnation& i) {
+static void to_json(json& j, const Incarnation& i) { j = json::array({i.job.value, i.submit_time_s, i.restart}); }
+static void from_json(const json& j, Incarnation& i) {
   i.job.value = j.at(0).get<std::uint32_t>();
   i.submit_time_s = j.at(1).get<std::int64_t>();
   i.restart = j.at(2).get<std::uint32_t>();
 }
-void to_json(json& j, const Resources& r) {
+static void to_json(json& j, const Resources& r) {
   j = {{"class_name", r.class_name}, {"gpus", r.gpus},
        {"gpu_type", r.gpu_type},     {"cpus", r.cpus},
        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
 }
-void from_json(const json& j, Resources& r) {
+static void from_json(const json& j, Resources& r) {
   j.at("class_name").get_to(r.class_name);
   j.at("gpus").get_to(r.gpus);
   j.at("gpu_type").get_to(r.gpu_type);
@@ -50,13 +50,13 @@ void from_json(const json& j, Resources& r) {
   j.at("memory_mib").get_to(r.memory_mib);
   r.time = std::chrono::minutes(j.at("time_min").get<std::int64_t>());
 }
-void to_json(json& j, const ClassLimits& l) {
+static void to_json(json& j, const ClassLimits& l) {
   j = {{"name", l.name},
        {"max_time_min", l.max_time.count()},
        {"max_running_per_user", l.max_running_per_user},
        {"max_submit_per_user", l.max_submit_per_user}};
 }
-void from_json(const json& j, ClassLimits& l) {
+static void from_json(const json& j, ClassLimits& l) {
   j.at("name").get_to(l.name);
   l.max_time = std::chrono::minutes(j.at("max_time_min").get<std::int64_t>());
   j.at("max_running_per_user").get_to(l.max_running_per_user);
@@ -66,7 +66,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket,
                                    default_partition, default_class, classes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
-void to_json(json& j, const JobView& v) {
+static void to_json(json& j, const JobView& v) {
   j = {{"incarnation", v.incarnation}, {"name", v.name},
        {"class_name", v.class_name},   {"state", static_cast<int>(v.state)},
        {"end", static_cast<int>(v.end)}, {"raw_state", v.raw_state},
@@ -78,7 +78,7 @@ void to_json(json& j, const JobView& v) {
   optional_to_json(j["instance"], v.instance);
   optional_to_json(j["lease"], v.lease);
 }
-void from_json(const json& j, JobView& v) {
+static void from_json(const json& j, JobView& v) {
   j.at("incarnation").get_to(v.incarnation);
   v.instance = optional_from<InstanceId>(j.at("instance"));
   v.lease = optional_from<LeaseId>(j.at("lease"));
