@@ -1,4 +1,4 @@
-// The lease core in thousands of simulated lives. POUNCE_SIM_SEEDS: how many (default 200); POUNCE_SIM_SEED: only that one,
+// The lease core in thousands of simulated lives. POUNCE_SIM_SEEDS: how many (default 500); POUNCE_SIM_SEED: only that one,
 // with its story. A failing seed is printed; it becomes a fixed test once its bug is understood.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ Outcome live(std::uint64_t seed, Mutant mutant = Mutant::kNone) {
 TEST(LeaseSimulation, EveryLifeKeepsItsInvariantsAndSettles) {
   const std::uint64_t only = from_environment("POUNCE_SIM_SEED", 0);
   const std::uint64_t first = only != 0 ? only : from_environment("POUNCE_SIM_FIRST", 1);
-  const std::uint64_t last = only != 0 ? only : first + from_environment("POUNCE_SIM_SEEDS", 200) - 1;
+  const std::uint64_t last = only != 0 ? only : first + from_environment("POUNCE_SIM_SEEDS", 500) - 1;
   Outcome sum;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const Outcome outcome = live(seed);

@@ -33,7 +33,7 @@ void LeaseCore::submit(Lease& lease) {
 
 void LeaseCore::on(const Submitted& event) {
   Lease* lease = find(event.lease);
-  if (lease == nullptr) return ignore("a submission of an unknown lease");
+  if (lease == nullptr || !lease->submit_under_way) return ignore("an answer to no submission under way");
   lease->submit_under_way = false;
   if (!accept(*lease, News::kSubmitted)) return;
   if (lease->over()) return send_excess(event.job, "the job of an ended lease");
@@ -50,7 +50,7 @@ void LeaseCore::on(const Submitted& event) {
 
 void LeaseCore::on(const SubmitFailed& event) {
   Lease* lease = find(event.lease);
-  if (lease == nullptr) return ignore("a submission of an unknown lease");
+  if (lease == nullptr || !lease->submit_under_way) return ignore("an answer to no submission under way");
   lease->submit_under_way = false;
   if (!clear_refusal(event.error.code)) return submit_unclear(*lease, event.error);
   if (!accept(*lease, News::kSubmitRefused)) return;

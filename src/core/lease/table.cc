@@ -15,39 +15,43 @@ constexpr Cell to(std::initializer_list<LeaseState> states) {
 }
 constexpr Cell no(std::string_view why) { return {0, why}; }
 
-constexpr Cell kW = to({kWanted}), kS = to({kSubmitting}), kQ = to({kQueued}), kT = to({kStarting}),
-               kA = to({kIdle, kBusy}), kD = to({kDraining}), kE = to({kEnding}), kX = to({kEnded});
-constexpr Cell kSX = to({kSubmitting, kEnded}), kQE = to({kQueued, kEnding}), kQX = to({kQueued, kEnded}),
-               kTX = to({kStarting, kEnded}), kAX = to({kIdle, kBusy, kEnded}), kDX = to({kDraining, kEnded}),
-               kDE = to({kDraining, kEnding}), kEX = to({kEnding, kEnded}), kTDE = to({kStarting, kDraining, kEnding}),
-               kADE = to({kIdle, kBusy, kDraining, kEnding});
+// One letter per state, in the order of LeaseState: Wanted, Submitting, Queued, sTarting, Idle, Busy, Draining, Ending, X.
+constexpr Cell kW = to({kWanted}), kS = to({kSubmitting}), kQ = to({kQueued}), kT = to({kStarting}), kI = to({kIdle}),
+               kB = to({kBusy}), kD = to({kDraining}), kE = to({kEnding}), kX = to({kEnded});
+constexpr Cell kST = to({kSubmitting, kStarting}), kSX = to({kSubmitting, kEnded}), kQE = to({kQueued, kEnding}),
+               kQX = to({kQueued, kEnded}), kTIB = to({kStarting, kIdle, kBusy}), kTX = to({kStarting, kEnded}),
+               kIB = to({kIdle, kBusy}), kIX = to({kIdle, kEnded}), kBX = to({kBusy, kEnded}), kBD = to({kBusy, kDraining}),
+               kDX = to({kDraining, kEnded}), kDE = to({kDraining, kEnding}), kEX = to({kEnding, kEnded}),
+               kTDE = to({kStarting, kDraining, kEnding});
 
 constexpr Cell kNone = no("nothing was submitted"), kLate = no("late"), kOver = no("it has ended"),
-               kNoWorker = no("no worker yet"), kKnown = no("its job is known");
+               kNoWorker = no("no worker yet"), kKnown = no("its job is known"), kNoTime = no("no deadline of its own");
 
+// clang-format off
 constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
-    // wanted, submitting, queued, starting, idle, busy, draining, ending, ended
-    /* kDemandCame */ {kW, kS, kQ, kT, kA, kA, kD, kLate, kOver},
-    /* kDemandGone */ {kX, kS, kQE, kT, kA, kA, kD, kLate, kOver},
-    /* kOwnerGone */ {kX, kS, kE, kDE, kDE, kDE, kD, kE, kOver},
-    /* kSubmitted */ {kNone, kQ, kQ, kT, kA, kA, kD, kE, kX},
-    /* kSubmitRefused */ {kNone, kX, kKnown, kKnown, kKnown, kKnown, kKnown, kEX, kOver},
-    /* kSubmitUnclear */ {kNone, kS, kKnown, kT, kA, kA, kD, kE, kOver},
-    /* kAbsent */ {kNone, kSX, kQX, kTX, kAX, kAX, kDX, kEX, kOver},
-    /* kJobUnknown */ {kNone, kS, kQ, kT, kA, kA, kD, kE, kOver},
-    /* kJobQueued */ {kNone, kQ, kQ, kT, kA, kA, kD, kE, kX},
-    /* kJobRunning */ {kNone, to({kStarting, kIdle, kBusy}), kT, kT, kA, kA, kD, kE, kX},
-    /* kJobEnding */ {kNone, kE, kE, kE, kE, kE, kE, kE, kOver},
-    /* kJobEnded */ {kNone, kX, kX, kX, kX, kX, kX, kX, kOver},
-    /* kJobRequeued */ {kNone, kS, kQ, kE, kE, kE, kE, kE, kOver},
-    /* kCancelDone */ {kLate, kLate, kLate, kLate, kLate, kLate, kLate, kE, kOver},
-    /* kWorkerConnected */ {kNone, to({kSubmitting, kStarting}), kT, kT, to({kStarting}), to({kStarting}), kD, kE, kX},
-    /* kInterpreterStarted */ {kNone, kS, kNoWorker, kA, kA, kA, kLate, kLate, kOver},
-    /* kInterpreterDied */ {kNone, kS, kNoWorker, kTDE, kTDE, kTDE, kD, kLate, kOver},
-    /* kWorkerHeard */ {kNone, kS, kNoWorker, kT, kA, kA, to({kBusy, kDraining}), kLate, kOver},
-    /* kWorkerLost */ {kNone, kS, kNoWorker, kT, kA, kA, kD, kE, kOver},
-    /* kTimePassed */ {kS, kS, kE, kDE, kADE, kADE, kE, kE, kOver},
+    //                        wanted submitt. queued     starting  idle    busy    drain.  ending  ended
+    /* kDemandCame */         {kW,    kS,     kQ,        kT,       kB,     kB,     kD,     kLate,  kOver},
+    /* kDemandGone */         {kX,    kS,     kQE,       kT,       kI,     kIB,    kD,     kLate,  kOver},
+    /* kOwnerGone */          {kX,    kS,     kE,        kDE,      kDE,    kDE,    kD,     kE,     kOver},
+    /* kSubmitted */          {kNone, kQ,     kQ,        kT,       kI,     kB,     kD,     kE,     kX},
+    /* kSubmitRefused */      {kNone, kX,     kKnown,    kKnown,   kKnown, kKnown, kKnown, kX,     kOver},
+    /* kSubmitUnclear */      {kNone, kS,     kKnown,    kT,       kI,     kB,     kD,     kE,     kOver},
+    /* kAbsent */             {kNone, kSX,    kQX,       kTX,      kIX,    kBX,    kDX,    kEX,    kOver},
+    /* kJobUnknown */         {kNone, kS,     kQ,        kT,       kI,     kB,     kD,     kE,     kOver},
+    /* kJobQueued */          {kNone, kQ,     kQ,        kT,       kI,     kB,     kD,     kE,     kX},
+    /* kJobRunning */         {kNone, kTIB,   kT,        kT,       kI,     kB,     kD,     kE,     kX},
+    /* kJobEnding */          {kNone, kE,     kE,        kE,       kE,     kE,     kE,     kE,     kOver},
+    /* kJobEnded */           {kNone, kX,     kX,        kX,       kX,     kX,     kX,     kX,     kOver},
+    /* kJobRequeued */        {kNone, kS,     kQ,        kE,       kE,     kE,     kE,     kE,     kOver},
+    /* kCancelDone */         {kLate, kLate,  kLate,     kLate,    kLate,  kLate,  kLate,  kE,     kOver},
+    /* kWorkerConnected */    {kNone, kST,    kT,        kT,       kT,     kT,     kD,     kE,     kX},
+    /* kInterpreterStarted */ {kNone, kS,     kNoWorker, kIB,      kI,     kB,     kLate,  kLate,  kOver},
+    /* kInterpreterDied */    {kNone, kS,     kNoWorker, kTDE,     kTDE,   kTDE,   kD,     kLate,  kOver},
+    /* kWorkerHeard */        {kNone, kS,     kNoWorker, kT,       kIB,    kIB,    kBD,    kLate,  kOver},
+    /* kWorkerLost */         {kNone, kS,     kNoWorker, kT,       kI,     kB,     kD,     kE,     kOver},
+    /* kTimePassed */         {kS,    kNoTime, kE,       kDE,      kDE,    kDE,    kE,     kE,     kOver},
 };
+// clang-format on
 
 }  // namespace
 

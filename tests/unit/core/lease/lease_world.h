@@ -18,8 +18,8 @@ namespace pounce::lease {
 
 using namespace std::chrono_literals;
 
-class LeaseTest : public ::testing::Test {
- protected:
+class LeaseWorld {
+ public:
   static InstanceId our_instance() { return *InstanceId::from_hex("00000000aa01"); }
   static InstanceId other_instance() { return *InstanceId::from_hex("00000000aa02"); }
   static SessionId session(int n) { return numbered<SessionId>(n); }
@@ -32,8 +32,6 @@ class LeaseTest : public ::testing::Test {
   }
   static Resources one_gpu() { return resources("cheetah", 1); }
   static Incarnation job(std::uint32_t id, std::uint32_t restart = 0) { return {SlurmJobId{id}, 1000 + id, restart}; }
-
-  void TearDown() override { EXPECT_EQ(core.broken_invariant(), std::nullopt); }
 
   // ---- time and events -----------------------------------------------------------------------------------------
 
@@ -187,6 +185,11 @@ class LeaseTest : public ::testing::Test {
   TimePoint now = TimePoint{} + 1000s;
   std::vector<Action> actions;
   WorkerLink link{1};
+};
+
+class LeaseTest : public ::testing::Test, protected LeaseWorld {
+ protected:
+  void TearDown() override { EXPECT_EQ(core.broken_invariant(), std::nullopt); }
 };
 
 }  // namespace pounce::lease
