@@ -169,7 +169,8 @@ py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
 class WithoutGil {
  public:
   WithoutGil() : saved_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(saved_); }
+  // A daemon thread ends here, by a forced unwinding, when the interpreter ends: noexcept would abort the process.
+  ~WithoutGil() noexcept(false) { PyEval_RestoreThread(saved_); }
   // True if a signal handler raised: Python's error indicator is set.
   bool signal_raised() {
     PyEval_RestoreThread(saved_);

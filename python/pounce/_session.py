@@ -50,10 +50,10 @@ class Session:
         self._queue_asked = itertools.count(1)
         self._queue_came = threading.Condition()
         self._closed = False
-        notifier = threading.Thread(
+        self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
         )
-        notifier.start()
+        self._notifier.start()
 
     # ---- tasks ----
 
@@ -175,6 +175,9 @@ class Session:
         self._closed = True
         self.core.close()
         self.handle(self.core.drain())
+        # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
+        if self._notifier.is_alive() and self._notifier is not threading.current_thread():
+            self._notifier.join(5)
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):

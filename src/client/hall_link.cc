@@ -40,7 +40,7 @@ bool HallLink::connect(const protocol::EndpointFile& endpoint, TimePoint now) {
   hello.key = transport::to_z85(keys_.public_key);
   hello.session = session_.session.hex();
   hello.version = kVersion;
-  outbox_.push_back(protocol::encode(hello));
+  post(hello, /*with_proof=*/true);
   return true;
 }
 
@@ -62,7 +62,7 @@ void HallLink::enter(Stage stage, const std::string& endpoint, TimePoint now) {
 
 void HallLink::send(const Header& header) {
   if (!open()) return;
-  outbox_.push_back(protocol::encode(header));
+  post(header);
   flush();
 }
 
@@ -100,7 +100,7 @@ void HallLink::take_at_door(const Header& header, TimePoint now, std::vector<Hal
   } else if (const auto* welcome = std::get_if<protocol::Welcome>(&header); welcome && !welcome->hall.empty()) {
     heartbeat_ = std::chrono::milliseconds(std::max(100u, welcome->heartbeat_ms));
     enter(Stage::kHall, welcome->hall.front(), now);
-    outbox_.push_back(protocol::encode(session_));
+    post(session_);
   }
 }
 
@@ -145,11 +145,17 @@ void HallLink::add_to(transport::PollSet& poll) const {
   poll.add_socket(socket_->monitor_handle());
 }
 
+// The proof of kind `peer` is an empty frame: the kernel has given it already.
+void HallLink::post(const Header& header, bool with_proof) {
+  transport::Message message;
+  message.push_back(transport::Frame::copy(protocol::encode(header)));
+  if (with_proof) message.emplace_back();
+  outbox_.push_back(std::move(message));
+}
+
 void HallLink::flush() {
   while (socket_ != nullptr && !outbox_.empty()) {
-    transport::Message message;
-    message.push_back(transport::Frame::copy(outbox_.front()));
-    if (socket_->send(message) != transport::Sent::kYes) return;
+    if (socket_->send(outbox_.front()) != transport::Sent::kYes) return;
     outbox_.pop_front();
   }
 }

@@ -54,6 +54,7 @@ class HallLink {
   void take_at_door(const protocol::Header& header, TimePoint now, std::vector<HallEvent>& events);
   void follow_link(transport::Link link, TimePoint now, std::vector<HallEvent>& events);
   void keep_time(TimePoint now, std::vector<HallEvent>& events);
+  void post(const protocol::Header& header, bool with_proof = false);
   void flush();
 
   transport::Context& context_;
@@ -65,7 +66,7 @@ class HallLink {
   PublicKey daemon_key_;
   std::chrono::milliseconds heartbeat_{5000};
   TimePoint heard_{}, beat_due_{};
-  std::deque<std::string> outbox_;
+  std::deque<transport::Message> outbox_;
 };
 
 }  // namespace pounce::client

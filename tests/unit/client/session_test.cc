@@ -10,6 +10,7 @@ TEST_F(SessionTest, SaysHelloAtTheDoorAndOpensItsSessionInTheHall) {
   const auto hello = door->all<protocol::Hello>().front();
   EXPECT_EQ(hello.session, session.hex());
   EXPECT_EQ(hello.proof, protocol::Proof::kPeer);
+  EXPECT_EQ(door->heard.front().payload, std::vector<std::string>{""}) << "the frame for a proof is there, and empty";
   EXPECT_EQ(hall->all<protocol::OpenSession>().front().session, session);
 }
 
