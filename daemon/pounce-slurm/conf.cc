@@ -1,41 +1,62 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "conf.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "facts.h"
 #include "slurm_compat.h"
 
 namespace pounce::slurm {
 namespace {
 
-bool readable(const char* path) { return ::access(path, R_OK) == 0; }
+// A configless source that does not answer keeps libslurm busy for a minute.
+constexpr unsigned kInitSeconds = 15;
+
+bool readable(const char* path) { return static_cast<bool>(UniqueFd(::open(path, O_RDONLY | O_CLOEXEC))); }
+
+const char* setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
 
 Result<void> conf_is_there() {
-  if (const char* named = std::getenv("SLURM_CONF")) {
+  if (const char* named = setting("SLURM_CONF")) {
     if (readable(named)) return {};
-    return failure(ErrorCode::kSlurmConfig, std::string("SLURM_CONF names ") + named + ", which cannot be read",
+    return failure(ErrorCode::kSlurmConfig,
+                   std::string("SLURM_CONF names ") + named + ", which cannot be read: " + std::strerror(errno),
                    "Correct SLURM_CONF, or unset it.");
   }
-  if (readable("/etc/slurm/slurm.conf") || readable("/run/slurm/conf/slurm.conf") ||
-      std::getenv("SLURM_CONF_SERVER") != nullptr)
+  ::unsetenv("SLURM_CONF");  // empty: libslurm would take it for a name
+  if (readable("/etc/slurm/slurm.conf") || readable("/run/slurm/conf/slurm.conf") || setting("SLURM_CONF_SERVER"))
     return {};
   return failure(ErrorCode::kNoSlurm, "there is no Slurm on this machine: SLURM_CONF is unset and no slurm.conf is found");
 }
 
-// fatal() in libslurm is exit(1): the child pays with its life, we learn from its exit code.
-bool survives_init() {
+// fatal() in libslurm is exit(1): a child pays with its life, we learn from its exit code.
+Result<void> try_init() {
   const pid_t child = ::fork();
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::alarm(kInitSeconds);
     slurm_init(nullptr);
     ::_exit(0);
   }
   int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return failure(ErrorCode::kInternal, "cannot fork");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    return failure(ErrorCode::kSlurmUnreachable, "the source of Slurm's configuration did not answer");
+  return failure(ErrorCode::kSlurmConfig, "libslurm could not use the cluster's configuration");
 }
 
 }  // namespace
@@ -43,10 +64,9 @@ bool survives_init() {
 Result<void> start_libslurm() {
   if (const auto there = conf_is_there(); !there) return there;
   if (const auto fits = check_libslurm(); !fits) return fits;
-  if (!survives_init())
-    return failure(ErrorCode::kSlurmConfig, "libslurm could not read the cluster's configuration");
+  if (const auto survived = try_init(); !survived) return survived;
   slurm_init(nullptr);
-  return {};
+  return check_user();
 }
 
 }  // namespace pounce::slurm

@@ -2,12 +2,11 @@
 #include "facts.h"
 
 #include <dlfcn.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "classes.h"
 #include "slurm_compat.h"
 #include "slurm_error.h"
 
@@ -17,16 +16,12 @@ namespace {
 struct FreeConf {
   void operator()(slurm_conf_t* conf) const { compat::free_conf(conf); }
 };
-struct FreeAssociations {
-  void operator()(assoc_mgr_info_msg_t* message) const { slurm_free_assoc_mgr_info_msg(message); }
-};
+using Conf = std::unique_ptr<slurm_conf_t, FreeConf>;
 struct FreePartitions {
   void operator()(partition_info_msg_t* message) const { slurm_free_partition_info_msg(message); }
 };
 
 std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
-
-std::uint32_t limit(std::uint32_t value) { return value == NO_VAL || value == INFINITE ? 0 : value; }
 
 // "socket=/run/munge.sock,ttl=60" -> the socket.
 std::string munge_socket_of(const std::string& authinfo) {
@@ -37,36 +32,34 @@ std::string munge_socket_of(const std::string& authinfo) {
   return authinfo.substr(start, authinfo.find(',', start) - start);
 }
 
-Result<void> read_conf(ClusterFacts& facts) {
+Result<Conf> load_conf() {
   slurm_conf_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_ctl_conf(0, &raw)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
-  const std::unique_ptr<slurm_conf_t, FreeConf> conf(raw);
-  if (conf->slurm_user_id == ::geteuid())
-    return failure(ErrorCode::kRefusesRoot, "SlurmUser may not lease workers: it has power over every user's jobs");
-  facts.cluster = text(conf->cluster_name);
-  facts.version = "slurm " + text(conf->version);
-  facts.auth_type = text(conf->authtype);
-  facts.munge_socket = munge_socket_of(text(conf->authinfo));
-  if (conf->control_cnt > 0) facts.controller_address = text(conf->control_addr[0]);
+  const int code = slurm_code(slurm_load_ctl_conf(0, &raw));
+  if (code != 0) return failure(slurm_error(code, Doing::kReading));
+  return Conf(raw);
+}
+
+Result<void> read_conf(ClusterFacts& facts) {
+  const auto conf = load_conf();
+  if (!conf) return failure(conf.error());
+  facts.cluster = text((*conf)->cluster_name);
+  facts.version = "slurm " + text((*conf)->version);
+  facts.auth_type = text((*conf)->authtype);
+  facts.munge_socket = munge_socket_of(text((*conf)->authinfo));
+  if ((*conf)->control_cnt > 0) facts.controller_address = text((*conf)->control_addr[0]);
   return {};
 }
 
-// Limits come from slurmctld's own cache: no slurmdbd is asked (libslurm.md §0.9).
+// Those open to the user; where none is (no association, no accounting) all, for the messages to name.
 Result<void> read_classes(ClusterFacts& facts) {
-  assoc_mgr_info_request_msg_t request{};
-  request.flags = ASSOC_MGR_INFO_FLAG_QOS;
-  assoc_mgr_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_assoc_mgr_info(&request, &raw)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
-  const std::unique_ptr<assoc_mgr_info_msg_t, FreeAssociations> message(raw);
-  if (message->qos_list == nullptr) return {};
-  auto* iterator = slurm_list_iterator_create(message->qos_list);
-  while (const auto* qos = static_cast<const slurmdb_qos_rec_t*>(slurm_list_next(iterator)))
-    facts.classes.push_back({text(qos->name), std::chrono::minutes(limit(qos->max_wall_pj)), limit(qos->max_jobs_pu),
-                             limit(qos->max_submit_jobs_pu)});
-  slurm_list_iterator_destroy(iterator);
-  std::ranges::sort(facts.classes, {}, &ClassLimits::name);
+  const auto classes = load_classes();
+  if (!classes) return failure(classes.error());
+  facts.default_class = classes->default_class;
+  for (const bool only_open : {true, false}) {
+    if (!facts.classes.empty()) break;
+    for (const UserClass& one : classes->all)
+      if (one.open || !only_open) facts.classes.push_back(one.limits);
+  }
   return {};
 }
 
@@ -81,25 +74,9 @@ Result<void> read_partition(ClusterFacts& facts) {
   return {};
 }
 
-std::string user_name() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
-}
-
-std::string class_list() {
-  ClusterFacts facts;
-  std::string list;
-  if (!read_classes(facts)) return list;
-  for (const ClassLimits& one : facts.classes) list += (list.empty() ? "" : ", ") + one.name;
-  return list;
-}
-
-std::string asked_for(const Resources& asked) {
-  std::string words = std::to_string(asked.gpus) + " GPU(s)";
-  if (!asked.gpu_type.empty()) words += " of type " + asked.gpu_type;
-  if (asked.cpus > 0) words += ", " + std::to_string(asked.cpus) + " CPUs";
-  if (asked.memory_mib > 0) words += ", " + std::to_string(asked.memory_mib) + " MiB";
-  return words;
+std::string number(long version) {
+  return std::to_string(SLURM_VERSION_MAJOR(version)) + "." + std::to_string(SLURM_VERSION_MINOR(version)) + "." +
+         std::to_string(SLURM_VERSION_MICRO(version));
 }
 
 }  // namespace
@@ -111,12 +88,17 @@ Result<ClusterFacts> read_facts() {
   return facts;
 }
 
+Result<void> check_user() {
+  const auto conf = load_conf();
+  if (!conf) return failure(conf.error());
+  if ((*conf)->slurm_user_id != ::geteuid()) return {};
+  return failure(ErrorCode::kRefusesRoot, "SlurmUser may not lease workers: it has power over every user's jobs");
+}
+
 std::string loaded_libslurm() {
   Dl_info where{};
   ::dladdr(reinterpret_cast<void*>(&slurm_api_version), &where);
-  const long version = slurm_api_version();
-  return text(where.dli_fname) + " (API " + std::to_string(SLURM_VERSION_MAJOR(version)) + "." +
-         std::to_string(SLURM_VERSION_MINOR(version)) + "." + std::to_string(SLURM_VERSION_MICRO(version)) + ")";
+  return text(where.dli_fname) + " (API " + number(slurm_api_version()) + ", built for " + number(SLURM_VERSION_NUMBER) + ")";
 }
 
 Result<void> check_libslurm() {
@@ -125,14 +107,6 @@ Result<void> check_libslurm() {
   return failure(ErrorCode::kVersionMismatch,
                  "pounce-slurm was built for libslurm's API " + std::to_string(built) + " and found " + loaded_libslurm(),
                  "Install the pounce that was built for this Slurm.");
-}
-
-Error explained(Error error, const Resources& asked) {
-  if (error.code == ErrorCode::kUnknownClass)
-    error.text = "there is no class '" + asked.class_name + "' for this user; the cluster's classes are " + class_list();
-  if (error.code == ErrorCode::kNoAssociation) error.text = "user " + user_name() + ": " + error.text;
-  if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + asked_for(asked);
-  return error;
 }
 
 }  // namespace pounce::slurm

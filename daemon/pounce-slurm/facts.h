@@ -5,16 +5,16 @@
 #include <string>
 
 #include "pounce/cluster.h"
-#include "pounce/resources.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {
 
 Result<ClusterFacts> read_facts();
-std::string loaded_libslurm();  // "/usr/lib/…/libslurm.so.38 (22.05.8)"
+// kRefusesRoot for SlurmUser, who has power over every user's jobs.
+Result<void> check_user();
+// "/usr/lib/…/libslurm.so.38 (API 38.0.0, built for 22.05.8)": the file from which calls are really answered.
+std::string loaded_libslurm();
 // kVersionMismatch when the libslurm loaded is of another major than the headers of this build.
 Result<void> check_libslurm();
-// Names what would have worked: the classes there are, the user concerned, what was asked for.
-Error explained(Error error, const Resources& asked);
 
 }  // namespace pounce::slurm

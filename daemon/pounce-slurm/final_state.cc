@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "final_state.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
+#include <string>
 
+#include "base/unique_fd.h"
 #include "slurm/slurm_job_state.h"
+#include "slurm/wire.h"
 #include "slurm_compat.h"
 
 namespace pounce::slurm {
 namespace {
 
-// A connection to slurmdbd for one question.
+constexpr unsigned kAccountingSeconds = 8;
+
+// A connection to slurmdbd.
 class Accounting {
  public:
   Accounting() {
@@ -25,44 +36,47 @@ class Accounting {
   }
   Accounting(const Accounting&) = delete;
   Accounting& operator=(const Accounting&) = delete;
-  void* get() const { return good_ ? connection_ : nullptr; }
+  explicit operator bool() const { return good_; }
+  void* get() const { return connection_; }
 
  private:
   void* connection_ = nullptr;
   bool good_ = false;
 };
 
-void read_record(const slurmdb_job_rec_t& record, JobView& view) {
-  const MappedState mapped = map_job_state(record.state);
-  if (mapped.state != JobState::kEnded) return;
-  view.end = mapped.end;
-  view.raw_state = record.state;
-  view.end_time_s = record.end;
-  view.exit_code = (record.exitcode >> 8) & 0xff;
-  view.signal = record.exitcode & 0x7f;
-  if (record.nodes != nullptr) view.nodes = record.nodes;
-}
-
-}  // namespace
-
-JobView final_state(const Incarnation& job) {
+JobView gone(const Incarnation& job) {
   JobView view;
   view.incarnation = job;
   view.state = JobState::kEnded;
   view.end = JobEnd::kGone;
   view.state_name = "GONE";
-  const Accounting accounting;
-  if (accounting.get() == nullptr) return view;
+  return view;
+}
+
+// Job numbers are used again: only the record with the same submit time is of this job, where the time is known.
+void read_record(const slurmdb_job_rec_t& record, JobView& view) {
+  const MappedState mapped = map_job_state(record.state);
+  const std::int64_t submitted = view.incarnation.submit_time_s;
+  if (mapped.state != JobState::kEnded || (submitted != 0 && record.submit != submitted)) return;
+  view.end = mapped.end;
+  view.raw_state = record.state;
+  if (const char* word = slurm_job_state_string(record.state)) view.state_name = word;
+  view.start_time_s = record.start;
+  view.end_time_s = record.end;
+  view.exit_code = static_cast<int>((record.exitcode >> 8) & 0xff);
+  view.signal = static_cast<int>(record.exitcode & 0x7f);
+  if (record.nodes != nullptr) view.nodes = record.nodes;
+}
+
+void ask(const Accounting& accounting, JobView& view) {
   slurm_selected_step_t step;
   std::memset(&step, 0, sizeof step);
-  step.array_task_id = NO_VAL;
-  step.het_job_offset = NO_VAL;
-  step.step_id.job_id = job.job.value;
-  step.step_id.step_id = NO_VAL;
-  step.step_id.step_het_comp = NO_VAL;
+  step.array_task_id = step.het_job_offset = NO_VAL;
+  step.step_id.job_id = view.incarnation.job.value;
+  step.step_id.step_id = step.step_id.step_het_comp = NO_VAL;
   slurmdb_job_cond_t condition;
   std::memset(&condition, 0, sizeof condition);
-  condition.flags = JOBCOND_FLAG_NO_TRUNC | JOBCOND_FLAG_NO_STEP;
+  condition.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC | JOBCOND_FLAG_NO_STEP;
   condition.step_list = slurm_list_create(nullptr);
   slurm_list_append(condition.step_list, &step);
   if (auto* records = slurmdb_jobs_get(accounting.get(), &condition)) {
@@ -72,7 +86,54 @@ JobView final_state(const Incarnation& job) {
     slurm_list_destroy(records);
   }
   slurm_list_destroy(condition.step_list);
-  return view;
+}
+
+[[noreturn]] void ask_and_exit(std::vector<JobView> views, int to) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::alarm(kAccountingSeconds);
+  {
+    const Accounting accounting;
+    if (accounting)
+      for (JobView& view : views) ask(accounting, view);
+  }
+  Answer answer;
+  answer.jobs = std::move(views);
+  const std::string record = encode(answer);
+  for (std::string_view left = record; !left.empty();) {
+    const ssize_t n = ::write(to, left.data(), left.size());
+    if (n <= 0) break;
+    left.remove_prefix(static_cast<std::size_t>(n));
+  }
+  ::_exit(0);
+}
+
+std::string read_all(int from) {
+  std::string record;
+  char buffer[16384];
+  while (true) {
+    const ssize_t n = ::read(from, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return record;
+    record.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+std::vector<JobView> final_states(const std::vector<Incarnation>& jobs) {
+  std::vector<JobView> views;
+  for (const Incarnation& job : jobs) views.push_back(gone(job));
+  int ends[2];
+  if (jobs.empty() || ::pipe2(ends, O_CLOEXEC) != 0) return views;
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  const pid_t child = ::fork();
+  if (child == 0) ask_and_exit(std::move(views), writer.get());
+  writer.reset();
+  if (child < 0) return views;
+  const std::string record = read_all(reader.get());
+  ::waitpid(child, nullptr, 0);
+  auto answer = decode_answer(record);
+  return answer && answer->jobs.size() == views.size() ? std::move(answer->jobs) : views;
 }
 
 }  // namespace pounce::slurm

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <memory>
+#include <string_view>
 
 #include "base/job_tag.h"
 #include "final_state.h"
@@ -49,6 +51,20 @@ Resources resources_of(const slurm_job_info_t& job) {
   return resources;
 }
 
+// "gpu:a100:1(IDX:0),gpu:a100_3g.20gb:0(IDX:)": on a node with several types those that were not given are named too.
+std::string devices_of(const slurm_job_info_t& job) {
+  if (job.gres_detail_cnt == 0) return text(job.tres_per_node);
+  std::string all = text(job.gres_detail_str[0]);
+  constexpr std::string_view kNone = ":0(IDX:)";
+  for (auto end = all.find(kNone); end != std::string::npos; end = all.find(kNone)) {
+    const auto before = all.rfind(',', end);
+    const auto begin = before == std::string::npos ? 0 : before;
+    const auto rest = end + kNone.size();
+    all.erase(begin, begin == 0 && rest < all.size() ? rest + 1 : rest - begin);
+  }
+  return all;
+}
+
 std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
 
 JobView view_of(const slurm_job_info_t& job) {
@@ -65,9 +81,10 @@ JobView view_of(const slurm_job_info_t& job) {
   view.end = mapped.end;
   view.raw_state = job.job_state;
   view.state_name = text(slurm_job_state_string(job.job_state));
-  view.reason = text(compat::reason_text(job));
+  // The free text says more where there is one: which nodes are not available, which constraint is bad.
+  view.reason = job.state_desc != nullptr ? job.state_desc : text(compat::reason_text(job));
   view.nodes = text(job.nodes);
-  view.devices = job.gres_detail_cnt > 0 ? text(job.gres_detail_str[0]) : text(job.tres_per_node);
+  view.devices = devices_of(job);
   view.resources = resources_of(job);
   view.submit_time_s = time_or_zero(job.submit_time);
   view.start_time_s = time_or_zero(job.start_time);
@@ -103,26 +120,45 @@ Result<std::vector<JobView>> load_one(SlurmJobId job) {
   return views_of(*Jobs(message));
 }
 
+namespace {
+
+// Slurm uses job numbers again. A requeued job keeps its number, gets a new submit time and a higher restart count.
+bool same_job(const JobView& seen, const Incarnation& wanted) {
+  if (seen.incarnation.job != wanted.job) return false;
+  return wanted.submit_time_s == 0 || seen.incarnation.submit_time_s == wanted.submit_time_s ||
+         seen.incarnation.restart > wanted.restart;
+}
+
+}  // namespace
+
 Result<std::vector<JobView>> poll_jobs(const std::vector<Incarnation>& wanted) {
   if (wanted.empty()) return std::vector<JobView>{};
   // One RPC whatever the number: this user's jobs, or the one job.
   auto loaded = wanted.size() == 1 ? load_one(wanted.front().job) : load_user();
   if (!loaded) return loaded;
   std::vector<JobView> views;
+  std::vector<Incarnation> forgotten;
   for (const Incarnation& job : wanted) {
-    const auto found = std::find_if(loaded->begin(), loaded->end(),
-                                    [&](const JobView& view) { return view.incarnation.job == job.job; });
-    views.push_back(found != loaded->end() ? *found : final_state(job));
+    const auto found = std::ranges::find_if(*loaded, [&](const JobView& view) { return same_job(view, job); });
+    if (found != loaded->end())
+      views.push_back(*found);
+    else
+      forgotten.push_back(job);
   }
+  std::ranges::move(final_states(forgotten), std::back_inserter(views));
   return views;
 }
 
-Result<std::vector<JobView>> jobs_with_tag(const InstanceId* instance) {
+Result<std::vector<JobView>> jobs_of_instance(const InstanceId& instance) {
   auto loaded = load_user();
-  if (!loaded) return loaded;
-  std::erase_if(*loaded, [&](const JobView& view) {
-    return !view.instance || (instance != nullptr && *view.instance != *instance);
-  });
+  if (loaded) std::erase_if(*loaded, [&](const JobView& view) { return view.instance != instance; });
+  return loaded;
+}
+
+Result<std::vector<JobView>> queue_of_user() {
+  auto loaded = load_user();
+  if (loaded)
+    std::erase_if(*loaded, [](const JobView& view) { return !view.instance || view.state == JobState::kEnded; });
   return loaded;
 }
 

@@ -3,6 +3,7 @@
 // program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2). Runs
 // as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,9 +57,9 @@ void serve(const Request& request, Answer& answer) {
     case Operation::kPoll:
       return put(answer, poll_jobs(request.jobs), &Answer::jobs);
     case Operation::kSweep:
-      return put(answer, jobs_with_tag(&request.instance), &Answer::jobs);
+      return put(answer, jobs_of_instance(request.instance), &Answer::jobs);
     case Operation::kQueue:
-      return put(answer, jobs_with_tag(nullptr), &Answer::jobs);
+      return put(answer, queue_of_user(), &Answer::jobs);
     case Operation::kVersion:
       answer.version = loaded_libslurm();
       return;
@@ -123,6 +124,11 @@ int serve_socket() {
 int main(int argc, char**) {
   if (argc > 1) {
     std::fputs("pounce-slurm is started by pounced and takes no arguments; see pounced --help.\n", stderr);
+    return 2;
+  }
+  struct stat is;
+  if (::fstat(pounce::slurm::kSocket, &is) != 0 || !S_ISSOCK(is.st_mode)) {
+    std::fputs("pounce-slurm is started by pounced, which gives it a socket as descriptor 3.\n", stderr);
     return 2;
   }
   pounce::slurm::forget_outer_job();

@@ -27,11 +27,9 @@ constexpr Row kRows[] = {
     {ESLURM_ACCOUNTING_POLICY, ErrorCode::kRejected, "the request is over a limit of its class"},
 };
 
-// Nobody answered, or not in time: of a read nothing is known, of a submit not even whether it happened.
-bool unreachable(int code) {
-  return (code >= 1800 && code < 1900) || (code >= 5000 && code < 6000) || code == EAGAIN || code == ECONNREFUSED ||
-         code == ETIMEDOUT;
-}
+// Not slurmctld's word: the system's errno, Slurm's protocol (1xxx) or sockets (5xxx). Nobody answered, not in time, or
+// not in a way to be trusted: of a read nothing is known, of a submit not even whether it happened.
+bool unanswered(int code) { return code < 2000 || (code >= 5000 && code < 6000); }
 
 }  // namespace
 
@@ -41,7 +39,7 @@ Error slurm_error(int code, Doing doing) {
   Error error;
   error.context["slurm_code"] = std::to_string(code);
   const std::string words = slurm_strerror(code);
-  if (unreachable(code)) {
+  if (unanswered(code)) {
     error.code = doing == Doing::kReading ? ErrorCode::kSlurmUnreachable : ErrorCode::kOutcomeUnknown;
     error.text = "slurmctld did not answer: " + words;
     return error;

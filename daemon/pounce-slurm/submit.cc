@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/job_tag.h"
-#include "facts.h"
+#include "classes.h"
 #include "job_views.h"
 #include "slurm_compat.h"
 #include "slurm_error.h"
@@ -26,9 +26,10 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
-// exec: the supervisor itself is the batch process, so that Slurm's signals reach it.
+// exec: the supervisor itself is the batch process, so that Slurm's signals reach it. Until it has a handler the warning
+// must not end it: under a walltime of a minute or two Slurm warns at once.
 std::string batch_script(const std::vector<std::string>& command) {
-  std::string script = "#!/bin/sh\nexec";
+  std::string script = "#!/bin/sh\ntrap '' USR2\nexec";
   for (const std::string& word : command) script += " " + quoted(word);
   return script + "\n";
 }
@@ -100,26 +101,44 @@ Description::Description(const JobSpec& spec)
   message.warn_flags = KILL_JOB_BATCH;
 }
 
-// Slurm accepts some requests that no node can ever serve, with a warning; they would wait for ever.
-Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning) {
-  if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) {
-    static_cast<void>(cancel({job, 0, 0}));
-    return failure(slurm_error(ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE, Doing::kSubmitting));
-  }
+// Slurm accepts some requests that it will never start, with a warning or with a reason to wait that no waiting ends
+// (libslurm.md, Error table and §0.12). Reasons that depend on other jobs are not among these.
+bool waits_for_ever(const JobView& job) {
+  if (job.state != JobState::kQueued) return false;
+  for (const char* reason : {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints", "InvalidQOS",
+                             "InvalidAccount"})
+    if (job.reason == reason) return true;
+  const bool limit = job.reason.starts_with("QOSM") || job.reason.starts_with("AssocM");  // Max…, Min…; not Grp…
+  return limit && (job.reason.find("PerJob") != std::string::npos || job.reason.find("PerNode") != std::string::npos ||
+                   job.reason.starts_with("QOSMin"));
+}
+
+Result<Incarnation> never(SlurmJobId job, const std::string& why, const Resources& asked) {
+  Error error{ErrorCode::kUnsatisfiable, "Slurm would never start it (" + why + ")", {}, {}};
+  // Left in the queue it would count against the user's limits. If this fails, the sweep finds it as excess.
+  if (const auto done = cancel({job, 0, 0}); !done) error.context["cancel"] = done.error().text;
+  return failure(explained(std::move(error), asked));
+}
+
+Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning, const Resources& asked) {
+  if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) return never(job, slurm_strerror(static_cast<int>(warning)), asked);
   // The submit time completes the job's identity. If this look fails, the next poll or sweep brings it.
   const auto seen = load_one(job);
-  return seen && !seen->empty() ? seen->front().incarnation : Incarnation{job, 0, 0};
+  if (!seen || seen->empty()) return Incarnation{job, 0, 0};
+  if (waits_for_ever(seen->front())) return never(job, seen->front().reason, asked);
+  return seen->front().incarnation;
 }
 
 }  // namespace
 
 Result<Incarnation> submit(const JobSpec& spec) {
+  if (const auto possible = check_limits(spec.resources); !possible) return failure(possible.error());
   Description description(spec);
   submit_response_msg_t* raw = nullptr;
   const int code = slurm_code(slurm_submit_batch_job(&description.message, &raw));
   const std::unique_ptr<submit_response_msg_t, FreeResponse> response(raw);
   if (code != 0) return failure(explained(slurm_error(code, Doing::kSubmitting), spec.resources));
-  return checked({compat::job_id(*response)}, response->error_code);
+  return checked({compat::job_id(*response)}, response->error_code, spec.resources);
 }
 
 Result<void> cancel(const Incarnation& job) {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "classes.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "slurm_compat.h"
+#include "slurm_error.h"
+
+namespace pounce::slurm {
+namespace {
+
+constexpr std::chrono::seconds kFresh{30};  // limits change rarely, submits come in bursts
+
+struct FreeAssociations {
+  void operator()(assoc_mgr_info_msg_t* message) const { slurm_free_assoc_mgr_info_msg(message); }
+};
+using Associations = std::unique_ptr<assoc_mgr_info_msg_t, FreeAssociations>;
+
+template <class Record, class List, class Visit>
+void for_each(List list, Visit visit) {
+  if (list == nullptr) return;
+  auto* iterator = slurm_list_iterator_create(list);
+  while (auto* record = static_cast<Record*>(slurm_list_next(iterator))) visit(*record);
+  slurm_list_iterator_destroy(iterator);
+}
+
+std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
+
+std::uint32_t or_zero(std::uint32_t value) { return value == NO_VAL || value == INFINITE ? 0 : value; }
+
+// Only this user's associations: a large site has thousands.
+Result<Associations> load_associations(const std::string& user) {
+  assoc_mgr_info_request_msg_t request{};
+  request.flags = ASSOC_MGR_INFO_FLAG_QOS | ASSOC_MGR_INFO_FLAG_ASSOC;
+  request.user_list = slurm_list_create(nullptr);
+  std::string name = user;
+  slurm_list_append(request.user_list, name.data());
+  assoc_mgr_info_msg_t* raw = nullptr;
+  const int code = slurm_code(slurm_load_assoc_mgr_info(&request, &raw));
+  slurm_list_destroy(request.user_list);
+  if (code != 0) return failure(slurm_error(code, Doing::kReading));
+  return Associations(raw);
+}
+
+// The limits of one job and of one user's jobs together are arrays in the order of tres_names.
+std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qos) {
+  std::optional<std::uint64_t> least;
+  for (std::uint32_t i = 0; i < message.tres_cnt; ++i) {
+    if (text(message.tres_names[i]) != "gres/gpu") continue;
+    for (const std::uint64_t* limits : {qos.max_tres_pj_ctld, qos.max_tres_pu_ctld})
+      if (limits != nullptr && limits[i] != INFINITE64 && limits[i] != NO_VAL64)
+        least = std::min(least.value_or(limits[i]), limits[i]);
+  }
+  return least;
+}
+
+// What the user's associations say: ids of the QoS that are open, and the one that is taken when none is named.
+struct Rights {
+  std::set<std::uint32_t> open;
+  std::uint32_t preset = 0;
+};
+
+Rights rights_of(const assoc_mgr_info_msg_t& message, const std::string& user) {
+  Rights rights;
+  for_each<slurmdb_assoc_rec_t>(message.assoc_list, [&](const slurmdb_assoc_rec_t& association) {
+    if (text(association.user) != user) return;
+    if (association.is_def != 0) rights.preset = association.def_qos_id;
+    for_each<char>(association.qos_list, [&](const char& id) {
+      const std::string_view digits(&id);
+      std::uint32_t number = 0;
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc{})
+        rights.open.insert(number);
+    });
+  });
+  return rights;
+}
+
+// One look serves a burst of submits.
+Result<Classes> recent_classes() {
+  static Classes known;
+  static std::chrono::steady_clock::time_point loaded;
+  const auto now = std::chrono::steady_clock::now();
+  if (loaded != decltype(loaded){} && now - loaded < kFresh) return known;
+  auto classes = load_classes();
+  if (!classes) return classes;
+  known = *classes;
+  loaded = now;
+  return known;
+}
+
+const UserClass* find(const Classes& classes, const std::string& asked) {
+  const std::string& name = asked.empty() ? classes.default_class : asked;
+  const auto found = std::ranges::find(classes.all, name, [](const UserClass& one) { return one.limits.name; });
+  return found != classes.all.end() ? &*found : nullptr;
+}
+
+std::string counted(std::uint64_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+std::string asked_for(const Resources& asked) {
+  std::string words;
+  const auto add = [&words](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
+  if (asked.gpus > 0) add(counted(asked.gpus, "GPU") + (asked.gpu_type.empty() ? "" : " of type " + asked.gpu_type));
+  if (asked.cpus > 0) add(counted(asked.cpus, "CPU"));
+  if (asked.memory_mib > 0) add(std::to_string(asked.memory_mib) + " MiB of memory");
+  if (asked.time.count() > 0) add(counted(static_cast<std::uint64_t>(asked.time.count()), "minute"));
+  return words.empty() ? "nothing in particular" : words;
+}
+
+bool gives_time(const UserClass& one, const Resources& asked) {
+  return one.limits.max_time.count() == 0 || asked.time <= one.limits.max_time;
+}
+bool gives_gpus(const UserClass& one, const Resources& asked) { return !one.gpus || asked.gpus <= *one.gpus; }
+
+std::string other_class(const Classes& classes, const Resources& asked, const std::string& less) {
+  std::string names;
+  for (const UserClass& one : classes.all)
+    if (one.open && gives_time(one, asked) && gives_gpus(one, asked)) names += (names.empty() ? "" : ", ") + one.limits.name;
+  return "Ask for " + less + (names.empty() ? "." : ", or for a class that gives it: " + names + ".");
+}
+
+}  // namespace
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+}
+
+Result<Classes> load_classes() {
+  const std::string user = user_name();
+  const auto message = load_associations(user);
+  if (!message) return failure(message.error());
+  const Rights rights = rights_of(**message, user);
+  Classes classes;
+  for_each<slurmdb_qos_rec_t>((*message)->qos_list, [&](const slurmdb_qos_rec_t& qos) {
+    const std::string name = text(qos.name);
+    const ClassLimits limits{name, std::chrono::minutes(or_zero(qos.max_wall_pj)), or_zero(qos.max_jobs_pu),
+                             or_zero(qos.max_submit_jobs_pu)};
+    classes.all.push_back({limits, rights.open.contains(qos.id), most_gpus(**message, qos)});
+    if (qos.id == rights.preset) classes.default_class = name;
+  });
+  std::ranges::sort(classes.all, {}, [](const UserClass& one) { return one.limits.name; });
+  return classes;
+}
+
+std::string class_names(const Classes& classes) {
+  std::string open, all;
+  for (const UserClass& one : classes.all) {
+    if (one.open) open += (open.empty() ? "" : ", ") + one.limits.name;
+    all += (all.empty() ? "" : ", ") + one.limits.name;
+  }
+  return open.empty() ? all : open;
+}
+
+Result<void> check_limits(const Resources& asked) {
+  const auto classes = recent_classes();
+  if (!classes) return {};  // Slurm decides
+  const UserClass* chosen = find(*classes, asked.class_name);
+  if (chosen == nullptr) return {};
+  const std::string name = "class " + chosen->limits.name, but = "; asked for: " + asked_for(asked);
+  if (!gives_time(*chosen, asked)) {
+    const auto minutes = static_cast<std::uint64_t>(chosen->limits.max_time.count());
+    return failure(ErrorCode::kUnsatisfiable, name + " gives at most " + counted(minutes, "minute") + but,
+                   other_class(*classes, asked, "less time"));
+  }
+  if (!gives_gpus(*chosen, asked))
+    return failure(ErrorCode::kUnsatisfiable, name + " gives one user at most " + counted(*chosen->gpus, "GPU") + but,
+                   other_class(*classes, asked, "fewer GPUs"));
+  return {};
+}
+
+Error explained(Error error, const Resources& asked) {
+  if (error.code == ErrorCode::kNoAssociation) error.text = "user " + user_name() + ": " + error.text;
+  if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + asked_for(asked);
+  if (error.code != ErrorCode::kUnknownClass) return error;
+  const auto classes = load_classes();  // the newest: the person will act on it
+  if (!classes) return error;
+  const bool exists = find(*classes, asked.class_name) != nullptr;
+  error.text = exists ? "class '" + asked.class_name + "' is not open to user " + user_name()
+                      : "there is no class '" + asked.class_name + "'";
+  error.text += "; the classes are " + class_names(*classes);
+  return error;
+}
+
+}  // namespace pounce::slurm

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The service classes, which are QoS here, as this user sees them: which there are, which are open to the user, and what
+// they allow. From slurmctld's own cache, no slurmdbd is asked (libslurm.md §0.9). Thread: main.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pounce/cluster.h"
+#include "pounce/resources.h"
+#include "pounce/result.h"
+
+namespace pounce::slurm {
+
+struct UserClass {
+  ClassLimits limits;
+  bool open = false;                   // this user may submit to it
+  std::optional<std::uint64_t> gpus;   // the most that one job can ever get
+};
+
+struct Classes {
+  std::vector<UserClass> all;          // sorted by name; empty where Slurm keeps no accounts
+  std::string default_class;           // of this user; may be empty
+};
+
+Result<Classes> load_classes();
+std::string user_name();
+// "cheetah, lion": those open to the user; all of them when none is.
+std::string class_names(const Classes& classes);
+
+// Slurm lets a job that is over its class's limits wait for ever (libslurm.md §0.12): told before it is submitted. Only
+// what no waiting can change is refused here; everything else is Slurm's to decide.
+Result<void> check_limits(const Resources& asked);
+// Names what would have worked: the classes there are, the user concerned, what was asked for.
+Error explained(Error error, const Resources& asked);
+
+}  // namespace pounce::slurm
