@@ -1,0 +1,69 @@
+#include "pounced/backend.h"
+
+#include <utility>
+
+#include "launch/local_launcher.h"
+#include "launch/slurm_launcher.h"
+#include "pounced/ask_gateway.h"
+#include "slurm/slurm_gateway.h"
+
+namespace pounce::daemon {
+namespace {
+
+// A SlurmLauncher whose gateway the loop serves.
+class SlurmBackend final : public launch::Launcher {
+ public:
+  SlurmBackend(transport::EventLoop& loop, const Setup& setup)
+      : loop_(loop), gateway_(gateway_options(setup.config)), launcher_(gateway_) {}
+  ~SlurmBackend() override { forget(); }
+
+  void facts(Reply<ClusterFacts> reply) override { launcher_.facts(std::move(reply)), follow(); }
+  void submit(const JobSpec& spec, Reply<Incarnation> reply) override {
+    launcher_.submit(spec, std::move(reply)), follow();
+  }
+  void cancel(const Incarnation& job, Reply<void> reply) override { launcher_.cancel(job, std::move(reply)), follow(); }
+  void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) override {
+    launcher_.poll(jobs, std::move(reply)), follow();
+  }
+  void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
+    launcher_.sweep(instance, std::move(reply)), follow();
+  }
+  void queue(Reply<std::vector<JobView>> reply) override { launcher_.queue(std::move(reply)), follow(); }
+
+ private:
+  void forget() {
+    loop_.unwatch(std::exchange(watch_, 0));
+    loop_.unwatch(std::exchange(timer_, 0));
+  }
+
+  // A number is used again for the next helper: comparing descriptors would not tell, so the watch is always renewed.
+  void follow() {
+    forget();
+    if (const int fd = gateway_.fd(); fd >= 0)
+      watch_ = loop_.watch_fd(fd, [this] {
+        gateway_.on_readable();
+        follow();
+      });
+    if (const TimePoint due = gateway_.next_deadline(); due != TimePoint::max())
+      timer_ = loop_.at(due, [this] {
+        timer_ = 0;
+        gateway_.on_time(Clock::now());
+        follow();
+      });
+  }
+
+  transport::EventLoop& loop_;
+  slurm::SlurmGateway gateway_;
+  launch::SlurmLauncher launcher_;
+  transport::EventLoop::WatchId watch_ = 0, timer_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<launch::Launcher> make_backend(transport::EventLoop& loop, const Setup& setup) {
+  if (setup.launcher == LauncherKind::kSlurm) return std::make_unique<SlurmBackend>(loop, setup);
+  return std::make_unique<launch::LocalLauncher>(
+      launch::LocalOptions{setup.folders.leases(), setup.config.stand_in_gpus});
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,128 @@
+#include "pounced/config.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "pounced/home.h"
+
+namespace pounce::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kLongestSeconds = 366.0 * 86400;
+
+struct TextKey {
+  std::string_view name;
+  std::string Config::*member;
+};
+constexpr TextKey kTextKeys[] = {{"advertise_address", &Config::advertise_address},
+                                 {"state_folder", &Config::state_folder},
+                                 {"pounce_slurm", &Config::pounce_slurm},
+                                 {"pounce_worker", &Config::pounce_worker}};
+
+tl::unexpected<Error> bad(const std::string& text) { return failure(ErrorCode::kBadRequest, "configuration: " + text); }
+
+std::string valid_keys() {
+  std::string list = "launcher, stand_in_gpus";
+  for (const TextKey& key : kTextKeys) list += ", " + std::string(key.name);
+  for (const lease::ConfigKey& key : lease::kConfigKeys) list += ", " + std::string(key.name);
+  return list;
+}
+
+Result<std::uint32_t> whole_number(const std::string& name, const json& value, std::uint32_t least) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > 1'000'000)
+    return bad(name + " is a whole number of at least " + std::to_string(least));
+  return value.get<std::uint32_t>();
+}
+
+Result<void> take_time(const lease::ConfigKey& key, const json& value, Config& config) {
+  const std::string name(key.name);
+  const double scale = key.in_seconds() ? 1000.0 : 1.0;
+  if (!value.is_number() || !(value.get<double>() >= 0) || value.get<double>() * scale > kLongestSeconds * 1000)
+    return bad(name + " is a number of " + (key.in_seconds() ? "seconds" : "milliseconds") + " from 0 to a year");
+  config.times.*key.time = std::chrono::milliseconds(std::llround(value.get<double>() * scale));
+  return {};
+}
+
+Result<void> take_lease_key(const lease::ConfigKey& key, const json& value, Config& config) {
+  if (key.time != nullptr) return take_time(key, value, config);
+  const auto number = whole_number(std::string(key.name), value, 1);
+  if (!number) return failure(number.error());
+  config.times.*key.number = *number;
+  return {};
+}
+
+Result<void> take_launcher(const json& value, Config& config) {
+  if (value.is_string()) config.launcher = launcher_from(value.get<std::string>());
+  if (!config.launcher) return bad("launcher is \"slurm\" or \"local\"");
+  return {};
+}
+
+Result<void> take(const std::string& name, const json& value, Config& config) {
+  if (name == "launcher") return take_launcher(value, config);
+  if (name == "stand_in_gpus") {
+    const auto number = whole_number(name, value, 0);
+    if (!number) return failure(number.error());
+    config.stand_in_gpus = *number;
+    return {};
+  }
+  for (const TextKey& key : kTextKeys) {
+    if (name != key.name) continue;
+    if (!value.is_string()) return bad(name + " is a text");
+    config.*key.member = value.get<std::string>();
+    return {};
+  }
+  for (const lease::ConfigKey& key : lease::kConfigKeys)
+    if (name == key.name) return take_lease_key(key, value, config);
+  return bad("unknown key \"" + name + "\"; the keys are " + valid_keys());
+}
+
+Result<Config> read_config(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return bad(path + " cannot be read");
+  auto config = parse_config(text.str());
+  if (!config) return bad(path + ": " + config.error().text.substr(std::string("configuration: ").size()));
+  config->path = std::filesystem::absolute(path).string();
+  return config;
+}
+
+}  // namespace
+
+std::string_view word(LauncherKind kind) { return kind == LauncherKind::kSlurm ? "slurm" : "local"; }
+
+std::optional<LauncherKind> launcher_from(std::string_view word) {
+  if (word == "slurm") return LauncherKind::kSlurm;
+  if (word == "local") return LauncherKind::kLocal;
+  return std::nullopt;
+}
+
+Result<Config> parse_config(std::string_view text) {
+  const auto document = json::parse(text, nullptr, false, true);
+  if (document.is_discarded()) return bad("this is not JSON (// and /* */ comments are allowed)");
+  if (!document.is_object()) return bad("it is not a JSON object");
+  Config config;
+  for (const auto& [name, value] : document.items())
+    if (const auto taken = take(name, value, config); !taken) return failure(taken.error());
+  if (config.times.poll_min > config.times.poll_max) return bad("poll_min_s is more than poll_max_s");
+  return config;
+}
+
+Result<Config> load_config(const std::string& named) {
+  if (!named.empty()) return read_config(named);
+  if (const char* from_environment = std::getenv("POUNCE_CONFIG"); from_environment != nullptr && *from_environment)
+    return read_config(from_environment);
+  std::error_code unreadable;  // a folder that cannot be looked into holds no configuration for us
+  for (const std::string& path :
+       {home_folder() + "/.config/pounce/pounced.json", std::string("/etc/pounce/pounced.json")})
+    if (std::filesystem::exists(path, unreadable)) return read_config(path);
+  return Config{};
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,44 @@
+#include "pounced/endpoint.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "base/unique_fd.h"
+#include "pounced/file.h"
+#include "pounced/start_lock.h"
+
+namespace pounce::daemon {
+namespace {
+
+// A stopped daemon still accepts: the kernel does it. That is right: it is there, and two would be worse.
+bool accepts(const std::string& endpoint) {
+  constexpr std::string_view kIpc = "ipc://";
+  if (!endpoint.starts_with(kIpc)) return false;
+  const std::string path = endpoint.substr(kIpc.size());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+}  // namespace
+
+Result<void> publish_endpoint(const std::string& path, const protocol::EndpointFile& endpoint) {
+  return replace_file(path, protocol::encode_endpoint_file(endpoint) + "\n");
+}
+
+std::optional<protocol::EndpointFile> live_endpoint(const Folders& folders) {
+  const auto owner = StartLock::holder(folders.lock());
+  if (!owner) return std::nullopt;
+  const auto text = read_own_file(folders.endpoint());
+  if (!text) return std::nullopt;
+  const auto endpoint = protocol::decode_endpoint_file(*text);
+  if (!endpoint || endpoint->pid != owner->pid || endpoint->door.empty()) return std::nullopt;
+  return accepts(endpoint->door.front()) ? std::optional(*endpoint) : std::nullopt;
+}
+
+}  // namespace pounce::daemon

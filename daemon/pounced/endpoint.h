@@ -1,0 +1,18 @@
+// The endpoint file: how a live daemon is found (docs/architecture.md). Thread: any.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "pounce/result.h"
+#include "pounced/folders.h"
+#include "protocol/endpoint_file.h"
+
+namespace pounce::daemon {
+
+Result<void> publish_endpoint(const std::string& path, const protocol::EndpointFile& endpoint);
+
+// The endpoint of the daemon that holds the lock and accepts connections on its ipc door; nullopt: none does.
+std::optional<protocol::EndpointFile> live_endpoint(const Folders& folders);
+
+}  // namespace pounce::daemon

@@ -1,0 +1,66 @@
+#include "pounced/folders.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/unique_fd.h"
+
+namespace pounce::daemon {
+namespace {
+
+// An ipc socket's path has 107 bytes at most; "/<12 digits>/door" and some air must fit behind this.
+constexpr std::size_t kLongestRuntimeBase = 80;
+
+tl::unexpected<Error> trouble(const std::string& path, const std::string& what) {
+  return failure(ErrorCode::kDaemonUnavailable, path + " " + what, "Remove it, or name another state_folder.");
+}
+
+bool own_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
+}
+
+// XDG_RUNTIME_DIR of another user (after su) or of a session that is gone does not count.
+std::string runtime_base() {
+  const char* xdg = std::getenv("XDG_RUNTIME_DIR");
+  if (xdg != nullptr && *xdg == '/' && std::strlen(xdg) <= kLongestRuntimeBase && own_folder(xdg))
+    return std::string(xdg) + "/pounce";
+  return "/tmp/pounce-" + std::to_string(::geteuid());
+}
+
+}  // namespace
+
+Folders name_folders(const std::string& state_base, const std::string& cluster, const InstanceId& instance) {
+  return {state_base + "/" + cluster + "/" + instance.hex(), runtime_base() + "/" + instance.hex()};
+}
+
+Result<void> make_private_folder(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path();
+  struct stat facts {};
+  if (::stat(parent.c_str(), &facts) != 0 && parent != path)
+    if (const auto made = make_private_folder(parent); !made) return made;
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return trouble(path, std::string("cannot be made: ") + std::strerror(errno));
+  const UniqueFd folder(::open(path.c_str(), O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_RDONLY));
+  if (!folder || ::fstat(folder.get(), &facts) != 0) return trouble(path, "is not a folder");
+  if (facts.st_uid != ::geteuid()) return trouble(path, "belongs to somebody else");
+  if ((facts.st_mode & 07777) != 0700 && ::fchmod(folder.get(), 0700) != 0)
+    return trouble(path, "cannot be closed to others");
+  return {};
+}
+
+Result<void> make_folders(const Folders& folders) {
+  // The runtime folder's parent lies in /tmp perhaps: it must be ours too, or its owner could swap what is inside.
+  for (const std::string& path : {folders.state, folders.leases(),
+                                  std::filesystem::path(folders.runtime).parent_path().string(), folders.runtime})
+    if (const auto made = make_private_folder(path); !made) return made;
+  return {};
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,33 @@
+// The instance's two folders (docs/architecture.md): state, in the home, and runtime, for sockets. Both are this user's
+// alone (0700); a folder that somebody else could have planted is refused. Thread: any.
+#pragma once
+
+#include <string>
+
+#include "pounce/ids.h"
+#include "pounce/result.h"
+
+namespace pounce::daemon {
+
+struct Folders {
+  std::string state, runtime;
+
+  std::string lock() const { return state + "/lock"; }
+  std::string endpoint() const { return state + "/endpoint"; }
+  std::string key_file() const { return state + "/key"; }
+  std::string journal() const { return state + "/journal"; }
+  std::string place() const { return state + "/place"; }
+  std::string log() const { return state + "/pounced.log"; }
+  std::string leases() const { return state + "/leases"; }
+  std::string lease_log(const LeaseId& lease) const { return leases() + "/" + lease.hex() + ".log"; }
+};
+
+// Names only; makes nothing. state_base: ~/.local/state/pounce, or the configured one.
+Folders name_folders(const std::string& state_base, const std::string& cluster, const InstanceId& instance);
+Result<void> make_folders(const Folders& folders);
+
+// Makes `path` and its missing parents 0700. The last component must be a folder, no link, owned by this user; an own
+// folder that others can enter is closed to them.
+Result<void> make_private_folder(const std::string& path);
+
+}  // namespace pounce::daemon

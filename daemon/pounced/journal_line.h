@@ -1,0 +1,17 @@
+// One journal record as one line: {"crc32c":"xxxxxxxx","record":{...}}. The checksum covers the record's bytes as they
+// stand in the line. Thread: any (values).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/lease/journal_record.h"
+
+namespace pounce::daemon {
+
+std::string encode_journal_line(const lease::JournalRecord& record);  // with its newline
+// A line without its newline; nullopt: damaged.
+std::optional<lease::JournalRecord> decode_journal_line(std::string_view line);
+
+}  // namespace pounce::daemon

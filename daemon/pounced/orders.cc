@@ -1,0 +1,168 @@
+#include "pounced/orders.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "launch/local_launcher.h"
+#include "transport/context.h"
+
+namespace pounce::daemon {
+namespace {
+
+std::string_view word(lease::JournalRecord::Kind kind) {
+  constexpr std::string_view kWords[] = {"intent", "submitted", "ended"};
+  return kWords[static_cast<int>(kind)];
+}
+
+}  // namespace
+
+void Orders::carry_out(const lease::Action& action) {
+  std::visit([this](const auto& order) { act(order); }, action);
+}
+
+void Orders::act(const lease::RecordIntent& order) {
+  const auto written = journal_.append(order.record, true);
+  spdlog::info("lease={} {} session={}", order.record.lease.hex(), word(order.record.kind), order.record.session.hex());
+  if (written) return;
+  spdlog::error("lease={} cannot be journalled: {}", order.record.lease.hex(), written.error().text);
+  not_journalled_.insert(order.record.lease);
+}
+
+void Orders::act(const lease::RecordOutcome& order) {
+  const lease::JournalRecord& record = order.record;
+  if (const auto written = journal_.append(record, false); !written)
+    spdlog::error("lease={} {} cannot be journalled: {}", record.lease.hex(), word(record.kind), written.error().text);
+  spdlog::info("lease={} {} job={} {}", record.lease.hex(), word(record.kind), record.job.job.value, record.reason);
+  if (record.kind != lease::JournalRecord::Kind::kEnded) return;
+  std::erase_if(books_.interpreters, [&](const auto& entry) { return entry.first.first == record.lease; });
+}
+
+void Orders::act(const lease::SubmitJob& order) {
+  const auto client = books_.clients.find(order.session);
+  if (not_journalled_.erase(order.lease) > 0 || client == books_.clients.end()) {
+    const char* why = client == books_.clients.end() ? "its session is gone" : "the journal cannot be written";
+    return driver_.tell(lease::SubmitFailed{order.lease, {ErrorCode::kInternal, why, {}, {}}});
+  }
+  const JobSpec spec = job_spec(context_.plan, context_.instance, order.lease, order.resources, client->second.opened);
+  launcher_.submit(spec, [this, lease = order.lease](Result<Incarnation> job) {
+    if (job) return driver_.tell(lease::Submitted{lease, *job});
+    spdlog::warn("lease={} submission: {}", lease.hex(), job.error().text);
+    driver_.tell(lease::SubmitFailed{lease, job.error()});
+  });
+}
+
+void Orders::act(const lease::CancelJob& order) {
+  spdlog::info("lease={} cancel job={}", order.lease.hex(), order.job.job.value);
+  launcher_.cancel(order.job, [this, lease = order.lease](Result<void> outcome) {
+    driver_.tell(lease::CancelDone{lease, std::move(outcome)});
+  });
+}
+
+void Orders::act(const lease::PollJobs& order) {
+  launcher_.poll(order.jobs, [this](Views views) { driver_.tell(lease::Polled{as_ours(std::move(views))}); });
+}
+
+void Orders::act(const lease::SweepJobs&) {
+  launcher_.sweep(context_.instance, [this](Views views) {
+    if (!views) return driver_.tell(lease::Swept{std::move(views)});
+    sweep_next(0, std::move(*views));
+  });
+}
+
+// The own tag's jobs are in `found`; then each predecessor's, one after the other. Any failure fails the whole: half a
+// truth would look like the absence of the other half.
+void Orders::sweep_next(std::size_t predecessor, std::vector<JobView> found) {
+  if (predecessor == context_.predecessors.size()) return driver_.tell(lease::Swept{as_ours(Views(std::move(found)))});
+  launcher_.sweep(context_.predecessors[predecessor], [this, predecessor, found = std::move(found)](Views views) {
+    if (!views) return driver_.tell(lease::Swept{std::move(views)});
+    std::vector<JobView> all = found;
+    all.insert(all.end(), views->begin(), views->end());
+    sweep_next(predecessor + 1, std::move(all));
+  });
+}
+
+Orders::Views Orders::as_ours(Views views) const {
+  if (!views) return views;
+  for (JobView& view : *views)
+    if (view.instance && std::ranges::find(context_.predecessors, *view.instance) != context_.predecessors.end())
+      view.instance = context_.instance;
+  return views;
+}
+
+void Orders::act(const lease::AdmitClient& order) {
+  const Guest* client = books_.guests.client(order.session);
+  if (client == nullptr) return;  // it comes back with another key: SessionOpened repeats this
+  to_worker(order.lease, order.link, protocol::Admit{order.lease, order.session, transport::to_z85(client->key)});
+}
+
+void Orders::act(const lease::DismissClient& order) {
+  to_worker(order.lease, order.link, protocol::Dismiss{order.lease, order.session, order.reason});
+}
+
+void Orders::act(const lease::EndWorker& order) {
+  spdlog::info("lease={} end worker: {}", order.lease.hex(), order.reason);
+  to_worker(order.lease, order.link, protocol::EndWorker{order.lease, order.reason, order.only_if_idle});
+}
+
+void Orders::act(const lease::GrantWorker& order) {
+  const auto found = books_.interpreters.find({order.lease, order.worker});
+  if (found == books_.interpreters.end() || found->second.epoch != order.epoch) return;  // a newer grant follows
+  to_client(order.session, protocol::Granted{order.want, order.lease, order.worker, order.epoch, found->second.endpoint,
+                                             found->second.key});
+}
+
+void Orders::act(const lease::TellStatus& order) {
+  protocol::LeaseStatus status;
+  status.want = order.want;
+  status.lease = order.lease;
+  status.state = lease::word(order.state);
+  status.reason = order.reason;
+  status.job = order.job.value;
+  status.node = order.node;
+  status.devices = devices_shown(order);
+  status.start_estimate_s = order.start_estimate_s;
+  status.end_time_s = order.end_time_s;
+  to_client(order.session, status);
+}
+
+// Nobody may take this machine's CPU for a GPU, from the first line on.
+std::string Orders::devices_shown(const lease::TellStatus& status) const {
+  if (!context_.plan.stand_in || !status.devices.empty()) return status.devices;
+  const auto client = books_.clients.find(status.session);
+  if (client == books_.clients.end()) return status.devices;
+  const auto want = client->second.wants.find(status.want);
+  return want != client->second.wants.end() && want->second.gpus > 0 ? launch::kStandIn : status.devices;
+}
+
+void Orders::act(const lease::TellWorkerDown& order) {
+  to_client(order.session, protocol::WorkerDown{order.lease, order.worker, order.epoch, order.error});
+}
+
+void Orders::act(const lease::TellLeaseEnded& order) {
+  protocol::LeaseEnded message{order.want, order.lease, order.error};
+  message.error.context.emplace("log", context_.plan.folders.lease_log(order.lease));
+  to_client(order.session, message);
+}
+
+void Orders::act(const lease::TellWantFailed& order) {
+  to_client(order.session, protocol::WantFailed{order.want, order.error});
+}
+
+void Orders::act(const lease::EndDaemon&) {
+  spdlog::info("nothing to do for long enough: ending");
+  context_.end_daemon();
+}
+
+void Orders::to_worker(const LeaseId& lease, lease::WorkerLink link, const protocol::Header& header) {
+  Guest* worker = books_.guests.worker(link);
+  if (worker == nullptr || hall_.send(*worker, header)) return;
+  const WorkerIndex index = worker->worker;
+  books_.guests.forget(PublicKey(worker->key));  // if it lives it notices our silence, and says hello again
+  driver_.tell(lease::WorkerLost{lease, index, link});
+}
+
+void Orders::to_client(const SessionId& session, const protocol::Header& header) {
+  if (Guest* client = books_.guests.client(session)) hall_.send(*client, header);
+}
+
+}  // namespace pounce::daemon

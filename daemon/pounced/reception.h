@@ -1,0 +1,56 @@
+// What the door decides about one HELLO, without a socket: refuse, admit, or have the proof checked first. The order is
+// fixed: count frames, check sizes, then parse, then compare, then prove (style §5.6). Thread: loop.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/curve_key.h"
+#include "identity/proof.h"
+#include "pounce/error.h"
+#include "pounced/guests.h"
+#include "pounced/token_bucket.h"
+#include "protocol/messages.h"
+
+namespace pounce::daemon {
+
+struct Knock {
+  PublicKey peer;                        // the key that CURVE proved
+  std::optional<unsigned> uid;           // on ipc: the kernel's word
+  std::vector<std::string_view> frames;  // header, proof
+};
+
+// The proof is to be verified on another thread; then the guest comes in or not.
+struct ProofToCheck {
+  Guest guest;
+  identity::Claim claim;
+  std::string proof;
+};
+
+using Verdict = std::variant<Error, Guest, ProofToCheck>;
+
+class Reception {
+ public:
+  // proof: the one kind that this daemon takes from other hosts (its endpoint file says which).
+  Reception(PublicKey own, protocol::Proof proof, unsigned uid) : own_(own), proof_(proof), uid_(uid) {}
+
+  Verdict judge(const Knock& knock, TimePoint now);
+
+ private:
+  Verdict judge_hello(const Knock& knock, const protocol::Hello& hello);
+
+  // security-reliability.md T10: a flood of valid HELLOs costs each 80 us of munged's time.
+  static constexpr double kHellosPerSecond = 200, kHelloBurst = 400;
+
+  const PublicKey own_;
+  const protocol::Proof proof_;
+  const unsigned uid_;
+  TokenBucket tokens_{kHellosPerSecond, kHelloBurst};
+};
+
+}  // namespace pounce::daemon

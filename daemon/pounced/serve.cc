@@ -1,0 +1,110 @@
+#include "pounced/serve.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "base/log.h"
+#include "pounce/version.h"
+#include "pounced/backend.h"
+#include "pounced/shell.h"
+#include "pounced/signals.h"
+#include "pounced/start_lock.h"
+#include "pounced/start_report.h"
+#include "transport/event_loop.h"
+
+namespace pounce::daemon {
+namespace {
+
+constexpr rlim_t kDescriptors = 65536;  // each guest is one (security-reliability.md §3.4: the limit is the weak spot)
+
+// Keys live in this process's memory: no core dump, no debugger of the same user.
+void harden() {
+  ::prctl(PR_SET_DUMPABLE, 0);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min(files.rlim_max, kDescriptors);
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// Runs the loop until the launcher has answered; nullopt: a signal came first.
+std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, launch::Launcher& launcher) {
+  std::optional<Result<ClusterFacts>> answer;
+  launcher.facts([&](Result<ClusterFacts> facts) {
+    answer = std::move(facts);
+    loop.stop();
+  });
+  if (!answer) loop.run();
+  return answer;
+}
+
+Result<void> live(const Setup& setup, StartReport& report) {
+  Signals signals;
+  transport::EventLoop loop;
+  loop.watch_fd(signals.fd(), [&] {
+    spdlog::info("told to end; leases stay");
+    loop.stop();
+  });
+  const auto launcher = make_backend(loop, setup);
+  auto facts = wait_for_facts(loop, *launcher);
+  if (!facts) return failure(ErrorCode::kDaemonUnavailable, "pounced was told to end while it started");
+  if (!*facts) return failure(facts->error());
+  auto shell = Shell::open(loop, setup, std::move(**facts), *launcher);
+  if (!shell) return failure(shell.error());
+  if (const auto started = (*shell)->start(); !started) return started;
+  spdlog::info("pounced {} serves instance={} pid={}", kVersion, setup.instance.hex(), ::getpid());
+  report.ready();
+  loop.run();
+  return {};
+}
+
+int fail(StartReport& report, const Error& error) {
+  spdlog::error("{} {}", error.text, error.advice());
+  report.failed(error);
+  return 1;
+}
+
+int serve_here(const CommandLine& command, bool detached, StartReport& report) {
+  const auto setup = set_up(command);
+  if (!setup) {
+    start_log("pounced", "");
+    return fail(report, setup.error());
+  }
+  const auto made = make_folders(setup->folders);
+  start_log("pounced", detached && made ? setup->folders.log() : "");
+  if (!made) return fail(report, made.error());
+  const auto lock = StartLock::take(setup->folders.lock());
+  if (!lock) return fail(report, lock.error());
+  if (!*lock) {
+    spdlog::info("another pounced serves this instance");
+    report.another_runs();
+    return 0;
+  }
+  harden();
+  const auto lived = live(*setup, report);
+  if (!lived) return fail(report, lived.error());
+  spdlog::info("ended");
+  return 0;
+}
+
+}  // namespace
+
+int serve(const CommandLine& command, bool detached) {
+  StartReport report;
+  if (detached && ::fcntl(StartReport::kDescriptor, F_SETFD, FD_CLOEXEC) == 0)
+    report = StartReport(UniqueFd(StartReport::kDescriptor));
+  try {
+    return serve_here(command, detached, report);
+  } catch (const std::exception& error) {
+    return fail(report, {ErrorCode::kDaemonUnavailable, error.what(), {}, {}});
+  }
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,41 @@
+// What both `ensure` and `serve` must know before anything else: the configuration, which launcher, which instance,
+// where its files are. The rule of the launcher is here: without any sign of Slurm, and with nothing said, the local
+// one (and the person is told); in every other case what was asked for, or an error. Never a silent fallback.
+// Thread: main, before the loop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pounce/result.h"
+#include "pounced/config.h"
+#include "pounced/folders.h"
+#include "pounced/instance.h"
+#include "pounced/slurm_conf.h"
+
+namespace pounce::daemon {
+
+struct CommandLine {
+  std::string config;                      // --config
+  std::string launcher;                    // --launcher
+  std::optional<std::uint32_t> outer_job;  // --outer-job: of the job in which `ensure` ran
+};
+
+struct Setup {
+  Config config;  // programs and state folder filled in
+  LauncherKind launcher = LauncherKind::kSlurm;
+  std::string notice;  // for the person; empty: nothing to say
+  SlurmSource slurm;
+  std::string slurm_user;
+  Place place;
+  InstanceId instance;
+  Folders folders;
+};
+
+Result<Setup> set_up(const CommandLine& command, const SlurmPlaces& places = {});
+
+// kRefusesRoot for root and SlurmUser: their jobs would not be a person's (design §2).
+Result<void> may_use_slurm(unsigned uid, const std::string& slurm_user);
+
+}  // namespace pounce::daemon

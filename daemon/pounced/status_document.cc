@@ -1,0 +1,98 @@
+#include "pounced/status_document.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "launch/local_launcher.h"
+#include "pounce/version.h"
+#include "protocol/limits.h"
+
+namespace pounce::daemon {
+namespace {
+
+using nlohmann::json;
+
+// The document travels as a text inside a JSON header, where each of its quotes takes two bytes.
+constexpr std::size_t kMostBytes = protocol::kHallMessageBytes / 2 - 1024;
+
+json story_of(const std::vector<lease::StoryLine>& story, std::size_t most, TimePoint now) {
+  json lines = json::array();
+  const std::size_t from = story.size() - std::min(story.size(), most);
+  for (std::size_t i = from; i < story.size(); ++i)
+    lines.push_back({{"ago_s", std::chrono::duration<double>(now - story[i].when).count()}, {"what", story[i].what}});
+  return lines;
+}
+
+json lease_of(const lease::LeaseView& view, bool stand_in) {
+  json object = {{"lease", view.lease.hex()},
+                 {"state", lease::word(view.state)},
+                 {"class", view.resources.class_name},
+                 {"gpus", view.resources.gpus},
+                 {"job", view.job ? view.job->job.value : 0},
+                 {"node", view.node},
+                 {"devices", view.devices},
+                 {"slurm_reason", view.slurm_reason},
+                 {"start_s", view.start_s},
+                 {"end_s", view.end_s},
+                 {"running", view.running},
+                 {"worker_linked", view.worker_linked}};
+  if (stand_in && view.devices.empty() && view.resources.gpus > 0) object["devices"] = launch::kStandIn;
+  object["session"] = view.owner ? view.owner->session.hex() : "";
+  object["want"] = view.owner ? view.owner->want.value : 0;
+  return object;
+}
+
+json sessions_of(const Books& books) {
+  json list = json::array();
+  for (const auto& [session, client] : books.clients)
+    list.push_back({{"session", session.hex()},
+                    {"pid", client.opened.pid},
+                    {"host", client.opened.host},
+                    {"directory", client.opened.directory}});
+  return list;
+}
+
+json counters_of(const lease::Counters& counters) {
+  return {{"submits", counters.submits}, {"polls", counters.polls},   {"sweeps", counters.sweeps},
+          {"cancels", counters.cancels}, {"events", counters.events}, {"ignored", counters.ignored}};
+}
+
+std::string with_stories(json document, const lease::LeaseCore& core, bool stand_in, std::size_t most_lines,
+                         TimePoint now) {
+  for (const lease::LeaseView& view : core.leases()) {
+    json object = lease_of(view, stand_in);
+    object["story"] = story_of(core.story(view.lease), most_lines, now);
+    document["leases"].push_back(std::move(object));
+  }
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string status_document(const Setup& setup, const ClusterFacts& facts, const Books& books,
+                            const lease::LeaseCore& core, TimePoint now) {
+  const json frame = {{"version", kVersion},
+                      {"pid", ::getpid()},
+                      {"instance", setup.instance.hex()},
+                      {"cluster", setup.place.cluster},
+                      {"launcher", word(setup.launcher)},
+                      {"libslurm", facts.version},
+                      {"config", setup.config.path},
+                      {"state_folder", setup.folders.state},
+                      {"stand_in_gpus", setup.config.stand_in_gpus},
+                      {"reconciled", core.reconciled()},
+                      {"sessions", sessions_of(books)},
+                      {"rpc", counters_of(core.counters())},
+                      {"leases", json::array()}};
+  const bool stand_in = setup.launcher == LauncherKind::kLocal && setup.config.stand_in_gpus > 0;
+  std::string document;
+  for (const std::size_t lines : {64, 8, 0}) {
+    document = with_stories(frame, core, stand_in, lines, now);
+    if (document.size() <= kMostBytes) break;
+  }
+  return document;
+}
+
+}  // namespace pounce::daemon

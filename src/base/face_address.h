@@ -1,0 +1,14 @@
+// The local address that packets to a host leave from: the one place where that host can reach us. Found by connecting
+// a datagram socket, which sends nothing. May wait for a name server. Thread: any.
+#pragma once
+
+#include <string>
+
+#include "pounce/result.h"
+
+namespace pounce {
+
+// host: a numeric address or a name. An IPv6 answer carries brackets, ready for "tcp://ADDRESS:PORT".
+Result<std::string> address_facing(const std::string& host);
+
+}  // namespace pounce
