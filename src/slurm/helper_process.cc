@@ -1,6 +1,7 @@
 #include "slurm/helper_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kRequestFd = 3;  // where the helper finds its socket
 constexpr std::size_t kErrorsKept = 16 * 1024;
+constexpr int kWritePatienceMs = 1000;
 
 std::vector<std::string> as_settings(const std::map<std::string, std::string>& environment) {
   std::vector<std::string> settings;
@@ -22,8 +24,12 @@ std::vector<std::string> as_settings(const std::map<std::string, std::string>& e
   return settings;
 }
 
-// In the child, between fork and exec: only system calls.
+// In the child, between fork and exec: only system calls. The signals that pounced takes by descriptor are blocked in it.
 [[noreturn]] void become_helper(const char* program, char* const* environment, int socket, int errors) {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
   ::dup2(errors, STDERR_FILENO);
   // Through a high number first: the socket may itself be descriptor 3.
   const int high = ::fcntl(socket, F_DUPFD, 64);
@@ -65,30 +71,45 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& p
   int requests[2], errors[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests) != 0 ||
       ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, errors) != 0)
-    return failure(ErrorCode::kInternal, std::string("no socketpair: ") + std::strerror(errno));
+    return failure(ErrorCode::kOutcomeUnknown, std::string("no socketpair: ") + std::strerror(errno));
   UniqueFd ours(requests[0]), theirs(requests[1]), our_errors(errors[0]), their_errors(errors[1]);
+  // What libslurm prints beyond the socket's buffer is lost, rather than libslurm waiting for us to read it.
+  ::fcntl(their_errors.get(), F_SETFL, O_NONBLOCK);
   const auto settings = as_settings(environment);
   std::vector<char*> pointers;
   for (const std::string& setting : settings) pointers.push_back(const_cast<char*>(setting.c_str()));
   pointers.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid == 0) become_helper(program.c_str(), pointers.data(), theirs.get(), their_errors.get());
-  if (pid < 0) return failure(ErrorCode::kInternal, std::string("cannot fork: ") + std::strerror(errno));
+  if (pid < 0) return failure(ErrorCode::kOutcomeUnknown, std::string("cannot fork: ") + std::strerror(errno));
   return std::unique_ptr<HelperProcess>(new HelperProcess(pid, std::move(ours), std::move(our_errors)));
 }
 
 HelperProcess::~HelperProcess() {
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  if (!reaped_) how_it_ended();
+}
+
+std::string HelperProcess::how_it_ended() {
+  ::kill(pid_, SIGKILL);  // does not change the exit code of one that is on its way out
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
+  reaped_ = true;
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
 bool HelperProcess::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t n = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return false;
+    pollfd room{socket_.get(), POLLOUT, 0};
+    if (::poll(&room, 1, kWritePatienceMs) == 0) return false;
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "pounce/result.h"
@@ -21,15 +22,18 @@ class HelperProcess {
 
   int fd() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
-  bool write(std::string_view bytes);  // blocking; false: it is gone
+  // All or nothing that counts: false means that the helper cannot have taken the record. It is given a second to read.
+  bool write(std::string_view bytes);
   // What has arrived, without waiting. closed: it is gone.
   std::string read(bool& closed);
   std::string take_stderr();           // all that libslurm has printed since the last call
+  std::string how_it_ended();          // "exit code 1", "signal 9"; once, after read() said closed: ends it for certain
 
  private:
   HelperProcess(pid_t pid, UniqueFd socket, UniqueFd errors);
 
   pid_t pid_;
+  bool reaped_ = false;
   UniqueFd socket_, errors_;
 };
 

@@ -1,7 +1,10 @@
 #include "slurm/slurm_gateway.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "protocol/stream_framing.h"
 #include "slurm/helper_process.h"
@@ -12,16 +15,41 @@ namespace {
 
 using Finish = std::function<void(Result<Answer>)>;
 
+// Pause before the next start when helpers die in a row; the first death may be an accident and costs nothing.
+constexpr std::chrono::milliseconds kFirstPause{500}, kLongestPause{30000};
+constexpr std::size_t kQuoted = 600;  // of what libslurm printed, in the sentence for the person
+
 struct Pending {
   Request request;
   Finish finish;
   bool sent = false;
-  TimePoint deadline = TimePoint::max();
+  TimePoint deadline;             // when sent
+  std::optional<Error> verdict;   // could not be sent: told at the next on_time()
 };
 
-Error with_stderr(Error error, const std::string& text) {
-  if (!text.empty()) error.context["stderr"] = text;
+// "pounce-slurm: error: a\npounce-slurm: fatal: b" -> "a; b"
+std::string in_one_line(std::string printed) {
+  for (const char* noise : {"pounce-slurm: ", "error: ", "fatal: "})
+    for (auto at = printed.find(noise); at != std::string::npos; at = printed.find(noise))
+      printed.erase(at, std::string_view(noise).size());
+  std::string line;
+  for (const char c : printed) line += c == '\n' ? std::string("; ") : std::string(1, c);
+  return line.substr(0, kQuoted);
+}
+
+// libslurm says the decisive word on standard error only: which limit, which key of slurm.conf (libslurm.md §1).
+Error with_stderr(Error error, const std::string& printed) {
+  if (printed.empty()) return error;
+  error.context["stderr"] = printed;
+  if (error.code == ErrorCode::kRejected || error.code == ErrorCode::kSlurmConfig)
+    error.text += ": " + in_one_line(printed);
   return error;
+}
+
+// Of a question nothing is lost; of a deed it is not known whether it was done.
+ErrorCode code_of_loss(Operation operation) {
+  const bool deed = operation == Operation::kSubmit || operation == Operation::kCancel;
+  return deed ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
 }
 
 }  // namespace
@@ -30,82 +58,106 @@ struct SlurmGateway::Impl {
   explicit Impl(GatewayOptions chosen) : options(std::move(chosen)) {}
 
   void ask(Request request, Finish finish);
-  void send_next();
+  void send_front(TimePoint now);
+  Result<void> ensure_helper();
   void take(const std::string& record);
-  void lose(const std::string& why);
-  bool ensure_helper();
+  void lose(const std::string& why, TimePoint now);
+  void note_loss(TimePoint now);
+  void finish_front(Result<Answer> answer);
 
   GatewayOptions options;
   std::unique_ptr<HelperProcess> helper;
   protocol::RecordReader reader{kRecordBytes};
   std::deque<Pending> queue;  // the front one is under way: the helper does one thing at a time
-  std::uint64_t next_id = 1;
+  std::uint64_t next_id = 1, helpers_started = 0;
+  int losses = 0;             // since the last answer
+  TimePoint not_before;       // no helper is started earlier
 };
 
 void SlurmGateway::Impl::ask(Request request, Finish finish) {
   request.id = next_id++;
-  queue.push_back({std::move(request), std::move(finish)});
-  if (queue.size() == 1) send_next();
+  queue.push_back({std::move(request), std::move(finish), false, {}, {}});
+  if (queue.size() == 1) send_front(Clock::now());
 }
 
-bool SlurmGateway::Impl::ensure_helper() {
-  if (helper) return true;
+Result<void> SlurmGateway::Impl::ensure_helper() {
+  if (helper) return {};
   auto environment = options.environment;
 #ifdef POUNCE_LIBSLURMFULL
   // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (libslurm.md §0.1-2).
-  environment.emplace("LD_PRELOAD", POUNCE_LIBSLURMFULL);
+  if (::access(POUNCE_LIBSLURMFULL, R_OK) == 0) environment.emplace("LD_PRELOAD", POUNCE_LIBSLURMFULL);
 #endif
   auto started = HelperProcess::start(options.program, environment);
-  if (!started) {
-    const Error error = started.error();
-    auto finish = std::move(queue.front().finish);
-    queue.pop_front();
-    finish(failure(error));
-    return false;
-  }
+  if (!started) return failure(started.error());
   helper = std::move(*started);
+  ++helpers_started;
   reader = protocol::RecordReader(kRecordBytes);
-  return true;
+  return {};
 }
 
-// Requests leave one at a time, so that a helper's death leaves at most one outcome unknown.
-void SlurmGateway::Impl::send_next() {
-  while (!queue.empty() && !queue.front().sent) {
-    if (!ensure_helper()) continue;
-    Pending& pending = queue.front();
-    pending.sent = true;
-    pending.deadline = Clock::now() + options.request_deadline;
-    if (helper->write(protocol::frame_record(encode(pending.request)))) return;
-    lose("pounce-slurm ended before it took the request");
-    return;
+// Requests leave one at a time, so that a helper's death leaves at most one outcome unknown. A helper that cannot take
+// the record was dead before: nothing has happened yet, so another one gets it.
+void SlurmGateway::Impl::send_front(TimePoint now) {
+  if (queue.empty() || queue.front().sent || queue.front().verdict || now < not_before) return;
+  Pending& pending = queue.front();
+  const std::string record = protocol::frame_record(encode(pending.request));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto running = ensure_helper();
+    if (!running) {
+      note_loss(now);
+      pending.verdict = running.error();
+      pending.deadline = now;
+      return;
+    }
+    if (helper->write(record)) {
+      pending.sent = true;
+      pending.deadline = now + options.request_deadline;
+      return;
+    }
+    helper.reset();
   }
+  note_loss(now);
+  pending.verdict = Error{code_of_loss(pending.request.operation), "pounce-slurm ended before it took the request", {}, {}};
+  pending.deadline = now;
+}
+
+void SlurmGateway::Impl::finish_front(Result<Answer> answer) {
+  auto finish = std::move(queue.front().finish);
+  queue.pop_front();
+  finish(std::move(answer));
 }
 
 void SlurmGateway::Impl::take(const std::string& record) {
   auto answer = decode_answer(record);
-  if (!answer || queue.empty() || answer->id != queue.front().request.id) {
-    lose(answer ? "pounce-slurm answered something that was not asked" : answer.error().text);
+  if (!answer || queue.empty() || !queue.front().sent || answer->id != queue.front().request.id) {
+    lose(answer ? "pounce-slurm answered something that was not asked" : answer.error().text, Clock::now());
     return;
   }
   const std::string printed = helper->take_stderr();
-  auto finish = std::move(queue.front().finish);
-  queue.pop_front();
+  losses = 0;
   if (answer->error)
-    finish(failure(with_stderr(*answer->error, printed)));
+    finish_front(failure(with_stderr(*answer->error, printed)));
   else
-    finish(std::move(answer));
-  send_next();
+    finish_front(std::move(answer));
+  send_front(Clock::now());
 }
 
-// The helper died, lies or is too slow: it is replaced, and what it had in hand has an unknown outcome.
-void SlurmGateway::Impl::lose(const std::string& why) {
+void SlurmGateway::Impl::note_loss(TimePoint now) {
+  if (losses > 0) {
+    const int doublings = std::min(losses - 1, 10);
+    not_before = now + std::min<Duration>(kFirstPause * (1 << doublings), kLongestPause);
+  }
+  ++losses;
+}
+
+// The helper died, lies or is too slow: it is replaced, and so is the answer to what it had in hand.
+void SlurmGateway::Impl::lose(const std::string& why, TimePoint now) {
   const std::string printed = helper ? helper->take_stderr() : std::string();
   helper.reset();
-  if (queue.empty() || !queue.front().sent) return;
-  auto finish = std::move(queue.front().finish);
-  queue.pop_front();
-  finish(failure(with_stderr({ErrorCode::kOutcomeUnknown, why, {}, {}}, printed)));
-  send_next();
+  note_loss(now);
+  if (!queue.empty() && queue.front().sent)
+    finish_front(failure(with_stderr({code_of_loss(queue.front().request.operation), why, {}, {}}, printed)));
+  send_front(now);
 }
 
 SlurmGateway::SlurmGateway(GatewayOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -180,26 +232,35 @@ int SlurmGateway::helper_pid() const { return impl_->helper ? impl_->helper->pid
 
 void SlurmGateway::on_readable() {
   if (!impl_->helper) return;
+  const std::uint64_t read_from = impl_->helpers_started;
   bool closed = false;
   impl_->reader.append(impl_->helper->read(closed));
-  while (impl_->helper) {
+  while (impl_->helper && impl_->helpers_started == read_from) {  // a callback may have caused its replacement
     auto record = impl_->reader.next();
-    if (!record) {
-      impl_->lose(record.error().text);
-      return;
-    }
+    if (!record) return impl_->lose(record.error().text, Clock::now());
     if (!*record) break;
     impl_->take(**record);
   }
-  if (closed && impl_->helper) impl_->lose("pounce-slurm ended: libslurm ended its process");
+  if (!closed || !impl_->helper || impl_->helpers_started != read_from) return;
+  impl_->lose("pounce-slurm ended (" + impl_->helper->how_it_ended() + "), as libslurm ends programs", Clock::now());
 }
 
 void SlurmGateway::on_time(TimePoint now) {
-  if (now >= next_deadline()) impl_->lose("Slurm did not answer within the deadline");
+  while (!impl_->queue.empty() && now >= next_deadline()) {
+    Pending& front = impl_->queue.front();
+    if (front.verdict)
+      impl_->finish_front(failure(*front.verdict));
+    else if (front.sent)
+      impl_->lose("pounce-slurm did not answer within " + std::to_string(impl_->options.request_deadline.count()) + " ms",
+                  now);
+    impl_->send_front(now);
+  }
 }
 
 TimePoint SlurmGateway::next_deadline() const {
-  return impl_->queue.empty() ? TimePoint::max() : impl_->queue.front().deadline;
+  if (impl_->queue.empty()) return TimePoint::max();
+  const Pending& front = impl_->queue.front();
+  return front.sent || front.verdict ? front.deadline : impl_->not_before;
 }
 
 }  // namespace pounce::slurm

@@ -1,7 +1,9 @@
 // The pipe to pounce-slurm, the only program that links libslurm. It may die at any moment (libslurm ends its host
-// process: libslurm.md §0); then every request under way is answered kOutcomeUnknown with its captured stderr, and it is
-// started again for the next request. Each request has a deadline; past it the helper is killed and replaced.
-// Answers come as callbacks from on_readable() and on_time(), exactly once each. Owns no loop: the owner polls fd().
+// process: libslurm.md §0); then the request in its hands is answered with what libslurm printed, a submit or cancel as
+// kOutcomeUnknown, anything else as kSlurmUnreachable, and the next request starts another helper, after a pause when they
+// die in a row. Each request has a deadline; past it the helper is killed and replaced.
+// Answers come as callbacks from on_readable() and on_time(), never from the call that asks, exactly once each; a gateway
+// that is destroyed answers nothing more. Owns no loop: the owner polls fd() and calls on_time() at next_deadline().
 // Thread: loop.
 #pragma once
 
@@ -21,7 +23,7 @@ namespace pounce::slurm {
 
 struct GatewayOptions {
   std::string program;                             // path of pounce-slurm
-  std::chrono::milliseconds request_deadline{30000};
+  std::chrono::milliseconds request_deadline{30000};  // from when the helper gets it; libslurm itself may take 10 s twice
   std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
 };
 
@@ -43,11 +45,12 @@ class SlurmGateway {
   void queue(Reply<std::vector<JobView>> reply);
   void version(Reply<std::string> reply);          // the libslurm loaded: "libslurm.so.38 (22.05.8)"
 
-  // The descriptor changes when the helper is replaced: ask again after each call into this class. -1: none running.
+  // The descriptor changes when the helper is replaced: ask again after each call into this class, its callbacks
+  // included. -1: none running.
   int fd() const;
   void on_readable();
   void on_time(TimePoint now);
-  TimePoint next_deadline() const;                 // TimePoint::max(): nothing under way
+  TimePoint next_deadline() const;                 // TimePoint::max(): nothing waits
   int helper_pid() const;                          // 0: none running
 
  private:

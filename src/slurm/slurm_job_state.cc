@@ -10,8 +10,10 @@ constexpr std::uint32_t kPending = 0, kRunning = 1, kSuspended = 2, kComplete = 
                         kTimeout = 6, kNodeFail = 7, kPreempted = 8, kBootFail = 9, kDeadline = 10, kOom = 11;
 
 // slurm.h: flags above the base
-constexpr std::uint32_t kRequeueFlags = (1u << 10) | (1u << 12);  // JOB_REQUEUE, JOB_SPECIAL_EXIT
-constexpr std::uint32_t kCompleting = 1u << 15, kConfiguring = 1u << 14;
+constexpr std::uint32_t kRequeue = (1u << 10) | (1u << 11) | (1u << 12) | (1u << 20);  // JOB_REQUEUE, _HOLD,
+                                                                                      // JOB_SPECIAL_EXIT, JOB_REQUEUE_FED
+constexpr std::uint32_t kBooting = (1u << 14) | (1u << 18);     // JOB_CONFIGURING, JOB_POWER_UP_NODE
+constexpr std::uint32_t kCompleting = (1u << 15) | (1u << 23);  // JOB_COMPLETING, JOB_STAGE_OUT
 
 JobEnd end_of(std::uint32_t base) {
   switch (base) {
@@ -44,10 +46,10 @@ MappedState map_job_state(std::uint32_t raw) {
   const std::uint32_t base = raw & kBase;
   if (base > kOom) return {};
   if (base == kPending) return {JobState::kQueued, JobEnd::kNone};
-  if (base == kRunning) return {(raw & kConfiguring) != 0 ? JobState::kQueued : JobState::kRunning, JobEnd::kNone};
+  if (base == kRunning) return {(raw & kBooting) != 0 ? JobState::kQueued : JobState::kRunning, JobEnd::kNone};
   if (base == kSuspended) return {JobState::kRunning, JobEnd::kNone};
   // Being requeued: this incarnation is over, but the job is about to be pending again under its next restart count.
-  if ((raw & kRequeueFlags) != 0) return {JobState::kEnding, JobEnd::kNone};
+  if ((raw & kRequeue) != 0) return {JobState::kEnding, JobEnd::kNone};
   // Processes and epilog still hold the resources; how it ended is known already.
   if ((raw & kCompleting) != 0) return {JobState::kEnding, end_of(base)};
   return {JobState::kEnded, end_of(base)};

@@ -14,6 +14,14 @@ template <class Tag, std::size_t N>
 static void from_json(const json& j, HexId<Tag, N>& id) {
   id = HexId<Tag, N>::from_hex(j.get<std::string>()).value_or(HexId<Tag, N>{});
 }
+// A number that is no enumerator would be read as a state that does not exist.
+template <class E>
+E enumerator(const json& j, E last) {
+  const int number = j.get<int>();
+  if (number < 0 || number > static_cast<int>(last))
+    throw json::other_error::create(501, "no such enumerator: " + std::to_string(number), nullptr);
+  return static_cast<E>(number);
+}
 template <class T>
 void optional_to_json(json& j, const std::optional<T>& value) {
   j = value ? json(*value) : json(nullptr);
@@ -84,8 +92,8 @@ static void from_json(const json& j, JobView& v) {
   v.lease = optional_from<LeaseId>(j.at("lease"));
   j.at("name").get_to(v.name);
   j.at("class_name").get_to(v.class_name);
-  v.state = static_cast<JobState>(j.at("state").get<int>());
-  v.end = static_cast<JobEnd>(j.at("end").get<int>());
+  v.state = enumerator(j.at("state"), JobState::kEnded);
+  v.end = enumerator(j.at("end"), JobEnd::kGone);
   j.at("raw_state").get_to(v.raw_state);
   j.at("state_name").get_to(v.state_name);
   j.at("reason").get_to(v.reason);
@@ -119,7 +127,7 @@ Result<T> decoded(std::string_view record, T (*read)(const json&)) {
 Request read_request(const json& j) {
   Request request;
   request.id = j.at("id").get<std::uint64_t>();
-  request.operation = static_cast<Operation>(j.at("operation").get<int>());
+  request.operation = enumerator(j.at("operation"), Operation::kVersion);
   if (j.contains("spec")) j.at("spec").get_to(request.spec);
   j.at("jobs").get_to(request.jobs);
   j.at("instance").get_to(request.instance);
