@@ -52,7 +52,12 @@ void FakeDaemon::compare_journal() const {
 void FakeDaemon::hear(const lease::Event& event) {
   if (life_ == 0) return;
   const std::uint64_t life = life_;
-  const auto actions = core_->handle(event, world_.time.now());
+  std::vector<lease::Action> actions;
+  try {
+    actions = core_->handle(event, world_.time.now());
+  } catch (const std::exception& broken) {
+    return world_.fail(broken.what());
+  }
   if (auto broken = core_->broken_invariant()) world_.fail(*broken);
   for (const lease::Action& action : actions) carry_out(action);
   if (life == life_) arm();

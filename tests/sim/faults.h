@@ -30,7 +30,7 @@ struct Faults {
     faults.out_of_memory = some(8'000);
     faults.start_fail = some(200'000);
     faults.requeue = some(8'000);
-    faults.worker_hang = some(100'000);
+    faults.worker_hang = some(300'000);
     faults.interpreter_crash = some(20'000);
     faults.partition = some(10'000);
     faults.daemon_crash = some(20'000);

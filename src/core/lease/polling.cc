@@ -82,6 +82,8 @@ void LeaseCore::job_news(Lease& lease, const JobView& view) {
   const std::string job = "Slurm job " + std::to_string(view.incarnation.job.value);
   switch (view.state) {
     case JobState::kUnknown:
+      // Its worker, where there is one, knows better.
+      if (lease.pending() && lease.linked() && accept(lease, News::kJobRunning)) return job_runs(lease, job + " runs");
       if (accept(lease, News::kJobUnknown)) lease.story.add(now_, "unknown state " + view.state_name);
       return;
     case JobState::kQueued:

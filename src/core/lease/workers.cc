@@ -102,7 +102,7 @@ void LeaseCore::on(const InterpreterDied& event) {
   lease->story.add(now_, "interpreter died: " + event.error.text);
   if (lease->owner)
     act(TellWorkerDown{lease->owner->session, lease->owner->want, lease->id, event.worker, event.epoch, event.error});
-  if (lease->state == LeaseState::kDraining || !lease->journalled) return;
+  if (lease->state != LeaseState::kStarting && !lease->active()) return;
   worker.crashes.push_back(now_);
   while (worker.crashes.front() + defaults_.crash_window < now_) worker.crashes.pop_front();
   if (event.restarting && worker.crashes.size() < defaults_.crash_limit)

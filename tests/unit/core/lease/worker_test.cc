@@ -191,6 +191,13 @@ TEST_F(WorkerTest, AWorkerOfAnUnknownLeaseWaitsForASweep) {
   EXPECT_EQ(state(), LeaseState::kStarting);
 }
 
+TEST_F(WorkerTest, AWorkerOfAJobInAnUnknownStateShowsThatItRuns) {
+  start();
+  tell(connected());
+  swept({view(JobState::kUnknown)});
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
 TEST_F(WorkerTest, AWorkerThatNoSweepShowsIsSentAway) {
   start();
   tell(connected());
