@@ -58,12 +58,49 @@ class SlurmBackend final : public launch::Launcher {
   transport::EventLoop::WatchId watch_ = 0, timer_ = 0;
 };
 
+// A LocalLauncher whose walltimes the loop keeps.
+class LocalBackend final : public launch::Launcher {
+ public:
+  LocalBackend(transport::EventLoop& loop, const Setup& setup)
+      : loop_(loop), launcher_(launch::LocalOptions{setup.folders.leases(), setup.config.stand_in_gpus}) {
+    follow();  // jobs of a predecessor have walltimes too
+  }
+  ~LocalBackend() override { loop_.unwatch(timer_); }
+
+  void facts(Reply<ClusterFacts> reply) override { launcher_.facts(std::move(reply)); }
+  void submit(const JobSpec& spec, Reply<Incarnation> reply) override {
+    launcher_.submit(spec, std::move(reply)), follow();
+  }
+  void cancel(const Incarnation& job, Reply<void> reply) override { launcher_.cancel(job, std::move(reply)), follow(); }
+  void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) override {
+    launcher_.poll(jobs, std::move(reply));
+  }
+  void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
+    launcher_.sweep(instance, std::move(reply));
+  }
+  void queue(Reply<std::vector<JobView>> reply) override { launcher_.queue(std::move(reply)); }
+
+ private:
+  void follow() {
+    loop_.unwatch(std::exchange(timer_, 0));
+    if (const TimePoint due = launcher_.next_deadline(); due != TimePoint::max())
+      timer_ = loop_.at(due, [this] {
+        timer_ = 0;
+        launcher_.on_time(Clock::now());
+        follow();
+      });
+  }
+
+  transport::EventLoop& loop_;
+  launch::LocalLauncher launcher_;
+  transport::EventLoop::WatchId timer_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<launch::Launcher> make_backend(transport::EventLoop& loop, const Setup& setup) {
   if (setup.launcher == LauncherKind::kSlurm) return std::make_unique<SlurmBackend>(loop, setup);
-  return std::make_unique<launch::LocalLauncher>(
-      launch::LocalOptions{setup.folders.leases(), setup.config.stand_in_gpus});
+  return std::make_unique<LocalBackend>(loop, setup);
 }
 
 }  // namespace pounce::daemon

@@ -3,62 +3,94 @@
 #include <glob.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
+#include <set>
 
-#include "base/job_tag.h"
 #include "launch/child_process.h"
+#include "launch/process_table.h"
 
 namespace pounce::launch {
 namespace {
 
 constexpr std::size_t kEndedKept = 256;  // ended jobs remembered, as Slurm does for MinJobAge
 
-bool has_gpu() {
+// /dev/nvidia0, /dev/nvidia1 …; what they are is the worker's business.
+std::vector<std::uint32_t> gpus_here() {
+  std::vector<std::uint32_t> indexes;
   glob_t found{};
-  const bool any = ::glob("/dev/nvidia[0-9]*", 0, nullptr, &found) == 0;
+  if (::glob("/dev/nvidia[0-9]*", 0, nullptr, &found) == 0)
+    for (std::size_t i = 0; i < found.gl_pathc; ++i)
+      indexes.push_back(static_cast<std::uint32_t>(std::stoul(found.gl_pathv[i] + sizeof "/dev/nvidia" - 1)));
   ::globfree(&found);
-  return any;
+  return indexes;
 }
 
-bool alive(const Incarnation& job) {
-  const auto started = process_start_time(static_cast<pid_t>(job.job.value));
-  return started && *started == job.submit_time_s;
+std::string joined(const std::vector<std::uint32_t>& numbers) {
+  std::string text;
+  for (const std::uint32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
 }
 
-void end_as(JobView& job, int status) {
-  job.state = JobState::kEnded;
-  job.state_name = "ENDED";
-  job.end_time_s = std::time(nullptr);
-  job.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  job.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  job.end = job.signal == SIGTERM || job.signal == SIGKILL ? JobEnd::kCancelled
-            : job.signal == 0 && job.exit_code == 0        ? JobEnd::kCompleted
-                                                           : JobEnd::kFailed;
-}
-
-JobView view_of(const JobSpec& spec, const Incarnation& job, const std::string& devices) {
+JobView view_of(const JobSpec& spec, pid_t pid, const std::string& devices) {
   JobView view;
-  view.incarnation = job;
+  view.submit_time_s = view.start_time_s = std::time(nullptr);
+  view.incarnation = {{static_cast<std::uint32_t>(pid)}, view.submit_time_s, 0};
   view.instance = spec.instance;
   view.lease = spec.lease;
   view.name = spec.name;
   view.class_name = spec.resources.class_name;
+  view.devices = devices;
+  view.resources = spec.resources;
+  if (spec.resources.time.count() > 0)
+    view.end_time_s = view.start_time_s + std::chrono::seconds(spec.resources.time).count();
+  return view;
+}
+
+void show_running(JobView& view) {
   view.state = JobState::kRunning;
   view.state_name = "RUNNING";
   view.nodes = "localhost";
-  view.devices = devices;
-  view.resources = spec.resources;
-  view.submit_time_s = view.start_time_s = job.submit_time_s;
+}
+
+JobEnd end_of(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status) == 0 ? JobEnd::kCompleted : JobEnd::kFailed;
+  const std::set<int> asked_to_end = {SIGTERM, SIGKILL, SIGINT, SIGHUP};
+  return asked_to_end.contains(WTERMSIG(status)) ? JobEnd::kCancelled : JobEnd::kFailed;
+}
+
+void show_ended(LocalJob& job, JobEnd end, int status) {
+  job.view.state = JobState::kEnded;
+  job.view.state_name = "ENDED";
+  job.view.end = job.ending != JobEnd::kNone ? job.ending : end;  // as Slurm does: who cancels decides what it is called
+  job.view.end_time_s = std::time(nullptr);
+  job.view.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  job.view.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  job.kill_at = TimePoint::max();
+}
+
+JobView gone(const Incarnation& job) {
+  JobView view;
+  view.incarnation = job;
+  view.state = JobState::kEnded;
+  view.end = JobEnd::kGone;
+  view.state_name = "GONE";
   return view;
 }
 
 }  // namespace
 
-LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)) { read_records(); }
+LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)) {
+  const TimePoint now = Clock::now();
+  const std::int64_t now_s = std::time(nullptr);
+  for (LocalJob& job : read_records(options_.folder)) {
+    show_running(job.view);
+    const Incarnation name = job.view.incarnation;
+    if (job.view.end_time_s > 0) walltimes_[name] = now + std::chrono::seconds(job.view.end_time_s - now_s);
+    jobs_[name] = std::move(job);
+  }
+}
 
 void LocalLauncher::facts(Reply<ClusterFacts> reply) {
   ClusterFacts facts;
@@ -71,118 +103,145 @@ void LocalLauncher::facts(Reply<ClusterFacts> reply) {
 
 void LocalLauncher::submit(const JobSpec& spec, Reply<Incarnation> reply) { reply(start(spec)); }
 
-Result<Incarnation> LocalLauncher::start(const JobSpec& spec) {
-  const std::uint32_t gpus = spec.resources.gpus;
-  const bool stand_in = gpus > 0 && gpus <= options_.stand_in_gpus;
-  if (gpus > 0 && !stand_in && !has_gpu())
+// The devices' name for the person, "" for none. Those that fewest others use first: nobody queues on one's own machine.
+Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
+  if (asked.gpus == 0) return std::string();
+  if (asked.gpus <= options_.stand_in_gpus) return std::string(kStandIn);
+  std::vector<std::uint32_t> here = gpus_here();
+  if (here.size() < std::max<std::size_t>(asked.gpus, 1)) {
+    const std::string count = here.empty() ? "none" : "only " + std::to_string(here.size());
     return failure(ErrorCode::kUnsatisfiable,
-                   std::to_string(gpus) + " GPU(s) were asked for and this machine has none that pounce could use",
-                   "Set stand_in_gpus in pounce's configuration to let the CPU stand in, or ask for no GPU.");
-  const auto pid = start_detached(spec);
-  if (!pid) return failure(pid.error());
-  const Incarnation job{{static_cast<std::uint32_t>(*pid)}, process_start_time(*pid).value_or(std::time(nullptr)), 0};
-  const std::string devices = stand_in ? kStandIn : gpus > 0 ? "gpu:" + std::to_string(gpus) : "";
-  JobView view = view_of(spec, job, devices);
-  keep_record(view);
-  jobs_[job] = std::move(view);
-  return job;
+                   "this machine has " + count + " of the " + std::to_string(asked.gpus) + " GPU(s) asked for",
+                   options_.stand_in_gpus > 0 ? "Ask for at most " + std::to_string(options_.stand_in_gpus) + "."
+                                              : "Ask for no GPU, or set stand_in_gpus to let the CPU stand in for one.");
+  }
+  const auto users = [this](std::uint32_t gpu) {
+    return std::ranges::count_if(
+        jobs_, [gpu](const auto& item) { return !item.second.over() && std::ranges::count(item.second.gpus, gpu) > 0; });
+  };
+  std::ranges::stable_sort(here, {}, users);
+  given.assign(here.begin(), here.begin() + asked.gpus);
+  std::ranges::sort(given);
+  return "gpu:" + std::to_string(asked.gpus) + "(IDX:" + joined(given) + ")";
 }
 
-// A negative pid: the whole session that start_detached made. The supervisor ends its tree on TERM.
+Result<Incarnation> LocalLauncher::start(const JobSpec& spec) {
+  LocalJob job;
+  const auto devices = give_gpus(spec.resources, job.gpus);
+  if (!devices) return failure(devices.error());
+  JobSpec started = spec;
+  if (!job.gpus.empty()) started.environment["CUDA_VISIBLE_DEVICES"] = joined(job.gpus);
+  const auto pid = start_detached(started, [&](pid_t child) {
+    job.view = view_of(spec, child, *devices);
+    job.started = start_ticks(child).value_or(0);
+    return write_record(options_.folder, job);
+  });
+  if (!pid) {
+    if (job.pid() != 0) remove_record(options_.folder, job);
+    return failure(pid.error());
+  }
+  job.child = true;
+  show_running(job.view);
+  const Incarnation name = job.view.incarnation;
+  if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
+  jobs_[name] = std::move(job);
+  forget_old();
+  return name;
+}
+
 void LocalLauncher::cancel(const Incarnation& job, Reply<void> reply) {
-  if (alive(job)) ::kill(static_cast<pid_t>(job.job.value), SIGTERM);
+  if (const auto known = jobs_.find(job); known != jobs_.end()) {
+    refresh(known->second);
+    if (!known->second.over()) end(known->second, JobEnd::kCancelled, Clock::now());
+  }
   reply({});
 }
 
-void LocalLauncher::refresh(JobView& job) {
-  if (job.state == JobState::kEnded) return;
+// TERM to the supervisor alone: it ends its tree in order. Telling it twice would hurry it.
+void LocalLauncher::end(LocalJob& job, JobEnd why, TimePoint now) {
+  if (job.ending != JobEnd::kNone) return;
+  job.ending = why;
+  job.view.state = JobState::kEnding;
+  job.view.state_name = "COMPLETING";
+  job.view.end = why;
+  job.kill_at = now + options_.kill_wait;
+  ::kill(job.pid(), SIGTERM);
+}
+
+void LocalLauncher::refresh(LocalJob& job) {
+  if (job.over()) return;
   int status = 0;
-  const auto pid = static_cast<pid_t>(job.incarnation.job.value);
-  if (::waitpid(pid, &status, WNOHANG) == pid)
-    end_as(job, status);
-  else if (!alive(job.incarnation))
-    end_as(job, 0);  // not our child: how it ended is not known, that it ended is
-  if (job.state == JobState::kEnded) std::filesystem::remove(record_path(job));
+  if (job.child) {
+    const pid_t ended = ::waitpid(job.pid(), &status, WNOHANG);
+    if (ended == 0) return;
+    show_ended(job, ended > 0 ? end_of(status) : JobEnd::kGone, status);  // < 0: somebody else has taken its status
+  } else {
+    if (start_ticks(job.pid()) == job.started) return;
+    show_ended(job, JobEnd::kGone, 0);
+  }
+  walltimes_.erase(job.view.incarnation);
+  remove_record(options_.folder, job);
+}
+
+TimePoint LocalLauncher::next_deadline() const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [job, when] : walltimes_) next = std::min(next, when);
+  for (const auto& [name, job] : jobs_) next = std::min(next, job.kill_at);
+  return next;
+}
+
+void LocalLauncher::on_time(TimePoint now) {
+  for (auto& [name, job] : jobs_) {
+    refresh(job);
+    if (job.over()) continue;
+    const auto walltime = walltimes_.find(name);
+    if (walltime != walltimes_.end() && now >= walltime->second) {
+      walltimes_.erase(walltime);
+      end(job, JobEnd::kTimeout, now);
+    }
+    if (now < job.kill_at) continue;
+    kill_session(job.pid());
+    job.kill_at = now + options_.kill_wait;
+  }
 }
 
 void LocalLauncher::poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) {
   std::vector<JobView> views;
   for (const Incarnation& wanted : jobs) {
-    if (const auto known = jobs_.find(wanted); known != jobs_.end()) {
-      refresh(known->second);
-      views.push_back(known->second);
-      continue;
-    }
-    JobView gone;
-    gone.incarnation = wanted;
-    gone.state = JobState::kEnded;
-    gone.end = JobEnd::kGone;
-    gone.state_name = "GONE";
-    views.push_back(gone);
+    const auto known = jobs_.find(wanted);
+    if (known != jobs_.end()) refresh(known->second);
+    views.push_back(known != jobs_.end() ? known->second.view : gone(wanted));
   }
   reply(std::move(views));
 }
 
 void LocalLauncher::sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) {
   std::vector<JobView> views;
-  for (auto& [incarnation, job] : jobs_) {
-    if (job.instance != instance) continue;
+  for (auto& [name, job] : jobs_) {
+    if (job.view.instance != instance) continue;
     refresh(job);
-    views.push_back(job);
+    views.push_back(job.view);
   }
-  while (jobs_.size() > kEndedKept && jobs_.begin()->second.state == JobState::kEnded) jobs_.erase(jobs_.begin());
   reply(std::move(views));
 }
 
 void LocalLauncher::queue(Reply<std::vector<JobView>> reply) {
   std::vector<JobView> views;
-  for (auto& [incarnation, job] : jobs_) {
+  for (auto& [name, job] : jobs_) {
     refresh(job);
-    if (job.state != JobState::kEnded) views.push_back(job);
+    if (!job.over()) views.push_back(job.view);
   }
   reply(std::move(views));
 }
 
-std::string LocalLauncher::record_path(const JobView& job) const {
-  return options_.folder + "/job-" + std::to_string(job.incarnation.job.value);
-}
-
-// Three lines: start time and pid, tag, class and GPUs. Enough to find the job again and to know whose it is.
-void LocalLauncher::keep_record(const JobView& job) {
-  std::ofstream file(record_path(job), std::ios::trunc);
-  file << job.incarnation.submit_time_s << ' ' << job.incarnation.job.value << '\n'
-       << format_job_tag({*job.instance, *job.lease}) << '\n'
-       << (job.class_name.empty() ? "-" : job.class_name) << ' ' << job.resources.gpus << ' ' << job.resources.cpus << ' '
-       << job.resources.memory_mib << '\n'
-       << job.devices << '\n';
-}
-
-void LocalLauncher::read_records() {
-  std::error_code none;  // a folder that is not there yet holds no records
-  for (const auto& entry : std::filesystem::directory_iterator(options_.folder, none)) {
-    if (!entry.path().filename().string().starts_with("job-")) continue;
-    std::ifstream file(entry.path());
-    JobView job;
-    std::string tag_text;
-    file >> job.incarnation.submit_time_s >> job.incarnation.job.value >> tag_text >> job.class_name >>
-        job.resources.gpus >> job.resources.cpus >> job.resources.memory_mib;
-    file.ignore();
-    std::getline(file, job.devices);
-    const auto tag = parse_job_tag(tag_text);
-    if (!tag || !alive(job.incarnation)) {
-      std::filesystem::remove(entry.path(), none);
-      continue;
-    }
-    if (job.class_name == "-") job.class_name.clear();
-    job.resources.class_name = job.class_name;
-    job.name = "pounce-" + job.class_name;
-    job.instance = tag->instance;
-    job.lease = tag->lease;
-    job.state = JobState::kRunning;
-    job.state_name = "RUNNING";
-    job.nodes = "localhost";
-    job.submit_time_s = job.start_time_s = job.incarnation.submit_time_s;
-    jobs_[job.incarnation] = job;
+void LocalLauncher::forget_old() {
+  auto ended = std::ranges::count_if(jobs_, [](const auto& item) { return item.second.over(); });
+  while (static_cast<std::size_t>(ended) > kEndedKept) {
+    const auto oldest = std::ranges::min_element(jobs_, {}, [](const auto& item) {
+      return item.second.over() ? item.second.view.end_time_s : INT64_MAX;
+    });
+    jobs_.erase(oldest);
+    --ended;
   }
 }
 

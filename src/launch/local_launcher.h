@@ -1,18 +1,24 @@
 // The local backend: workers are child processes of pounced, for machines without Slurm. Same tags, same states, same
-// endings as a batch job, so that everything above it is the same code. A job's number is its pid; its tag is kept
-// in a small file, so that a restarted daemon finds jobs that are no longer its children. Thread: loop.
+// endings as a batch job, so that everything above it is the same code. A job's number is its pid. Every class name is
+// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Jobs outlive the daemon; a
+// later one finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from within the
+// call. Thread: loop.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "base/clock.h"
 #include "launch/launcher.h"
+#include "launch/local_job.h"
 
 namespace pounce::launch {
 
 struct LocalOptions {
-  std::string folder;             // where job records are kept: 0700, ours
-  std::uint32_t stand_in_gpus = 0;  // so many GPUs are granted as "CPU standing in"
+  std::string folder;                          // where job records are kept: 0700, ours
+  std::uint32_t stand_in_gpus = 0;             // so many GPUs are granted as "CPU standing in"
+  std::chrono::milliseconds kill_wait{30000};  // from TERM to KILL, as Slurm's KillWait
 };
 
 inline constexpr char kStandIn[] = "CPU standing in";
@@ -28,15 +34,20 @@ class LocalLauncher final : public Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override;
   void queue(Reply<std::vector<JobView>> reply) override;
 
+  // Walltimes and what did not end when told. TimePoint::max(): none.
+  TimePoint next_deadline() const;
+  void on_time(TimePoint now);
+
  private:
   Result<Incarnation> start(const JobSpec& spec);
-  void refresh(JobView& job);
-  void keep_record(const JobView& job);
-  void read_records();
-  std::string record_path(const JobView& job) const;
+  Result<std::string> give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const;
+  void end(LocalJob& job, JobEnd why, TimePoint now);
+  void refresh(LocalJob& job);
+  void forget_old();
 
   LocalOptions options_;
-  std::map<Incarnation, JobView> jobs_;  // this folder's, ended ones too
+  std::map<Incarnation, LocalJob> jobs_;  // this folder's, ended ones too
+  std::map<Incarnation, TimePoint> walltimes_;
 };
 
 }  // namespace pounce::launch

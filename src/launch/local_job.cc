@@ -1,0 +1,122 @@
+#include "launch/local_job.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/job_tag.h"
+#include "base/unique_fd.h"
+#include "launch/process_table.h"
+
+namespace pounce::launch {
+namespace {
+
+constexpr char kPrefix[] = "job-";
+
+std::string path_of(const std::string& folder, const LocalJob& job) {
+  return folder + "/" + kPrefix + std::to_string(job.pid());
+}
+
+// A line is "key=value"; no value has a line break, since names and numbers have none.
+std::string text_of(const LocalJob& job) {
+  const JobView& view = job.view;
+  std::string text;
+  const auto line = [&text](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
+  line("boot", boot_id());
+  line("pid", std::to_string(job.pid()));
+  line("started", std::to_string(job.started));
+  line("submitted_s", std::to_string(view.submit_time_s));
+  line("end_s", std::to_string(view.end_time_s));
+  line("tag", format_job_tag({*view.instance, *view.lease}));
+  line("name", view.name);
+  line("class", view.class_name);
+  line("gpus", std::to_string(view.resources.gpus));
+  line("gpu_type", view.resources.gpu_type);
+  line("cpus", std::to_string(view.resources.cpus));
+  line("memory_mib", std::to_string(view.resources.memory_mib));
+  line("time_min", std::to_string(view.resources.time.count()));
+  line("devices", view.devices);
+  for (const std::uint32_t gpu : job.gpus) line("gpu", std::to_string(gpu));
+  line("end", "of record");
+  return text;
+}
+
+template <class T>
+T number(const std::string& text) {
+  T value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::multimap<std::string, std::string> lines_of(const std::filesystem::path& path) {
+  std::multimap<std::string, std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (const auto equals = line.find('='); equals != std::string::npos)
+      lines.emplace(line.substr(0, equals), line.substr(equals + 1));
+  return lines;
+}
+
+// nullopt: torn, of another boot, or its process is gone.
+std::optional<LocalJob> read_record(const std::filesystem::path& path) {
+  const auto lines = lines_of(path);
+  const auto value = [&lines](const char* key) {
+    const auto found = lines.find(key);
+    return found != lines.end() ? found->second : std::string();
+  };
+  const auto tag = parse_job_tag(value("tag"));
+  if (!tag || !lines.contains("end") || value("boot") != boot_id()) return std::nullopt;
+  LocalJob job;
+  job.started = number<std::uint64_t>(value("started"));
+  JobView& view = job.view;
+  view.incarnation = {{number<std::uint32_t>(value("pid"))}, number<std::int64_t>(value("submitted_s")), 0};
+  if (start_ticks(job.pid()) != job.started) return std::nullopt;
+  view.instance = tag->instance;
+  view.lease = tag->lease;
+  view.name = value("name");
+  view.class_name = value("class");
+  view.resources = {view.class_name,
+                    number<std::uint32_t>(value("gpus")),
+                    value("gpu_type"),
+                    number<std::uint32_t>(value("cpus")),
+                    number<std::uint64_t>(value("memory_mib")),
+                    std::chrono::minutes(number<std::int64_t>(value("time_min")))};
+  view.devices = value("devices");
+  view.submit_time_s = view.start_time_s = view.incarnation.submit_time_s;
+  view.end_time_s = number<std::int64_t>(value("end_s"));
+  const auto [first, last] = lines.equal_range("gpu");
+  for (auto gpu = first; gpu != last; ++gpu) job.gpus.push_back(number<std::uint32_t>(gpu->second));
+  return job;
+}
+
+}  // namespace
+
+Result<void> write_record(const std::string& folder, const LocalJob& job) {
+  const std::string path = path_of(folder, job), text = text_of(job);
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+  return failure(ErrorCode::kInternal, "cannot write " + path + ": " + std::strerror(errno));
+}
+
+void remove_record(const std::string& folder, const LocalJob& job) { ::unlink(path_of(folder, job).c_str()); }
+
+std::vector<LocalJob> read_records(const std::string& folder) {
+  std::vector<LocalJob> jobs;
+  std::error_code none;  // a folder that is not there yet holds no records
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    if (auto job = read_record(entry.path()))
+      jobs.push_back(std::move(*job));
+    else
+      std::filesystem::remove(entry.path(), none);
+  }
+  return jobs;
+}
+
+}  // namespace pounce::launch

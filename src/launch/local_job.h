@@ -1,0 +1,35 @@
+// One job of the local launcher, and the file by which a restarted daemon finds it. The file is written before the job's
+// program runs, so that none runs unknown. Thread: loop.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "pounce/job.h"
+#include "pounce/result.h"
+
+namespace pounce::launch {
+
+struct LocalJob {
+  JobView view;
+  std::uint64_t started = 0;         // start_ticks() of its process
+  std::vector<std::uint32_t> gpus;   // indexes of the devices that it was given
+  bool child = false;                // of this process: its exit status will come
+  JobEnd ending = JobEnd::kNone;     // why we have told it to end
+  TimePoint kill_at = TimePoint::max();
+
+  pid_t pid() const { return static_cast<pid_t>(view.incarnation.job.value); }
+  bool over() const { return view.state == JobState::kEnded; }
+};
+
+Result<void> write_record(const std::string& folder, const LocalJob& job);
+void remove_record(const std::string& folder, const LocalJob& job);
+// The jobs of this folder whose process still runs; records of others are removed.
+std::vector<LocalJob> read_records(const std::string& folder);
+
+}  // namespace pounce::launch
