@@ -21,12 +21,38 @@ Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue
 Engine::~Engine() = default;
 
 void Engine::turn(int wake_fd, TimePoint until) {
-  poll_.clear();
-  poll_.add_fd(wake_fd);
-  hall_.add_to(poll_);
-  for (const auto& [place, peer] : peers_) peer.link->add_to(poll_);
-  quiet_ = !poll_.wait(std::min(until, next_deadline()));
+  // What has been sent to since the last look may have something: no sleep before that is known.
+  wait(wake_fd, has_stale() ? TimePoint::min() : std::min(until, next_deadline()));
   service(Clock::now());
+}
+
+bool Engine::has_stale() const {
+  return hall_.descriptors().stale ||
+         std::ranges::any_of(peers_, [](const auto& entry) { return entry.second.link->descriptors().stale; });
+}
+
+void Engine::wait(int wake_fd, TimePoint until) {
+  polled_.clear();
+  polled_.push_back({wake_fd, POLLIN, 0});
+  const auto add = [this](const Descriptors& descriptors) {
+    polled_.push_back({descriptors.socket, POLLIN, 0});
+    polled_.push_back({descriptors.monitor, POLLIN, 0});
+  };
+  add(hall_.descriptors());
+  for (const auto& [place, peer] : peers_) add(peer.link->descriptors());
+  timespec limit{};
+  if (until != TimePoint::min()) {
+    const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
+    limit = {left / 1'000'000'000, left % 1'000'000'000};
+  }
+  const int ready = ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
+  quiet_ = ready <= 0 && until != TimePoint::min();
+  if (ready <= 0)
+    for (pollfd& item : polled_) item.revents = 0;
+}
+
+bool Engine::changed(int fd) const {
+  return fd >= 0 && std::ranges::any_of(polled_, [fd](const pollfd& item) { return item.fd == fd && item.revents != 0; });
 }
 
 TimePoint Engine::next_deadline() const {
@@ -37,14 +63,19 @@ TimePoint Engine::next_deadline() const {
 }
 
 void Engine::service(TimePoint now) {
-  for (const HallEvent& event : hall_.pump(now)) on_hall(event);
+  const Descriptors& hall = hall_.descriptors();
+  if (hall.stale || changed(hall.socket) || changed(hall.monitor) || now >= hall_.next_deadline())
+    for (const HallEvent& event : hall_.pump(now)) on_hall(event);
   std::vector<task::Place> places;
   places.reserve(peers_.size());
   for (const auto& [place, peer] : peers_) places.push_back(place);
   for (const task::Place& place : places) {
     WorkerLink* link = link_at(place);
     if (link == nullptr) continue;  // disconnected by what came in on another link
-    for (LinkEvent& event : link->pump(now)) on_link(place, std::move(event));
+    const Descriptors& of = link->descriptors();
+    const bool monitor = changed(of.monitor);
+    if (!monitor && !of.stale && !changed(of.socket) && now < link->next_deadline()) continue;
+    for (LinkEvent& event : link->pump(now, monitor)) on_link(place, std::move(event));
   }
   release_held(now);
   if (now >= machine_.next_deadline()) happened(task::TimePassed{});
@@ -180,7 +211,11 @@ void Engine::send_task(const task::SendTask& order) {
 }
 
 void Engine::acknowledge(const task::Acknowledge& order) {
-  if (WorkerLink* link = link_at(order.place)) link->acknowledge(order.task, Clock::now());
+  WorkerLink* link = link_at(order.place);
+  if (link == nullptr) return;
+  link->acknowledge(order.task, Clock::now());
+  const bool is_large = arriving_ != nullptr && arriving_->incoming && arriving_->incoming->chunked();
+  if (is_large) link->post_acknowledgements();  // the worker's memory is waiting for it
 }
 
 void Engine::send_demand(const task::SendDemand& order) {

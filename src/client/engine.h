@@ -3,6 +3,8 @@
 // It pushes what Python must know to the NewsQueue and never calls out. Thread: the baton's holder.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -20,7 +22,6 @@
 #include "core/task/machine.h"
 #include "transport/baton.h"
 #include "transport/context.h"
-#include "transport/poll_set.h"
 
 namespace pounce::client {
 
@@ -79,7 +80,10 @@ class Engine final : public transport::Engine {
     TimePoint due;
   };
 
+  void wait(int wake_fd, TimePoint until);
+  bool has_stale() const;
   void service(TimePoint now);
+  bool changed(int fd) const;
   void happened(const task::Event& event);
   void perform(const task::Action& action);
   void connect(const task::Connect& order);
@@ -119,7 +123,7 @@ class Engine final : public transport::Engine {
   std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
   bool daemon_asked_ = false, closed_ = false;
   std::atomic<bool> quiet_ = false;
-  transport::PollSet poll_;
+  std::vector<pollfd> polled_;  // of this turn
 };
 
 }  // namespace pounce::client

@@ -46,6 +46,7 @@ bool HallLink::connect(const protocol::EndpointFile& endpoint, TimePoint now) {
 
 void HallLink::disconnect() {
   socket_.reset();
+  descriptors_ = {};
   outbox_.clear();
   stage_ = Stage::kDown;
 }
@@ -57,6 +58,7 @@ void HallLink::enter(Stage stage, const std::string& endpoint, TimePoint now) {
   options.max_frame_bytes = protocol::kHallMessageBytes;
   auto socket = transport::DealerSocket::connect(context_, keys_, daemon_key_, options, endpoint);
   socket_ = socket ? std::move(*socket) : nullptr;
+  descriptors_ = Descriptors(socket_.get());
   stage_ = socket_ == nullptr ? Stage::kDown : stage;
 }
 
@@ -68,6 +70,7 @@ void HallLink::send(const Header& header) {
 
 std::vector<HallEvent> HallLink::pump(TimePoint now) {
   std::vector<HallEvent> events;
+  descriptors_.stale = false;
   while (socket_ != nullptr) {
     if (auto message = socket_->receive())
       take(std::move(*message), now, events);
@@ -139,12 +142,6 @@ TimePoint HallLink::next_deadline() const {
   return std::min(beat_due_, heard_ + kSilentBeats * heartbeat_);
 }
 
-void HallLink::add_to(transport::PollSet& poll) const {
-  if (socket_ == nullptr) return;
-  poll.add_socket(socket_->handle(), !outbox_.empty());
-  poll.add_socket(socket_->monitor_handle());
-}
-
 // The proof of kind `peer` is an empty frame: the kernel has given it already.
 void HallLink::post(const Header& header, bool with_proof) {
   transport::Message message;
@@ -155,6 +152,7 @@ void HallLink::post(const Header& header, bool with_proof) {
 
 void HallLink::flush() {
   while (socket_ != nullptr && !outbox_.empty()) {
+    descriptors_.stale = true;
     if (socket_->send(outbox_.front()) != transport::Sent::kYes) return;
     outbox_.pop_front();
   }

@@ -13,11 +13,11 @@
 
 #include "base/clock.h"
 #include "base/curve_key.h"
+#include "client/descriptors.h"
 #include "protocol/endpoint_file.h"
 #include "protocol/messages.h"
 #include "transport/context.h"
 #include "transport/dealer_socket.h"
-#include "transport/poll_set.h"
 
 namespace pounce::client {
 
@@ -41,7 +41,7 @@ class HallLink {
 
   std::vector<HallEvent> pump(TimePoint now);  // everything that is ready, and what is due
   TimePoint next_deadline() const;
-  void add_to(transport::PollSet& poll) const;
+  const Descriptors& descriptors() const { return descriptors_; }
   // Anything since then: pounced has taken what was sent before it.
   bool heard_after(TimePoint when) const { return heard_ > when; }
 
@@ -63,6 +63,7 @@ class HallLink {
 
   Stage stage_ = Stage::kDown;
   std::unique_ptr<transport::DealerSocket> socket_;
+  Descriptors descriptors_;
   PublicKey daemon_key_;
   std::chrono::milliseconds heartbeat_{5000};
   TimePoint heard_{}, beat_due_{};

@@ -20,6 +20,7 @@ class Incoming {
   // Chunks come in order; others are of an earlier connection and are ignored.
   void add(const protocol::Chunk& chunk, std::span<const std::byte> bytes);
   bool whole() const { return buffer_ == chunked_.size(); }
+  bool chunked() const { return !chunked_.empty(); }
 
   const protocol::Outcome& header() const { return header_; }
   Memory take_pickle() { return std::move(pickle_); }

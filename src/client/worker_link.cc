@@ -42,18 +42,22 @@ void WorkerLink::open(TimePoint now) {
     socket_ = std::move(*socket);
   else
     reopen_at_ = now + kLongestReopenPause;
+  descriptors_ = Descriptors(socket_.get());
 }
 
-std::vector<LinkEvent> WorkerLink::pump(TimePoint now) {
+std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   std::vector<LinkEvent> events;
   if (now >= reopen_at_) open(now);
+  monitor_changed |= descriptors_.fresh;
+  descriptors_.stale = descriptors_.fresh = false;
   while (socket_ != nullptr) {
-    if (auto message = socket_->receive())
+    if (auto message = socket_->receive()) {
       take(std::move(*message), events);
-    else if (const auto link = socket_->link_event())
+    } else if (const auto link = monitor_changed ? socket_->link_event() : std::nullopt) {
       follow_link(*link, now, events);
-    else
+    } else {
       break;
+    }
   }
   if (now >= beat_due_) {
     beat_due_ = now + kBeat;
@@ -77,6 +81,7 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
       // The grant may have overtaken the admission at the worker. A refused socket never works again: a new one does.
       lose(events);
       socket_.reset();
+      descriptors_ = {};
       reopen_at_ = now + reopen_pause_;
       reopen_pause_ = std::min(2 * reopen_pause_, kLongestReopenPause);
       return;
@@ -155,7 +160,6 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
 }
 
 void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
-  post_acknowledgements();
   if (functions_.insert(call.function).second)
     outbox_.post(protocol::Function{call.function}, {call.function_pickle});
   bool behind_bulk = false;
@@ -198,15 +202,11 @@ void WorkerLink::post_acknowledgements() {
 }
 
 void WorkerLink::flush() {
-  if (socket_ != nullptr && connected()) outbox_.flush(*socket_);
+  if (socket_ == nullptr || !connected() || outbox_.empty()) return;
+  descriptors_.stale = true;
+  outbox_.flush(*socket_);
 }
 
 TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_}); }
-
-void WorkerLink::add_to(transport::PollSet& poll) const {
-  if (socket_ == nullptr) return;
-  poll.add_socket(socket_->handle(), connected() && !outbox_.empty());
-  poll.add_socket(socket_->monitor_handle());
-}
 
 }  // namespace pounce::client

@@ -16,6 +16,7 @@
 #include "base/curve_key.h"
 #include "client/call.h"
 #include "client/clock_offset.h"
+#include "client/descriptors.h"
 #include "client/held_objects.h"
 #include "client/incoming.h"
 #include "client/objects.h"
@@ -23,7 +24,6 @@
 #include "protocol/messages.h"
 #include "transport/context.h"
 #include "transport/dealer_socket.h"
-#include "transport/poll_set.h"
 
 namespace pounce::client {
 
@@ -52,17 +52,19 @@ class WorkerLink {
   WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
              protocol::Attach attach, TimePoint now);
 
-  std::vector<LinkEvent> pump(TimePoint now);
+  // Everything that is ready, and what is due; the monitor is looked at only if it has changed.
+  std::vector<LinkEvent> pump(TimePoint now, bool monitor_changed);
   TimePoint next_deadline() const;
-  void add_to(transport::PollSet& poll) const;
+  const Descriptors& descriptors() const { return descriptors_; }
   bool connected() const { return stage_ != Stage::kConnecting; }
 
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
   void send(const protocol::Header& header);
-  // With the next task, or soon: alone it would wake the worker a second time for each short call.
+  // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
+  void post_acknowledgements();
   void flush();
   HeldObjects& held() { return held_; }
   const ClockOffset& clock() const { return clock_; }
@@ -78,7 +80,6 @@ class WorkerLink {
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
   void ask_clock();
-  void post_acknowledgements();
 
   transport::Context& context_;
   const KeyPair& own_;
@@ -88,6 +89,7 @@ class WorkerLink {
 
   Stage stage_ = Stage::kConnecting;
   std::unique_ptr<transport::DealerSocket> socket_;
+  Descriptors descriptors_;
   Outbox outbox_;
   std::unordered_set<FunctionId> functions_;  // sent on this connection
   HeldObjects held_;

@@ -46,7 +46,7 @@ TEST_F(WorkerTest, AFunctionIsSentOncePerWorker) {
   EXPECT_EQ(worker->count<protocol::Function>(), 1u);
 }
 
-TEST_F(WorkerTest, AnOutcomeIsAcknowledgedSoonOrWithTheNextTask) {
+TEST_F(WorkerTest, AnOutcomeIsAcknowledgedSoon) {
   const auto [first, worker] = running_task();
   finish(*worker, first);
   end_of(first);
