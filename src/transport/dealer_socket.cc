@@ -105,5 +105,7 @@ std::optional<Link> DealerSocket::link_event() {
 
 void* DealerSocket::handle() { return impl_->socket.handle(); }
 void* DealerSocket::monitor_handle() { return impl_->monitor.handle(); }
+int DealerSocket::fd() const { return impl_->socket.get(zmq::sockopt::fd); }
+int DealerSocket::monitor_fd() const { return impl_->monitor.get(zmq::sockopt::fd); }
 
 }  // namespace pounce::transport

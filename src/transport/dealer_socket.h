@@ -38,6 +38,10 @@ class DealerSocket {
   std::optional<Link> link_event();    // non-blocking, from the socket's monitor
   void* handle();
   void* monitor_handle();              // readable when link_event() has something
+  // Descriptors for poll(2), cheaper than zmq_poll over handles. They tell of changes only: poll them after receive()
+  // and link_event() have returned nothing; a send() may swallow a change, so receive() again after it.
+  int fd() const;
+  int monitor_fd() const;
 
  private:
   struct Impl;
