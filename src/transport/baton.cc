@@ -1,5 +1,10 @@
+// How the baton passes. Threads come in three ranks: hold() is short and goes first; of those in pump_until one leads
+// (turns the engine) and the others follow; the stand-by thread steps in only when none of them turns. Two rules keep
+// everybody going: whoever is in a turn is woken and lets go when somebody of higher rank waits, and after
+// kHoldsPerTurn holds in a row a waiting leader gets its turn.
 #include "transport/baton.h"
 
+#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -17,12 +22,33 @@ namespace pounce::transport {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(200);  // how often a waiting thread looks for signals
-constexpr int kHot = 4;  // while others come and go, the stand-by looks again after this many graces: no wake per call
+constexpr int kHot = 4;             // while others come and go the stand-by looks every so many graces: no wake per call
+constexpr int kHoldsPerTurn = 64;
 
-struct Waiter {  // in pump_until while another thread leads
+struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
-  bool finished = false;
+  bool finished = false, leads = false;
+  std::condition_variable news;  // finished, or: become the leader, or: take the baton for a turn
 };
+
+template <class Act>
+class AtExit {  // also when the act throws: a baton that nobody gives back stops everything
+ public:
+  explicit AtExit(Act act) : act_(std::move(act)) {}
+  AtExit(const AtExit&) = delete;
+  AtExit& operator=(const AtExit&) = delete;
+  ~AtExit() { act_(); }
+
+ private:
+  Act act_;
+};
+
+// Signals are for the threads of the program, where Python handles them.
+void take_no_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
 
 }  // namespace
 
@@ -33,13 +59,21 @@ struct Baton::Impl {
   using Lock = std::unique_lock<std::mutex>;
 
   bool mine() const { return held && holder == std::this_thread::get_id(); }
+  bool leader_first() const { return leader_waiting != nullptr && holds >= kHoldsPerTurn; }
   void take();
-  void acquire(Lock& lock);
   void release();
+  void ask_holder();
+  void take_to_hold(Lock& lock);
+  void take_to_turn(Lock& lock, Waiter& leader);
+  void ask_waiters();
   void turn(Lock& lock, TimePoint until);
-  bool lead(Lock& lock, const std::function<bool()>& done, TimePoint deadline, TimePoint look);
-  void follow(Lock& lock, Waiter& waiter, TimePoint until);
-  void stand_by(const std::string& name);
+
+  bool pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
+  bool lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
+  void leave(Waiter& me);
+
+  void stand_by();
+  void park(Lock& lock);
   void pump_for_others(Lock& lock);
 
   Engine& engine;
@@ -47,15 +81,19 @@ struct Baton::Impl {
   const UniqueFd wake;
   std::atomic<bool> abandoned = false;
 
-  std::mutex mutex;  // guards everything below; never held during a turn
-  std::condition_variable freed;    // the baton is free, or a waiter is finished
+  std::mutex mutex;  // guards everything below; never held during a turn or an act
+  std::condition_variable freed;    // for threads in hold()
   std::condition_variable standby;  // for the stand-by thread alone
   bool held = false, in_turn = false, woken = false, parked = false, stopping = false;
   std::thread::id holder;
-  int wanting = 0;                  // threads that wait for the baton itself
-  std::list<Waiter*> waiters;       // threads that wait for something to come true
-  std::uint64_t releases = 0;
-  std::thread thread;               // last: started when all else stands
+  int wanting = 0;                   // threads in hold() that wait
+  int holds = 0;                     // since the last turn
+  bool leading = false;              // somebody leads, even when it has let go of the baton to look for signals
+  bool unasked = false;              // a waiter came, or a hold changed something: their done() must be called
+  Waiter* leader_waiting = nullptr;  // the leader, while it waits for the baton
+  std::list<Waiter*> waiters;        // the leader too
+  std::uint64_t releases = 0, turns = 0;
+  std::thread thread;                // last: started when all else stands
 };
 
 void Baton::Impl::take() {
@@ -63,32 +101,60 @@ void Baton::Impl::take() {
   holder = std::this_thread::get_id();
 }
 
-// The holder is asked to end its turn; it sees `wanting` and lets go.
-void Baton::Impl::acquire(Lock& lock) {
-  ++wanting;
-  while (held) {
-    if (in_turn && !woken) {
-      woken = true;
-      ::eventfd_write(wake.get(), 1);
-    }
-    freed.wait(lock);
-  }
-  --wanting;
-  take();
-}
-
 void Baton::Impl::release() {
   held = false;
   ++releases;
-  if (wanting > 0 || !waiters.empty()) freed.notify_all();
+  if (wanting > 0 && !leader_first())
+    freed.notify_one();
+  else if (leader_waiting != nullptr)
+    leader_waiting->news.notify_one();
   if (parked) {
     parked = false;
     standby.notify_one();
   }
 }
 
+void Baton::Impl::ask_holder() {
+  if (!in_turn || woken) return;
+  woken = true;
+  ::eventfd_write(wake.get(), 1);
+}
+
+void Baton::Impl::take_to_hold(Lock& lock) {
+  ++wanting;
+  while (held || leader_first()) {
+    ask_holder();
+    freed.wait(lock);
+  }
+  --wanting;
+  ++holds;
+  take();
+}
+
+void Baton::Impl::take_to_turn(Lock& lock, Waiter& leader) {
+  leader_waiting = &leader;
+  while (held || (wanting > 0 && !leader_first())) {
+    ask_holder();  // the stand-by; a thread in hold() is not in a turn
+    leader.news.wait(lock);
+  }
+  leader_waiting = nullptr;
+  take();
+}
+
+// Holding the baton, between turns.
+void Baton::Impl::ask_waiters() {
+  unasked = false;
+  for (Waiter* waiter : waiters) {
+    if (waiter->finished || !waiter->done()) continue;
+    waiter->finished = true;
+    waiter->news.notify_one();
+  }
+}
+
 // One engine turn without the mutex; then what it brought is told to those who wait for it.
 void Baton::Impl::turn(Lock& lock, TimePoint until) {
+  holds = 0;
+  ++turns;
   in_turn = true;
   lock.unlock();
   engine.turn(wake.get(), until);
@@ -99,66 +165,105 @@ void Baton::Impl::turn(Lock& lock, TimePoint until) {
     ::eventfd_read(wake.get(), &ignored);
     woken = false;
   }
-  bool any = false;
-  for (Waiter* waiter : waiters)
-    if (!waiter->finished && waiter->done()) any = waiter->finished = true;
-  if (any) freed.notify_all();
+  ask_waiters();
 }
 
-// Holding the baton: pumps until done, the deadline, the next look, or somebody wants the baton.
-bool Baton::Impl::lead(Lock& lock, const std::function<bool()>& done, TimePoint deadline, TimePoint look) {
-  while (true) {
-    if (done()) return true;
+// ---- threads in pump_until ---------------------------------------------------------------------------------------
+
+bool Baton::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
+  if (leading) ask_holder();  // what we wait for may have come in an earlier turn: the leader must ask us
+  while (leading) {
+    me.news.wait_until(lock, std::min(deadline, Clock::now() + kLook),
+                       [&] { return me.finished || !leading || stopping; });
+    if (me.finished) return true;
+    if (stopping || Clock::now() >= deadline) return false;
+    if (!leading) break;
+    lock.unlock();
+    const bool stop = interrupted();
+    lock.lock();
+    if (me.finished || stop) return me.finished;
+  }
+  leading = me.leads = true;
+  return lead(lock, me, deadline, interrupted);
+}
+
+bool Baton::Impl::lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
+  while (!stopping) {
+    take_to_turn(lock, me);
+    if (unasked) ask_waiters();
     const TimePoint now = Clock::now();
-    if (now >= deadline || now >= look || wanting > 0 || stopping) return false;
-    turn(lock, std::min({deadline, look, engine.next_deadline()}));
-    if (done()) return true;
-    return false;  // one turn at a time: the caller looks for signals between turns
+    const bool over = me.finished || now >= deadline || stopping;
+    // A thread in hold() waits only while it is let pass by in favour of this turn: then what is ready is handled.
+    if (!over) turn(lock, wanting > 0 ? now : std::min({deadline, now + kLook, engine.next_deadline()}));
+    release();
+    if (over || me.finished) return me.finished;
+    lock.unlock();
+    const bool stop = interrupted();
+    lock.lock();
+    if (stop) return me.finished;
+  }
+  return me.finished;
+}
+
+// One of those that stay becomes the leader: when the leader goes, or a follower that was chosen and had given up.
+void Baton::Impl::leave(Waiter& me) {
+  waiters.remove(&me);
+  if (me.leads) leading = false;
+  if (leading) return;
+  const auto next = std::find_if(waiters.begin(), waiters.end(), [](const Waiter* waiter) { return !waiter->finished; });
+  if (next != waiters.end()) (*next)->news.notify_one();
+}
+
+// ---- the stand-by thread -----------------------------------------------------------------------------------------
+
+void Baton::Impl::stand_by() {
+  Lock lock(mutex);
+  std::uint64_t seen_releases = releases, seen_turns = turns;
+  auto patience = grace;
+  while (!stopping) {
+    standby.wait_for(lock, patience, [&] { return stopping; });
+    if (stopping) return;
+    const bool calm = releases == seen_releases;
+    patience = calm ? grace : grace * kHot;
+    if (held && calm)
+      park(lock);
+    else if (!held && wanting == 0 && leader_waiting == nullptr && calm)
+      pump_for_others(lock);
+    else if (!held && wanting == 0 && leader_waiting == nullptr && turns == seen_turns) {
+      take();  // a storm of holds and nobody turns: once, without waiting
+      turn(lock, TimePoint());
+      release();
+    }
+    seen_releases = releases;
+    seen_turns = turns;
   }
 }
 
-void Baton::Impl::follow(Lock& lock, Waiter& waiter, TimePoint until) {
-  waiters.push_back(&waiter);
-  freed.wait_until(lock, until, [&] { return waiter.finished || !held || stopping; });
-  waiters.remove(&waiter);
+void Baton::Impl::park(Lock& lock) {
+  parked = true;
+  standby.wait(lock, [&] { return stopping || !parked; });
+  parked = false;
 }
 
 void Baton::Impl::pump_for_others(Lock& lock) {
   take();
-  while (!stopping && wanting == 0 && waiters.empty()) turn(lock, engine.next_deadline());
+  while (!stopping && wanting == 0 && leader_waiting == nullptr) {
+    if (unasked) ask_waiters();  // of a leader that is long looking for signals
+    turn(lock, engine.next_deadline());
+  }
   release();
 }
 
-// Parked while somebody holds the baton for long; `grace` after the last release it pumps until asked for the baton.
-void Baton::Impl::stand_by(const std::string& name) {
-  name_thread(name.c_str());
-  Lock lock(mutex);
-  std::uint64_t seen = releases;
-  auto patience = grace;
-  while (!stopping) {
-    if (held && releases == seen) {
-      parked = true;
-      standby.wait(lock, [&] { return stopping || !parked; });
-      parked = false;
-      patience = grace;
-    }
-    seen = releases;
-    standby.wait_for(lock, patience, [&] { return stopping; });
-    if (stopping) break;
-    if (!held && releases == seen && wanting == 0) {
-      pump_for_others(lock);
-      seen = releases;
-      patience = grace;
-    } else {
-      patience = releases == seen ? grace : grace * kHot;
-    }
-  }
-}
+// ---- the public side ---------------------------------------------------------------------------------------------
 
 Baton::Baton(Engine& engine, std::string thread_name, std::chrono::microseconds grace)
     : impl_(std::make_unique<Impl>(engine, grace)) {
   POUNCE_CHECK(static_cast<bool>(impl_->wake), "no descriptor left for an eventfd");
-  impl_->thread = std::thread([impl = impl_.get(), name = std::move(thread_name)] { impl->stand_by(name); });
+  impl_->thread = std::thread([impl = impl_.get(), name = std::move(thread_name)] {
+    name_thread(name.c_str());
+    take_no_signals();
+    impl->stand_by();
+  });
 }
 
 Baton::~Baton() {
@@ -167,11 +272,10 @@ Baton::~Baton() {
     return;
   }
   {
-    Impl::Lock lock(impl_->mutex);
+    const Impl::Lock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->standby.notify_all();
-    impl_->freed.notify_all();
-    ::eventfd_write(impl_->wake.get(), 1);
+    impl_->ask_holder();
   }
   impl_->thread.join();
 }
@@ -179,47 +283,33 @@ Baton::~Baton() {
 void Baton::hold(const std::function<void()>& act) {
   if (impl_->abandoned) return;
   Impl::Lock lock(impl_->mutex);
-  if (impl_->mine()) {  // from a callback inside a turn of this very thread
+  if (impl_->mine()) {  // inside a turn or an act of this very thread
     lock.unlock();
-    act();
-    return;
+    return act();
   }
-  impl_->acquire(lock);
+  impl_->take_to_hold(lock);
+  const AtExit give_back([&] {
+    lock.lock();
+    impl_->unasked = true;
+    impl_->release();
+  });
   lock.unlock();
   act();
-  lock.lock();
-  impl_->release();
 }
 
 bool Baton::pump_until(const std::function<bool()>& done, TimePoint deadline,
                        const std::function<bool()>& interrupted) {
   if (impl_->abandoned) return false;
   Impl::Lock lock(impl_->mutex);
-  POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn");
-  while (true) {
-    const TimePoint look = Clock::now() + kLook;
-    // Another thread leads: wait for it to finish our thing, or to stop leading. The stand-by steps aside for us.
-    Waiter waiter{done};
-    if (impl_->held) {
-      if (impl_->in_turn && !impl_->woken && impl_->holder == impl_->thread.get_id()) {
-        impl_->woken = true;
-        ::eventfd_write(impl_->wake.get(), 1);
-      }
-      impl_->follow(lock, waiter, std::min(deadline, look));
-      if (waiter.finished) return true;
-    }
-    if (!impl_->held) {
-      impl_->take();
-      const bool finished = impl_->lead(lock, done, deadline, look);
-      impl_->release();
-      if (finished) return true;
-    }
-    if (impl_->stopping || Clock::now() >= deadline) return false;
-    lock.unlock();
-    const bool stop = interrupted();
-    lock.lock();
-    if (stop) return false;
-  }
+  POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn or an act");
+  Waiter me{done, false, false, {}};
+  impl_->waiters.push_back(&me);
+  impl_->unasked = true;
+  const AtExit leave([&] {
+    if (!lock.owns_lock()) lock.lock();  // interrupted() threw
+    impl_->leave(me);
+  });
+  return impl_->pump(lock, me, deadline, interrupted);
 }
 
 void Baton::abandon_after_fork() { impl_->abandoned = true; }

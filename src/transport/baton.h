@@ -3,8 +3,9 @@
 // owns the engine (its sockets, its core). When nobody has held it for `grace` (a long task, an idle notebook), a
 // stand-by thread takes it and pumps, so heartbeats, cancel and receipt never stop; it gives it back when asked.
 //
-// The stand-by thread is event-driven: parked on a condition while somebody holds the baton, one timer of `grace`
-// after they let go, then asleep in the engine's own poll. It never takes the GIL. Thread: any.
+// The stand-by thread is event-driven: parked on a condition while somebody holds the baton for long, one timer of
+// `grace` after they let go (of a few graces while calls follow each other, so that none of them has to wake it), then
+// asleep in the engine's own poll. It never takes the GIL. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -30,12 +31,14 @@ class Baton {
   Baton(Engine& engine, std::string thread_name, std::chrono::microseconds grace = std::chrono::microseconds(500));
   ~Baton();  // stops the stand-by thread
 
-  // Runs `act` holding the baton. Waits at most one engine turn (the holder is woken and asked).
+  // Runs `act` holding the baton. Waits at most one engine turn (the holder is woken and asked) and the holds of others.
+  // Inside a turn or an act of the same thread it runs at once.
   void hold(const std::function<void()>& act);
 
-  // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done().
-  // done() is called holding the baton. interrupted() is called without it, after signals and at least every 200 ms;
-  // when it returns true, pump_until returns false at once.
+  // Pumps the engine, or waits while another thread does, until done() or `deadline`; true if done(). Not inside a turn.
+  // done() is called holding the baton, by whichever thread turns, never again once it was true; it must not use the
+  // baton. interrupted() is called without the baton after each turn and at least every 200 ms; when it returns true,
+  // pump_until returns at once.
   bool pump_until(const std::function<bool()>& done, TimePoint deadline, const std::function<bool()>& interrupted);
 
   // In a forked child (pthread_atfork): the stand-by thread is gone and the engine is the parent's; every later call

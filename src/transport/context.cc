@@ -1,6 +1,5 @@
 #include "transport/context.h"
 
-#include <charconv>
 #include <map>
 
 #include "transport/zmq_parts.h"
@@ -9,18 +8,6 @@ namespace pounce::transport {
 namespace {
 
 constexpr char kZapEndpoint[] = "inproc://zeromq.zap.01";
-
-// "localhost:1001:1001:4711" on ipc: uid, gid and pid as the kernel says them. A TCP address has no colon-separated
-// tail of three numbers (IPv6 addresses have more colons, and letters or empty parts).
-std::optional<unsigned> uid_of(std::string_view address) {
-  constexpr std::string_view kLocal = "localhost:";
-  if (!address.starts_with(kLocal)) return std::nullopt;
-  address.remove_prefix(kLocal.size());
-  unsigned uid = 0;
-  const auto [end, error] = std::from_chars(address.data(), address.data() + address.size(), uid);
-  if (error != std::errc() || end == address.data() + address.size() || *end != ':') return std::nullopt;
-  return uid;
-}
 
 }  // namespace
 

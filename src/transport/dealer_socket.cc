@@ -1,6 +1,5 @@
 #include "transport/dealer_socket.h"
 
-#include <atomic>
 #include <cstring>
 
 #include "base/check.h"
@@ -59,9 +58,7 @@ void DealerSocket::Impl::open(Context& context, const KeyPair& own, const Public
     socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
     socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
   }
-  // Never an address again: a closed monitor's name is freed only some time later.
-  static std::atomic<std::uint64_t> opened = 0;
-  const std::string watch = "inproc://monitor-" + std::to_string(++opened);
+  const std::string watch = unused_monitor_name();
   if (zmq_socket_monitor(socket.handle(), watch.c_str(), kWatched) != 0) throw zmq::error_t();
   monitor = zmq::socket_t(zmq_context(context), zmq::socket_type::pair);
   monitor.set(zmq::sockopt::linger, 0);

@@ -1,5 +1,7 @@
 #include "transport/router_socket.h"
 
+#include <stdexcept>
+
 #include "base/check.h"
 #include "transport/zmq_parts.h"
 
@@ -7,12 +9,7 @@ namespace pounce::transport {
 namespace {
 
 constexpr int kZapEnforceDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, a draft name: Debian's build has the option
-
-std::optional<unsigned> uid_in(const std::string& address) {
-  const auto colon = address.find(':');
-  if (!address.starts_with("localhost:") || colon == std::string::npos) return std::nullopt;
-  return static_cast<unsigned>(std::stoul(address.substr(colon + 1)));
-}
+constexpr std::chrono::milliseconds kCloseListener{2000};
 
 int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
 
@@ -25,6 +22,7 @@ struct RouterSocket::Impl {
   }
 
   void open(const std::vector<std::string>& wanted);
+  void close();
 
   Context& context;
   KeyPair keys;
@@ -62,6 +60,26 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
   }
 }
 
+// zmq_unbind and zmq_close only ask: the I/O thread closes each listener later, and then also removes the file of an ipc
+// endpoint, were it meanwhile our next socket's. So wait for its word, which comes within a millisecond.
+void RouterSocket::Impl::close() {
+  const std::string watch = unused_monitor_name();
+  if (zmq_socket_monitor(socket.handle(), watch.c_str(), ZMQ_EVENT_CLOSED) != 0) throw zmq::error_t();
+  zmq::socket_t monitor(zmq_context(context), zmq::socket_type::pair);
+  monitor.set(zmq::sockopt::linger, 0);
+  monitor.set(zmq::sockopt::rcvtimeo, milliseconds(kCloseListener));
+  monitor.connect(watch);
+  for (const std::string& endpoint : endpoints) {
+    socket.unbind(endpoint);
+    for (int part = 0; part < 2; ++part) {  // the event, its address
+      zmq::message_t ignored;
+      if (!through_signals([&] { return monitor.recv(ignored); })) throw std::runtime_error(endpoint + " does not close");
+    }
+  }
+  zmq_socket_monitor(socket.handle(), nullptr, 0);
+  socket.close();
+}
+
 RouterSocket::RouterSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RouterSocket::~RouterSocket() = default;
 
@@ -85,11 +103,11 @@ std::optional<Received> RouterSocket::receive() {
     Received received;
     received.route = message->front().text();
     auto& first = (*message)[1].impl().message;  // the routing frame is libzmq's own and carries no properties
-    const auto key = from_z85(first.gets("User-Id"));
+    const auto key = from_z85(property(first, "User-Id").value_or(""));
     if (!key) continue;  // cannot be: ZAP set it
     received.peer = *key;
-    received.address = first.gets("Peer-Address");
-    received.uid = uid_in(received.address);
+    received.address = property(first, "Peer-Address").value_or("");
+    received.uid = uid_of(received.address);
     message->erase(message->begin());
     received.frames = std::move(*message);
     return received;
@@ -107,7 +125,7 @@ Sent RouterSocket::send(const std::string& route, Message& frames) {
 
 void RouterSocket::rebind() {
   const auto same = impl_->endpoints;
-  impl_->socket.close();
+  impl_->close();
   impl_->open(same);
 }
 

@@ -1,18 +1,28 @@
 #include "transport/zmq_parts.h"
 
+#include <atomic>
+#include <charconv>
 #include <optional>
 
 namespace pounce::transport {
 namespace {
+
 constexpr std::size_t kPartsMax = 1024 + 1;  // protocol/limits.h kFramesPerMessage and a routing frame
+
+bool send_part(zmq::socket_t& socket, zmq::message_t& part, bool more) {
+  const auto flags = zmq::send_flags::dontwait | (more ? zmq::send_flags::sndmore : zmq::send_flags::none);
+  return through_signals([&] { return socket.send(part, flags); }).has_value();
 }
+
+}  // namespace
 
 std::optional<Message> receive_message(zmq::socket_t& socket) {
   Message frames;
   bool too_many = false;
   for (bool more = true; more;) {
     Frame frame;
-    if (!socket.recv(frame.impl().message, zmq::recv_flags::dontwait)) return std::nullopt;
+    const auto size = through_signals([&] { return socket.recv(frame.impl().message, zmq::recv_flags::dontwait); });
+    if (!size) return std::nullopt;
     more = frame.impl().message.more();
     if (frames.size() < kPartsMax)
       frames.push_back(std::move(frame));
@@ -24,15 +34,41 @@ std::optional<Message> receive_message(zmq::socket_t& socket) {
 }
 
 bool send_message(zmq::socket_t& socket, const std::string* route, Message& frames) {
-  if (route != nullptr &&
-      !socket.send(zmq::buffer(*route), zmq::send_flags::dontwait | zmq::send_flags::sndmore))
-    return false;
+  if (route != nullptr) {
+    zmq::message_t address(route->data(), route->size());
+    if (!send_part(socket, address, true)) return false;
+  }
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const auto more = i + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none;
-    if (!socket.send(frames[i].impl().message, zmq::send_flags::dontwait | more)) return false;
+    const bool taken = send_part(socket, frames[i].impl().message, i + 1 < frames.size());
+    // A later part is refused when the connection broke between the two; libzmq then swallows what is left of this
+    // message (lb.cpp). It is lost like any that was on its way, and must not be tried again without its first part.
+    if (!taken && i == 0 && route == nullptr) return false;
   }
   frames.clear();
   return true;
+}
+
+std::optional<std::string> property(zmq::message_t& message, const char* name) {
+  const char* value = zmq_msg_gets(message.handle(), name);
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+// A TCP peer's address is numeric, so that no name service can make one look local.
+std::optional<unsigned> uid_of(std::string_view address) {
+  constexpr std::string_view kLocal = "localhost:";
+  if (!address.starts_with(kLocal)) return std::nullopt;
+  address.remove_prefix(kLocal.size());
+  unsigned uid = 0;
+  const char* const stop = address.data() + address.size();
+  const auto [end, error] = std::from_chars(address.data(), stop, uid);
+  if (error != std::errc() || end == stop || *end != ':') return std::nullopt;
+  return uid;
+}
+
+std::string unused_monitor_name() {
+  static std::atomic<std::uint64_t> opened = 0;
+  return "inproc://monitor-" + std::to_string(++opened);
 }
 
 void set_keys(zmq::socket_t& socket, const KeyPair& keys) {

@@ -1,10 +1,12 @@
 // What the .cc files of this module share of ZeroMQ. Never included from outside src/transport.
 #pragma once
 
+#include <cerrno>
 #include <functional>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <zmq.hpp>
 
 #include "base/curve_key.h"
@@ -22,8 +24,30 @@ zmq::context_t& zmq_context(Context& context);
 
 // Every part of the next message, or nothing. More than kFramesPerMessage parts: all are read, none is kept.
 std::optional<Message> receive_message(zmq::socket_t& socket);
-// kFull when the first part would block; then `frames` is untouched. ZeroMQ takes a message whole or not at all.
+// False when the first part would block; then `frames` is untouched.
 bool send_message(zmq::socket_t& socket, const std::string* route, Message& frames);
+
+// A property that libzmq and ZAP put on what came in ("User-Id", "Peer-Address"); nothing when it is not there.
+std::optional<std::string> property(zmq::message_t& message, const char* name);
+
+// The kernel's word about a peer on ipc, whose address is "localhost:<uid>:<gid>:<pid>"; nothing for any other address.
+std::optional<unsigned> uid_of(std::string_view address);
+
+// Never one twice: the name of a closed monitor is freed only some time later.
+std::string unused_monitor_name();
+
+// libzmq gives up with EINTR even a call that does not wait, when a signal meets its look at its mailbox; cppzmq makes
+// that an exception. The interpreter's main thread is interrupted by signals on purpose: here they mean nothing.
+template <class Call>
+auto through_signals(const Call& call) {
+  while (true) {
+    try {
+      return call();
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) throw;
+    }
+  }
+}
 
 void set_keys(zmq::socket_t& socket, const KeyPair& keys);
 

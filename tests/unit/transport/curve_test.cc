@@ -1,5 +1,11 @@
 // A CURVE server and its clients: who gets in, and what each side is told.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
 
 #include "identity/keys.h"
 #include "transport/context.h"
@@ -108,6 +114,125 @@ TEST_F(CurveTest, SendsBorrowedMemoryAndReleasesItOnce) {
     while (auto received = server->receive()) got += received->frames.front().size() == 512;
     return got == 1 && released == 1;
   }));
+}
+
+TEST_F(CurveTest, DropsAllPeersOnRebindAndKeepsItsEndpoints) {
+  const std::string path = "/tmp/pounce-rebind-" + std::to_string(::getpid());
+  context.admit("door", [](const ZapQuestion&) { return true; });
+  ServerOptions options;
+  options.zap_domain = "door";
+  options.max_frame_bytes = 1024;
+  auto bound = RouterSocket::bind(context, server_keys, options, {"ipc://" + path, "tcp://127.0.0.1:*"});
+  ASSERT_TRUE(bound) << bound.error().text;
+  server = std::move(*bound);
+  const auto endpoints = server->endpoints();
+
+  for (int i = 0; i < 20; ++i) server->rebind();
+
+  EXPECT_EQ(server->endpoints(), endpoints);
+  for (const std::string& endpoint : endpoints) {
+    ClientOptions client_options;
+    client_options.max_frame_bytes = 1024;
+    client = *DealerSocket::connect(context, client_keys, server_keys.public_key, client_options, endpoint);
+    ASSERT_TRUE(send("still there?")) << endpoint;
+    ASSERT_TRUE(turn_until([&] { return server->receive().has_value(); })) << endpoint;
+  }
+  server->rebind();
+  EXPECT_TRUE(turn_until([&] { return client->link_event() == Link::kDisconnected; }));
+}
+
+TEST_F(CurveTest, SaysWhichUserIsAtTheOtherEndOfAnIpcSocket) {
+  const std::string path = "/tmp/pounce-uid-" + std::to_string(::getpid());
+  std::optional<unsigned> asked;
+  context.admit("door", [&](const ZapQuestion& question) {
+    asked = question.uid;
+    return true;
+  });
+  ServerOptions options;
+  options.zap_domain = "door";
+  options.max_frame_bytes = 1024;
+  server = *RouterSocket::bind(context, server_keys, options, {"ipc://" + path});
+  ClientOptions client_options;
+  client_options.max_frame_bytes = 1024;
+  client = *DealerSocket::connect(context, client_keys, server_keys.public_key, client_options, "ipc://" + path);
+
+  ASSERT_TRUE(send("who am I?"));
+  std::optional<Received> received;
+  ASSERT_TRUE(turn_until([&] { return (received = server->receive()).has_value(); }));
+
+  EXPECT_EQ(received->uid, ::geteuid());
+  EXPECT_EQ(asked, ::geteuid());
+}
+
+TEST_F(CurveTest, KnowsNoUserOfATcpPeer) {
+  open(client_keys.public_key, server_keys.public_key);
+  ASSERT_TRUE(send("hello"));
+  std::optional<Received> received;
+  ASSERT_TRUE(turn_until([&] { return (received = server->receive()).has_value(); }));
+
+  EXPECT_EQ(received->uid, std::nullopt);
+  EXPECT_EQ(received->address, "127.0.0.1");
+}
+
+TEST_F(CurveTest, DropsAMessageOfTooManyFramesWhole) {
+  open(client_keys.public_key, server_keys.public_key);
+  ASSERT_TRUE(send("first"));
+  ASSERT_TRUE(turn_until([&] { return server->receive().has_value(); }));
+  Message flood;
+  for (int i = 0; i < 2000; ++i) flood.push_back(Frame::copy("x"));
+
+  ASSERT_EQ(client->send(flood), Sent::kYes);
+  ASSERT_TRUE(send("after"));
+  std::optional<Received> received;
+  ASSERT_TRUE(turn_until([&] { return (received = server->receive()).has_value(); }));
+
+  EXPECT_EQ(received->frames.front().text(), "after");
+}
+
+TEST_F(CurveTest, CutsThePeerThatSendsAFrameOverTheLimit) {
+  open(client_keys.public_key, server_keys.public_key);
+  ASSERT_TRUE(send("first"));
+  ASSERT_TRUE(turn_until([&] { return server->receive().has_value(); }));
+
+  ASSERT_TRUE(send(std::string(1025, 'x')));
+
+  EXPECT_TRUE(turn_until([&] { return client->link_event() == Link::kDisconnected; }));
+  EXPECT_FALSE(server->receive().has_value());
+}
+
+TEST_F(CurveTest, RefusesToBindWithoutAnyEndpointFree) {
+  open(client_keys.public_key, server_keys.public_key);
+  ServerOptions options;
+  options.zap_domain = "hall";
+  options.max_frame_bytes = 1024;
+
+  const auto second = RouterSocket::bind(context, server_keys, options, server->endpoints());
+
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().text.find("cannot bind " + server->endpoints().front()), std::string::npos);
+}
+
+// A worker's main thread is interrupted by signals on purpose; libzmq then gives up with EINTR even what does not wait.
+TEST_F(CurveTest, SendsAndReceivesThroughAStormOfSignals) {
+  open(client_keys.public_key, server_keys.public_key);
+  struct sigaction nothing {}, before {};
+  nothing.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR2, &nothing, &before), 0);
+  std::atomic<bool> stop = false;
+  std::thread storm([&, target = ::pthread_self()] {
+    while (!stop) ::pthread_kill(target, SIGUSR2);
+  });
+
+  int got = 0;
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(send("hello"));
+  EXPECT_TRUE(turn_until([&] {
+    while (server->receive()) ++got;
+    return got == 1000;
+  }));
+
+  stop = true;
+  storm.join();
+  ::sigaction(SIGUSR2, &before, nullptr);
 }
 
 }  // namespace
