@@ -12,7 +12,9 @@ static void to_json(json& j, const HexId<Tag, N>& id) {
 }
 template <class Tag, std::size_t N>
 static void from_json(const json& j, HexId<Tag, N>& id) {
-  id = HexId<Tag, N>::from_hex(j.get<std::string>()).value_or(HexId<Tag, N>{});
+  const auto read = HexId<Tag, N>::from_hex(j.get<std::string>());
+  if (!read) throw json::other_error::create(501, "not an id", nullptr);
+  id = *read;
 }
 // A number that is no enumerator would be read as a state that does not exist.
 template <class E>
