@@ -1,5 +1,7 @@
 #include "identity/claim.h"
 
+#include "base/check.h"
+
 namespace pounce::identity {
 namespace {
 
@@ -12,6 +14,7 @@ void append_key(std::string& bytes, const PublicKey& key) {
 }
 
 void append_text(std::string& bytes, const std::string& text) {
+  POUNCE_CHECK(text.size() <= 255, "roles and ids are short");
   bytes.push_back(static_cast<char>(text.size() & 0xff));
   bytes.append(text);
 }

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,7 +15,9 @@
 namespace pounce::identity {
 namespace {
 
-using Key = std::array<unsigned char, crypto_auth_KEYBYTES>;
+static_assert(sizeof(SecretKey) == crypto_auth_KEYBYTES);
+
+const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 tl::unexpected<Error> trouble(const std::string& path, const std::string& what) {
   return failure(ErrorCode::kNotAuthenticated, "the key file " + path + " " + what);
@@ -33,7 +34,7 @@ Result<UniqueFd> open_folder(const std::string& path) {
   return fd;
 }
 
-Result<Key> read_key(const std::string& path) {
+Result<SecretKey> read_key(const std::string& path) {
   const auto folder = open_folder(path);
   if (!folder) return failure(folder.error());
   const std::string name = std::filesystem::path(path).filename();
@@ -42,8 +43,10 @@ Result<Key> read_key(const std::string& path) {
   if (!fd || ::fstat(fd.get(), &facts) != 0) return trouble(path, std::string("cannot be read: ") + std::strerror(errno));
   if (facts.st_uid != ::geteuid() || (facts.st_mode & 07777) != 0600 || !S_ISREG(facts.st_mode))
     return trouble(path, "is not this user's alone (mode 0600)");
-  Key key;
-  if (::read(fd.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) return trouble(path, "is too short");
+  SecretKey key;
+  const auto size = static_cast<ssize_t>(key.bytes().size());
+  if (facts.st_size != size || ::read(fd.get(), key.bytes().data(), key.bytes().size()) != size)
+    return trouble(path, "is not of 32 bytes");
   return key;
 }
 
@@ -52,39 +55,36 @@ Result<Key> read_key(const std::string& path) {
 Result<void> make_key_file(const std::string& path) {
   const auto folder = open_folder(path);
   if (!folder) return failure(folder.error());
+  if (::sodium_init() < 0) return trouble(path, "cannot be made: libsodium does not start");
   const std::string name = std::filesystem::path(path).filename();
   ::unlinkat(folder->get(), name.c_str(), 0);
   const UniqueFd fd(::openat(folder->get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return trouble(path, std::string("cannot be made: ") + std::strerror(errno));
-  Key key;
-  ::randombytes_buf(key.data(), key.size());
-  const bool written = ::write(fd.get(), key.data(), key.size()) == static_cast<ssize_t>(key.size());
-  ::sodium_memzero(key.data(), key.size());
+  SecretKey key;
+  ::randombytes_buf(key.bytes().data(), key.bytes().size());
+  const auto size = static_cast<ssize_t>(key.bytes().size());
+  const bool written = ::write(fd.get(), key.bytes().data(), key.bytes().size()) == size;
   if (!written || ::fsync(fd.get()) != 0) return trouble(path, "cannot be written");
   return {};
 }
 
 Result<std::string> key_file_proof(const Claim& claim, const std::string& path) {
-  auto key = read_key(path);
+  const auto key = read_key(path);
   if (!key) return failure(key.error());
-  const std::string bytes = claim_bytes(claim);
+  const std::string claimed = claim_bytes(claim);
   std::string proof(crypto_auth_BYTES, '\0');
-  ::crypto_auth(reinterpret_cast<unsigned char*>(proof.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
-                bytes.size(), key->data());
-  ::sodium_memzero(key->data(), key->size());
+  ::crypto_auth(reinterpret_cast<unsigned char*>(proof.data()), bytes_of(claimed), claimed.size(), key->bytes().data());
   return proof;
 }
 
 Result<void> verify_key_file_proof(const Claim& claim, std::string_view proof, const std::string& path) {
-  auto key = read_key(path);
+  const auto key = read_key(path);
   if (!key) return failure(key.error());
-  const std::string bytes = claim_bytes(claim);
-  const bool good = proof.size() == crypto_auth_BYTES &&
-                    ::crypto_auth_verify(reinterpret_cast<const unsigned char*>(proof.data()),
-                                         reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-                                         key->data()) == 0;
-  ::sodium_memzero(key->data(), key->size());
-  if (!good) return failure(ErrorCode::kNotAuthenticated, "the key file's proof does not fit this key or daemon");
+  const std::string claimed = claim_bytes(claim);
+  // crypto_auth_verify compares in constant time.
+  if (proof.size() != crypto_auth_BYTES ||
+      ::crypto_auth_verify(bytes_of(proof), bytes_of(claimed), claimed.size(), key->bytes().data()) != 0)
+    return failure(ErrorCode::kNotAuthenticated, "the key file's proof does not fit this key or daemon");
   return {};
 }
 
