@@ -44,6 +44,8 @@ class Accounting {
   bool good_ = false;
 };
 
+std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
+
 JobView gone(const Incarnation& job) {
   JobView view;
   view.incarnation = job;
@@ -61,11 +63,12 @@ void read_record(const slurmdb_job_rec_t& record, JobView& view) {
   view.end = mapped.end;
   view.raw_state = record.state;
   if (const char* word = slurm_job_state_string(record.state)) view.state_name = word;
-  view.start_time_s = record.start;
-  view.end_time_s = record.end;
+  view.start_time_s = time_or_zero(record.start);
+  view.end_time_s = time_or_zero(record.end);
   view.exit_code = static_cast<int>((record.exitcode >> 8) & 0xff);
   view.signal = static_cast<int>(record.exitcode & 0x7f);
-  if (record.nodes != nullptr) view.nodes = record.nodes;
+  const std::string nodes = record.nodes != nullptr ? record.nodes : "";
+  if (nodes != "None assigned") view.nodes = nodes;
 }
 
 void ask(const Accounting& accounting, JobView& view) {
@@ -77,6 +80,7 @@ void ask(const Accounting& accounting, JobView& view) {
   slurmdb_job_cond_t condition;
   std::memset(&condition, 0, sizeof condition);
   condition.flags = JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_TRUNC | JOBCOND_FLAG_NO_STEP;
+  condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;  // zero would ask for jobs without any flag: none
   condition.step_list = slurm_list_create(nullptr);
   slurm_list_append(condition.step_list, &step);
   if (auto* records = slurmdb_jobs_get(accounting.get(), &condition)) {

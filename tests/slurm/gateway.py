@@ -1,0 +1,96 @@
+"""The SlurmGateway as an ordinary user of the cluster has it: tests/contract/gateway_driver with the real pounce-slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from login_node import CLUSTER
+
+OPERATIONS = ["facts", "submit", "cancel", "poll", "sweep", "queue", "version"]
+# enum class JobState and JobEnd of include/pounce/job.h
+STATES = ["unknown", "queued", "running", "ending", "ended"]
+ENDS = ["none", "completed", "failed", "cancelled", "timeout", "out_of_memory", "preempted", "node_fail", "boot_fail", "deadline", "gone"]
+
+
+def programs() -> Path:
+    """The built programs in a folder that every user of the machine can read: a clone may lie in somebody's home."""
+    build = os.environ.get("POUNCE_BUILD")
+    assert build, "set POUNCE_BUILD to a CMake build directory made with -DPOUNCE_TESTS=ON"
+    folder = Path(tempfile.mkdtemp(prefix="pounce-programs-"))
+    folder.chmod(0o755)
+    for name in ("pounce-slurm", "tests/gateway_driver", "tests/contract"):
+        shutil.copy(Path(build) / name, folder)
+    return folder
+
+
+def a_job(instance: str, *command: str, **resources) -> dict:
+    """A JobSpec; it sleeps where no command is given."""
+    asked = {"class_name": "cheetah", "gpus": 0, "gpu_type": "", "cpus": 0, "memory_mib": 100, "time_min": 0, **resources}
+    return {"instance": instance, "lease": secrets.token_hex(8), "resources": asked, "name": f"pounce-{asked['class_name']}",
+            "command": list(command or ("/bin/sleep", "1000")), "environment": {"PATH": "/usr/bin:/bin"},
+            "directory": "/tmp", "log_path": "/dev/null"}
+
+
+class Gateway:
+    """One gateway process of `user`. Each answer is (seconds it took, the answer)."""
+
+    def __init__(self, folder: Path, user: str, cluster_id: int = 0, deadline_ms: int = 30_000, **environment: str):
+        settings = [f"{name}={value}" for name, value in environment.items()]
+        words = [str(CLUSTER), "run", "--as", user, "--", "env", *settings,
+                 str(folder / "gateway_driver"), str(folder / "pounce-slurm"), str(deadline_ms)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster_id)})
+        self.instance = secrets.token_hex(6)
+        self.helper = 0  # process id, after each answer
+        self.count = 0
+
+    def send(self, operation: str, **fields) -> None:
+        self.count += 1
+        request = {"id": self.count, "operation": OPERATIONS.index(operation), "jobs": [], "instance": self.instance, **fields}
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self, seconds: float = 60) -> dict:
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        assert ready, f"no answer within {seconds} s"
+        helper, _, answer = self.process.stdout.readline().partition(b" ")
+        self.helper = int(helper)
+        return json.loads(answer)
+
+    def ask(self, operation: str, **fields) -> dict:
+        start = time.monotonic()
+        self.send(operation, **fields)
+        answer = self.receive()
+        answer["seconds"] = time.monotonic() - start
+        return answer
+
+    def submit(self, *command: str, **resources) -> dict:
+        return self.ask("submit", spec=a_job(self.instance, *command, **resources))
+
+    def view(self, job: list) -> dict:
+        """The job as a poll shows it, with states and ends by name."""
+        (view,) = named(self.ask("poll", jobs=[job])["jobs"])
+        return view
+
+    def sweep(self) -> list[dict]:
+        return named(self.ask("sweep")["jobs"])
+
+    def close(self) -> None:
+        """Ends the process and cancels what it has submitted."""
+        for view in self.ask("sweep").get("jobs", []):
+            self.ask("cancel", jobs=[view["incarnation"]])
+        self.process.stdin.close()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+def named(views: list[dict]) -> list[dict]:
+    return [{**view, "state": STATES[view["state"]], "end": ENDS[view["end"]]} for view in views]

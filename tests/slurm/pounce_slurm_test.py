@@ -1,0 +1,303 @@
+"""pounce-slurm against a real Slurm: what it answers, and what it survives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import gateway
+import pytest
+from conftest import worker_number
+from gateway import Gateway
+from login_node import CLUSTER, wait_until
+
+CLASSES = ["cheetah", "lion", "panther", "tabby"]
+
+
+@pytest.fixture(scope="module")
+def folder():
+    folder = gateway.programs()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def start(cluster, folder):
+    """Starts gateways: `start("alice")` on the shared cluster, `start("alice", number)` on another."""
+    started = []
+
+    def start(user="alice", cluster_id=0, **how) -> Gateway:
+        started.append(Gateway(folder, user, cluster_id, **how))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+def run(*words: str, cluster_id: int = 0) -> str:
+    done = subprocess.run([str(CLUSTER), "run", "--", *words], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster_id)})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def in_queue(gateway: Gateway) -> list[dict]:
+    return [job for job in gateway.sweep() if job["state"] != "ended"]
+
+
+# ---- the contract of every launcher ----
+
+
+def test_the_launchers_contract_holds_on_a_real_slurm(cluster, folder):
+    words = [str(cluster), "run", "--as", "alice", "--", "env", f"POUNCE_SLURM_PROGRAM={folder}/pounce-slurm",
+             f"{folder}/contract", "--gtest_filter=*slurm", "--gtest_brief=1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert "PASSED" in done.stdout and "SKIPPED" not in done.stdout, done.stdout
+
+
+# ---- what it tells ----
+
+
+def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
+    facts = start().ask("facts")["facts"]
+
+    assert facts["cluster"] == "pounce0" and facts["version"].startswith("slurm ")
+    assert facts["auth_type"] == "auth/munge" and facts["munge_socket"] == "/opt/pounce-cluster/run/munge.sock"
+    assert facts["controller_address"] == "10.77.0.254"
+    assert facts["default_partition"] == "bigcats" and facts["default_class"] == "cheetah"
+    limits = {one["name"]: one for one in facts["classes"]}
+    assert sorted(limits) == CLASSES, "normal is there too, but not open to alice"
+    assert limits["cheetah"]["max_time_min"] == 30 and limits["lion"]["max_running_per_user"] == 4
+
+
+def test_the_libslurm_that_is_loaded_is_named_by_its_file(start):
+    version = start().ask("version")["version"]
+    path = version.split(" ")[0]
+    assert Path(path).exists() and "libslurm" in path
+
+
+def test_a_job_shows_the_devices_it_was_given(start):
+    alice = start()
+    job = alice.submit(gpus=1, gpu_type="a100_3g.20gb")["job"]
+    running = wait_until(lambda: (view := alice.view(job))["state"] == "running" and view, 60, "it runs")
+    assert running["nodes"] == "g2"
+    assert running["devices"].startswith("gpu:a100_3g.20gb:1(IDX:") and running["devices"].count("gpu:") == 1
+    assert running["resources"]["gpus"] == 1 and running["resources"]["gpu_type"] == "a100_3g.20gb"
+    assert running["end_time_s"] - running["start_time_s"] == 1800, "cheetah's walltime, read from Slurm"
+
+
+def test_the_batch_script_is_a_fixed_template(start):
+    alice = start()
+    job = alice.submit("/bin/sleep", "it's 1000")["job"]
+    assert run("scontrol", "write", "batch_script", str(job[0]), "-") == (
+        "#!/bin/sh\ntrap '' USR2\nexec '/bin/sleep' 'it'\\''s 1000'\n")
+
+
+# ---- what it refuses ----
+
+
+def refused(answer: dict, code: str, *words: str) -> dict:
+    error = answer["error"]
+    assert error["code"] == code, error
+    for word in words:
+        assert word in error["text"], error
+    return error
+
+
+def test_an_unknown_class_is_answered_with_those_there_are(start):
+    error = refused(start().submit(class_name="tiger"), "unknown_class", "tiger", ", ".join(CLASSES))
+    assert "normal" not in error["text"]
+
+
+def test_a_class_that_is_not_open_to_the_user_is_not_called_unknown(start):
+    refused(start().submit(class_name="normal"), "unknown_class", "not open to user alice", "cheetah")
+
+
+def test_a_user_without_an_association_is_named(start):
+    refused(start("mallory").submit(), "no_association", "mallory")
+
+
+@pytest.mark.parametrize("asked, words", [
+    ({"gpus": 9}, ["9 GPUs"]),
+    ({"gpus": 1, "gpu_type": "h100"}, ["h100"]),
+    ({"gpus": 3, "gpu_type": "a100_3g.20gb"}, ["a100_3g.20gb"]),
+    ({"memory_mib": 1 << 30}, ["MiB"]),
+    ({"cpus": 99}, ["99 CPUs"]),
+    ({"time_min": 31}, ["30 minutes", "31 minutes"]),
+    ({"gpus": 1, "class_name": "panther"}, ["panther", "0 GPUs"]),
+], ids=str)
+def test_what_no_waiting_can_give_is_refused_at_once_and_leaves_nothing_queued(start, asked, words):
+    alice = start()
+    refused(alice.submit(**asked), "unsatisfiable", *words)
+    assert in_queue(alice) == []
+
+
+def test_what_another_class_would_give_is_said(start):
+    assert "lion" in refused(start().submit(time_min=31), "unsatisfiable")["remedy"]
+
+
+def test_root_is_refused_and_still_told_the_version(start):
+    root = start("root")
+    refused(root.submit(), "refuses_root")
+    assert "libslurm" in root.ask("version")["version"]
+
+
+def test_a_broken_slurm_conf_is_answered_with_libslurms_own_words(start, tmp_path):
+    broken = tmp_path / "slurm.conf"
+    broken.write_text(run("sh", "-c", "cat $SLURM_CONF") + "\nThisIsNoKey=1\n")
+    for part in [tmp_path, *tmp_path.parents[:-2]]:
+        part.chmod(0o755)
+    broken.chmod(0o644)
+    alice = start(SLURM_CONF=str(broken))
+    for _ in range(2):
+        answer = alice.ask("facts")
+        refused(answer, "slurm_config", "ThisIsNoKey")
+        assert answer["seconds"] < 5
+
+
+def test_a_missing_slurm_conf_is_answered_at_once(start):
+    answer = start(SLURM_CONF="/nowhere/slurm.conf").ask("facts")
+    refused(answer, "slurm_config", "/nowhere/slurm.conf")
+    assert answer["seconds"] < 5, "libslurm itself would wait for a minute"
+
+
+def test_without_any_slurm_conf_there_is_no_slurm(start):
+    if any(Path(conf).exists() for conf in ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf")):
+        pytest.skip("this machine has a Slurm of its own")
+    refused(start(SLURM_CONF="").ask("facts"), "no_slurm")
+
+
+def test_nothing_of_an_outer_job_reaches_an_inner_one(start):
+    outer = {"SLURM_MEM_PER_NODE": "70000", "SLURM_MEM_PER_CPU": "300", "SLURM_CPUS_PER_TASK": "7", "SLURM_JOB_QOS": "lion",
+             "SLURM_GPUS": "2", "SLURM_JOB_ID": "1", "SLURM_TRES_PER_TASK": "gres:gpu:2", "SBATCH_QOS": "lion"}
+    alice = start(**outer)
+    job = alice.submit(memory_mib=0)["job"]
+    shown = run("scontrol", "show", "job", str(job[0]))
+    assert "QOS=cheetah" in shown and "NumCPUs=1 " in shown and "MinMemoryCPU=4G" in shown and "gres/gpu" not in shown
+
+
+# ---- what it survives: on a cluster whose daemons these tests may stop ----
+
+
+@pytest.fixture(scope="module")
+def own_cluster():
+    if os.geteuid() != 0:
+        pytest.skip("only root can start the disposable Slurm and its namespaces")
+    number = 100 + worker_number()
+    env = {**os.environ, "POUNCE_CLUSTER_ID": str(number)}
+    subprocess.run([str(CLUSTER), "up"], check=True, env=env, stdout=subprocess.DEVNULL)
+    yield number
+    subprocess.run([str(CLUSTER), "down"], check=True, env=env, stdout=subprocess.DEVNULL)
+
+
+def daemon_of(cluster_id: int, name: str) -> int:
+    return int(Path(f"/opt/pounce-cluster-{cluster_id}/run/{name}.pid").read_text())
+
+
+class Stopped:
+    """A daemon that hangs while the block runs."""
+
+    def __init__(self, cluster_id: int, name: str):
+        self.pid = daemon_of(cluster_id, name)
+
+    def __enter__(self):
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def early_job(own_cluster, folder):
+    """A job that ended before the others tests of this cluster began: slurmctld forgets it while they run."""
+    alice = Gateway(folder, "alice", own_cluster)
+    job = alice.submit("/bin/sh", "-c", "exit 3")["job"]
+    wait_until(lambda: alice.view(job)["state"] == "ended", 60, "the early job ends")
+    yield alice, job
+    alice.close()
+
+
+@pytest.fixture(scope="module")
+def warned_job(own_cluster, folder, early_job):
+    """A job of one minute whose program writes down the signals it gets."""
+    log = Path("/home/alice") / f"warned-{own_cluster}.log"
+    program = """
+import os, signal, sys, time
+for name in ("SIGUSR1", "SIGUSR2", "SIGTERM"):
+    signal.signal(getattr(signal, name), lambda number, frame: os.write(1, signal.Signals(number).name.encode() + b"\\n"))
+while True: time.sleep(0.1)
+"""
+    alice = Gateway(folder, "alice", own_cluster)
+    spec = gateway.a_job(alice.instance, "/usr/bin/python3", "-c", program, time_min=1)
+    job = alice.ask("submit", spec={**spec, "log_path": str(log)})["job"]
+    yield alice, job, log
+    alice.close()
+    log.unlink()
+
+
+def test_a_hung_slurmctld_makes_a_submit_unclear_and_exactly_one_job_of_it(own_cluster, warned_job, start):
+    submitting, asking, hurrying, dying = (start(cluster_id=own_cluster, deadline_ms=ms) for ms in (30_000, 30_000, 2_000, 30_000))
+    for one in (submitting, asking, hurrying, dying):
+        one.ask("facts")  # libslurm is up: what hangs now is one call
+    killed = dying.helper
+
+    with Stopped(own_cluster, "slurmctld"):
+        for one in (submitting, hurrying, dying):
+            one.send("submit", spec=gateway.a_job(one.instance))
+        asking.send("sweep")
+        refused(hurrying.receive(), "outcome_unknown", "2000 ms")
+        os.kill(killed, signal.SIGKILL)
+        refused(dying.receive(), "outcome_unknown", "signal 9")
+        refused(submitting.receive(), "outcome_unknown", "slurmctld did not answer")
+        refused(asking.receive(), "slurm_unreachable")
+
+    assert len(wait_until(submitting.sweep, 30, "the submit that timed out has happened")) == 1
+    assert len(asking.sweep()) == 0
+    # Each of these may have been sent or not; a sweep tells, by the new helper, and shows never more than one.
+    for one in (hurrying, dying):
+        assert len(one.sweep()) <= 1
+    assert dying.helper != killed
+
+
+def test_a_walltime_is_announced_by_sigusr2_and_never_by_sigusr1(warned_job):
+    alice, job, log = warned_job
+    wait_until(lambda: alice.view(job)["state"] in ("running", "ending", "ended"), 60, "it starts")
+    wait_until(lambda: log.exists() and "SIGUSR2" in log.read_text(), 90, "it is warned")
+    assert "SIGUSR1" not in log.read_text()
+
+
+def test_a_hung_slurmdbd_costs_a_poll_only_the_answer_of_forgotten_jobs(own_cluster, start, warned_job):
+    alice = start(cluster_id=own_cluster)
+    job = alice.submit()["job"]
+    with Stopped(own_cluster, "slurmdbd"):
+        answer = alice.ask("poll", jobs=[job, [3_999_999, 1, 0]])
+    known, unknown = gateway.named(answer["jobs"])
+    assert known["state"] != "ended"
+    assert unknown["end"] == "gone"
+    assert answer["seconds"] < 20
+
+
+def test_a_forgotten_jobs_end_is_told_by_slurmdbd_also_after_its_restart(own_cluster, early_job):
+    alice, job = early_job
+    helper = alice.helper
+
+    def forgotten() -> bool:
+        words = [str(CLUSTER), "run", "--", "scontrol", "show", "job", str(job[0])]
+        return subprocess.run(words, capture_output=True, env={**os.environ, "POUNCE_CLUSTER_ID": str(own_cluster)}).returncode != 0
+
+    wait_until(forgotten, 180, "slurmctld forgets the job: MinJobAge 30 s, looked at once a minute")
+    assert alice.view(job)["end"] == "failed", "from slurmdbd"
+    os.kill(daemon_of(own_cluster, "slurmdbd"), signal.SIGTERM)
+    assert alice.view(job)["end"] == "gone", "slurmctld has no record and nobody else answers"
+    subprocess.run([str(CLUSTER), "up"], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "POUNCE_CLUSTER_ID": str(own_cluster)})
+
+    view = alice.view(job)
+
+    assert view["end"] == "failed" and view["exit_code"] == 3
+    assert alice.helper == helper, "the same helper all the time"
