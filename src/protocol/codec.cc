@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "pounce/version.h"
+#include "protocol/hot_headers.h"
 #include "protocol/endpoint_file.h"
 
 using nlohmann::json;
@@ -137,6 +138,7 @@ const std::unordered_map<std::string_view, Parser>& parsers() {
 }  // namespace
 
 std::string encode(const Header& header) {
+  if (auto hot = encode_hot(header)) return *std::move(hot);
   return std::visit(
       [](const auto& message) {
         json j = message;
@@ -153,6 +155,7 @@ Result<Header> decode(std::string_view bytes, std::size_t limit) {
   if (bytes.size() > limit)
     return failure(ErrorCode::kTooLarge, "a header of " + std::to_string(bytes.size()) + " bytes is over the limit of " +
                                              std::to_string(limit));
+  if (auto hot = decode_hot(bytes)) return *std::move(hot);
   try {
     const json j = json::parse(bytes);
     if (j.value("v", 0) != kProtocolVersion)
