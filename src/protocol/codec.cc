@@ -1,13 +1,50 @@
 #include "protocol/codec.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "pounce/version.h"
 #include "protocol/hot_headers.h"
 #include "protocol/endpoint_file.h"
 
 using nlohmann::json;
+
+// JSON has one kind of number; the library would cut -1, 1.5 or 2^40 to fit. Here what does not fit is malformed.
+namespace pounce::protocol {
+
+template <class T>
+static T integer(const json& j) {
+  const bool fits = j.is_number_unsigned() ? std::in_range<T>(j.get<std::uint64_t>())
+                                           : j.is_number_integer() && std::in_range<T>(j.get<std::int64_t>());
+  if (!fits) throw json::other_error::create(501, "not a number of the right size", &j);
+  return j.get<T>();
+}
+
+template <class T>
+static void read(const json& j, T& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    value = integer<T>(j);
+  else
+    j.get_to(value);
+}
+template <class T>
+static void read(const json& j, std::vector<T>& values) {
+  values.resize(j.get_ref<const json::array_t&>().size());
+  for (std::size_t i = 0; i < values.size(); ++i) read(j[i], values[i]);
+}
+
+// A field that is missing keeps its default.
+template <class T>
+static void read_field(const json& object, const char* name, T& value) {
+  if (!object.is_object()) throw json::other_error::create(501, "not an object", &object);
+  const auto field = object.find(name);
+  if (field != object.end()) read(*field, value);
+}
+
+}  // namespace pounce::protocol
 
 // Conversions for the public value types live beside them in namespace pounce so that nlohmann finds them.
 namespace pounce {
@@ -28,7 +65,7 @@ static void to_json(json& j, const Number<Tag, T>& number) {
 }
 template <class Tag, class T>
 static void from_json(const json& j, Number<Tag, T>& number) {
-  j.get_to(number.value);
+  number.value = protocol::integer<T>(j);
 }
 
 static void to_json(json& j, const Error& error) {
@@ -46,26 +83,54 @@ static void to_json(json& j, const Resources& r) {
        {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
 }
 static void from_json(const json& j, Resources& r) {
-  r.class_name = j.value("class", "");
-  r.gpus = j.value("gpus", 0u);
-  r.gpu_type = j.value("gpu_type", "");
-  r.cpus = j.value("cpus", 0u);
-  r.memory_mib = j.value("memory_mib", std::uint64_t{0});
-  r.time = std::chrono::minutes(j.value("time_min", std::int64_t{0}));
+  std::int64_t minutes = 0;
+  protocol::read_field(j, "class", r.class_name);
+  protocol::read_field(j, "gpus", r.gpus);
+  protocol::read_field(j, "gpu_type", r.gpu_type);
+  protocol::read_field(j, "cpus", r.cpus);
+  protocol::read_field(j, "memory_mib", r.memory_mib);
+  protocol::read_field(j, "time_min", minutes);
+  r.time = std::chrono::minutes(minutes);
 }
 
 }  // namespace pounce
 
 namespace pounce::protocol {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(Role, {{Role::kClient, "client"}, {Role::kWorker, "worker"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Proof, {{Proof::kPeer, "peer"}, {Proof::kMunge, "munge"}, {Proof::kKeyFile, "key_file"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(TaskState, {{TaskState::kUnknown, "unknown"},
-                                         {TaskState::kQueued, "queued"},
-                                         {TaskState::kRunning, "running"},
-                                         {TaskState::kDone, "done"}})
+// The enumerators' names, in order. The library's own macro would read any unknown name as the first of them.
+static constexpr const char* kRoles[] = {"client", "worker"};
+static constexpr const char* kProofs[] = {"peer", "munge", "key_file"};
+static constexpr const char* kTaskStates[] = {"unknown", "queued", "running", "done"};
 
-#define POUNCE_FIELDS NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT
+template <class Enum, std::size_t N>
+static Enum enumerator(const json& j, const char* const (&words)[N], std::optional<Enum> otherwise = std::nullopt) {
+  const auto& text = j.get_ref<const std::string&>();
+  for (std::size_t i = 0; i < N; ++i)
+    if (text == words[i]) return static_cast<Enum>(i);
+  if (!otherwise) throw json::other_error::create(501, "unknown word '" + text + "'", &j);
+  return *otherwise;
+}
+
+static void to_json(json& j, Role role) { j = kRoles[static_cast<std::size_t>(role)]; }
+static void to_json(json& j, Proof proof) { j = kProofs[static_cast<std::size_t>(proof)]; }
+static void to_json(json& j, TaskState state) { j = kTaskStates[static_cast<std::size_t>(state)]; }
+static void from_json(const json& j, Role& role) { role = enumerator<Role>(j, kRoles); }
+static void from_json(const json& j, Proof& proof) { proof = enumerator<Proof>(j, kProofs); }
+// A state that a later version adds is one we do not know.
+static void from_json(const json& j, TaskState& state) {
+  state = enumerator<TaskState>(j, kTaskStates, TaskState::kUnknown);
+}
+
+#define POUNCE_WRITE(name) j[#name] = message.name;
+#define POUNCE_READ(name) read_field(j, #name, message.name);
+#define POUNCE_FIELDS(Type, ...)                                                          \
+  static void to_json(json& j, const Type& message) {                                     \
+    j = json::object();                                                                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(POUNCE_WRITE, __VA_ARGS__))                  \
+  }                                                                                       \
+  static void from_json(const json& j, Type& message) {                                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(POUNCE_READ, __VA_ARGS__))                   \
+  }
 POUNCE_FIELDS(Hello, role, proof, key, session, lease, version)
 POUNCE_FIELDS(Welcome, hall, instance, heartbeat_ms)
 POUNCE_FIELDS(Refused, error)
@@ -114,6 +179,8 @@ POUNCE_FIELDS(CancelTask, task)
 POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
               log)
 #undef POUNCE_FIELDS
+#undef POUNCE_READ
+#undef POUNCE_WRITE
 
 namespace {
 
@@ -142,7 +209,6 @@ std::string encode(const Header& header) {
   return std::visit(
       [](const auto& message) {
         json j = message;
-        if (j.is_null()) j = json::object();
         j["v"] = kProtocolVersion;
         j["type"] = message.kType;
         // Text from outside (Slurm reasons, last lines) may not be UTF-8: replaced, never thrown over.

@@ -1,0 +1,113 @@
+// One example of every message, each field set to something that is not its default. The golden files are their bytes.
+#pragma once
+
+#include <vector>
+
+#include "protocol/messages.h"
+
+namespace pounce::protocol {
+
+template <class Id>
+Id id_of(std::uint8_t first) {
+  std::array<std::uint8_t, Id::kBytes> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(first + i);
+  return Id(bytes);
+}
+
+inline const SessionId kSession = id_of<SessionId>(0x10);
+inline const LeaseId kLease = id_of<LeaseId>(0x20);
+inline const TaskId kTask = id_of<TaskId>(0x30);
+inline const ObjectId kObject = id_of<ObjectId>(0x40);
+inline const FunctionId kFunction = id_of<FunctionId>(0x50);
+inline const std::string kKey = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";  // the example key of the Z85 specification
+inline const std::string kDataEndpoint = "tcp://10.77.0.1:40001";
+
+inline Error example_error() {
+  return {ErrorCode::kWorkerCrashed, "the interpreter was killed by signal 11", "Read the last lines.",
+          {{"signal", "11"}, {"signal_name", "SIGSEGV"}, {"last_lines", "boom\n"}}};
+}
+
+inline Resources example_resources() {
+  Resources resources;
+  resources.class_name = "cheetah";
+  resources.gpus = 2;
+  resources.gpu_type = "a100";
+  resources.cpus = 4;
+  resources.memory_mib = 8192;
+  resources.time = std::chrono::minutes(20);
+  return resources;
+}
+
+inline std::vector<Header> door_and_client_examples() {
+  return {
+      Hello{Role::kWorker, Proof::kMunge, kKey, kSession.hex(), kLease.hex(), "0.1.0"},
+      Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/hall", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
+      Refused{example_error()},
+      OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}},
+      Demand{kSession, {Want{{3}, example_resources(), 5, 1, {kLease}}}},
+      CloseSession{kSession},
+      Beat{true, 123'456'789'012, 987'654'321'098},
+      Granted{{3}, kLease, {1}, {2}, kDataEndpoint, kKey},
+      LeaseStatus{{3}, kLease, "queued", "waits for a free GPU", 42, "g1", "gpu:a100:2(IDX:0-1)", 1'700'000'000,
+                  1'700'001'200},
+      WorkerDown{kLease, {1}, {2}, example_error()},
+      LeaseEnded{{3}, kLease, example_error()},
+      WantFailed{{3}, example_error()},
+      QueueAsk{7},
+      QueueIs{7,
+              {QueueRow{42, "pounce-cheetah", "cheetah", "PENDING", "Resources", "g1", "gpu:a100:2", kLease.hex(),
+                        1'700'000'000, 1'700'000'060, 1'700'001'260}},
+              example_error(),
+              "slurm"},
+      StatusAsk{8},
+      StatusIs{8, R"({"leases":[]})"},
+      Notice{"no Slurm here: this machine's CPU stands in"},
+  };
+}
+
+inline std::vector<Header> worker_examples() {
+  return {
+      WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
+      InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
+      InterpreterDown{kLease, {1}, {2}, example_error(), false},
+      WorkerBeat{kLease, {1}, 1},
+      Admit{kLease, kSession, kKey},
+      Dismiss{kLease, kSession, "the session is over"},
+      EndWorker{kLease, "idle for a minute", true},
+      Ready{kDataEndpoint, kKey},
+      Activity{1, 250},
+      Walltime{1'700'001'200},
+  };
+}
+
+inline std::vector<Header> data_examples() {
+  return {
+      Attach{kSession, "0.1.0", "3.11", "2.2.0"},
+      Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713},
+      Function{kFunction},
+      Object{kObject, {3'000'000, 5}, true},
+      Chunk{kObject.hex(), 1, 1'048'576},
+      Have{kObject},
+      Drop{{kObject}},
+      Task{kTask, kFunction, {kObject}, 2},
+      Started{kTask},
+      Output{kTask, "stderr"},
+      Outcome{kTask, true, example_error(), {2'000'000}, true, 1000, 2000, 3000, 4000},
+      Ack{{kTask}},
+      Query{{kTask}},
+      QueryIs{{kTask}, {TaskState::kRunning}},
+      CancelTask{kTask},
+  };
+}
+
+inline std::vector<Header> one_of_each() {
+  std::vector<Header> all = door_and_client_examples();
+  for (const auto& more : {worker_examples(), data_examples()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+inline std::string type_of(const Header& header) {
+  return std::visit([](const auto& message) { return std::string(message.kType); }, header);
+}
+
+}  // namespace pounce::protocol
