@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import faulthandler
-import io
 import os
 import signal
 import sys
@@ -26,15 +25,6 @@ Outcome = tuple[bool, Any, Any, Any, int, int]
 
 _TRACEBACK_CHARS = 16_000  # a header is small (limits.h); the whole traceback travels inside the pickled exception
 _SUMMARY_CHARS = 2_000
-
-
-class _Live(io.TextIOWrapper):
-    """Text that reaches the caller as it is written, as on a terminal, without waiting for a newline."""
-
-    def write(self, text: str) -> int:
-        count = super().write(text)
-        self.flush()
-        return count
 
 
 class _ResultNotPicklable(Exception):
@@ -169,8 +159,12 @@ def _take_back_interrupt() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _live_stream(fd: int) -> _Live:
-    return _Live(io.BufferedWriter(io.FileIO(fd, "w", closefd=False)), encoding="utf-8", errors="backslashreplace")
+def _make_streams_live() -> None:
+    """Text reaches the caller as it is written. The supervisor started us unbuffered: the streams of Python's own start
+    have no lock then, which a child forked while another thread prints (a DataLoader's worker) would find taken for ever.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
 
 
 def _become_script() -> None:
@@ -187,7 +181,8 @@ def _start() -> Any:
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
-    take("PYTHONSAFEPATH", None)  # set by the supervisor so that nothing in the notebook's directory stands in our way
+    for ours in ("PYTHONSAFEPATH", "PYTHONUNBUFFERED"):  # set by the supervisor for us, not for the programs of user code
+        take(ours, None)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _core.Worker(
         supervisor=supervisor, output=output, errors=errors, log=log, page=page,
@@ -197,8 +192,7 @@ def _start() -> Any:
 
 def main() -> None:
     core = _start()
-    sys.stdout, sys.stderr = _live_stream(1), _live_stream(2)
-    sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
+    _make_streams_live()
     faulthandler.enable()
     _become_script()
     import atexit

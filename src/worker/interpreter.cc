@@ -83,7 +83,8 @@ std::vector<std::string> environment_for(const InterpreterPlan& plan, const std:
   environment["POUNCE_FACING"] = plan.facing;
   environment["POUNCE_NODE"] = plan.node;
   environment["POUNCE_DEVICES"] = plan.devices;
-  environment["PYTHONSAFEPATH"] = "1";  // a pounce.py in the notebook's directory is not us
+  environment["PYTHONSAFEPATH"] = "1";    // a pounce.py in the notebook's directory is not us
+  environment["PYTHONUNBUFFERED"] = "1";  // output comes live; worker.py takes both out again
   std::vector<std::string> entries;
   for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
   return entries;

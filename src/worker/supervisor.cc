@@ -78,6 +78,15 @@ void Supervisor::on_connected() {
                         epoch_, up_.endpoint, up_.key};
   up.pid = static_cast<std::uint32_t>(::getpid());
   daemon_->send(up);
+  tell_deaths();
+}
+
+// Until a beat sent behind them is answered: a death may come before the line stands, or as the last thing we say.
+void Supervisor::tell_deaths() {
+  if (untold_.empty() || !daemon_->connected()) return;
+  for (const auto& down : untold_) daemon_->send(down);
+  told_ns_ = Clock::now().time_since_epoch().count();
+  daemon_->send(protocol::Beat{false, told_ns_, 0});
 }
 
 void Supervisor::on_daemon_message(const protocol::Header& header) {
@@ -85,6 +94,8 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   dead_man_.heard(daemon_heard_);
   if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
     if (!beat->answer) daemon_->send(protocol::Beat{true, beat->sent_ns, daemon_heard_.time_since_epoch().count()});
+    if (beat->answer && beat->sent_ns == told_ns_) untold_.clear();
+    stop_if_alone();
   } else if (const auto* admit = std::get_if<protocol::Admit>(&header)) {
     admitted_[admit->session] = *admit;
     if (interpreter_) interpreter_->socket().send(*admit);
@@ -148,7 +159,8 @@ void Supervisor::press_on() {
 }
 
 void Supervisor::stop_if_alone() {
-  if (ending_ && !interpreter_ && descendants_of(::getpid()).empty()) loop_.stop();
+  if (!ending_ || interpreter_ || !descendants_of(::getpid()).empty()) return;
+  if (untold_.empty() || end_steps_ > 0) loop_.stop();
 }
 
 }  // namespace pounce::worker

@@ -37,11 +37,12 @@ class Supervisor {
   void reap();
   void on_interpreter_death(int wait_status);
   void end_helpers();
-  void report_death(int wait_status);
+  void report_death(int wait_status, const std::string& last_words);
   std::string log_tail() const;
 
   // the daemon (supervisor.cc)
   void on_connected();
+  void tell_deaths();
   void on_daemon_message(const protocol::Header& header);
   void beat();
   void check_dead_man();
@@ -74,6 +75,8 @@ class Supervisor {
   std::unique_ptr<DaemonLink> daemon_;
   DeadMan dead_man_;
   TimePoint daemon_heard_;
+  std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
+  std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
 
   bool ending_ = false;
   int end_steps_ = 0;

@@ -96,7 +96,9 @@ void Supervisor::reap() {
 }
 
 void Supervisor::on_interpreter_death(int wait_status) {
-  if (!ending_) report_death(wait_status);
+  const std::string words = interpreter_->last_words();
+  static_cast<void>(!::write(STDOUT_FILENO, words.data(), words.size()));
+  if (!ending_) report_death(wait_status, words);
   interpreter_.reset();
   dead_man_.set_busy(false);
   if (ending_) return stop_if_alone();
@@ -112,9 +114,7 @@ void Supervisor::end_helpers() {
   reap();
 }
 
-void Supervisor::report_death(int wait_status) {
-  const std::string words = interpreter_->last_words();
-  static_cast<void>(!::write(STDOUT_FILENO, words.data(), words.size()));
+void Supervisor::report_death(int wait_status, const std::string& words) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   Death death{wait_status, facts_.node, killed && memory_.kills().value_or(0) > memory_kills_, {}, ready_,
               joined(plan_.command), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
@@ -124,7 +124,8 @@ void Supervisor::report_death(int wait_status) {
   if (!ready_) ++early_deaths_;
   const bool restarting = early_deaths_ < kEarlyDeaths;
   spdlog::warn("lease={} epoch={} {}", options_.lease.hex(), epoch_.value, error.text);
-  daemon_->send(protocol::InterpreterDown{options_.lease, options_.worker, epoch_, error, restarting});
+  untold_.push_back({options_.lease, options_.worker, epoch_, error, restarting});
+  tell_deaths();
   if (!restarting) end(error.text);
 }
 

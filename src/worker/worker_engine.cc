@@ -68,7 +68,10 @@ WorkerEngine::~WorkerEngine() = default;
 Result<void> WorkerEngine::bind() {
   const auto address = address_facing(setup_.facing);
   if (!address) return failure(address.error());
-  context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) { return clients_.admits(question.key); });
+  context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) {
+    if (!clients_.admits(question.key)) read_supervisor();  // its introduction may be waiting there
+    return clients_.admits(question.key);
+  });
   transport::ServerOptions options;
   options.zap_domain = kZapDomain;
   options.max_frame_bytes = protocol::kDataFrameBytes;
@@ -146,6 +149,11 @@ void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
       if (seat != nullptr && seat->attached)
         seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
   }
+}
+
+void WorkerEngine::forward_last_output() {
+  forward_output(Clock::now(), true);
+  flush_outboxes();
 }
 
 void WorkerEngine::flush_outboxes() {

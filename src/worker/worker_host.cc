@@ -35,7 +35,10 @@ WorkerHost::WorkerHost(std::unique_ptr<WorkerEngine> engine) : engine_(std::move
 }
 
 WorkerHost::~WorkerHost() {
-  if (forked_) static_cast<void>(engine_.release());  // the parent's: to close anything here would disturb it
+  if (forked_)
+    static_cast<void>(engine_.release());  // the parent's: to close anything here would disturb it
+  else
+    baton_->hold([this] { engine_->forward_last_output(); });
 }
 
 std::optional<Job> WorkerHost::next(const std::function<bool()>& pause) {
