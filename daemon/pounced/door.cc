@@ -44,7 +44,7 @@ bool Door::let_knock(const transport::ZapQuestion& question) {
   if (recycle_timer_ == 0) recycle_timer_ = loop_.at(Clock::now() + kRecycle, [this] { recycle(); });
   if (visits_ == kMostVisits) {
     loop_.unwatch(recycle_timer_);
-    recycle_timer_ = loop_.at(Clock::now(), [this] { recycle(); });
+    recycle_timer_ = loop_.at(Clock::now() + kServe, [this] { recycle(); });
   }
   return true;
 }

@@ -32,7 +32,8 @@ class Door {
  public:
   static constexpr char kDomain[] = "door";
   static constexpr std::chrono::seconds kRecycle{60};  // after the first handshake since the last time
-  static constexpr int kMostVisits = 512;              // handshakes; then it is recycled at once
+  static constexpr int kMostVisits = 512;              // handshakes; then it is recycled as soon as those are served
+  static constexpr std::chrono::seconds kServe{1};
 
   static Result<std::unique_ptr<Door>> open(transport::EventLoop& loop, transport::Context& context,
                                             const KeyPair& keys, DoorPlan plan, Reception reception, Guests& guests,

@@ -1,0 +1,368 @@
+"""The real pounced with real processes: one daemon per instance, its start and end, its door and hall, leases that
+outlive it. The local launcher: neither Slurm nor root is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from daemon_world import Hall, Home, program, running, wait
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path)
+    yield home
+    home.close()
+
+
+@pytest.fixture
+def make_home(tmp_path_factory):
+    homes = []
+
+    def make(**config):
+        homes.append(Home(tmp_path_factory.mktemp("home"), **config))
+        return homes[-1]
+
+    yield make
+    for home in homes:
+        home.close()
+
+
+@pytest.fixture
+def enter():
+    halls = []
+
+    def enter(endpoint, *arguments, **more):
+        halls.append(Hall(endpoint, *arguments, **more))
+        return halls[-1]
+
+    yield enter
+    for hall in halls:
+        hall.close()
+
+
+# ---- start and end --------------------------------------------------------------------------------------------------
+
+
+def test_a_second_ensure_finds_the_daemon_of_the_first(home):
+    assert home.ensure() == home.ensure()
+    assert len(home.daemons()) == 1
+
+
+def test_eight_starters_at_once_end_with_one_daemon(home):
+    starters = [home.start() for _ in range(8)]
+    answers = [starter.communicate()[0] for starter in starters]
+    assert [starter.returncode for starter in starters] == [0] * 8, answers
+    assert len({json.loads(answer)["pid"] for answer in answers}) == 1
+    wait(lambda: len(home.daemons()) == 1, "the losers' end")
+
+
+def test_a_pipeline_around_ensure_ends_while_the_daemon_lives(home):
+    done = subprocess.run(["sh", "-c", f"{program('pounced')} ensure | cat"], env=home.environment, timeout=20,
+                          capture_output=True, text=True)
+    assert running(json.loads(done.stdout)["pid"])
+
+
+def test_the_daemon_holds_no_descriptor_of_its_starter(home):
+    ours, inherited = os.pipe()
+    os.set_inheritable(inherited, True)
+    home.run("pounced", "ensure", pass_fds=[inherited])
+    os.close(inherited)
+    os.set_blocking(ours, False)
+    assert os.read(ours, 1) == b""  # end of file; a daemon that held the other end would make this raise
+    os.close(ours)
+    assert len(home.daemons()) == 1
+
+
+def test_a_killed_daemon_is_replaced_by_the_next_ensure(home, enter):
+    first = home.ensure()
+    os.kill(first["pid"], signal.SIGKILL)
+    wait(lambda: not running(first["pid"]), "its end")
+    second = home.ensure()
+    assert second["pid"] != first["pid"] and second["key"] != first["key"]
+    assert second["instance"] == first["instance"]
+    assert enter(second).welcome["type"] == "welcome"
+
+
+def test_a_daemon_with_nothing_to_do_ends_itself(make_home):
+    home = make_home(daemon_idle_exit_s=0.3)
+    endpoint = home.ensure()
+    wait(lambda: not running(endpoint["pid"]), "the idle exit")
+    assert not (home.state(endpoint) / "endpoint").exists()
+
+
+def test_no_start_only_looks(home):
+    assert home.failure("--no-start")["code"] == "daemon_unavailable"
+    assert home.daemons() == []
+    endpoint = home.ensure()
+    assert home.ensure("--no-start") == endpoint
+
+
+def test_its_files_are_the_users_alone(home):
+    state = home.state(home.ensure())
+    assert state.stat().st_mode & 0o777 == 0o700
+    for name in ("endpoint", "journal", "key", "place", "pounced.log"):
+        assert (state / name).stat().st_mode & 0o777 == 0o600, name
+
+
+def test_two_homes_of_one_user_have_two_instances(make_home):
+    one, two = make_home().ensure(), make_home().ensure()
+    assert one["instance"] != two["instance"]
+    assert running(one["pid"]) and running(two["pid"])
+
+
+# ---- failures that the person reads -----------------------------------------------------------------------------------
+
+
+def test_an_unknown_configuration_key_is_refused_with_the_list(make_home):
+    error = make_home(idle_relase_s=5).failure()
+    assert error["code"] == "bad_request"
+    assert "idle_relase_s" in error["text"] and "idle_release_s" in error["text"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be refused as root")
+def test_root_is_refused_with_the_slurm_launcher(home):
+    conf = home.folder / "slurm.conf"
+    conf.write_text("ClusterName=pounce\nSlurmctldHost=localhost\n")
+    home.environment["SLURM_CONF"] = str(conf)
+    assert home.failure("--launcher", "slurm")["code"] == "refuses_root"
+
+
+def test_a_named_slurm_conf_that_is_missing_is_never_a_fallback(make_home):
+    home = make_home()
+    home.config.write_text("{}")
+    home.environment["SLURM_CONF"] = str(home.folder / "missing.conf")
+    assert home.failure()["code"] == "slurm_config"
+    assert home.daemons() == []
+
+
+def test_a_start_that_fails_says_why_and_shows_the_log(home):
+    state = home.state(home.ensure())
+    os.kill(home.daemons()[0], signal.SIGTERM)
+    wait(lambda: not home.daemons(), "its end")
+    (state / "journal").unlink()
+    (state / "journal").mkdir()
+    error = home.failure()
+    assert "journal" in error["text"]
+    assert "journal" in error["context"]["last_lines"]
+    assert error["context"]["log"] == str(state / "pounced.log")
+
+
+def test_wrong_usage_exits_2(home):
+    assert home.run("pounced", "ensure", "--qos", "x").returncode == 2
+    assert home.run("pounced").returncode == 2
+
+
+# ---- door and hall ----------------------------------------------------------------------------------------------------
+
+
+def test_the_door_refuses_a_key_that_is_not_the_connections(home, enter):
+    endpoint = home.ensure()
+    client = enter(endpoint)
+    answer = client.hello("client", key=enter(endpoint).public.decode())
+    assert (answer["type"], answer["error"]["code"]) == ("refused", "not_authenticated")
+
+
+def test_the_door_refuses_a_forged_key_file_proof(home, enter):
+    answer = enter(home.ensure()).hello("worker", proof="key_file", lease="0102030405060708")
+    assert (answer["type"], answer["error"]["code"]) == ("refused", "not_authenticated")
+
+
+def test_the_hall_lets_no_key_in_that_the_door_has_not_seen(home, enter):
+    known = enter(home.ensure())
+    known.say("status_ask", request=1)
+    assert known.wait_for("status_is")["request"] == 1
+    known.public, known.secret = zmq.curve_keypair()
+    known.connect(known.welcome["hall"][0], watch=zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_SUCCEEDED)
+    monitor = known.sockets[-1]
+    assert monitor.poll(5000), "no end of the handshake"
+    assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH
+
+
+def test_a_client_speaks_for_its_own_session_only(home, enter):
+    client = enter(home.ensure())
+    client.open_session(home.folder, session="ff" * 16)
+    assert client.wait_for("refused")["error"]["code"] == "not_authenticated"
+
+
+def test_a_worker_speaks_for_its_own_lease_only(home, enter):
+    worker = enter(home.ensure(), role="worker")
+    worker.say("worker_beat", lease="ff" * 8, worker=0, running=0)
+    assert worker.wait_for("refused")["error"]["code"] == "not_authenticated"
+
+
+@pytest.mark.parametrize("role", ["client", "worker"])
+def test_what_a_role_does_not_say_is_refused(home, enter, role):
+    guest = enter(home.ensure(), role=role)
+    guest.say("welcome", hall=[], instance="", heartbeat_ms=1)
+    assert guest.wait_for("refused")["error"]["code"] == "protocol"
+
+
+def test_a_malformed_message_is_answered_and_harms_nobody(home, enter):
+    client = enter(home.ensure())
+    client.socket.send_multipart([b"\xff not json"])
+    assert client.wait_for("refused")["error"]["code"] == "protocol"
+    client.say("status_ask", request=2)
+    assert client.wait_for("status_is")["request"] == 2
+
+
+def test_a_beat_is_answered_with_the_askers_time(home, enter):
+    client = enter(home.ensure())
+    client.say("beat", answer=False, sent_ns=4711, clock_ns=0)
+    answer = client.wait_for("beat")
+    assert answer["answer"] and answer["sent_ns"] == 4711 and answer["clock_ns"] > 0
+
+
+def test_the_door_stays_open_after_more_visits_than_it_keeps(home, enter):
+    endpoint = home.ensure()
+    client = enter(endpoint)
+    for _ in range(600):
+        assert client.hello("client")["type"] == "welcome"
+    assert client.hello("client", over="tcp")["error"]["code"] == "not_authenticated"  # open, and as careful as before
+
+
+# ---- leases -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def session(home, enter):
+    """A client that waits for a GPU, and what it was granted."""
+    client = enter(home.ensure())
+    client.open_session(home.folder)
+    client.demand(waiting=1, gpus=1)
+    client.granted = client.wait_for("granted")
+    return client
+
+
+def test_a_demand_is_granted_a_worker_and_every_status_says_what_it_is(home, session):
+    lease = session.granted["lease"]
+    assert session.granted["endpoint"].startswith("tcp://127.0.0.1:") and len(session.granted["key"]) == 40
+    statuses = [message for message in session.heard if message["type"] == "lease_status"]
+    assert statuses and {status["devices"] for status in statuses} == {"CPU standing in"}
+    assert {status["lease"] for status in statuses} == {lease}
+    assert len(home.workers()) == 1
+
+
+def test_an_idle_lease_is_given_back(home, session):
+    session.demand(waiting=0)
+    assert session.wait_for("lease_ended")["lease"] == session.granted["lease"]
+    wait(lambda: not home.workers(), "the worker's end")
+
+
+def test_a_closed_session_gives_its_lease_back_at_once(home, session):
+    session.say("close_session", session=session.subject)
+    wait(lambda: not home.workers(), "the worker's end")
+
+
+def test_a_request_that_this_machine_cannot_serve_fails_with_its_reason(home, enter):
+    client = enter(home.ensure())
+    client.open_session(home.folder)
+    client.demand(waiting=1, gpus=5)
+    assert client.wait_for("want_failed")["error"]["code"] == "unsatisfiable"
+
+
+def test_queue_and_status_show_the_lease(home, session):
+    session.say("queue_ask", request=5)
+    queue = session.wait_for("queue_is")
+    assert queue["request"] == 5 and queue["launcher"] == "local"
+    assert [row["lease"] for row in queue["rows"]] == [session.granted["lease"]]
+    session.say("status_ask", request=6)
+    status = json.loads(session.wait_for("status_is")["document"])
+    lease = status["leases"][0]
+    assert lease["lease"] == session.granted["lease"] and lease["state"] == "busy"
+    assert lease["devices"] == "CPU standing in" and lease["job"] > 0
+    assert lease["story"]
+    assert status["rpc"]["submits"] == 1 and status["sessions"][0]["session"] == session.subject
+
+
+@pytest.mark.parametrize("journal", ["kept", "deleted", "damaged"])
+def test_a_lease_outlives_its_killed_daemon_and_is_claimed_again(home, session, enter, journal):
+    granted, workers = session.granted, home.workers()
+    os.kill(session.endpoint["pid"], signal.SIGKILL)
+    wait(lambda: not home.daemons(), "its end")
+    path = home.state(session.endpoint) / "journal"
+    if journal == "deleted":
+        path.unlink()
+    elif journal == "damaged":
+        path.write_bytes(b"damage" + path.read_bytes())
+    again = enter(home.ensure(), subject=session.subject)
+    again.open_session(home.folder)
+    again.demand(waiting=0, running=1, gpus=1, holds=(granted["lease"],))
+    claimed = again.wait_for("granted")
+    assert {key: claimed[key] for key in ("lease", "epoch", "endpoint", "key")} == {
+        key: granted[key] for key in ("lease", "epoch", "endpoint", "key")
+    }
+    assert home.workers() == workers
+    assert (home.state(session.endpoint) / "journal.damaged").exists() == (journal == "damaged")
+
+
+def test_a_lease_that_nobody_claims_after_a_kill_is_ended(home, session):
+    os.kill(session.endpoint["pid"], signal.SIGKILL)
+    wait(lambda: not home.daemons(), "its end")
+    home.ensure()
+    wait(lambda: not home.workers(), "the end of the worker that nobody claims")
+
+
+def test_a_daemon_that_is_told_to_end_leaves_its_leases_alone(home, session, enter):
+    workers = home.workers()
+    os.kill(session.endpoint["pid"], signal.SIGTERM)
+    wait(lambda: not home.daemons(), "its end")
+    again = enter(home.ensure(), subject=session.subject)
+    again.open_session(home.folder)
+    again.demand(waiting=0, running=1, gpus=1, holds=(session.granted["lease"],))
+    assert again.wait_for("granted")["lease"] == session.granted["lease"]
+    assert home.workers() == workers
+
+
+def test_a_silent_sessions_lease_is_given_back(make_home, enter):
+    home = make_home(orphan_grace_s=1)
+    client = enter(home.ensure())
+    client.open_session(home.folder)
+    client.demand(waiting=1)
+    client.wait_for("granted")
+    client.beats = False
+    wait(lambda: not home.workers(), "the orphan's end")
+
+
+def test_a_machine_without_slurm_says_so_to_each_session(home, enter):
+    if Path("/etc/slurm/slurm.conf").exists() or Path("/run/slurm/conf").exists():
+        pytest.skip("this machine has a Slurm of its own")
+    home.config.write_text(json.dumps({"heartbeat_ms": 200}))
+    client = enter(home.ensure())
+    client.open_session(home.folder)
+    assert "no Slurm" in client.wait_for("notice")["text"]
+
+
+# ---- pouncectl --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["status", "queue"])
+def test_pouncectl_never_starts_a_daemon(home, command):
+    done = home.run("pouncectl", command, "--json")
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["error"]["code"] == "daemon_unavailable"
+    assert home.daemons() == []
+
+
+def test_pouncectl_shows_the_daemon_and_its_leases(home, session):
+    status = json.loads(home.run("pouncectl", "status", "--json").stdout)
+    assert status["pid"] == session.endpoint["pid"]
+    assert status["leases"][0]["lease"] == session.granted["lease"]
+    queue = json.loads(home.run("pouncectl", "queue", "--json").stdout)
+    assert queue["jobs"][0]["lease"] == session.granted["lease"]
+    table = home.run("pouncectl", "queue")
+    assert table.returncode == 0 and "CPU standing in" in table.stdout and "\x1b" not in table.stdout
+
+
+def test_pouncectl_version_tells_its_parts(home):
+    version = json.loads(home.run("pouncectl", "version", "--json").stdout)
+    assert version["pounce"] and version["protocol"] >= 1
+    assert "libslurm" in version
