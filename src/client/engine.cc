@@ -22,7 +22,13 @@ Engine::~Engine() = default;
 
 void Engine::turn(int wake_fd, TimePoint until) {
   // What has been sent to since the last look may have something: no sleep before that is known.
-  wait(wake_fd, has_stale() ? TimePoint::min() : std::min(until, next_deadline()));
+  if (has_stale()) {
+    came_ = false;
+    for (pollfd& item : polled_) item.revents = 0;
+    service(Clock::now());
+    if (came_) return;
+  }
+  wait(wake_fd, std::min(until, next_deadline()));
   service(Clock::now());
 }
 
@@ -40,13 +46,10 @@ void Engine::wait(int wake_fd, TimePoint until) {
   };
   add(hall_.descriptors());
   for (const auto& [place, peer] : peers_) add(peer.link->descriptors());
-  timespec limit{};
-  if (until != TimePoint::min()) {
-    const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
-    limit = {left / 1'000'000'000, left % 1'000'000'000};
-  }
+  const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
+  const timespec limit = {left / 1'000'000'000, left % 1'000'000'000};
   const int ready = ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
-  quiet_ = ready <= 0 && until != TimePoint::min();
+  quiet_ = ready <= 0;
   if (ready <= 0)
     for (pollfd& item : polled_) item.revents = 0;
 }
@@ -65,7 +68,10 @@ TimePoint Engine::next_deadline() const {
 void Engine::service(TimePoint now) {
   const Descriptors& hall = hall_.descriptors();
   if (hall.stale || changed(hall.socket) || changed(hall.monitor) || now >= hall_.next_deadline())
-    for (const HallEvent& event : hall_.pump(now)) on_hall(event);
+    for (const HallEvent& event : hall_.pump(now)) {
+      came_ = true;
+      on_hall(event);
+    }
   std::vector<task::Place> places;
   places.reserve(peers_.size());
   for (const auto& [place, peer] : peers_) places.push_back(place);
@@ -75,7 +81,10 @@ void Engine::service(TimePoint now) {
     const Descriptors& of = link->descriptors();
     const bool monitor = changed(of.monitor);
     if (!monitor && !of.stale && !changed(of.socket) && now < link->next_deadline()) continue;
-    for (LinkEvent& event : link->pump(now, monitor)) on_link(place, std::move(event));
+    for (LinkEvent& event : link->pump(now, monitor)) {
+      came_ = true;
+      on_link(place, std::move(event));
+    }
   }
   release_held(now);
   if (now >= machine_.next_deadline()) happened(task::TimePassed{});

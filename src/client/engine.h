@@ -124,6 +124,7 @@ class Engine final : public transport::Engine {
   bool daemon_asked_ = false, closed_ = false;
   std::atomic<bool> quiet_ = false;
   std::vector<pollfd> polled_;  // of this turn
+  bool came_ = false;           // a message, in this turn
 };
 
 }  // namespace pounce::client

@@ -12,8 +12,9 @@ namespace {
 constexpr std::chrono::seconds kBeat{5};
 // ZeroMQ's own heartbeats notice a peer whose host has gone without a word.
 constexpr std::chrono::seconds kPeerSilence{15};
-// Some 16 MiB under way: more only makes cancels and beats wait.
-constexpr int kMessagesUnderWay = 16;
+// Some 64 MiB under way: more only makes cancels and beats wait. Fewer cost short calls: ZeroMQ's pipe tells its other
+// end each time half of them have been read, which wakes its thread.
+constexpr int kMessagesUnderWay = 64;
 // Round trips right after attaching: the quickest one gives the clock.
 constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kLongestReopenPause{1000};
