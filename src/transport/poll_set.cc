@@ -1,48 +1,101 @@
+// poll(2) over the sockets' own descriptors. zmq_poll would look at each socket before and after it sleeps and poll
+// twice; here each is asked once, and what its descriptor says afterwards is taken for what it may have.
 #include "transport/poll_set.h"
 
-#include <algorithm>
-#include <cerrno>
+#include <poll.h>
 
+#include <algorithm>
+
+#include "base/check.h"
 #include "transport/zmq_parts.h"
 
 namespace pounce::transport {
+namespace {
+
+template <class Value>
+Value option(void* socket, int name) {
+  Value value{};
+  std::size_t size = sizeof value;
+  int result;
+  do {
+    result = zmq_getsockopt(socket, name, &value, &size);
+  } while (result != 0 && zmq_errno() == EINTR);
+  POUNCE_CHECK(result == 0, "a socket that is polled is open");
+  return value;
+}
+
+timespec time_left(TimePoint until) {
+  const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
+  return {left / 1'000'000'000, left % 1'000'000'000};
+}
+
+}  // namespace
 
 struct PollSet::Impl {
-  std::vector<zmq_pollitem_t> items;
+  struct Item {
+    void* socket;  // null: a plain descriptor
+    bool want_write, readable = false, writable = false;
+  };
+  std::vector<Item> items;
+  std::vector<pollfd> polled;
+
+  bool ask_sockets();
+  void take_answers();
 };
 
 PollSet::PollSet() : impl_(std::make_unique<Impl>()) {}
 PollSet::~PollSet() = default;
 
-void PollSet::clear() { impl_->items.clear(); }
+void PollSet::clear() {
+  impl_->items.clear();
+  impl_->polled.clear();
+}
 
 std::size_t PollSet::add_socket(void* handle, bool want_write) {
-  impl_->items.push_back({handle, 0, static_cast<short>(ZMQ_POLLIN | (want_write ? ZMQ_POLLOUT : 0)), 0});
+  impl_->items.push_back({handle, want_write});
+  impl_->polled.push_back({option<int>(handle, ZMQ_FD), POLLIN, 0});  // ZeroMQ's descriptor is only ever read
   return impl_->items.size() - 1;
 }
 
 std::size_t PollSet::add_fd(int fd, bool want_write) {
-  impl_->items.push_back({nullptr, fd, static_cast<short>(ZMQ_POLLIN | (want_write ? ZMQ_POLLOUT : 0)), 0});
+  impl_->items.push_back({nullptr, want_write});
+  impl_->polled.push_back({fd, static_cast<short>(POLLIN | (want_write ? POLLOUT : 0)), 0});
   return impl_->items.size() - 1;
 }
 
-bool PollSet::wait(TimePoint until) {
-  long milliseconds = -1;
-  if (until != TimePoint::max()) {
-    // Rounded up: waking a fraction early would spin.
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    milliseconds = static_cast<long>(std::clamp<std::int64_t>(left.count(), 0, 86'400'000));
+// Asking takes note of every change so far: only then does a descriptor tell of the next one.
+bool PollSet::Impl::ask_sockets() {
+  bool any = false;
+  for (Item& item : items) {
+    if (item.socket == nullptr) continue;
+    const int events = option<int>(item.socket, ZMQ_EVENTS);
+    item.readable = (events & ZMQ_POLLIN) != 0;
+    item.writable = item.want_write && (events & ZMQ_POLLOUT) != 0;
+    any |= item.readable || item.writable;
   }
-  const int ready = zmq_poll(impl_->items.data(), static_cast<int>(impl_->items.size()), milliseconds);
-  if (ready < 0)
-    for (auto& item : impl_->items) item.revents = 0;  // EINTR: nothing is known
-  return ready > 0;
+  return any;
 }
 
-bool PollSet::readable(std::size_t index) const {
-  return (impl_->items[index].revents & (ZMQ_POLLIN | ZMQ_POLLERR)) != 0;
+void PollSet::Impl::take_answers() {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Item& item = items[i];
+    const short events = polled[i].revents;
+    if (events == 0) continue;
+    item.readable |= (events & (POLLIN | POLLERR | POLLHUP)) != 0;
+    item.writable |= item.want_write && (item.socket != nullptr || (events & POLLOUT) != 0);
+  }
 }
 
-bool PollSet::writable(std::size_t index) const { return (impl_->items[index].revents & ZMQ_POLLOUT) != 0; }
+bool PollSet::wait(TimePoint until) {
+  for (auto& item : impl_->items) item.readable = item.writable = false;
+  const bool already = impl_->ask_sockets();
+  const timespec limit = already ? timespec{} : time_left(until);
+  const int ready = ::ppoll(impl_->polled.data(), impl_->polled.size(), &limit, nullptr);
+  if (ready > 0) impl_->take_answers();  // EINTR: nothing is known of the descriptors
+  return already || ready > 0;
+}
+
+bool PollSet::readable(std::size_t index) const { return impl_->items[index].readable; }
+bool PollSet::writable(std::size_t index) const { return impl_->items[index].writable; }
 
 }  // namespace pounce::transport

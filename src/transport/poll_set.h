@@ -18,6 +18,7 @@ class PollSet {
   std::size_t add_fd(int fd, bool want_write = false);
   // Waits until something is ready, a signal arrives, or `until`. Returns false on time-out or signal.
   bool wait(TimePoint until);
+  // May have something: of a ZeroMQ socket it is a hint, receive() knows. Drain it, for a change is told of once.
   bool readable(std::size_t index) const;
   bool writable(std::size_t index) const;
 
