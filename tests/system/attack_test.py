@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from attacks import Attacks, Target, live_session, refused, uid_of, welcomed
+from daemon_world import wait
 
 
 def command(folder: Path):
@@ -47,8 +48,16 @@ def target():
         with live_session(Target(run_as, endpoint, {}), directory=str(folder)) as live:
             yield live
     finally:
+        # Its lease is given back with its session; then nothing of alice's writes into the folder any more.
+        wait(lambda: not [line for line in processes() if "--endpoint-file" in line and str(folder) in line], "the worker's end")
         os.kill(endpoint["pid"], signal.SIGTERM)
+        wait(lambda: not [line for line in processes() if line.split()[0] == str(endpoint["pid"])], "pounced's end")
         shutil.rmtree(folder)
+
+
+def processes() -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "pid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if not line.split()[1].startswith("Z")]
 
 
 class TestWithTheKeyFile(Attacks):
