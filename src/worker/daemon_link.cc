@@ -12,7 +12,7 @@
 #include "protocol/codec.h"
 #include "protocol/endpoint_file.h"
 #include "protocol/limits.h"
-#include "worker/face_address.h"
+#include "worker/tcp_endpoint.h"
 
 namespace pounce::worker {
 namespace {

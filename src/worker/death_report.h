@@ -13,14 +13,14 @@ namespace pounce::worker {
 
 struct Death {
   int wait_status = 0;          // of waitpid
-  std::string node;
+  std::string node{};
   bool killed_for_memory = false;
-  std::optional<std::uint64_t> memory_limit;  // bytes
+  std::optional<std::uint64_t> memory_limit{};  // bytes
   bool was_ready = true;        // false: it died before it could take a task
-  std::string command;          // of the interpreter, for the message when it never ran
-  std::string last_lines;
-  std::optional<TaskId> running;
-  std::optional<std::vector<TaskId>> started;  // not acknowledged; nullopt: not known
+  std::string command{};        // of the interpreter, for the message when it never ran
+  std::string last_lines{};
+  std::optional<TaskId> running{};
+  std::optional<std::vector<TaskId>> started{};  // not acknowledged; nullopt: not known
 };
 
 Error death_report(const Death& death);

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "worker/face_address.h"
+#include "worker/tcp_endpoint.h"
 #include "worker/process_tree.h"
 
 namespace pounce::worker {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/face_address.h"
 #include "identity/keys.h"
 #include "protocol/limits.h"
-#include "worker/face_address.h"
 
 namespace pounce::worker {
 namespace {

@@ -140,25 +140,23 @@ class FakeClient:
         self.heard: list[list[bytes]] = []
         daemon.say(pack("admit", lease=LEASE, session=self.session, key=self.key.text))
 
-    def connect(self, endpoint: str, key: str, attach: bool = True) -> FakeClient:
-        """With `attach`, until the worker admits us: our introduction comes to it on another way and may be later."""
-        self._open(endpoint, key)
-        if not attach:
-            return self
-        self.attach()
+    def connect(self, endpoint: str, key: str, until: str = "attached", **versions: str) -> FakeClient:
+        """Until the worker admits us and answers: our introduction comes to it on another way and may be later."""
+        self.open(endpoint, key)
+        self.attach(**versions)
 
-        def attached():
+        def answered():
             while self.events.poll(0):
                 if recv_monitor_message(self.events)["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
                     self.socket.close()  # such a socket never tries again
-                    self._open(endpoint, key)
-                    self.attach()
-            return self.all("attached")
+                    self.open(endpoint, key)
+                    self.attach(**versions)
+            return self.all(until)
 
-        self.wait(attached, "attached")
+        self.wait(answered, until)
         return self
 
-    def _open(self, endpoint: str, key: str):
+    def open(self, endpoint: str, key: str):
         self.socket = self.daemon.context.socket(zmq.DEALER)
         self.socket.linger = 0
         self.socket.curve_serverkey = key.encode()

@@ -693,7 +693,7 @@ def test_a_key_that_was_not_admitted_gets_nowhere(world):
     stranger = FakeClient(world.daemon)
     admitted = stranger.key
     stranger.key = type(admitted)()  # another one
-    stranger.connect(up["endpoint"], up["key"], attach=False)
+    stranger.open(up["endpoint"], up["key"])
     stranger.attach()
 
     def refused():
@@ -704,12 +704,11 @@ def test_a_key_that_was_not_admitted_gets_nowhere(world):
     assert world.client.result(world.client.submit(lambda: 1)) == 1
 
 
-@pytest.mark.parametrize(("python", "pounce", "named"), [("3.2", "0.1.0", "Python 3.2"), (None, "9.9.9", "9.9.9")])
-def test_other_versions_are_refused_by_name(world, python, pounce, named):
+@pytest.mark.parametrize(("version", "named"), [({"python": "3.2"}, "Python 3.2"), ({"pounce": "9.9.9"}, "9.9.9")])
+def test_other_versions_are_refused_by_name(world, version, named):
     up = world.daemon.ready()
-    other = FakeClient(world.daemon).connect(up["endpoint"], up["key"], attach=False)
-    other.attach(python or f"{sys.version_info.major}.{sys.version_info.minor}", pounce)
-    refused, _ = other.wait_for("refused")
+    other = FakeClient(world.daemon).connect(up["endpoint"], up["key"], until="refused", **version)
+    refused, _ = other.all("refused")[0]
     assert refused["error"]["code"] == "version_mismatch" and named in refused["error"]["text"]
 
 
@@ -864,7 +863,7 @@ def test_two_hundred_epochs_of_a_data_loader_with_four_workers_under_load(client
         from torch.utils.data import DataLoader, TensorDataset
 
         over = threading.Event()
-        load = threading.Thread(target=lambda: [print("load") for _ in iter(over.is_set, True)])
+        load = threading.Thread(target=lambda: [print("load") for _ in iter(lambda: over.wait(0.0005), True)])
         load.start()
         try:
             loader = DataLoader(TensorDataset(torch.arange(8.0)), batch_size=8, num_workers=4)

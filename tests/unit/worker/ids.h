@@ -1,0 +1,15 @@
+// Ids for tests, told apart by one number.
+#pragma once
+
+#include "pounce/ids.h"
+
+namespace pounce {
+
+template <class Id>
+Id id_of(std::uint8_t n) {
+  std::array<std::uint8_t, Id::kBytes> bytes{};
+  bytes[0] = n;
+  return Id(bytes);
+}
+
+}  // namespace pounce

@@ -1,0 +1,51 @@
+#include "worker/job_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pounce::worker {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(JobEnvironmentTest, HidesTheBatchSystemAndUsFromUserCodeAndKeepsTheDevices) {
+  const Environment shown = for_user_code({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "2"}, {"SLURMD_NODENAME", "g1"},
+                                           {"SBATCH_PARTITION", "p"}, {"PMIX_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"},
+                                           {"POUNCE_LOG", "debug"}, {"CUDA_VISIBLE_DEVICES", "0"}, {"PATH", "/bin"},
+                                           {"MY_SLURM_NOTE", "kept"}});
+  EXPECT_THAT(shown, ElementsAre(Pair("CUDA_VISIBLE_DEVICES", "0"), Pair("MY_SLURM_NOTE", "kept"), Pair("PATH", "/bin")));
+}
+
+TEST(JobEnvironmentTest, ReadsTheJobFromSlurmsVariables) {
+  const JobFacts facts = job_facts({{"SLURM_JOB_ID", "4711"}, {"SLURM_RESTART_COUNT", "2"}, {"SLURMD_NODENAME", "g1"},
+                                    {"SLURM_JOB_GPUS", "0,3"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}, "", "login");
+  EXPECT_EQ(facts.job, 4711u);
+  EXPECT_EQ(facts.restart, 2u);
+  EXPECT_EQ(facts.node, "g1");
+  EXPECT_EQ(facts.devices, "GPU 0,3");
+}
+
+TEST(JobEnvironmentTest, DescribesAProcessOutsideAnyJob) {
+  const JobFacts facts = job_facts({}, "", "laptop");
+  EXPECT_EQ(facts.job, 0u);
+  EXPECT_EQ(facts.node, "laptop");
+  EXPECT_EQ(facts.devices, "");
+}
+
+TEST(JobEnvironmentTest, NamesAStandInForWhatItIs) {
+  EXPECT_EQ(job_facts({{"CUDA_VISIBLE_DEVICES", "0"}}, "CPU standing in", "x").devices, "CPU standing in");
+}
+
+TEST(JobEnvironmentTest, TakesSlurmsNoDevFilesForNoDevices) {
+  EXPECT_EQ(job_facts({{"CUDA_VISIBLE_DEVICES", "NoDevFiles"}}, "", "x").devices, "");
+}
+
+TEST(JobEnvironmentTest, IgnoresEntriesThatAreNoVariables) {
+  char good[] = "A=b=c", bad[] = "no equals sign", empty[] = "=x";
+  char* entries[] = {good, bad, empty, nullptr};
+  EXPECT_THAT(environment_of(entries), ElementsAre(Pair("A", "b=c")));
+}
+
+}  // namespace
+}  // namespace pounce::worker

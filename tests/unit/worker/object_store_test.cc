@@ -1,0 +1,137 @@
+#include "worker/object_store.h"
+
+#include <gtest/gtest.h>
+
+#include "ids.h"
+
+namespace pounce::worker {
+namespace {
+
+using Receipt = ObjectStore::Receipt;
+
+const SessionId kAlice = id_of<SessionId>(1), kOther = id_of<SessionId>(2);
+const ObjectId kObject = id_of<ObjectId>(7);
+
+std::string text(const Lent& lent) {
+  return {reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size()};
+}
+
+class ObjectStoreTest : public testing::Test {
+ protected:
+  Result<Receipt> announce(const SessionId& session, std::vector<std::uint64_t> sizes, bool pickle_follows = false) {
+    return store.announce(session, {kObject, pickle_follows ? "" : "pickle", std::move(sizes), pickle_follows});
+  }
+  Result<Receipt> chunk(const SessionId& session, std::uint32_t buffer, std::uint64_t offset, const std::string& bytes) {
+    return store.chunk(session, kObject, buffer, offset, std::as_bytes(std::span(bytes)));
+  }
+  void hold(const SessionId& session) {
+    ASSERT_TRUE(announce(session, {3}).has_value());
+    ASSERT_EQ(chunk(session, 0, 0, "abc"), Receipt::kWhole);
+  }
+
+  ObjectStore store{std::size_t{64} << 20};
+};
+
+TEST_F(ObjectStoreTest, IsWholeAtOnceWithoutBuffers) {
+  EXPECT_EQ(announce(kAlice, {}), Receipt::kWhole);
+  EXPECT_EQ(text(store.use(kObject)->pickle), "pickle");
+}
+
+TEST_F(ObjectStoreTest, IsWholeAtOnceWhenAllItsBuffersAreEmpty) { EXPECT_EQ(announce(kAlice, {0, 0}), Receipt::kWhole); }
+
+TEST_F(ObjectStoreTest, PutsChunksTogetherAndHandsOutTheBuffersInOrder) {
+  EXPECT_EQ(announce(kAlice, {4, 0, 2}), Receipt::kMore);
+  EXPECT_EQ(chunk(kAlice, 0, 0, "ab"), Receipt::kMore);
+  EXPECT_EQ(chunk(kAlice, 0, 2, "cd"), Receipt::kMore);
+  EXPECT_FALSE(store.has(kObject));
+  EXPECT_EQ(chunk(kAlice, 2, 0, "ef"), Receipt::kWhole);
+  const auto use = store.use(kObject);
+  ASSERT_EQ(use->buffers.size(), 3u);
+  EXPECT_EQ(text(use->buffers[0]) + "|" + text(use->buffers[1]) + "|" + text(use->buffers[2]), "abcd||ef");
+}
+
+TEST_F(ObjectStoreTest, TakesThePickleFromTheFirstBufferWhenItFollows) {
+  announce(kAlice, {2, 3}, true);
+  chunk(kAlice, 0, 0, "pi");
+  chunk(kAlice, 1, 0, "abc");
+  const auto use = store.use(kObject);
+  EXPECT_EQ(text(use->pickle), "pi");
+  ASSERT_EQ(use->buffers.size(), 1u);
+  EXPECT_EQ(text(use->buffers[0]), "abc");
+}
+
+TEST_F(ObjectStoreTest, RefusesAPickleThatFollowsWithoutASize) { EXPECT_FALSE(announce(kAlice, {}, true).has_value()); }
+
+TEST_F(ObjectStoreTest, RefusesGapsRepeatsAndOverrunsAndStartsAnewWithTheNextAnnouncement) {
+  const std::tuple<std::uint32_t, std::uint64_t, const char*> wrong[] = {
+      {0, 1, "x"}, {1, 0, "x"}, {0, 0, "xxxxx"}, {0, std::uint64_t(-1), "x"}, {9, 0, "x"}};
+  for (const auto& [buffer, offset, bytes] : wrong) {
+    announce(kAlice, {4, 1});
+    EXPECT_FALSE(chunk(kAlice, buffer, offset, bytes).has_value());
+    EXPECT_FALSE(chunk(kAlice, 0, 0, "abcd").has_value()) << "the receipt is over";
+  }
+  announce(kAlice, {4, 1});
+  chunk(kAlice, 0, 0, "abcd");
+  EXPECT_EQ(chunk(kAlice, 1, 0, "e"), Receipt::kWhole);
+}
+
+TEST_F(ObjectStoreTest, RefusesSizesThatNoMachineHas) {
+  const auto huge = std::uint64_t{1} << 62;
+  EXPECT_EQ(announce(kAlice, {huge, huge, huge, huge}).error().code, ErrorCode::kTooLarge);
+}
+
+TEST_F(ObjectStoreTest, RefusesAChunkOfAnotherSessionsAnnouncement) {
+  announce(kAlice, {3});
+  EXPECT_FALSE(chunk(kOther, 0, 0, "abc").has_value());
+  EXPECT_EQ(chunk(kAlice, 0, 0, "abc"), Receipt::kWhole);
+}
+
+TEST_F(ObjectStoreTest, LetsASecondSenderOfAKnownObjectFinishWithoutChangingIt) {
+  hold(kAlice);
+  EXPECT_EQ(announce(kOther, {3}), Receipt::kMore);
+  EXPECT_EQ(chunk(kOther, 0, 0, "zzz"), Receipt::kWhole);
+  EXPECT_EQ(text(store.use(kObject)->buffers[0]), "abc");
+}
+
+TEST_F(ObjectStoreTest, KeepsAnObjectUntilItsLastHolderDropsIt) {
+  hold(kAlice);
+  hold(kOther);
+  store.drop(kAlice, kObject);
+  EXPECT_TRUE(store.has(kObject));
+  store.drop(kAlice, kObject);
+  EXPECT_TRUE(store.has(kObject));
+  store.drop(kOther, kObject);
+  EXPECT_FALSE(store.has(kObject));
+}
+
+TEST_F(ObjectStoreTest, ForgetsWhatADismissedSessionHeldOrWasSending) {
+  hold(kAlice);
+  store.announce(kAlice, {id_of<ObjectId>(8), "p", {3}, false});
+  store.drop_all(kAlice);
+  EXPECT_FALSE(store.has(kObject));
+  EXPECT_FALSE(store.chunk(kAlice, id_of<ObjectId>(8), 0, 0, std::as_bytes(std::span("abc", 3))).has_value());
+}
+
+TEST_F(ObjectStoreTest, IsolatesUsesWhateverTheSize) {
+  for (const std::uint64_t size : {std::uint64_t{10}, std::uint64_t{ObjectStore::kPlainBytes} * 4}) {
+    announce(kAlice, {size});
+    chunk(kAlice, 0, 0, std::string(size, 'a'));
+    const auto spoiled = store.use(kObject);
+    spoiled->buffers[0].bytes.back() = std::byte{'z'};
+    EXPECT_EQ(text(store.use(kObject)->buffers[0]).back(), 'a');
+    store.drop(kAlice, kObject);
+  }
+}
+
+TEST_F(ObjectStoreTest, LetsAUseOutliveTheObject) {
+  const std::uint64_t size = ObjectStore::kPlainBytes * 4;
+  announce(kAlice, {size});
+  chunk(kAlice, 0, 0, std::string(size, 'a'));
+  const auto use = store.use(kObject);
+  store.drop(kAlice, kObject);
+  EXPECT_EQ(store.kept_bytes(), 0u);
+  EXPECT_EQ(text(use->buffers[0]).back(), 'a');
+}
+
+}  // namespace
+}  // namespace pounce::worker
