@@ -124,7 +124,8 @@ bool gives_gpus(const UserClass& one, const Resources& asked) { return !one.gpus
 std::string other_class(const Classes& classes, const Resources& asked, const std::string& less) {
   std::string names;
   for (const UserClass& one : classes.all)
-    if (one.open && gives_time(one, asked) && gives_gpus(one, asked)) names += (names.empty() ? "" : ", ") + one.limits.name;
+    if (one.open && gives_time(one, asked) && gives_gpus(one, asked))
+      names += (names.empty() ? "" : ", ") + one.limits.name;
   return "Ask for " + less + (names.empty() ? "." : ", or for a class that gives it: " + names + ".");
 }
 

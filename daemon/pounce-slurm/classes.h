@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The service classes, which are QoS here, as this user sees them: which there are, which are open to the user, and what
-// they allow. From slurmctld's own cache, no slurmdbd is asked (libslurm.md §0.9). Thread: main.
+// The service classes, which are QoS here, as this user sees them: which there are, which are open to the user, and
+// what they allow. From slurmctld's own cache, no slurmdbd is asked (libslurm.md §0.9). Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace pounce::slurm {
 
 struct UserClass {
   ClassLimits limits;
-  bool open = false;                   // this user may submit to it
-  std::optional<std::uint64_t> gpus;   // the most that one job can ever get
+  bool open = false;                  // this user may submit to it
+  std::optional<std::uint64_t> gpus;  // the most that one job can ever get
 };
 
 struct Classes {
-  std::vector<UserClass> all;          // sorted by name; empty where Slurm keeps no accounts
-  std::string default_class;           // of this user; may be empty
+  std::vector<UserClass> all;  // sorted by name; empty where Slurm keeps no accounts
+  std::string default_class;   // of this user; may be empty
 };
 
 Result<Classes> load_classes();

@@ -39,7 +39,8 @@ Result<void> conf_is_there() {
   ::unsetenv("SLURM_CONF");  // empty: libslurm would take it for a name
   if (readable("/etc/slurm/slurm.conf") || readable("/run/slurm/conf/slurm.conf") || setting("SLURM_CONF_SERVER"))
     return {};
-  return failure(ErrorCode::kNoSlurm, "there is no Slurm on this machine: SLURM_CONF is unset and no slurm.conf is found");
+  return failure(ErrorCode::kNoSlurm,
+                 "there is no Slurm on this machine: SLURM_CONF is unset and no slurm.conf is found");
 }
 
 // fatal() in libslurm is exit(1): a child pays with its life, we learn from its exit code.

@@ -98,15 +98,17 @@ Result<void> check_user() {
 std::string loaded_libslurm() {
   Dl_info where{};
   ::dladdr(reinterpret_cast<void*>(&slurm_api_version), &where);
-  return text(where.dli_fname) + " (API " + number(slurm_api_version()) + ", built for " + number(SLURM_VERSION_NUMBER) + ")";
+  return text(where.dli_fname) + " (API " + number(slurm_api_version()) + ", built for " +
+         number(SLURM_VERSION_NUMBER) + ")";
 }
 
 Result<void> check_libslurm() {
   const long loaded = SLURM_VERSION_MAJOR(slurm_api_version()), built = POUNCE_SLURM_API_MAJOR;
   if (loaded == built) return {};
-  return failure(ErrorCode::kVersionMismatch,
-                 "pounce-slurm was built for libslurm's API " + std::to_string(built) + " and found " + loaded_libslurm(),
-                 "Install the pounce that was built for this Slurm.");
+  return failure(
+      ErrorCode::kVersionMismatch,
+      "pounce-slurm was built for libslurm's API " + std::to_string(built) + " and found " + loaded_libslurm(),
+      "Install the pounce that was built for this Slurm.");
 }
 
 }  // namespace pounce::slurm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The only
-// program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2). Runs
-// as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
+// pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The
+// only program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2).
+// Runs as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -19,7 +19,8 @@ struct Row {
 constexpr Row kRows[] = {
     {ESLURM_INVALID_QOS, ErrorCode::kUnknownClass, nullptr},
     {ESLURM_INVALID_ACCOUNT, ErrorCode::kNoAssociation, "Slurm's accounting has no account for this user"},
-    {ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ErrorCode::kUnsatisfiable, "no node of the cluster has what was asked for"},
+    {ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ErrorCode::kUnsatisfiable,
+     "no node of the cluster has what was asked for"},
     {ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE, ErrorCode::kUnsatisfiable,
      "no node of the default partition can ever give what was asked for"},
     {ESLURM_INVALID_GRES, ErrorCode::kUnsatisfiable, "the cluster has no GPUs of that kind"},

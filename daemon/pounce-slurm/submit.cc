@@ -26,8 +26,8 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
-// exec: the supervisor itself is the batch process, so that Slurm's signals reach it. Until it has a handler the warning
-// must not end it: under a walltime of a minute or two Slurm warns at once.
+// exec: the supervisor itself is the batch process, so that Slurm's signals reach it. Until it has a handler the
+// warning must not end it: under a walltime of a minute or two Slurm warns at once.
 std::string batch_script(const std::vector<std::string>& command) {
   std::string script = "#!/bin/sh\ntrap '' USR2\nexec";
   for (const std::string& word : command) script += " " + quoted(word);
@@ -105,8 +105,8 @@ Description::Description(const JobSpec& spec)
 // (libslurm.md, Error table and §0.12). Reasons that depend on other jobs are not among these.
 bool waits_for_ever(const JobView& job) {
   if (job.state != JobState::kQueued) return false;
-  for (const char* reason : {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints", "InvalidQOS",
-                             "InvalidAccount"})
+  for (const char* reason : {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
+                             "InvalidQOS", "InvalidAccount"})
     if (job.reason == reason) return true;
   const bool limit = job.reason.starts_with("QOSM") || job.reason.starts_with("AssocM");  // Max…, Min…; not Grp…
   return limit && (job.reason.find("PerJob") != std::string::npos || job.reason.find("PerNode") != std::string::npos ||
@@ -121,7 +121,8 @@ Result<Incarnation> never(SlurmJobId job, const std::string& why, const Resource
 }
 
 Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning, const Resources& asked) {
-  if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) return never(job, slurm_strerror(static_cast<int>(warning)), asked);
+  if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
+    return never(job, slurm_strerror(static_cast<int>(warning)), asked);
   // The submit time completes the job's identity. If this look fails, the next poll or sweep brings it.
   const auto seen = load_one(job);
   if (!seen || seen->empty()) return Incarnation{job, 0, 0};

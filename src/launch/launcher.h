@@ -22,8 +22,9 @@ class Launcher {
   virtual void submit(const JobSpec& spec, Reply<Incarnation> reply) = 0;
   virtual void cancel(const Incarnation& job, Reply<void> reply) = 0;  // no such job = success
   virtual void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) = 0;  // one RPC
-  virtual void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) = 0;  // all with that tag, ended too
-  virtual void queue(Reply<std::vector<JobView>> reply) = 0;           // every job of ours by tag, any instance, of this user
+  virtual void sweep(const InstanceId& instance,
+                     Reply<std::vector<JobView>> reply) = 0;  // all with that tag, ended too
+  virtual void queue(Reply<std::vector<JobView>> reply) = 0;  // every job of ours by tag, any instance, of this user
 };
 
 }  // namespace pounce::launch

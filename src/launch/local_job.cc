@@ -27,7 +27,9 @@ std::string path_of(const std::string& folder, const LocalJob& job) {
 std::string text_of(const LocalJob& job) {
   const JobView& view = job.view;
   std::string text;
-  const auto line = [&text](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
+  const auto line = [&text](const char* key, const std::string& value) {
+    text += std::string(key) + "=" + value + "\n";
+  };
   line("boot", boot_id());
   line("pid", std::to_string(job.pid()));
   line("started", std::to_string(job.started));

@@ -1,5 +1,5 @@
-// One job of the local launcher, and the file by which a restarted daemon finds it. The file is written before the job's
-// program runs, so that none runs unknown. Thread: loop.
+// One job of the local launcher, and the file by which a restarted daemon finds it. The file is written before the
+// job's program runs, so that none runs unknown. Thread: loop.
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +17,10 @@ namespace pounce::launch {
 
 struct LocalJob {
   JobView view;
-  std::uint64_t started = 0;         // start_ticks() of its process
-  std::vector<std::uint32_t> gpus;   // indexes of the devices that it was given
-  bool child = false;                // of this process: its exit status will come
-  JobEnd ending = JobEnd::kNone;     // why we have told it to end
+  std::uint64_t started = 0;        // start_ticks() of its process
+  std::vector<std::uint32_t> gpus;  // indexes of the devices that it was given
+  bool child = false;               // of this process: its exit status will come
+  JobEnd ending = JobEnd::kNone;    // why we have told it to end
   TimePoint kill_at = TimePoint::max();
 
   pid_t pid() const { return static_cast<pid_t>(view.incarnation.job.value); }

@@ -63,7 +63,8 @@ JobEnd end_of(int status) {
 void show_ended(LocalJob& job, JobEnd end, int status) {
   job.view.state = JobState::kEnded;
   job.view.state_name = "ENDED";
-  job.view.end = job.ending != JobEnd::kNone ? job.ending : end;  // as Slurm does: who cancels decides what it is called
+  job.view.end =
+      job.ending != JobEnd::kNone ? job.ending : end;  // as Slurm does: who cancels decides what it is called
   job.view.end_time_s = std::time(nullptr);
   job.view.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   job.view.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -103,7 +104,8 @@ void LocalLauncher::facts(Reply<ClusterFacts> reply) {
 
 void LocalLauncher::submit(const JobSpec& spec, Reply<Incarnation> reply) { reply(start(spec)); }
 
-// The devices' name for the person, "" for none. Those that fewest others use first: nobody queues on one's own machine.
+// The devices' name for the person, "" for none. Those that fewest others use first: nobody queues on one's own
+// machine.
 Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
   if (asked.gpus == 0) return std::string();
   if (asked.gpus <= options_.stand_in_gpus) return std::string(kStandIn);
@@ -112,12 +114,14 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
     const std::string count = here.empty() ? "none" : "only " + std::to_string(here.size());
     return failure(ErrorCode::kUnsatisfiable,
                    "this machine has " + count + " of the " + std::to_string(asked.gpus) + " GPU(s) asked for",
-                   options_.stand_in_gpus > 0 ? "Ask for at most " + std::to_string(options_.stand_in_gpus) + "."
-                                              : "Ask for no GPU, or set stand_in_gpus to let the CPU stand in for one.");
+                   options_.stand_in_gpus > 0
+                       ? "Ask for at most " + std::to_string(options_.stand_in_gpus) + "."
+                       : "Ask for no GPU, or set stand_in_gpus to let the CPU stand in for one.");
   }
   const auto users = [this](std::uint32_t gpu) {
-    return std::ranges::count_if(
-        jobs_, [gpu](const auto& item) { return !item.second.over() && std::ranges::count(item.second.gpus, gpu) > 0; });
+    return std::ranges::count_if(jobs_, [gpu](const auto& item) {
+      return !item.second.over() && std::ranges::count(item.second.gpus, gpu) > 0;
+    });
   };
   std::ranges::stable_sort(here, {}, users);
   given.assign(here.begin(), here.begin() + asked.gpus);
@@ -237,9 +241,8 @@ void LocalLauncher::queue(Reply<std::vector<JobView>> reply) {
 void LocalLauncher::forget_old() {
   auto ended = std::ranges::count_if(jobs_, [](const auto& item) { return item.second.over(); });
   while (static_cast<std::size_t>(ended) > kEndedKept) {
-    const auto oldest = std::ranges::min_element(jobs_, {}, [](const auto& item) {
-      return item.second.over() ? item.second.view.end_time_s : INT64_MAX;
-    });
+    const auto oldest = std::ranges::min_element(
+        jobs_, {}, [](const auto& item) { return item.second.over() ? item.second.view.end_time_s : INT64_MAX; });
     jobs_.erase(oldest);
     --ended;
   }

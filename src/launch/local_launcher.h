@@ -1,8 +1,8 @@
 // The local backend: workers are child processes of pounced, for machines without Slurm. Same tags, same states, same
 // endings as a batch job, so that everything above it is the same code. A job's number is its pid. Every class name is
-// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Jobs outlive the daemon; a
-// later one finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from within the
-// call. Thread: loop.
+// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Jobs outlive the daemon;
+// a later one finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from within
+// the call. Thread: loop.
 #pragma once
 
 #include <map>

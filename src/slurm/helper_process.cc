@@ -24,7 +24,8 @@ std::vector<std::string> as_settings(const std::map<std::string, std::string>& e
   return settings;
 }
 
-// In the child, between fork and exec: only system calls. The signals that pounced takes by descriptor are blocked in it.
+// In the child, between fork and exec: only system calls. The signals that pounced takes by descriptor are blocked in
+// it.
 [[noreturn]] void become_helper(const char* program, char* const* environment, int socket, int errors) {
   sigset_t none;
   ::sigemptyset(&none);

@@ -26,8 +26,8 @@ class HelperProcess {
   bool write(std::string_view bytes);
   // What has arrived, without waiting. closed: it is gone.
   std::string read(bool& closed);
-  std::string take_stderr();           // all that libslurm has printed since the last call
-  std::string how_it_ended();          // "exit code 1", "signal 9"; once, after read() said closed: ends it for certain
+  std::string take_stderr();   // all that libslurm has printed since the last call
+  std::string how_it_ended();  // "exit code 1", "signal 9"; once, after read() said closed: ends it for certain
 
  private:
   HelperProcess(pid_t pid, UniqueFd socket, UniqueFd errors);

@@ -23,8 +23,8 @@ struct Pending {
   Request request;
   Finish finish;
   bool sent = false;
-  TimePoint deadline;             // when sent
-  std::optional<Error> verdict;   // could not be sent: told at the next on_time()
+  TimePoint deadline;            // when sent
+  std::optional<Error> verdict;  // could not be sent: told at the next on_time()
 };
 
 // "pounce-slurm: error: a\npounce-slurm: fatal: b" -> "a; b"
@@ -70,8 +70,8 @@ struct SlurmGateway::Impl {
   protocol::RecordReader reader{kRecordBytes};
   std::deque<Pending> queue;  // the front one is under way: the helper does one thing at a time
   std::uint64_t next_id = 1, helpers_started = 0;
-  int losses = 0;             // since the last answer
-  TimePoint not_before;       // no helper is started earlier
+  int losses = 0;        // since the last answer
+  TimePoint not_before;  // no helper is started earlier
 };
 
 void SlurmGateway::Impl::ask(Request request, Finish finish) {
@@ -117,7 +117,8 @@ void SlurmGateway::Impl::send_front(TimePoint now) {
     helper.reset();
   }
   note_loss(now);
-  pending.verdict = Error{code_of_loss(pending.request.operation), "pounce-slurm ended before it took the request", {}, {}};
+  pending.verdict =
+      Error{code_of_loss(pending.request.operation), "pounce-slurm ended before it took the request", {}, {}};
   pending.deadline = now;
 }
 
@@ -184,17 +185,15 @@ void SlurmGateway::cancel(const Incarnation& job, Reply<void> reply) {
   Request request;
   request.operation = Operation::kCancel;
   request.jobs = {job};
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer&) {}));
-  });
+  impl_->ask(std::move(request),
+             [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer&) {})); });
 }
 
 namespace {
 
 std::function<void(Result<Answer>)> job_list(SlurmGateway::Reply<std::vector<JobView>> reply) {
-  return [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.jobs; }));
-  };
+  return
+      [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer& a) { return a.jobs; })); };
 }
 
 }  // namespace
@@ -251,8 +250,8 @@ void SlurmGateway::on_time(TimePoint now) {
     if (front.verdict)
       impl_->finish_front(failure(*front.verdict));
     else if (front.sent)
-      impl_->lose("pounce-slurm did not answer within " + std::to_string(impl_->options.request_deadline.count()) + " ms",
-                  now);
+      impl_->lose(
+          "pounce-slurm did not answer within " + std::to_string(impl_->options.request_deadline.count()) + " ms", now);
     impl_->send_front(now);
   }
 }

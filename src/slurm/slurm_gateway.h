@@ -1,10 +1,9 @@
 // The pipe to pounce-slurm, the only program that links libslurm. It may die at any moment (libslurm ends its host
 // process: libslurm.md §0); then the request in its hands is answered with what libslurm printed, a submit or cancel as
-// kOutcomeUnknown, anything else as kSlurmUnreachable, and the next request starts another helper, after a pause when they
-// die in a row. Each request has a deadline; past it the helper is killed and replaced.
-// Answers come as callbacks from on_readable() and on_time(), never from the call that asks, exactly once each; a gateway
-// that is destroyed answers nothing more. Owns no loop: the owner polls fd() and calls on_time() at next_deadline().
-// Thread: loop.
+// kOutcomeUnknown, anything else as kSlurmUnreachable, and the next request starts another helper, after a pause when
+// they die in a row. Each request has a deadline; past it the helper is killed and replaced. Answers come as callbacks
+// from on_readable() and on_time(), never from the call that asks, exactly once each; a gateway that is destroyed
+// answers nothing more. Owns no loop: the owner polls fd() and calls on_time() at next_deadline(). Thread: loop.
 #pragma once
 
 #include <chrono>
@@ -22,8 +21,9 @@
 namespace pounce::slurm {
 
 struct GatewayOptions {
-  std::string program;                             // path of pounce-slurm
-  std::chrono::milliseconds request_deadline{30000};  // from when the helper gets it; libslurm itself may take 10 s twice
+  std::string program;  // path of pounce-slurm
+  std::chrono::milliseconds request_deadline{
+      30000};                                      // from when the helper gets it; libslurm itself may take 10 s twice
   std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
 };
 
@@ -43,15 +43,15 @@ class SlurmGateway {
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply);
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply);
   void queue(Reply<std::vector<JobView>> reply);
-  void version(Reply<std::string> reply);          // the libslurm loaded: "libslurm.so.38 (22.05.8)"
+  void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"
 
   // The descriptor changes when the helper is replaced: ask again after each call into this class, its callbacks
   // included. -1: none running.
   int fd() const;
   void on_readable();
   void on_time(TimePoint now);
-  TimePoint next_deadline() const;                 // TimePoint::max(): nothing waits
-  int helper_pid() const;                          // 0: none running
+  TimePoint next_deadline() const;  // TimePoint::max(): nothing waits
+  int helper_pid() const;           // 0: none running
 
  private:
   struct Impl;

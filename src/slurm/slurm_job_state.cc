@@ -10,8 +10,9 @@ constexpr std::uint32_t kPending = 0, kRunning = 1, kSuspended = 2, kComplete = 
                         kTimeout = 6, kNodeFail = 7, kPreempted = 8, kBootFail = 9, kDeadline = 10, kOom = 11;
 
 // slurm.h: flags above the base
-constexpr std::uint32_t kRequeue = (1u << 10) | (1u << 11) | (1u << 12) | (1u << 20);  // JOB_REQUEUE, _HOLD,
-                                                                                      // JOB_SPECIAL_EXIT, JOB_REQUEUE_FED
+constexpr std::uint32_t kRequeue =
+    (1u << 10) | (1u << 11) | (1u << 12) | (1u << 20);          // JOB_REQUEUE, _HOLD,
+                                                                // JOB_SPECIAL_EXIT, JOB_REQUEUE_FED
 constexpr std::uint32_t kBooting = (1u << 14) | (1u << 18);     // JOB_CONFIGURING, JOB_POWER_UP_NODE
 constexpr std::uint32_t kCompleting = (1u << 15) | (1u << 23);  // JOB_COMPLETING, JOB_STAGE_OUT
 

@@ -14,8 +14,8 @@ struct MappedState {
   JobEnd end = JobEnd::kNone;
 };
 
-// The base state (low 8 bits) decides; of the flags above it only COMPLETING and STAGE_OUT, CONFIGURING and POWER_UP_NODE,
-// and the REQUEUE family change the answer. What this build cannot name is kUnknown, never an end.
+// The base state (low 8 bits) decides; of the flags above it only COMPLETING and STAGE_OUT, CONFIGURING and
+// POWER_UP_NODE, and the REQUEUE family change the answer. What this build cannot name is kUnknown, never an end.
 MappedState map_job_state(std::uint32_t raw);
 
 }  // namespace pounce::slurm

@@ -77,14 +77,22 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
 static void to_json(json& j, const JobView& v) {
-  j = {{"incarnation", v.incarnation}, {"name", v.name},
-       {"class_name", v.class_name},   {"state", static_cast<int>(v.state)},
-       {"end", static_cast<int>(v.end)}, {"raw_state", v.raw_state},
-       {"state_name", v.state_name},   {"reason", v.reason},
-       {"nodes", v.nodes},             {"devices", v.devices},
-       {"resources", v.resources},     {"submit_time_s", v.submit_time_s},
-       {"start_time_s", v.start_time_s}, {"end_time_s", v.end_time_s},
-       {"exit_code", v.exit_code},     {"signal", v.signal}};
+  j = {{"incarnation", v.incarnation},
+       {"name", v.name},
+       {"class_name", v.class_name},
+       {"state", static_cast<int>(v.state)},
+       {"end", static_cast<int>(v.end)},
+       {"raw_state", v.raw_state},
+       {"state_name", v.state_name},
+       {"reason", v.reason},
+       {"nodes", v.nodes},
+       {"devices", v.devices},
+       {"resources", v.resources},
+       {"submit_time_s", v.submit_time_s},
+       {"start_time_s", v.start_time_s},
+       {"end_time_s", v.end_time_s},
+       {"exit_code", v.exit_code},
+       {"signal", v.signal}};
   optional_to_json(j["instance"], v.instance);
   optional_to_json(j["lease"], v.lease);
 }

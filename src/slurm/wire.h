@@ -24,17 +24,17 @@ enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, k
 struct Request {
   std::uint64_t id = 0;
   Operation operation = Operation::kFacts;
-  JobSpec spec;                    // submit
-  std::vector<Incarnation> jobs;   // cancel (one), poll
-  InstanceId instance;             // sweep
+  JobSpec spec;                   // submit
+  std::vector<Incarnation> jobs;  // cancel (one), poll
+  InstanceId instance;            // sweep
 };
 
 struct Answer {
   std::uint64_t id = 0;
-  std::optional<Error> error;      // then nothing below counts
+  std::optional<Error> error;  // then nothing below counts
   ClusterFacts facts;
-  Incarnation job;                 // submit
-  std::vector<JobView> jobs;       // poll, sweep, queue
+  Incarnation job;            // submit
+  std::vector<JobView> jobs;  // poll, sweep, queue
   std::string version;
 };
 

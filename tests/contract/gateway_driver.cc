@@ -1,6 +1,6 @@
 // Lets a test in another language drive the SlurmGateway: reads one request a line on standard input, as src/slurm/wire
-// writes it, and prints one line for each answer, "<helper's pid> <answer>", as it comes. Ends when its input ends and all
-// is answered. Its own environment, whole, becomes the helper's: a test may put anything there.
+// writes it, and prints one line for each answer, "<helper's pid> <answer>", as it comes. Ends when its input ends and
+// all is answered. Its own environment, whole, becomes the helper's: a test may put anything there.
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// What every Launcher promises to pounced, asked of each one there is: the local launcher always, Slurm through the real
-// pounce-slurm where SLURM_CONF names a cluster and we are an ordinary user (tests/slurm runs it so). Slurm takes its time,
-// so a test waits for what it asks about, up to a deadline.
+// What every Launcher promises to pounced, asked of each one there is: the local launcher always, Slurm through the
+// real pounce-slurm where SLURM_CONF names a cluster and we are an ordinary user (tests/slurm runs it so). Slurm takes
+// its time, so a test waits for what it asks about, up to a deadline.
 #include "launch/launcher.h"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,8 @@ class SlurmBackend final : public Backend {
 
 std::string why_no_slurm() {
   if (std::getenv("SLURM_CONF") == nullptr) return "SLURM_CONF is unset: there is no cluster to ask";
-  if (std::getenv("POUNCE_SLURM_PROGRAM") == nullptr) return "POUNCE_SLURM_PROGRAM does not name the pounce-slurm to use";
+  if (std::getenv("POUNCE_SLURM_PROGRAM") == nullptr)
+    return "POUNCE_SLURM_PROGRAM does not name the pounce-slurm to use";
   if (::geteuid() == 0) return "root may not lease workers from Slurm; run as an ordinary user";
   return {};
 }
@@ -226,7 +227,8 @@ TEST_P(LauncherContract, RunsAJobAndTellsWhereAndSinceWhen) {
 
 TEST_P(LauncherContract, GivesTheCommandItsWordsUnchangedAndItsFolder) {
   JobSpec asked = spec("");
-  asked.command = {"/bin/sh", "-c", "printf '[%s]' \"$@\"; pwd -P", "sh", "it's", "a b", "$HOME", "`id`", "\"", "", "\\n", "ü"};
+  asked.command = {"/bin/sh", "-c", "printf '[%s]' \"$@\"; pwd -P", "sh", "it's", "a b", "$HOME", "`id`", "\"", "",
+                   "\\n",     "ü"};
   const auto job = submit(asked);
   ASSERT_TRUE(job);
 

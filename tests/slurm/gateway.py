@@ -1,4 +1,4 @@
-"""The SlurmGateway as an ordinary user of the cluster has it: tests/contract/gateway_driver with the real pounce-slurm."""
+"""The SlurmGateway as an ordinary user has it: tests/contract/gateway_driver with the real pounce-slurm."""
 
 from __future__ import annotations
 
@@ -17,11 +17,28 @@ from login_node import CLUSTER
 OPERATIONS = ["facts", "submit", "cancel", "poll", "sweep", "queue", "version"]
 # enum class JobState and JobEnd of include/pounce/job.h
 STATES = ["unknown", "queued", "running", "ending", "ended"]
-ENDS = ["none", "completed", "failed", "cancelled", "timeout", "out_of_memory", "preempted", "node_fail", "boot_fail", "deadline", "gone"]
+ENDS = [
+    "none",
+    "completed",
+    "failed",
+    "cancelled",
+    "timeout",
+    "out_of_memory",
+    "preempted",
+    "node_fail",
+    "boot_fail",
+    "deadline",
+    "gone",
+]
+
+
+def of_cluster(number: int) -> dict[str, str]:
+    """The environment in which packaging/cluster speaks of that cluster."""
+    return {**os.environ, "POUNCE_CLUSTER_ID": str(number)}
 
 
 def programs() -> Path:
-    """The built programs in a folder that every user of the machine can read: a clone may lie in somebody's home."""
+    """The built programs where every user can read them: a clone may lie in somebody's home."""
     build = os.environ.get("POUNCE_BUILD")
     assert build, "set POUNCE_BUILD to a CMake build directory made with -DPOUNCE_TESTS=ON"
     folder = Path(tempfile.mkdtemp(prefix="pounce-programs-"))
@@ -33,28 +50,62 @@ def programs() -> Path:
 
 def a_job(instance: str, *command: str, **resources) -> dict:
     """A JobSpec; it sleeps where no command is given."""
-    asked = {"class_name": "cheetah", "gpus": 0, "gpu_type": "", "cpus": 0, "memory_mib": 100, "time_min": 0, **resources}
-    return {"instance": instance, "lease": secrets.token_hex(8), "resources": asked, "name": f"pounce-{asked['class_name']}",
-            "command": list(command or ("/bin/sleep", "1000")), "environment": {"PATH": "/usr/bin:/bin"},
-            "directory": "/tmp", "log_path": "/dev/null"}
+    asked = {
+        "class_name": "cheetah",
+        "gpus": 0,
+        "gpu_type": "",
+        "cpus": 0,
+        "memory_mib": 100,
+        "time_min": 0,
+        **resources,
+    }
+    return {
+        "instance": instance,
+        "lease": secrets.token_hex(8),
+        "resources": asked,
+        "name": f"pounce-{asked['class_name']}",
+        "command": list(command or ("/bin/sleep", "1000")),
+        "environment": {"PATH": "/usr/bin:/bin"},
+        "directory": "/tmp",
+        "log_path": "/dev/null",
+    }
 
 
 class Gateway:
     """One gateway process of `user`. Each answer is (seconds it took, the answer)."""
 
-    def __init__(self, folder: Path, user: str, cluster_id: int = 0, deadline_ms: int = 30_000, **environment: str):
+    def __init__(
+        self, folder: Path, user: str, cluster_id: int = 0, deadline_ms: int = 30_000, **environment: str
+    ):
         settings = [f"{name}={value}" for name, value in environment.items()]
-        words = [str(CLUSTER), "run", "--as", user, "--", "env", *settings,
-                 str(folder / "gateway_driver"), str(folder / "pounce-slurm"), str(deadline_ms)]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster_id)})
+        words = [
+            str(CLUSTER),
+            "run",
+            "--as",
+            user,
+            "--",
+            "env",
+            *settings,
+            str(folder / "gateway_driver"),
+            str(folder / "pounce-slurm"),
+            str(deadline_ms),
+        ]
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=of_cluster(cluster_id)
+        )
         self.instance = secrets.token_hex(6)
         self.helper = 0  # process id, after each answer
         self.count = 0
 
     def send(self, operation: str, **fields) -> None:
         self.count += 1
-        request = {"id": self.count, "operation": OPERATIONS.index(operation), "jobs": [], "instance": self.instance, **fields}
+        request = {
+            "id": self.count,
+            "operation": OPERATIONS.index(operation),
+            "jobs": [],
+            "instance": self.instance,
+            **fields,
+        }
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
 

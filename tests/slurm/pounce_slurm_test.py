@@ -11,7 +11,7 @@ from pathlib import Path
 import gateway
 import pytest
 from conftest import worker_number
-from gateway import Gateway
+from gateway import Gateway, of_cluster
 from login_node import CLUSTER, wait_until
 
 CLASSES = ["cheetah", "lion", "panther", "tabby"]
@@ -39,8 +39,13 @@ def start(cluster, folder):
 
 
 def run(*words: str, cluster_id: int = 0) -> str:
-    done = subprocess.run([str(CLUSTER), "run", "--", *words], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "POUNCE_CLUSTER_ID": str(cluster_id)})
+    done = subprocess.run(
+        [str(CLUSTER), "run", "--", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=of_cluster(cluster_id),
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -53,8 +58,18 @@ def in_queue(gateway: Gateway) -> list[dict]:
 
 
 def test_the_launchers_contract_holds_on_a_real_slurm(cluster, folder):
-    words = [str(cluster), "run", "--as", "alice", "--", "env", f"POUNCE_SLURM_PROGRAM={folder}/pounce-slurm",
-             f"{folder}/contract", "--gtest_filter=*slurm", "--gtest_brief=1"]
+    words = [
+        str(cluster),
+        "run",
+        "--as",
+        "alice",
+        "--",
+        "env",
+        f"POUNCE_SLURM_PROGRAM={folder}/pounce-slurm",
+        f"{folder}/contract",
+        "--gtest_filter=*slurm",
+        "--gtest_brief=1",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
     assert "PASSED" in done.stdout and "SKIPPED" not in done.stdout, done.stdout
@@ -67,7 +82,9 @@ def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
     facts = start().ask("facts")["facts"]
 
     assert facts["cluster"] == "pounce0" and facts["version"].startswith("slurm ")
-    assert facts["auth_type"] == "auth/munge" and facts["munge_socket"] == "/opt/pounce-cluster/run/munge.sock"
+    assert (
+        facts["auth_type"] == "auth/munge" and facts["munge_socket"] == "/opt/pounce-cluster/run/munge.sock"
+    )
     assert facts["controller_address"] == "10.77.0.254"
     assert facts["default_partition"] == "bigcats" and facts["default_class"] == "cheetah"
     limits = {one["name"]: one for one in facts["classes"]}
@@ -95,7 +112,8 @@ def test_the_batch_script_is_a_fixed_template(start):
     alice = start()
     job = alice.submit("/bin/sleep", "it's 1000")["job"]
     assert run("scontrol", "write", "batch_script", str(job[0]), "-") == (
-        "#!/bin/sh\ntrap '' USR2\nexec '/bin/sleep' 'it'\\''s 1000'\n")
+        "#!/bin/sh\ntrap '' USR2\nexec '/bin/sleep' 'it'\\''s 1000'\n"
+    )
 
 
 # ---- what it refuses ----
@@ -122,15 +140,19 @@ def test_a_user_without_an_association_is_named(start):
     refused(start("mallory").submit(), "no_association", "mallory")
 
 
-@pytest.mark.parametrize("asked, words", [
-    ({"gpus": 9}, ["9 GPUs"]),
-    ({"gpus": 1, "gpu_type": "h100"}, ["h100"]),
-    ({"gpus": 3, "gpu_type": "a100_3g.20gb"}, ["a100_3g.20gb"]),
-    ({"memory_mib": 1 << 30}, ["MiB"]),
-    ({"cpus": 99}, ["99 CPUs"]),
-    ({"time_min": 31}, ["30 minutes", "31 minutes"]),
-    ({"gpus": 1, "class_name": "panther"}, ["panther", "0 GPUs"]),
-], ids=str)
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        ({"gpus": 9}, ["9 GPUs"]),
+        ({"gpus": 1, "gpu_type": "h100"}, ["h100"]),
+        ({"gpus": 3, "gpu_type": "a100_3g.20gb"}, ["a100_3g.20gb"]),
+        ({"memory_mib": 1 << 30}, ["MiB"]),
+        ({"cpus": 99}, ["99 CPUs"]),
+        ({"time_min": 31}, ["30 minutes", "31 minutes"]),
+        ({"gpus": 1, "class_name": "panther"}, ["panther", "0 GPUs"]),
+    ],
+    ids=str,
+)
 def test_what_no_waiting_can_give_is_refused_at_once_and_leaves_nothing_queued(start, asked, words):
     alice = start()
     refused(alice.submit(**asked), "unsatisfiable", *words)
@@ -173,12 +195,25 @@ def test_without_any_slurm_conf_there_is_no_slurm(start):
 
 
 def test_nothing_of_an_outer_job_reaches_an_inner_one(start):
-    outer = {"SLURM_MEM_PER_NODE": "70000", "SLURM_MEM_PER_CPU": "300", "SLURM_CPUS_PER_TASK": "7", "SLURM_JOB_QOS": "lion",
-             "SLURM_GPUS": "2", "SLURM_JOB_ID": "1", "SLURM_TRES_PER_TASK": "gres:gpu:2", "SBATCH_QOS": "lion"}
+    outer = {
+        "SLURM_MEM_PER_NODE": "70000",
+        "SLURM_MEM_PER_CPU": "300",
+        "SLURM_CPUS_PER_TASK": "7",
+        "SLURM_JOB_QOS": "lion",
+        "SLURM_GPUS": "2",
+        "SLURM_JOB_ID": "1",
+        "SLURM_TRES_PER_TASK": "gres:gpu:2",
+        "SBATCH_QOS": "lion",
+    }
     alice = start(**outer)
     job = alice.submit(memory_mib=0)["job"]
     shown = run("scontrol", "show", "job", str(job[0]))
-    assert "QOS=cheetah" in shown and "NumCPUs=1 " in shown and "MinMemoryCPU=4G" in shown and "gres/gpu" not in shown
+    assert (
+        "QOS=cheetah" in shown
+        and "NumCPUs=1 " in shown
+        and "MinMemoryCPU=4G" in shown
+        and "gres/gpu" not in shown
+    )
 
 
 # ---- what it survives: on a cluster whose daemons these tests may stop ----
@@ -189,10 +224,9 @@ def own_cluster():
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
     number = 100 + worker_number()
-    env = {**os.environ, "POUNCE_CLUSTER_ID": str(number)}
-    subprocess.run([str(CLUSTER), "up"], check=True, env=env, stdout=subprocess.DEVNULL)
+    subprocess.run([str(CLUSTER), "up"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
     yield number
-    subprocess.run([str(CLUSTER), "down"], check=True, env=env, stdout=subprocess.DEVNULL)
+    subprocess.run([str(CLUSTER), "down"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
 
 
 def daemon_of(cluster_id: int, name: str) -> int:
@@ -228,8 +262,10 @@ def warned_job(own_cluster, folder, early_job):
     log = Path("/home/alice") / f"warned-{own_cluster}.log"
     program = """
 import os, signal, sys, time
+def note(number, frame):
+    os.write(1, signal.Signals(number).name.encode() + b"\\n")
 for name in ("SIGUSR1", "SIGUSR2", "SIGTERM"):
-    signal.signal(getattr(signal, name), lambda number, frame: os.write(1, signal.Signals(number).name.encode() + b"\\n"))
+    signal.signal(getattr(signal, name), note)
 while True: time.sleep(0.1)
 """
     alice = Gateway(folder, "alice", own_cluster)
@@ -241,7 +277,9 @@ while True: time.sleep(0.1)
 
 
 def test_a_hung_slurmctld_makes_a_submit_unclear_and_exactly_one_job_of_it(own_cluster, warned_job, start):
-    submitting, asking, hurrying, dying = (start(cluster_id=own_cluster, deadline_ms=ms) for ms in (30_000, 30_000, 2_000, 30_000))
+    submitting, asking, hurrying, dying = (
+        start(cluster_id=own_cluster, deadline_ms=ms) for ms in (30_000, 30_000, 2_000, 30_000)
+    )
     for one in (submitting, asking, hurrying, dying):
         one.ask("facts")  # libslurm is up: what hangs now is one call
     killed = dying.helper
@@ -258,7 +296,7 @@ def test_a_hung_slurmctld_makes_a_submit_unclear_and_exactly_one_job_of_it(own_c
 
     assert len(wait_until(submitting.sweep, 30, "the submit that timed out has happened")) == 1
     assert len(asking.sweep()) == 0
-    # Each of these may have been sent or not; a sweep tells, by the new helper, and shows never more than one.
+    # Each of these may have been sent or not; the new helper's sweep tells, and shows never more than one.
     for one in (hurrying, dying):
         assert len(one.sweep()) <= 1
     assert dying.helper != killed
@@ -288,14 +326,13 @@ def test_a_forgotten_jobs_end_is_told_by_slurmdbd_also_after_its_restart(own_clu
 
     def forgotten() -> bool:
         words = [str(CLUSTER), "run", "--", "scontrol", "show", "job", str(job[0])]
-        return subprocess.run(words, capture_output=True, env={**os.environ, "POUNCE_CLUSTER_ID": str(own_cluster)}).returncode != 0
+        return subprocess.run(words, capture_output=True, env=of_cluster(own_cluster)).returncode != 0
 
     wait_until(forgotten, 180, "slurmctld forgets the job: MinJobAge 30 s, looked at once a minute")
     assert alice.view(job)["end"] == "failed", "from slurmdbd"
     os.kill(daemon_of(own_cluster, "slurmdbd"), signal.SIGTERM)
     assert alice.view(job)["end"] == "gone", "slurmctld has no record and nobody else answers"
-    subprocess.run([str(CLUSTER), "up"], check=True, stdout=subprocess.DEVNULL,
-                   env={**os.environ, "POUNCE_CLUSTER_ID": str(own_cluster)})
+    subprocess.run([str(CLUSTER), "up"], check=True, stdout=subprocess.DEVNULL, env=of_cluster(own_cluster))
 
     view = alice.view(job)
 

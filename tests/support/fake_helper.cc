@@ -1,5 +1,5 @@
-// Stands in for pounce-slurm in the gateway's tests. Each request takes the next line of the file that FAKE_PLAN names, so
-// that a plan goes on through the deaths of helpers:
+// Stands in for pounce-slurm in the gateway's tests. Each request takes the next line of the file that FAKE_PLAN names,
+// so that a plan goes on through the deaths of helpers:
 //   answer         as pounce-slurm would; version tells pid, descriptors, blocked signals and environment names
 //   refuse CODE    an error with that code, and its reason on standard error only, as libslurm does
 //   die CODE       prints a fatal line and exits
@@ -43,7 +43,8 @@ std::string descriptors() {
   std::vector<int> numbers;
   DIR* folder = ::opendir("/proc/self/fd");
   while (const dirent* entry = ::readdir(folder))
-    if (entry->d_name[0] != '.' && std::atoi(entry->d_name) != ::dirfd(folder)) numbers.push_back(std::atoi(entry->d_name));
+    if (entry->d_name[0] != '.' && std::atoi(entry->d_name) != ::dirfd(folder))
+      numbers.push_back(std::atoi(entry->d_name));
   ::closedir(folder);
   std::sort(numbers.begin(), numbers.end());
   std::string text;
@@ -59,7 +60,8 @@ std::string blocked_signals() {
 }
 
 std::string self() {
-  std::string text = "pid " + std::to_string(::getpid()) + "; fds " + descriptors() + "; " + blocked_signals() + "; env";
+  std::string text =
+      "pid " + std::to_string(::getpid()) + "; fds " + descriptors() + "; " + blocked_signals() + "; env";
   for (char** setting = environ; *setting != nullptr; ++setting)
     text += " " + std::string(*setting).substr(0, std::string(*setting).find('='));
   return text;
@@ -115,7 +117,8 @@ int main() {
   char buffer[65536];
   for (ssize_t n = 0; (n = ::recv(kSocket, buffer, sizeof buffer, 0)) > 0;) {
     reader.append({buffer, static_cast<std::size_t>(n)});
-    for (auto record = reader.next(); record && *record; record = reader.next()) answer(*slurm::decode_request(**record));
+    for (auto record = reader.next(); record && *record; record = reader.next())
+      answer(*slurm::decode_request(**record));
   }
   return 0;
 }

@@ -296,9 +296,7 @@ TEST_F(LocalLauncherTest, LeavesAProcessAloneThatOnlyHasTheNumberOfAJob) {
   EXPECT_EQ(look(job).state, JobState::kRunning);
 }
 
-TEST_F(LocalLauncherTest, CallsAJobItHasNoRecordOfGone) {
-  EXPECT_EQ(look({{4'000'000}, 1, 0}).end, JobEnd::kGone);
-}
+TEST_F(LocalLauncherTest, CallsAJobItHasNoRecordOfGone) { EXPECT_EQ(look({{4'000'000}, 1, 0}).end, JobEnd::kGone); }
 
 // ---- who finds it ----
 

@@ -1,6 +1,4 @@
 // The gateway outlives its helper: each way in which pounce-slurm can fail is played by a program that follows a plan.
-#include "slurm/slurm_gateway.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "slurm/slurm_gateway.h"
 
 namespace pounce::slurm {
 namespace {
@@ -49,9 +48,8 @@ class GatewayTest : public testing::Test {
 
   // LD_PRELOAD: a sanitizer's library must be first, and this helper needs no libslurm.
   GatewayOptions options() {
-    return {POUNCE_FAKE_HELPER,
-            seconds(30),
-            {{"FAKE_PLAN", plan_path_}, {"SLURM_CONF", "/somewhere"}, {"LD_PRELOAD", ""}}};
+    return {
+        POUNCE_FAKE_HELPER, seconds(30), {{"FAKE_PLAN", plan_path_}, {"SLURM_CONF", "/somewhere"}, {"LD_PRELOAD", ""}}};
   }
 
   // Serves the gateway until `done`, as pounced's loop does; ten seconds without news are a failure.
@@ -89,10 +87,10 @@ class GatewayTest : public testing::Test {
 TEST_F(GatewayTest, BringsEachAnswerToItsRequestInOrder) {
   std::vector<std::string> order;
   gateway_.facts([&](Result<ClusterFacts> facts) { order.push_back(facts ? facts->cluster : "?"); });
-  gateway_.submit(JobSpec{}, [&](Result<Incarnation> job) { order.push_back(job ? std::to_string(job->job.value) : "?"); });
-  gateway_.poll({{{1}, 2, 3}}, [&](Result<std::vector<JobView>> jobs) {
-    order.push_back(jobs ? std::to_string(jobs->size()) : "?");
-  });
+  gateway_.submit(JobSpec{},
+                  [&](Result<Incarnation> job) { order.push_back(job ? std::to_string(job->job.value) : "?"); });
+  gateway_.poll({{{1}, 2, 3}},
+                [&](Result<std::vector<JobView>> jobs) { order.push_back(jobs ? std::to_string(jobs->size()) : "?"); });
   gateway_.cancel({{1}, 2, 3}, [&](Result<void> done) { order.push_back(done ? "cancelled" : "not cancelled"); });
 
   serve([&] { return order.size() == 4; });

@@ -20,7 +20,8 @@ bool is(std::uint32_t raw, JobState state, JobEnd end) {
 
 TEST(SlurmJobStateTest, AStateBeyondTheKnownOnesIsUnknownAndNoEnd) {
   for (const std::uint32_t base : {12u, 13u, 42u, 255u})
-    for (const std::uint32_t flags : {0u, 1u << 15, 0xffffff00u}) EXPECT_TRUE(is(base | flags, JobState::kUnknown, JobEnd::kNone));
+    for (const std::uint32_t flags : {0u, 1u << 15, 0xffffff00u})
+      EXPECT_TRUE(is(base | flags, JobState::kUnknown, JobEnd::kNone));
 }
 
 TEST(SlurmJobStateTest, EveryNumberIsMappedAndOnlyWhatEndsHasAnEnd) {

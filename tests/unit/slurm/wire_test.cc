@@ -94,8 +94,9 @@ TEST(WireTest, AJobViewArrivesWhole) {
   EXPECT_EQ(view.state, sent.state);
   EXPECT_EQ(view.end, sent.end);
   EXPECT_EQ(view.resources, sent.resources);
-  EXPECT_EQ(std::tie(view.name, view.class_name, view.raw_state, view.state_name, view.reason, view.nodes, view.devices),
-            std::tie(sent.name, sent.class_name, sent.raw_state, sent.state_name, sent.reason, sent.nodes, sent.devices));
+  EXPECT_EQ(
+      std::tie(view.name, view.class_name, view.raw_state, view.state_name, view.reason, view.nodes, view.devices),
+      std::tie(sent.name, sent.class_name, sent.raw_state, sent.state_name, sent.reason, sent.nodes, sent.devices));
   EXPECT_EQ(std::tie(view.submit_time_s, view.start_time_s, view.end_time_s, view.exit_code, view.signal),
             std::tie(sent.submit_time_s, sent.start_time_s, sent.end_time_s, sent.exit_code, sent.signal));
   EXPECT_FALSE(got->jobs[1].instance);
@@ -104,7 +105,7 @@ TEST(WireTest, AJobViewArrivesWhole) {
 
 TEST(WireTest, FactsArriveWhole) {
   Answer answer;
-  answer.facts = {"pounce0",    "slurm 22.05.8", "/run/munge.sock", "auth/munge",
+  answer.facts = {"pounce0",     "slurm 22.05.8", "/run/munge.sock", "auth/munge",
                   "10.77.0.254", "bigcats",       "cheetah",         {{"cheetah", std::chrono::minutes(30), 20, 0}}};
   const auto got = decode_answer(encode(answer));
   ASSERT_TRUE(got);
