@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The service classes, which are QoS here, as this user sees them: which there are, which are open to the user, and
-// what they allow. From slurmctld's own cache, no slurmdbd is asked (libslurm.md §0.9). Thread: main.
+// what they allow. From slurmctld's own cache, no slurmdbd is asked (gotchas S7). Thread: main.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ std::string user_name();
 // "cheetah, lion": those open to the user; all of them when none is.
 std::string class_names(const Classes& classes);
 
-// Slurm lets a job that is over its class's limits wait for ever (libslurm.md §0.12): told before it is submitted. Only
+// Slurm lets a job that is over its class's limits wait for ever (gotchas S7): told before it is submitted. Only
 // what no waiting can change is refused here; everything else is Slurm's to decide.
 Result<void> check_limits(const Resources& asked);
 // Names what would have worked: the classes there are, the user concerned, what was asked for.

@@ -7,8 +7,8 @@
 
 namespace pounce::slurm {
 
-// Looks itself before libslurm does: a missing slurm.conf would block it for 60 s and end this process (libslurm.md
-// §1). A broken one ends the process at once, so a forked child tries it first. May be called again after a failure.
+// Looks itself before libslurm does: a missing slurm.conf would block it for 60 s and end this process (gotchas
+// S1). A broken one ends the process at once, so a forked child tries it first. May be called again after a failure.
 Result<void> start_libslurm();
 
 }  // namespace pounce::slurm

@@ -28,7 +28,7 @@ class Accounting {
     std::uint16_t flags = 0;
     errno = 0;
     connection_ = slurmdb_connection_get(&flags);
-    // Not NULL even when slurmdbd is down: errno tells (libslurm.md §1).
+    // Not NULL even when slurmdbd is down: errno tells (gotchas S5).
     good_ = connection_ != nullptr && errno == 0;
   }
   ~Accounting() {

@@ -100,7 +100,7 @@ std::vector<JobView> views_of(const job_info_msg_t& message) {
   return views;
 }
 
-// SHOW_LOCAL halves the cost: no federation query (libslurm.md §3). SHOW_DETAIL tells which GPUs a running job has.
+// SHOW_LOCAL halves the cost: no federation query (gotchas S10). SHOW_DETAIL tells which GPUs a running job has.
 constexpr std::uint16_t kShow = SHOW_LOCAL | SHOW_DETAIL;
 
 Result<std::vector<JobView>> load_user() {

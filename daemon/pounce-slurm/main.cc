@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kSocket = 3;
 
-// An outer job's variables would become defaults of the jobs submitted here (libslurm.md §10b).
+// An outer job's variables would become defaults of the jobs submitted here (gotchas S8).
 void forget_outer_job() {
   for (char** setting = environ; *setting != nullptr;) {
     const std::string entry(*setting);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One source for Slurm's headers from 22.05 to 26.05: everything that differs between majors is here (libslurm.md §9).
+// One source for Slurm's headers from 22.05 to 26.05: everything that differs between majors is here (gotchas S13).
 #pragma once
 
 #include <slurm/slurm.h>
@@ -48,7 +48,7 @@ inline const char* reason_text(const slurm_job_info_t& job) {
 #endif
 }
 
-// 22.05 knows "gres:gpu"; later majors know both (libslurm.md §2).
+// 22.05 knows "gres:gpu"; later majors know both (gotchas S13).
 inline const char* gres_prefix() { return "gres:gpu:"; }
 
 inline void free_conf(slurm_conf_t* conf) {

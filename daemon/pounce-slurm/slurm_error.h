@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// libslurm's error numbers as ours: one table with a default branch (libslurm.md, "Error table"). Thread: main.
+// libslurm's error numbers as ours: one table with a default branch (gotchas S5). Thread: main.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace pounce::slurm {
 
 enum class Doing { kReading, kSubmitting, kCancelling };
 
-// "rc==0 is fine; else the code is rc when positive, errno when not" (libslurm.md §1).
+// 0 is fine; else the code is rc when positive, errno when not (gotchas S5).
 int slurm_code(int rc);
 Error slurm_error(int code, Doing doing);
 

@@ -70,7 +70,7 @@ Description::Description(const JobSpec& spec)
       log(spec.log_path),
       environment(settings(spec)) {
   slurm_init_job_desc_msg(&message);
-  // Both, always: unset, a root caller's job would run with root's group (libslurm.md §0.4).
+  // Both, always: unset, a root caller's job would run with root's group (gotchas S6).
   message.user_id = ::geteuid();
   message.group_id = ::getegid();
   for (std::string& setting : environment) environment_pointers.push_back(setting.data());
@@ -102,7 +102,7 @@ Description::Description(const JobSpec& spec)
 }
 
 // Slurm accepts some requests that it will never start, with a warning or with a reason to wait that no waiting ends
-// (libslurm.md, Error table and §0.12). Reasons that depend on other jobs are not among these.
+// (gotchas S7). Reasons that depend on other jobs are not among these.
 bool waits_for_ever(const JobView& job) {
   if (job.state != JobState::kQueued) return false;
   for (const char* reason : {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",

@@ -44,7 +44,7 @@ class Reception {
  private:
   Verdict judge_hello(const Knock& knock, const protocol::Hello& hello);
 
-  // security-reliability.md T10: a flood of valid HELLOs costs each 80 us of munged's time.
+  // A flood of valid HELLOs costs each 80 us of munged's time (gotchas M3).
   static constexpr double kHellosPerSecond = 200, kHelloBurst = 400;
 
   const PublicKey own_;

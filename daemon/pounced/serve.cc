@@ -21,7 +21,7 @@
 namespace pounce::daemon {
 namespace {
 
-constexpr rlim_t kDescriptors = 65536;  // each guest is one (security-reliability.md §3.4: the limit is the weak spot)
+constexpr rlim_t kDescriptors = 65536;  // each guest is one (gotchas Z3)
 
 // Keys live in this process's memory: no core dump, no debugger of the same user.
 void harden() {

@@ -7,6 +7,7 @@ notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python
 from __future__ import annotations
 
 import itertools
+import math
 import platform
 import socket
 import sys
@@ -73,31 +74,33 @@ class Session:
 
     def wait(self, future: Future, timeout: float | None) -> None:
         """Until the future is done. Shows output and status; a KeyboardInterrupt cancels the task."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        status = StatusLine()
-        look = time.monotonic() + _LOOK_S
+        now = time.monotonic()
+        deadline = math.inf if timeout is None else now + timeout
+        look = now + _LOOK_S
+        status: StatusLine | None = None
         try:
-            while not future.done():
-                until = look if deadline is None else min(look, deadline)
-                news, raised = self.core.wait(future._task, int(until * 1e9))
+            while not future._over:
+                news, raised = self.core.wait(future._task, int(min(look, deadline) * 1e9))
                 self.handle(news)
                 if raised is not None:
                     raise raised
-                if future.done():
+                if future._over:
                     break
                 now = time.monotonic()
-                if deadline is not None and now >= deadline:
+                if now >= deadline:
                     raise errors.Timeout(f"{future._name} has not ended within {timeout:g} s; it goes on")
                 if now >= look:
+                    status = status or StatusLine(_LOOK_S)
                     look = now + status.update(self.core.state(future._task), self.core.lease_status(future._task))
                 if not news and self.core.state(future._task) is None:
-                    _until_done(future)  # another thread has its end in hand
+                    future._wait_over(0.05)  # another thread has its end in hand
         except KeyboardInterrupt:
             if not self._closed:
                 self.cancel(future)
             raise
         finally:
-            status.finish()
+            if status is not None:
+                status.finish()
 
     # ---- news ----
 
@@ -194,14 +197,6 @@ def _notify(core: Any, session: weakref.ref[Session]) -> None:
         except Exception:  # a callback's, or a closed stdout: the next news must come through all the same
             sys.excepthook(*sys.exc_info())
         del alive
-
-
-def _until_done(future: Future) -> None:
-    try:
-        super(Future, future).exception(0.05)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
 
 
 def _show(is_error: bool, data: bytes) -> None:

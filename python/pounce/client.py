@@ -19,6 +19,7 @@ from .ref import Ref
 
 INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/limits.h)
 _QUEUE_TIMEOUT_S = 30.0
+_NO_ARGUMENTS = [serialize.dumps(((), {}))[0]]
 
 _open: weakref.WeakSet[Client] = weakref.WeakSet()
 
@@ -94,7 +95,7 @@ class Client:
             # A function with much data in it is data: sent once, however often its small parts change.
             args = (self._object(function, holds), *args)
             pickled = self._pickled(serialize.apply, name)
-        payload, objects = self._arguments(args, kwargs, name, holds)
+        payload, objects = self._arguments(args, kwargs, name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
         return self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:

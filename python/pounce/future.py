@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         self._session = session
         self._task = task
         self._name = name
+        self._over = False  # as done(), without its lock
         self._timings: tuple[int, ...] | None = None
         self._why_cancelled: errors.PounceError | None = None
 
@@ -60,7 +62,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         >>> client.submit(pow, 2, 10).result(timeout=60)  # doctest: +SKIP
         1024
         """
-        if not self.done():
+        if not self._over and not self.done():
             self._session.wait(self, timeout)
         try:
             return super().result(0)
@@ -69,7 +71,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None. Blocks; may be called from any thread."""
-        if not self.done():
+        if not self._over and not self.done():
             self._session.wait(self, timeout)
         try:
             return super().exception(0)
@@ -137,6 +139,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             self._why_cancelled = errors.make(*error)
             super().cancel()
             super().set_running_or_notify_cancel()
+            self._over = True
             return
         value: Any = None
         failure: BaseException | None = None
@@ -159,6 +162,12 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             self.set_result(value)
         else:
             self.set_exception(failure)
+        self._over = True
+
+    def _wait_over(self, seconds: float) -> None:
+        """Waits without pumping: the thread that unpickles the end also tells of it."""
+        with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            super().exception(seconds)
 
     def _cancelled(self) -> errors.PounceError:
         return self._why_cancelled or errors.Cancelled(f"{self._name} was cancelled")

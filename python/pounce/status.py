@@ -13,8 +13,8 @@ class StatusLine:
     """Of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is overwritten; in a
     file one line for each change of state. It ends as a summary of the wait."""
 
-    def __init__(self) -> None:
-        self._since = time.monotonic()
+    def __init__(self, waited_s: float = 0.0) -> None:
+        self._since = time.monotonic() - waited_s
         self._shown = ""      # the words without the seconds
         self._device = ""
         self._out: _Output | None = None

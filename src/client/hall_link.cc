@@ -70,17 +70,21 @@ void HallLink::send(const Header& header) {
 
 std::vector<HallEvent> HallLink::pump(TimePoint now) {
   std::vector<HallEvent> events;
-  descriptors_.stale = false;
-  while (socket_ != nullptr) {
-    if (auto message = socket_->receive())
-      take(std::move(*message), now, events);
-    else if (const auto link = socket_->link_event())
-      follow_link(*link, now, events);
-    else
-      break;
-  }
   keep_time(now, events);
-  flush();
+  // Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change.
+  bool went_on = true;
+  while (socket_ != nullptr && went_on) {
+    went_on = false;
+    if (const auto link = socket_->link_event()) {
+      follow_link(*link, now, events);
+      went_on = true;
+    } else if (socket_->ready(!outbox_.empty())) {
+      if (auto message = socket_->receive()) take(std::move(*message), now, events);
+      flush();
+      went_on = true;
+    }
+  }
+  descriptors_.stale = false;
   return events;
 }
 

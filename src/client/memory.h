@@ -30,7 +30,7 @@ struct Memory {
 };
 
 // Fresh pages, huge ones where the kernel gives them: receiving into fresh 4 KiB pages costs three times as much
-// (performance.md §1.1).
+// (gotchas L1).
 Memory fresh_memory(std::size_t size);
 Memory to_memory(transport::Frame frame);
 

@@ -49,24 +49,29 @@ void WorkerLink::open(TimePoint now) {
 std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   std::vector<LinkEvent> events;
   if (now >= reopen_at_) open(now);
-  monitor_changed |= descriptors_.fresh;
-  descriptors_.stale = descriptors_.fresh = false;
-  while (socket_ != nullptr) {
-    if (auto message = socket_->receive()) {
-      take(std::move(*message), events);
-    } else if (const auto link = monitor_changed ? socket_->link_event() : std::nullopt) {
-      follow_link(*link, now, events);
-    } else {
-      break;
-    }
-  }
   if (now >= beat_due_) {
     beat_due_ = now + kBeat;
     ask_clock();
   }
   if (now >= acknowledge_at_) post_acknowledgements();
-  flush();
+  exchange(events);
+  monitor_changed |= std::exchange(descriptors_.fresh, false);
+  while (monitor_changed && socket_ != nullptr) {
+    const auto link = socket_->link_event();
+    if (!link) break;
+    follow_link(*link, now, events);
+    exchange(events);
+  }
   return events;
+}
+
+// Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change.
+void WorkerLink::exchange(std::vector<LinkEvent>& events) {
+  while (socket_ != nullptr && socket_->ready(connected() && !outbox_.empty())) {
+    if (auto message = socket_->receive()) take(std::move(*message), events);
+    flush();
+  }
+  descriptors_.stale = false;
 }
 
 void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events) {

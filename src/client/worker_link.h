@@ -73,6 +73,7 @@ class WorkerLink {
   enum class Stage : std::uint8_t { kConnecting, kAttaching, kAttached };
 
   void open(TimePoint now);
+  void exchange(std::vector<LinkEvent>& events);
   void follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events);
   void lose(std::vector<LinkEvent>& events);
   void take(transport::Message message, std::vector<LinkEvent>& events);

@@ -6,7 +6,7 @@ namespace pounce::identity {
 namespace {
 
 // Its first byte is no hash plugin of Slurm, so that Slurm never takes such a credential for one of its own
-// (security-reliability.md §2, T4).
+// (gotchas M2).
 constexpr char kMagic[] = "PNC-HELLO\0v1";
 
 void append_key(std::string& bytes, const PublicKey& key) {

@@ -1,4 +1,4 @@
-// Fresh CURVE key pairs, made by libsodium in memory only (never zmq_curve_keypair: security-reliability.md §1.3).
+// Fresh CURVE key pairs, made by libsodium in memory only (never zmq_curve_keypair: gotchas Z7).
 #pragma once
 
 #include "base/curve_key.h"

@@ -37,7 +37,7 @@ std::string in_one_line(std::string printed) {
   return line.substr(0, kQuoted);
 }
 
-// libslurm says the decisive word on standard error only: which limit, which key of slurm.conf (libslurm.md §1).
+// libslurm says the decisive word on standard error only: which limit, which key of slurm.conf (gotchas S4).
 Error with_stderr(Error error, const std::string& printed) {
   if (printed.empty()) return error;
   error.context["stderr"] = printed;
@@ -84,7 +84,7 @@ Result<void> SlurmGateway::Impl::ensure_helper() {
   if (helper) return {};
   auto environment = options.environment;
 #ifdef POUNCE_LIBSLURMFULL
-  // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (libslurm.md §0.1-2).
+  // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (gotchas S1).
   if (::access(POUNCE_LIBSLURMFULL, R_OK) == 0) environment.emplace("LD_PRELOAD", POUNCE_LIBSLURMFULL);
 #endif
   auto started = HelperProcess::start(options.program, environment);

@@ -1,5 +1,5 @@
 // The pipe to pounce-slurm, the only program that links libslurm. It may die at any moment (libslurm ends its host
-// process: libslurm.md §0); then the request in its hands is answered with what libslurm printed, a submit or cancel as
+// process: gotchas S1); then the request in its hands is answered with what libslurm printed, a submit or cancel as
 // kOutcomeUnknown, anything else as kSlurmUnreachable, and the next request starts another helper, after a pause when
 // they die in a row. Each request has a deadline; past it the helper is killed and replaced. Answers come as callbacks
 // from on_readable() and on_time(), never from the call that asks, exactly once each; a gateway that is destroyed

@@ -1,4 +1,4 @@
-// Leader/follower I/O (performance.md §5 rule 1): the thread that waits for something does the socket work itself,
+// Leader/follower I/O (docs/decisions/0002): the thread that waits for something does the socket work itself,
 // with the GIL released, so that a round trip costs no hand-over between our own threads. Whoever holds the baton
 // owns the engine (its sockets, its core). When nobody has held it for `grace` (a long task, an idle notebook), a
 // stand-by thread takes it and pumps, so heartbeats, cancel and receipt never stop; it gives it back when asked.

@@ -105,4 +105,9 @@ void* DealerSocket::monitor_handle() { return impl_->monitor.handle(); }
 int DealerSocket::fd() const { return impl_->socket.get(zmq::sockopt::fd); }
 int DealerSocket::monitor_fd() const { return impl_->monitor.get(zmq::sockopt::fd); }
 
+bool DealerSocket::ready(bool to_send) const {
+  const int events = through_signals([&] { return impl_->socket.get(zmq::sockopt::events); });
+  return (events & (ZMQ_POLLIN | (to_send ? ZMQ_POLLOUT : 0))) != 0;
+}
+
 }  // namespace pounce::transport

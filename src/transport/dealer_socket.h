@@ -1,6 +1,6 @@
 // A CURVE client: one connection to one known server key. libzmq reconnects by itself; a refused key (handshake
 // failed for authentication) or a lost connection is reported by events(), after which the owner makes a new socket
-// (security-reliability.md §3.4: such a socket is dead for ever). Thread: the one that owns the loop or baton.
+// (such a socket is dead for ever: gotchas Z1). Thread: the one that owns the loop or baton.
 #pragma once
 
 #include <chrono>
@@ -38,10 +38,11 @@ class DealerSocket {
   std::optional<Link> link_event();    // non-blocking, from the socket's monitor
   void* handle();
   void* monitor_handle();              // readable when link_event() has something
-  // Descriptors for poll(2), cheaper than zmq_poll over handles. They tell of changes only: poll them after receive()
-  // and link_event() have returned nothing; a send() may swallow a change, so receive() again after it.
+  // Descriptors for poll(2), cheaper than zmq_poll over handles. They tell of changes only, and every other call may
+  // swallow one: poll them only after ready() has said no, and link_event() nothing.
   int fd() const;
   int monitor_fd() const;
+  bool ready(bool to_send) const;  // something to receive, or, if asked, room to send
 
  private:
   struct Impl;

@@ -1,7 +1,7 @@
 // Memory for what arrives in bulk: a memfd, written once through a shared mapping while it is received. Each use maps it
 // again privately: the user's array is writable, copy-on-write and isolated from every other use, without a copy.
 // A block whose last user is gone goes back to its pool with its pages still mapped: receiving into fresh pages costs
-// six times as much (performance.md §1.1). Thread: any; the bytes belong to one receiver until they are whole.
+// six times as much (gotchas L1). Thread: any; the bytes belong to one receiver until they are whole.
 #pragma once
 
 #include <cstddef>

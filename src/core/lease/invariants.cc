@@ -1,4 +1,4 @@
-// What must hold after each event (docs/states.md §Invariants; the numbers are security-reliability's I1-I16).
+// What must hold after each event (docs/states.md, Invariants).
 #include <set>
 
 #include "base/check.h"

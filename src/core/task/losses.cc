@@ -61,7 +61,7 @@ void Machine::on(const TimePassed&) {
   for (const auto& [want, record] : wants_) dispatch(want);
 }
 
-void Machine::lose_worker(const Place& place, const Error& reason) {
+void Machine::lose_worker(Place place, const Error& reason) {
   const auto found = workers_.find(place);
   lose_window(found->second, reason);
   workers_.erase(found);

@@ -104,7 +104,7 @@ class Machine {
   void fail_waiting(WantId want, const Error& error);
   void lose_window(Worker& worker, const Error& reason);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
-  void lose_worker(const Place& place, const Error& reason);
+  void lose_worker(Place place, const Error& reason);  // a copy: the place often is the key that is erased
   void plan_demand();
   void tell_demand();
   bool demand_is_urgent(const std::vector<Want>& wanted) const;

@@ -1,0 +1,116 @@
+"""Who may include whom: the table of docs/architecture.md, as data, and what a line of a file breaks of it.
+
+A module is a folder; it may always include itself. FOREIGN names each foreign library's headers and the only places that see
+them: one library per module, so that replacing a library touches one folder.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+# folder: what it may include beside itself, the standard library and the system's headers
+MODULES = {
+    "include/pounce": [],
+    "src/base": ["pounce"],
+    "src/core/lease": ["pounce", "base"],
+    "src/core/task": ["pounce", "base"],
+    "src/core/exec": ["pounce", "base"],
+    "src/protocol": ["pounce", "base"],
+    "src/transport": ["pounce", "base"],
+    "src/identity": ["pounce", "base"],
+    "src/slurm": ["pounce", "base", "protocol/stream_framing.h"],
+    "src/launch": ["pounce", "base", "slurm"],
+    "src/client": ["pounce", "base", "core/task", "protocol", "transport", "identity"],
+    "src/worker": ["pounce", "base", "core/exec", "protocol", "transport", "identity"],
+    "daemon/pounced": ["pounce", "base", "core/lease", "protocol", "transport", "identity", "slurm", "launch"],
+    "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/slurm_job_state.h"],
+    "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker"],
+    "daemon/pouncectl": ["pounce", "base", "protocol", "transport", "identity", "slurm", "core/lease"],
+    "python/bindings": ["pounce", "base", "client", "worker"],
+}
+
+# Types of time, but no clock is read (tests/purity_test.py), no file, no log.
+CORE_SEES_OF_BASE = ["base/check.h", "base/clock.h"]
+
+PRIVATE = ["transport/zmq_parts.h"]  # for its own folder only: it shows a foreign library
+
+# header: where it may stand
+FOREIGN = {
+    r"zmq.*": ["src/transport/"],
+    r"sodium\.h": ["src/identity/"],
+    r"munge\.h": ["src/identity/"],
+    r"slurm/.*": ["daemon/pounce-slurm/"],
+    r"spdlog/.*": ["src/base/"],
+    r"tl/expected\.hpp": ["include/pounce/result.h"],
+    r"xxhash\.h": ["src/client/memory.cc"],
+    r"CLI/.*": ["daemon/"],
+    r"pybind11/.*": ["python/bindings/"],
+    r"nlohmann/.*": ["src/protocol/codec.cc", "src/slurm/wire.cc", "daemon/pounced/", "daemon/pouncectl/"],
+}
+# A foreign header in a header of ours spreads to all who include it; only these may.
+FOREIGN_IN_HEADERS = ["include/pounce/result.h", "src/base/log.h", "src/transport/zmq_parts.h", "python/bindings/",
+                      "daemon/pounce-slurm/"]
+
+SYSTEM = re.compile(r"(sys|net|netinet|arpa|linux)/[a-z_]+\.h|[a-z0-9_]+(\.h)?|cxxabi\.h")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"(?P<own>[^"]+)"|<(?P<foreign>[^>]+)>)')
+
+
+@dataclass(frozen=True)
+class Include:
+    file: str  # relative to the repository's root
+    line: int
+    header: str
+    own: bool
+
+
+def module_of(file: str) -> str | None:
+    return next((m for m in sorted(MODULES, key=len, reverse=True) if file.startswith(m + "/")), None)
+
+
+def includes(root: Path) -> list[Include]:
+    found = []
+    for folder in ("include", "src", "daemon", "python"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".h", ".cc"):
+                continue
+            for number, text in enumerate(path.read_text().splitlines(), 1):
+                if match := INCLUDE.match(text):
+                    own = match["own"]
+                    found.append(Include(str(path.relative_to(root)), number, own or match["foreign"], bool(own)))
+    return found
+
+
+def trouble(include: Include) -> str | None:
+    """What the table says against this line; None: nothing."""
+    module = module_of(include.file)
+    if module is None:
+        return "lies in no module of the table"
+    complaint = _own(include, module) if include.own else _foreign(include)
+    return complaint and f"{include.file}:{include.line}: {include.header}: {complaint}"
+
+
+def _own(include: Include, module: str) -> str | None:
+    if "/" not in include.header:
+        return None  # a neighbour in the same folder
+    if module.startswith("src/core/") and include.header.startswith("base/"):
+        return None if include.header in CORE_SEES_OF_BASE else "the core sees only the pure part of base"
+    if include.header in PRIVATE and not include.file.startswith("src/" + include.header.split("/")[0]):
+        return "it is private to its folder"
+    own_name = module.removeprefix("src/").removeprefix("daemon/").removeprefix("include/")
+    allowed = [own_name, *MODULES[module]]
+    if any(include.header == name or include.header.startswith(name + "/") for name in allowed):
+        return None
+    return f"{module} may include {', '.join(allowed)}"
+
+
+def _foreign(include: Include) -> str | None:
+    for pattern, places in FOREIGN.items():
+        if re.fullmatch(pattern, include.header):
+            if not include.file.startswith(tuple(places)):
+                return f"only {', '.join(places)} may include it"
+            if include.file.endswith(".h") and not include.file.startswith(tuple(FOREIGN_IN_HEADERS)):
+                return "a foreign header belongs into a .cc file"
+            return None
+    return None if SYSTEM.fullmatch(include.header) else "no line of FOREIGN knows this library"
