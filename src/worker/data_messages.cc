@@ -91,6 +91,7 @@ void WorkerEngine::on(const protocol::Drop& drop, Letter letter) {
 
 void WorkerEngine::on(const protocol::Task& task, Letter letter) {
   if (letter.frames.size() < 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
+  if (ending_) return letter.seat.outbox.post(protocol::QueryIs{{task.task}, {protocol::TaskState::kUnknown}});
   arriving_ = Payload{task.function, task.objects, std::make_shared<transport::Message>(std::move(letter.frames)),
                       to_ns(*letter.seat.heard)};
   tell_core(exec::TaskArrived{letter.session, task.task, task.attempt, inputs_here(task)});
@@ -121,7 +122,7 @@ void WorkerEngine::read_supervisor() {
   while (const auto header = supervisor_.next()) {
     if (const auto* one = std::get_if<protocol::Admit>(&*header)) admit(*one);
     if (const auto* one = std::get_if<protocol::Dismiss>(&*header)) dismiss(one->session);
-    if (std::holds_alternative<protocol::EndWorker>(*header)) end();
+    if (const auto* one = std::get_if<protocol::EndWorker>(&*header)) one->only_if_idle ? end_if_idle() : end();
   }
   if (!supervisor_.open()) end();
 }
@@ -135,6 +136,13 @@ void WorkerEngine::dismiss(const SessionId& session) {
   store_.drop_all(session);
   clients_.dismiss(session);
   activity_changed_ = true;
+}
+
+// A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on.
+void WorkerEngine::end_if_idle() {
+  if (core_.unfinished() == 0) return end();
+  activity_changed_ = true;
+  activity_told_ = {};
 }
 
 void WorkerEngine::end() {

@@ -103,7 +103,7 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
     admitted_.erase(dismiss->session);
     if (interpreter_) interpreter_->socket().send(*dismiss);
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
-    end(over->reason);
+    over->only_if_idle ? end_if_idle(over->reason) : end(over->reason);
   } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
     spdlog::warn("lease={} pounced refused a message: {}", options_.lease.hex(), refused->error.text);
   } else {
@@ -113,11 +113,13 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
 
 void Supervisor::beat() {
   const auto now = Clock::now();
-  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_});
+  tell_running();
   daemon_->send(protocol::Beat{false, now.time_since_epoch().count(), 0});
   if (daemon_->connected() && now - daemon_heard_ > kSilentBeats * daemon_->heartbeat()) daemon_->give_up("pounced is silent");
   loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
 }
+
+void Supervisor::tell_running() { daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_}); }
 
 void Supervisor::check_dead_man() {
   const TimePoint now = Clock::now();
@@ -149,6 +151,17 @@ void Supervisor::end(const std::string& why) {
   if (interpreter_) interpreter_->socket().send(protocol::EndWorker{options_.lease, why});
   loop_.at(Clock::now() + kOrderlyEnd, [this] { press_on(); });
   stop_if_alone();
+}
+
+// Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).
+void Supervisor::end_if_idle(const std::string& why) {
+  if (ending_ || leaving_) return;
+  if (!interpreter_ || !ready_) return end(why);
+  leaving_ = why;
+  interpreter_->socket().send(protocol::EndWorker{options_.lease, why, true});
+  loop_.at(Clock::now() + kOrderlyEnd, [this] {
+    if (leaving_) end(*leaving_);
+  });
 }
 
 void Supervisor::press_on() {

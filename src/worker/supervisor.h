@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -45,12 +46,14 @@ class Supervisor {
   void tell_deaths();
   void on_daemon_message(const protocol::Header& header);
   void beat();
+  void tell_running();
   void check_dead_man();
   void forget_client(const SessionId& session);
 
   // signals and the end (supervisor.cc)
   void on_signal();
   void end(const std::string& why);
+  void end_if_idle(const std::string& why);
   void press_on();  // the next, harsher step of the end
   void stop_if_alone();
 
@@ -78,6 +81,7 @@ class Supervisor {
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
   std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
 
+  std::optional<std::string> leaving_;  // the interpreter was asked to end if it is idle, and why
   bool ending_ = false;
   int end_steps_ = 0;
 };

@@ -76,6 +76,7 @@ void Supervisor::on_ready(const protocol::Ready& ready) {
 void Supervisor::on_activity(const protocol::Activity& activity) {
   running_ = activity.running;
   dead_man_.set_busy(running_ > 0);
+  if (running_ > 0 && std::exchange(leaving_, std::nullopt)) tell_running();
   if (activity.client_heard_ms_ago >= 0)
     dead_man_.heard(Clock::now() - std::chrono::milliseconds(activity.client_heard_ms_ago));
 }
@@ -98,9 +99,10 @@ void Supervisor::reap() {
 void Supervisor::on_interpreter_death(int wait_status) {
   const std::string words = interpreter_->last_words();
   static_cast<void>(!::write(STDOUT_FILENO, words.data(), words.size()));
-  if (!ending_) report_death(wait_status, words);
+  if (!ending_ && !leaving_) report_death(wait_status, words);
   interpreter_.reset();
   dead_man_.set_busy(false);
+  if (leaving_) end(*leaving_);
   if (ending_) return stop_if_alone();
   end_helpers();
   ++epoch_.value;

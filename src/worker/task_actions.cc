@@ -17,12 +17,19 @@ std::optional<Job> WorkerEngine::take_job() { return std::exchange(job_, std::nu
 
 bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   forward_output(Clock::now(), true);  // before the outcome, so that what a task printed comes before what it returned
-  outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
   started_untold_.reset();
-  tell_core(exec::RunEnded{task});
   page_.ended();
+  if (ended_by_us(task, result)) return std::exchange(interrupt_sent_, false);
+  outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
+  tell_core(exec::RunEnded{task});
   flush_outboxes();
   return std::exchange(interrupt_sent_, false);
+}
+
+// Interrupted because the job ends. Why it ends only pounced can find out: its word reaches the client, ours would be a
+// KeyboardInterrupt that nobody pressed.
+bool WorkerEngine::ended_by_us(const TaskId& task, const JobResult& result) const {
+  return ending_ && !core_.cancel_asked(task) && !result.ok && result.error.code == ErrorCode::kCancelled;
 }
 
 bool WorkerEngine::inputs_here(const protocol::Task& task) const {

@@ -51,7 +51,7 @@ class WorkerEngine final : public transport::Engine {
   std::optional<Job> take_job();
   // Ends the run: from here on no SIGINT is sent for it. True when one was sent while it ran.
   bool end_run(const TaskId& task, JobResult result);
-  bool cancel_asked(const TaskId& task) const { return core_.cancel_asked(task); }
+  bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
   bool interrupt_sent() const { return interrupt_sent_; }
   void set_cloudpickle(std::string version) { cloudpickle_ = std::move(version); }
   bool ending() const { return ending_; }  // the supervisor said so, or is gone
@@ -106,6 +106,7 @@ class WorkerEngine final : public transport::Engine {
   void admit(const protocol::Admit& admit);
   void dismiss(const SessionId& session);
   void end();
+  void end_if_idle();
 
   // what core/exec decided (task_actions.cc)
   void tell_core(const exec::Event& event);
@@ -118,6 +119,7 @@ class WorkerEngine final : public transport::Engine {
   void perform(const exec::AnswerStates& action);
   void perform(const exec::ForgetTask& action);
   void perform(const exec::TellActivity& action);
+  bool ended_by_us(const TaskId& task, const JobResult& result) const;
   bool inputs_here(const protocol::Task& task) const;
 
   const EngineSetup setup_;

@@ -104,6 +104,8 @@ class LoginNode:
                 os.kill(pid, 9)
             except ProcessLookupError:
                 pass
+        for process in self.started:
+            process.wait()
         subprocess.run(["ip", "netns", "delete", self.name], check=True)
 
     def command(self, user: str | None, words: list[str], environment: dict[str, str] | None = None) -> list[str]:
@@ -141,6 +143,7 @@ class Person:
         with log.open("wb") as sink:
             process = subprocess.Popen(self.node.command(self.user, words, self.environment(extra)), env=env,
                                        stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT)
+        self.node.started.append(process)
         return Running(process, log)
 
     def python(self, source: str, **extra) -> Running:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import textwrap
+from pathlib import Path
 
 import pytest
 from login_node import wait_until
@@ -171,7 +172,7 @@ def test_a_result_that_cannot_be_pickled_is_told_by_its_type(person):
 def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, login_node, person):
     alice = person(node=login_node(quiet_cluster))
     instance = alice.endpoint()["instance"]
-    pid = int(open(f"/opt/pounce-cluster-{quiet_cluster}/run/slurmctld.pid").read())
+    pid = int(Path(f"/opt/pounce-cluster-{quiet_cluster}/run/slurmctld.pid").read_text())
 
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -187,7 +188,7 @@ def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, 
         run.reported("submitted")
         # slurmctld answers nothing for longer than libslurm's own 10 s: the outcome of the submit is unknown.
         log = f"/home/alice/.local/state/pounce/pounce{quiet_cluster}/{instance}/pounced.log"
-        wait_until(lambda: "outcome_unknown" in open(log).read(), 60, "the submit's outcome is unknown")
+        wait_until(lambda: "slurmctld did not answer" in Path(log).read_text(), 60, "the submit's outcome is unknown")
     finally:
         os.kill(pid, signal.SIGCONT)
 

@@ -949,6 +949,48 @@ def test_slurms_warning_signals_end_nothing_and_term_ends_all(world):
     assert world.worker.tree() == []
 
 
+def test_a_task_that_the_end_interrupts_tells_nothing_of_an_interrupt(world):
+    """scancel during a task once reached the caller as a KeyboardInterrupt; why the job ended is pounced's to tell."""
+    task = world.client.submit(lambda: print("here") or __import__("time").sleep(600))
+    world.client.wait(lambda: world.client.printed(task) == "here\n", "the task's start")
+    world.worker.process.send_signal(signal.SIGTERM)
+    world.client.wait(lambda: world.worker.process.poll() is not None, "the end")
+    assert world.client.all("outcome", task=task) == []
+
+
+def test_an_idle_worker_leaves_when_asked_to_if_it_is_idle(world):
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end of the worker")
+    assert world.worker.process.returncode == 0
+    assert world.daemon.all("interpreter_down") == []
+
+
+def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(world):
+    task = world.client.submit(lambda: __import__("time").sleep(1) or "done")
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")), "word of its task")
+    assert world.client.result(task) == "done"
+    assert world.client.result(world.client.submit(lambda: "and another")) == "and another"
+
+
+def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(world):
+    def slow_to_end():
+        import time
+        print("here")
+        try:
+            time.sleep(600)
+        except KeyboardInterrupt:
+            time.sleep(1)
+
+    first = world.client.submit(slow_to_end)
+    world.client.wait(lambda: world.client.printed(first) == "here\n", "the task's start")
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="test"))
+    world.client.wait(lambda: "ending" in world.worker.log.read_text(), "the supervisor's end")
+    late = world.client.submit(lambda: 1)
+    answer, _ = world.client.wait_for("query_is")
+    assert (answer["tasks"], answer["states"]) == ([late], ["unknown"])
+
+
 def test_the_interpreter_dies_with_its_supervisor(world):
     pid = world.client.all("attached")[0][0]["pid"]
     world.worker.process.kill()
