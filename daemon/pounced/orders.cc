@@ -32,8 +32,9 @@ void Orders::act(const lease::RecordOutcome& order) {
   const lease::JournalRecord& record = order.record;
   if (const auto written = journal_.append(record, false); !written)
     spdlog::error("lease={} {} cannot be journalled: {}", record.lease.hex(), word(record.kind), written.error().text);
-  spdlog::info("lease={} {} job={} {}", record.lease.hex(), word(record.kind), record.job.job.value, record.reason);
-  if (record.kind != lease::JournalRecord::Kind::kEnded) return;
+  if (record.kind != lease::JournalRecord::Kind::kEnded)
+    return spdlog::info("lease={} {} job={}", record.lease.hex(), word(record.kind), record.job.job.value);
+  spdlog::info("lease={} ended: {}", record.lease.hex(), record.reason);
   std::erase_if(books_.interpreters, [&](const auto& entry) { return entry.first.first == record.lease; });
 }
 

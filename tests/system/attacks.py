@@ -92,8 +92,9 @@ def live_session(target: Target, **fields):
     process = target.start("alice", "session", **request)
     first = process.stdout.readline()
     try:
-        target.live = json.loads(first or "{}")
-        assert target.live.get("attached", {}).get("type") == "attached", (first, process.poll())
+        assert first, process.stderr.read()
+        target.live = json.loads(first)
+        assert target.live.get("attached", {}).get("type") == "attached", first
         yield target
     finally:
         process.communicate("\n", timeout=ANSWER_S)

@@ -35,6 +35,7 @@ void LeaseCore::drain(Lease& lease, bool only_if_idle) {
   act(EndWorker{lease.id, lease.worker->link, lease.end->text, only_if_idle});
   lease.only_if_idle = only_if_idle;
   enter(lease, LeaseState::kDraining, lease.end->text);
+  poll_soon(defaults_.poll_min);  // a worker that leaves says no farewell
   if (!only_if_idle) detach(lease, *lease.end);
 }
 

@@ -148,12 +148,12 @@ bool LeaseCore::to_poll(const Lease& lease) const {
   switch (lease.state) {
     case LeaseState::kSubmitting:
     case LeaseState::kQueued:
+    case LeaseState::kDraining:
     case LeaseState::kEnding:
       return true;
     case LeaseState::kStarting:
     case LeaseState::kIdle:
     case LeaseState::kBusy:
-    case LeaseState::kDraining:
       return silent;
     case LeaseState::kWanted:
     case LeaseState::kEnded:

@@ -142,6 +142,16 @@ TEST_F(WorkerTest, AWorkerThatIsHeardIsNeverPolled) {
   EXPECT_EQ(count<PollJobs>(), 0u);
 }
 
+// It leaves without a farewell: its lease once ended by the drain's deadline only, ten seconds later.
+TEST_F(WorkerTest, ADrainingWorkersJobIsPolledSoonAlthoughItWasJustHeard) {
+  given_busy();
+  tell(SessionClosed{session(1)});
+  EXPECT_EQ(state(), LeaseState::kDraining);
+  advance(2s);
+  ASSERT_EQ(count<PollJobs>(), 1u);
+  EXPECT_EQ(only<PollJobs>()[0].jobs, std::vector{job(7)});
+}
+
 TEST_F(WorkerTest, ALostWorkersJobIsLookedUpAtOnce) {
   given_busy();
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});
