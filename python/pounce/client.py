@@ -37,9 +37,13 @@ class Client:
         Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
     config : path, optional
         pounced's configuration file, if it has to be started.
+    **options
+        What each task asks for unless ``options()`` says otherwise: its keywords, for example ``gpus=1``.
 
     Raises
     ------
+    BadRequest
+        An option that does not exist, or a value that is not one of its kind.
     RefusesRoot, SlurmConfigBroken, DaemonUnavailable, ...
         Why pounced cannot work here.
 
@@ -50,12 +54,12 @@ class Client:
     1024
     """
 
-    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None):
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, **options: Any):
         if launcher not in (None, "slurm", "local"):
             raise errors.BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
+        self._options = Options().changed(**options)
         self._session = Session(launcher, None if config is None else os.fspath(config))
         self._functions = FunctionCache()
-        self._options = Options()
         _open.add(self)
 
     # ---- work ----

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from pounce import BadRequest
+from pounce import BadRequest, Client
 from pounce.options import Options
 
 
@@ -65,3 +65,11 @@ def test_views_add_up():
     options = Options().changed(gpus="a100:2", memory="1GB").changed(gpus=1)
 
     assert options.as_tuple() == ("", 1, "", 0, 1024, 0)
+
+
+def test_a_clients_own_options_are_what_its_tasks_ask_for():
+    with pytest.raises(BadRequest, match="there is no option gpu=; use gpus= instead"):
+        Client(launcher="local", gpu=1)  # before any daemon is started
+
+    with Client(launcher="local", cpus=2, memory="1GB") as client:
+        assert "cpus=2, memory_mib=1024" in repr(client.options(memory="1GB"))
