@@ -449,6 +449,17 @@ def test_the_parts_of_a_call_add_up_to_its_wall_time(home, seconds):
     assert run.reports["cold"]["boot"] > 0
 
 
+def test_what_a_client_asks_for_is_what_its_tasks_get(home):
+    run = home.run("""
+        with pounce.Client(gpus=1) as client:
+            client.submit(pow, 2, 10).result(60)
+            report(devices=[row.devices for row in client.queue()], again=client.options(gpus=1).submit(os.getpid).result(60))
+            report(jobs=len(client.queue()))
+    """)
+
+    assert run.reports["devices"] == ["CPU standing in"] and run.reports["jobs"] == 1
+
+
 def test_a_stand_in_gpu_is_said_to_be_a_cpu(home):
     run = home.run("""
         def boom(): raise ValueError("no")
