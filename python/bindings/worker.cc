@@ -119,11 +119,12 @@ Error to_error(const py::tuple& error) {  // (code, text, context)
 
 // A signal that was sent to this thread is handled by Python in the next bytecode of somebody else's code, unless it is
 // taken out here. Exceptions other than KeyboardInterrupt (a handler of the user's) are raised.
-void swallow_interrupt() {
+bool swallow_interrupt() {
   ::syscall(SYS_gettid);  // returning from the kernel delivers what is pending
-  if (PyErr_CheckSignals() == 0) return;
+  if (PyErr_CheckSignals() == 0) return false;
   if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw py::error_already_set();
   PyErr_Clear();
+  return true;
 }
 
 class InterruptBlocked {
@@ -170,7 +171,9 @@ class PyWorker {
         const py::gil_scoped_release release;
         job = host_->next([this] { return releases_->pending(); });
       }
-      swallow_interrupt();
+      // Meant for the task before, or for this one, whose cancel came with it.
+      if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
+        job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
       if (job)
         run(std::move(*job), execute, describe);
       else if (host_->ending())

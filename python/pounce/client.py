@@ -49,7 +49,7 @@ class Client:
 
     Examples
     --------
-    >>> with pounce.Client(launcher="local") as client:  # doctest: +SKIP
+    >>> with pounce.Client(launcher="local") as client:
     ...     client.submit(pow, 2, 10).result()
     1024
     """
@@ -85,6 +85,12 @@ class Client:
         ------
         NotPicklable
             Names the part of the function or argument that cannot travel.
+
+        Examples
+        --------
+        >>> future = client.submit(sorted, [3, 1, 2], reverse=True)
+        >>> future.result()
+        [3, 2, 1]
         """
         return self._submit(self._options, function, args, kwargs, retries)
 
@@ -155,6 +161,12 @@ class Client:
         ------
         NotPicklable
             Names the part that cannot travel.
+
+        Examples
+        --------
+        >>> numbers = client.scatter(list(range(1000)))
+        >>> client.submit(sum, numbers).result(), client.submit(max, numbers).result()
+        (499500, 999)
         """
         if isinstance(value, Ref):
             return value
@@ -185,11 +197,28 @@ class Client:
         ------
         BadRequest
             An unknown name (the valid ones are listed) or a value that is not one of these.
+
+        Examples
+        --------
+        >>> small = client.options(cpus=1, memory="500MB", time="20min")
+        >>> small.submit(pow, 2, 10).result()
+        1024
         """
         return View(self, self._options.changed(**options))
 
     def cancel(self, future: Future) -> None:
-        """Ends a task: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block."""
+        """Ends a task: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
+
+        Examples
+        --------
+        >>> future = client.submit(time.sleep, 1000)
+        >>> client.cancel(future)
+        >>> try:
+        ...     future.result()
+        ... except pounce.Cancelled:
+        ...     print("it ended")
+        it ended
+        """
         if not future.done():
             self._session.cancel(future)
 
@@ -199,6 +228,11 @@ class Client:
         Raises
         ------
         SlurmUnreachable, DaemonUnavailable
+
+        Examples
+        --------
+        >>> {job.state for job in client.queue()}
+        {'RUNNING'}
         """
         rows, error, launcher = self._session.queue(_QUEUE_TIMEOUT_S)
         if error is not None:

@@ -59,7 +59,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
 
         Examples
         --------
-        >>> client.submit(pow, 2, 10).result(timeout=60)  # doctest: +SKIP
+        >>> client.submit(pow, 2, 10).result(timeout=60)
         1024
         """
         if not self._over and not self.done():

@@ -65,7 +65,8 @@ class Queue:
     def _cells(self, row: Row) -> tuple[str, ...]:
         started = row.start_time if row.state.lower().startswith(("run", "active", "idle", "busy")) else 0
         since = started or row.submit_time
-        return (str(row.job), row.class_, row.state, row.reason, row.node, row.devices, self._ago(since))
+        reason = "" if row.reason == "None" else row.reason  # Slurm's word for nothing to wait for
+        return (str(row.job), row.class_, row.state, reason, row.node, row.devices, self._ago(since))
 
     def _ago(self, since: int) -> str:
         seconds = int(max(0, self._now - since)) if since else 0

@@ -484,6 +484,22 @@ def test_more_gpus_than_there_are_is_refused_at_once(home):
     assert run.reports["error"]["type"] == "Unsatisfiable"
 
 
+def test_a_cancel_that_comes_with_its_task_ends_it(home):
+    """The worker once took that interrupt for a late one of the task before, and ran the task to its end."""
+    run = home.run("""
+        client = pounce.Client()
+        client.submit(pow, 2, 3).result()
+        for _ in range(30):
+            future = client.submit(time.sleep, 1000)
+            client.cancel(future)
+            report(error=error_of(lambda: future.result(20)))
+            assert future.cancelled()
+        report(after=client.submit(pow, 2, 5).result(20))
+    """)
+
+    assert run.reports["error"]["type"] == "Cancelled" and run.reports["after"] == 32
+
+
 def test_a_closed_client_says_so_and_its_tasks_end(home):
     run = home.run("""
         client = pounce.Client()

@@ -1,0 +1,67 @@
+"""What the documents show is what happens: README's program and commands, the examples, the docstrings' examples."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def blocks(document: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), flags=re.M | re.S)
+
+
+def test_the_readmes_program_prints_what_it_says(home):
+    (program,) = blocks("README.md", "python")
+
+    run = home.run(program)
+
+    assert run.stdout.splitlines()[0] == "499500"
+    assert "CPU standing in" in run.stdout and len(run.stdout.splitlines()) == 3  # the result, a head, one job
+
+
+def test_the_readmes_commands_work(home):
+    commands = [line.split("#")[0].split() for block in blocks("README.md", "sh") for line in block.splitlines()]
+    ours = [words for words in commands if words[:1] == ["pouncectl"]]
+    assert len(ours) >= 2
+
+    home.run("pounce.Client().submit(pow, 2, 3).result()")
+
+    for words in ours:
+        program = shutil.which(words[0], path=sysconfig.get_path("scripts"))
+        subprocess.run([program, *words[1:]], env=home.environment, check=True, capture_output=True, timeout=60)
+
+
+def test_every_script_that_the_documents_name_is_there():
+    named = {word for document in ("README.md", "docs/contributing.md") for block in blocks(document, "sh")
+             for word in re.findall(r"\./[a-z/]+", block)}
+    assert {"./packaging/quickstart", "./tests/run"} <= named
+    for name in named:
+        usage = subprocess.run([ROOT / name, "--help"], check=True, capture_output=True, text=True, timeout=60)
+        assert "usage" in usage.stdout.lower()
+
+
+def test_the_smallest_example_prints_its_result(home):
+    run = home.run((ROOT / "examples" / "02_first_submit" / "first_submit.py").read_text())
+
+    assert run.stdout.split() == ["1024"]
+
+
+def test_every_docstrings_example_runs(home):
+    run = home.run("""
+        import doctest, importlib
+        client = pounce.Client()
+        client.submit(pow, 2, 2).result()
+        for name in ("client", "future", "options", "queue", "ref", "status"):
+            module = importlib.import_module("pounce." + name)
+            outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
+            report(**{name: list(outcome)})
+        client.close()
+    """)
+
+    assert all(failed == 0 for failed, _ in run.reports.values()), run.stdout
+    assert run.reports["client"][1] >= 8 and run.reports["future"][1] >= 1
