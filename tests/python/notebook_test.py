@@ -1,0 +1,54 @@
+"""The example notebook's promise that its kernel never touches a GPU, and that a touch would be noticed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "01_offload_training" / "offload.ipynb"
+TOUCH = """
+try:
+    torch.cuda._lazy_init()
+except RuntimeError as refused:
+    print(refused)
+"""
+
+
+def cell(beginning: str) -> str:
+    """The one code cell that has this text."""
+    cells = ["".join(c["source"]) for c in json.loads(NOTEBOOK.read_text())["cells"] if c["cell_type"] == "code"]
+    (found,) = [source for source in cells if beginning in source]
+    return found
+
+
+def program(planted: str) -> str:
+    return "\n".join([cell("cuda_calls = []"), cell("client = pounce.Client("), planted, cell("/proc/self/maps")])
+
+
+@pytest.fixture(autouse=True)
+def needs_torch():
+    pytest.importorskip("torch")
+
+
+def test_a_kernel_that_keeps_its_hands_off_passes_the_last_cell(home):
+    home.run(program(""))
+
+
+def test_a_planted_cuda_call_fails_the_last_cell(home):
+    run = home.run(program(TOUCH), code=1)
+
+    assert "the notebook's kernel touched CUDA" in run.stdout and "AssertionError" in run.stderr
+
+
+def test_a_loaded_cuda_library_fails_the_last_cell(home):
+    library = home.folder / "libcuda.so.1"
+    plant = f"""
+import ctypes, shutil, glob
+shutil.copy(glob.glob("/lib/*-linux-gnu/libm.so.6")[0], "{library}")
+ctypes.CDLL("{library}")
+"""
+    run = home.run(program(plant), code=1)
+
+    assert "AssertionError" in run.stderr

@@ -1,0 +1,57 @@
+"""quickstart where something is missing: one line of what to do, and nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+QUICKSTART = Path(__file__).resolve().parents[2] / "packaging" / "quickstart"
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """A home, and a machine where dpkg knows no package."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "dpkg-query").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "dpkg-query").chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    return {**os.environ, "HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}"}
+
+
+def quickstart(environment, *words):
+    return subprocess.run([QUICKSTART, *words], env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_local_installs_nothing_and_says_what_to_paste(bare):
+    done = quickstart(bare, "--local")
+
+    assert done.returncode == 3
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("sudo apt-get install -y --no-install-recommends ") and "libzmq3-dev" in line
+    assert "slurm" not in line
+    assert list(Path(bare["HOME"]).iterdir()) == []
+
+
+def test_here_without_a_slurm_says_what_else_there_is(bare, tmp_path):
+    if Path("/etc/slurm/slurm.conf").exists():
+        pytest.skip("this machine has a Slurm of its own")
+    without = tmp_path / "without"  # every program but Slurm's
+    without.mkdir()
+    for program in Path("/usr/bin").iterdir():
+        if program.name != "sinfo":
+            (without / program.name).symlink_to(program)
+
+    done = quickstart({**{k: v for k, v in bare.items() if k != "SLURM_CONF"}, "PATH": str(without)}, "--here")
+
+    assert done.returncode == 3 and "no Slurm is here" in done.stderr and "--local" in done.stderr
+
+
+def test_an_unknown_option_shows_the_usage(bare):
+    done = quickstart(bare, "--nonsense")
+
+    assert done.returncode == 2 and "Usage: quickstart" in done.stderr
