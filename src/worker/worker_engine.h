@@ -33,7 +33,7 @@ struct EngineSetup {
   std::string facing;                             // the daemon's host
   std::string node, devices, python;              // python: "3.11"
   std::function<void()> interrupt;                // SIGINT to the main thread, which runs the task
-  std::size_t keep_bytes = std::size_t{512} << 20;  // memory kept for the next objects
+  std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
 };
 
 class WorkerEngine final : public transport::Engine {
