@@ -44,7 +44,7 @@ class Reception {
  private:
   Verdict judge_hello(const Knock& knock, const protocol::Hello& hello);
 
-  // A flood of valid HELLOs costs each 80 us of munged's time (gotchas M3).
+  // A flood of valid HELLOs costs each 80 us of munged's time (gotchas M4).
   static constexpr double kHellosPerSecond = 200, kHelloBurst = 400;
 
   const PublicKey own_;

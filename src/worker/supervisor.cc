@@ -22,7 +22,13 @@ constexpr auto kAfterTerm = 2s;     // both together well under Slurm's KillWait
 constexpr auto kAfterKill = 200ms;  // and again, for what was forked meanwhile
 constexpr int kSilentBeats = 4;     // heartbeats of the daemon missed before it is looked for
 
+void pass_over(int) {}
+
 UniqueFd open_signals() {
+  // libmunge writes to a munged that may have hung up. A handler, since SIG_IGN would be inherited by the interpreter.
+  struct sigaction action {};
+  action.sa_handler = pass_over;
+  ::sigaction(SIGPIPE, &action, nullptr);
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);

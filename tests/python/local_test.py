@@ -387,6 +387,42 @@ def test_a_data_loader_forks_its_workers_two_hundred_times_under_load(home):
     assert run.reports == {"count": 200, "right": True}
 
 
+def test_a_scattered_loader_with_sixteen_workers_gives_the_very_float_that_it_gives_here(home):
+    pytest.importorskip("torch")
+
+    run = home.run("""
+        import torch
+        torch.set_num_threads(1)
+        data = torch.utils.data.TensorDataset(torch.rand(640, 8, generator=torch.Generator().manual_seed(1)))
+        loader = torch.utils.data.DataLoader(data, batch_size=20, num_workers=16, multiprocessing_context="fork")
+        def loss(loader):
+            torch.set_num_threads(1)
+            return sum(float(x.exp().sum()) for (x,) in loader)
+        client = pounce.Client()
+        there = client.submit(loss, client.scatter(loader)).result(80)
+        report(there=there.hex(), here=loss(loader).hex())
+    """)
+
+    assert run.reports["there"] == run.reports["here"]
+
+
+def test_scattered_data_never_passes_through_pounced(home):
+    run = home.run("""
+        import numpy
+        def peak():
+            pid = json.loads(open(glob.glob(os.environ["HOME"] + "/.local/state/pounce/*/*/endpoint")[0]).read())["pid"]
+            return next(int(line.split()[1]) for line in open(f"/proc/{pid}/status") if line.startswith("VmHWM"))
+        import glob
+        client = pounce.Client()
+        client.submit(pow, 2, 3).result(60)
+        before = peak()
+        size = client.submit(len, client.scatter(numpy.ones(2**30, dtype=numpy.uint8))).result(80)
+        report(size=size, grown_kb=peak() - before)
+    """)
+
+    assert run.reports["size"] == 2**30 and run.reports["grown_kb"] < 2000
+
+
 def test_futures_can_be_awaited_and_waited_for_together(home):
     run = home.run("""
         import asyncio, concurrent.futures

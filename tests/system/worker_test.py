@@ -940,6 +940,16 @@ def test_the_end_interrupts_a_task_and_kills_one_that_will_not_stop(world):
     assert time.monotonic() - start < 10
 
 
+def test_a_broken_pipe_does_not_end_the_supervisor(world):
+    """A munged that hung up under load ended it, and the lease with it, by SIGPIPE."""
+    world.worker.process.send_signal(signal.SIGPIPE)
+    assert world.client.result(world.client.submit(lambda: "alive")) == "alive"
+    status = world.client.result(world.client.submit(lambda: open("/proc/self/status").read()))
+    ignored = int(next(line for line in status.splitlines() if line.startswith("SigIgn")).split()[1], 16)
+    assert ignored & 1 << signal.SIGPIPE - 1  # Python's own choice, as in a terminal
+    assert world.worker.process.poll() is None
+
+
 def test_slurms_warning_signals_end_nothing_and_term_ends_all(world):
     world.worker.process.send_signal(signal.SIGUSR1)
     world.worker.process.send_signal(signal.SIGUSR2)
