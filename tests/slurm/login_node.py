@@ -49,8 +49,9 @@ class Running:
 
     @property
     def reports(self) -> list[dict]:
-        lines = self.output.splitlines()
-        return [json.loads(line.removeprefix("REPORT ")) for line in lines if line.startswith("REPORT ")]
+        # Not always at a line's beginning: a worker that dies in the middle of a line leaves it open.
+        found = (line.partition("REPORT ")[2] for line in self.output.splitlines())
+        return [json.loads(text) for text in found if text.startswith("{") and text.endswith("}")]
 
     def reported(self, key: str, seconds: float = 60):
         """The value of `key` in the first report that has it."""
