@@ -87,6 +87,8 @@ class LoginNode:
     def connect(self) -> None:
         bridge, gateway = f"pounce{self.cluster_id}", f"10.77.{self.cluster_id}.254"
         ip = lambda *words: subprocess.run(["ip", *words], check=True)  # noqa: E731
+        if Path("/run/netns", self.name).exists():
+            self.disconnect()  # of a test run that was killed
         ip("netns", "add", self.name)
         ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.name)
         ip("link", "set", self.link, "master", bridge, "up")

@@ -76,7 +76,8 @@ class Peer:
                 message = json.loads(self.socket.recv_multipart()[0])
                 if message["type"] in (kind, "refused", "want_failed", "lease_ended"):
                     return message
-            self.socket.send_multipart([pack("beat", answer=False, sent_ns=1)])
+            else:  # never as the answer to an answer: that once kept two processors busy
+                self.socket.send_multipart([pack("beat", answer=False, sent_ns=1)])
         return {"type": f"no {kind} within {seconds} s"}
 
 
