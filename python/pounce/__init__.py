@@ -22,11 +22,12 @@ _HOMES = {
     "Future": "future",
     "Ref": "ref",
     "Queue": "queue",
+    "Executor": "executor",
 }
 
 if TYPE_CHECKING:
     from .client import Client
-    from .errors import *  # noqa: F403
+    from .errors import *
     from .future import Future
     from .queue import Queue
     from .ref import Ref

@@ -11,11 +11,13 @@ from typing import Any
 
 from . import errors, serialize
 from ._session import Session
+from .errors import BadRequest
 from .functions import FunctionCache, Pickled
 from .future import Future
 from .options import Options
 from .queue import Queue, Row
 from .ref import Ref
+from .view import View
 
 INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/limits.h)
 _QUEUE_TIMEOUT_S = 30.0
@@ -24,7 +26,7 @@ _NO_ARGUMENTS = [serialize.dumps(((), {}))[0]]
 _open: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
-class Client:
+class Client(View):
     """Submits functions to workers that are leased from Slurm for as long as there is work.
 
     Making one starts pounced, this user's scheduler daemon on this machine, unless it runs already; it blocks until that
@@ -56,48 +58,22 @@ class Client:
 
     def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, **options: Any):
         if launcher not in (None, "slurm", "local"):
-            raise errors.BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
+            raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
         self._options = Options().changed(**options)
         self._session = Session(launcher, None if config is None else os.fspath(config))
         self._functions = FunctionCache()
         _open.add(self)
 
+    def _home(self) -> Client:
+        return self
+
     # ---- work ----
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
-        """Runs ``function(*args, **kwargs)`` on a worker. Returns at once.
-
-        Parameters
-        ----------
-        function : callable
-            What exists only in this notebook travels by value, with what it captured; what can be imported, by reference.
-        *args, **kwargs
-            Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
-            once to each worker, without a copy here, so an array must not be changed while its task waits. A ``Ref``, at
-            any depth, arrives as its value.
-        pure : bool
-            Accepted for the sake of ``distributed``'s signature; results are not cached.
-        retries : int
-            How often it may run again after it was lost with its worker (crash, out of memory, node failure, walltime).
-            What the function raises itself is never retried.
-
-        Raises
-        ------
-        NotPicklable
-            Names the part of the function or argument that cannot travel.
-
-        Examples
-        --------
-        >>> future = client.submit(sorted, [3, 1, 2], reverse=True)
-        >>> future.result()
-        [3, 2, 1]
-        """
-        return self._submit(self._options, function, args, kwargs, retries)
-
-    def _submit(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> Future:
+    def _submit(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                retries: int) -> Future:
         submitted_ns = time.monotonic_ns()
         if not callable(function):
-            raise errors.BadRequest(f"submit takes a function and its arguments, not {function!r}")
+            raise BadRequest(f"submit takes a function and its arguments, not {function!r}")
         name = getattr(function, "__name__", type(function).__name__)
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         pickled = self._pickled(function, name)
@@ -175,52 +151,8 @@ class Client:
         except Exception as error:
             raise _not_picklable(value, "the value", error) from error
         if objects:
-            raise errors.BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
+            raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
         return self._hold(data, buffers, [], send_now=True)
-
-    def options(self, **options: Any) -> View:
-        """This client with other resources for its tasks.
-
-        Parameters
-        ----------
-        gpus : int or str
-            For each worker: ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
-        cpus : int
-        memory : int (bytes) or str
-            ``"8GB"``.
-        time : float (seconds), timedelta or str
-            Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
-        class_ : str
-            A class of the cluster's policy: ``"cheetah"``.
-
-        Raises
-        ------
-        BadRequest
-            An unknown name (the valid ones are listed) or a value that is not one of these.
-
-        Examples
-        --------
-        >>> small = client.options(cpus=1, memory="500MB", time="20min")
-        >>> small.submit(pow, 2, 10).result()
-        1024
-        """
-        return View(self, self._options.changed(**options))
-
-    def cancel(self, future: Future) -> None:
-        """Ends a task: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
-
-        Examples
-        --------
-        >>> future = client.submit(time.sleep, 1000)
-        >>> client.cancel(future)
-        >>> try:
-        ...     future.result()
-        ... except pounce.Cancelled:
-        ...     print("it ended")
-        it ended
-        """
-        if not future.done():
-            self._session.cancel(future)
 
     def queue(self) -> Queue:
         """This user's jobs of pounce, of all notebooks, as Slurm shows them now. Blocks for one question to Slurm.
@@ -254,25 +186,6 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<pounce.Client{' closed' if self._session._closed else ''}>"
-
-
-class View:
-    """A client with other resources. Made by ``Client.options``; shares everything else with its client."""
-
-    def __init__(self, client: Client, options: Options):
-        self._client = client
-        self._options = options
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
-        """As ``Client.submit``, with these resources."""
-        return self._client._submit(self._options, function, args, kwargs, retries)
-
-    def options(self, **options: Any) -> View:
-        """These resources, with some replaced."""
-        return View(self._client, self._options.changed(**options))
-
-    def __repr__(self) -> str:
-        return f"<pounce.Client with {self._options}>"
 
 
 def _not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:

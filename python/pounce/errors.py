@@ -78,7 +78,7 @@ def _make(code: str, name: str, remedy: str) -> type[PounceError]:
 
 BY_CODE: dict[str, type[PounceError]] = {code: _make(code, name, remedy) for code, name, remedy in _core.ERROR_CODES}
 globals().update({cls.__name__: cls for cls in BY_CODE.values()})
-__all__ = ["PounceError", *sorted(cls.__name__ for cls in BY_CODE.values())]  # noqa: PLE0604
+__all__ = ["PounceError", *sorted(cls.__name__ for cls in BY_CODE.values())]
 
 
 def make(code: str, text: str, remedy: str = "", context: Mapping[str, str] | None = None) -> PounceError:

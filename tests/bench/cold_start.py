@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import say
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
-from login_node import CLUSTER, LoginNode, Person  # noqa: E402
+from login_node import CLUSTER, LoginNode, Person
 
 PAIRS = """
     import pathlib, subprocess

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
-from daemon_world import Hall, Home, wait  # noqa: E402
+from daemon_world import Hall, Home, wait
 
 DEFAULT_TIMES = {"heartbeat_ms": 5000, "idle_release_s": 3600, "poll_min_s": 2, "poll_max_s": 30,
                  "worker_silence_s": 15, "sweep_interval_s": 60, "orphan_grace_s": 30}

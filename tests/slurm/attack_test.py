@@ -15,7 +15,7 @@ from conftest import worker_number
 from login_node import ROOT, LoginNode, Person
 
 sys.path.insert(0, str(ROOT / "tests" / "system"))
-from attacks import Attacks, Target, live_session, refused, welcomed  # noqa: E402
+from attacks import Attacks, Target, live_session, refused, welcomed
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ class Capture:
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._take)
 
-    def __enter__(self) -> "Capture":
+    def __enter__(self) -> Capture:
         self.thread.start()
         return self
 

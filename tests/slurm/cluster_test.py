@@ -132,7 +132,7 @@ def test_a_job_runs_as_its_user_and_nobody_more(ask):
 def test_panther_gives_no_gpu(ask):
     job = ask("sbatch", "--parsable", "--qos=panther", "--gres=gpu:1", "--mem=100M", "--wrap", "true", user="bob")
     try:
-        reason = lambda: re.search(r"Reason=(\w+)", ask("scontrol", "show", "job", job)).group(1)  # noqa: E731
+        reason = lambda: re.search(r"Reason=(\w+)", ask("scontrol", "show", "job", job)).group(1)
         wait_until(lambda: reason() == "QOSMaxGRESPerUser", 20, "the limit is the reason of waiting")
     finally:
         ask("scancel", job)

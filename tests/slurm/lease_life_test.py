@@ -90,7 +90,7 @@ def test_a_lease_is_adopted_or_ended_although_the_journal_is_deleted_too(person)
 
     assert isinstance(run.ended().reported("result"), int)
     alice.endpoint()
-    gone = lambda: job["id"] not in [j["id"] for j in alice.jobs(first["instance"])]  # noqa: E731
+    gone = lambda: job["id"] not in [j["id"] for j in alice.jobs(first["instance"])]
     wait_until(gone, 60, "the forgotten lease is given back")
 
 
@@ -117,7 +117,7 @@ def test_pounced_ends_itself_when_nothing_needs_it(person):
     alice.python("import pounce\nwith pounce.Client() as client: report(result=client.submit(pow, 2, 3).result())").ended()
     pid = wait_until(lambda: alice.run("pgrep", "-u", "alice", "-f", "pounced serve", check=False).split(), 5, "a daemon")
 
-    ended = lambda: not set(pid) & {str(p) for p in alice.node.pids()}  # noqa: E731
+    ended = lambda: not set(pid) & {str(p) for p in alice.node.pids()}
     # Where an earlier test's journal lies, its session is awaited for orphan_grace_s first.
     wait_until(ended, 60, "the daemon ends when idle")
 

@@ -64,7 +64,7 @@ class Running:
 
         return wait_until(look, seconds, f"a report of {key!r}; so far:\n{self.output}")[0][key]
 
-    def ended(self, seconds: float = 90) -> "Running":
+    def ended(self, seconds: float = 90) -> Running:
         """Waits for the end; an end by error is the test's failure, with the output shown."""
         try:
             code = self.process.wait(seconds)
@@ -86,7 +86,7 @@ class LoginNode:
 
     def connect(self) -> None:
         bridge, gateway = f"pounce{self.cluster_id}", f"10.77.{self.cluster_id}.254"
-        ip = lambda *words: subprocess.run(["ip", *words], check=True)  # noqa: E731
+        ip = lambda *words: subprocess.run(["ip", *words], check=True)
         if Path("/run/netns", self.name).exists():
             self.disconnect()  # of a test run that was killed
         ip("netns", "add", self.name)

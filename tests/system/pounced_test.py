@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 import zmq
-from zmq.utils.monitor import recv_monitor_message
-
 from daemon_world import Hall, Home, program, running, wait
+from zmq.utils.monitor import recv_monitor_message
 
 
 @pytest.fixture

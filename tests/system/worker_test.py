@@ -14,9 +14,8 @@ from pathlib import Path
 import cloudpickle
 import pytest
 import zmq
-from zmq.utils.monitor import recv_monitor_message
-
 from fake_daemon import LEASE, FakeClient, FakeDaemon, RealWorker, pack
+from zmq.utils.monitor import recv_monitor_message
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as a notebook's functions: this file is not on the workers
 SLURM = {"SLURM_JOB_ID": "77", "SLURM_RESTART_COUNT": "2", "SLURMD_NODENAME": "g9", "SLURM_JOB_GPUS": "0,1",

@@ -1,0 +1,189 @@
+"""``View``: calls under given resources. A client is one; ``options()`` makes others, which share everything with it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadRequest
+from .future import Future
+from .many import Completed, Results
+from .many import gather as _gather
+from .options import Options
+
+if TYPE_CHECKING:
+    from .client import Client
+    from .executor import Executor
+
+
+class View:
+    """Submits functions under the resources that ``Client.options`` was given."""
+
+    def __init__(self, client: Client, options: Options):
+        self._client = client
+        self._options = options
+
+    def _home(self) -> Client:
+        return self._client
+
+    # ---- one call ----
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
+        """Runs ``function(*args, **kwargs)`` on a worker. Returns at once.
+
+        Parameters
+        ----------
+        function : callable
+            What exists only in this notebook travels by value, with what it captured; what can be imported, by reference.
+        *args, **kwargs
+            Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
+            once to each worker, without a copy here, so an array must not be changed while its task waits. A ``Ref``, at
+            any depth, arrives as its value.
+        pure : bool
+            Accepted for the sake of ``distributed``'s signature; results are not cached.
+        retries : int
+            How often it may run again after it was lost with its worker (crash, out of memory, node failure, walltime).
+            What the function raises itself is never retried.
+
+        Raises
+        ------
+        NotPicklable
+            Names the part of the function or argument that cannot travel.
+
+        Examples
+        --------
+        >>> future = client.submit(sorted, [3, 1, 2], reverse=True)
+        >>> future.result()
+        [3, 2, 1]
+        """
+        return self._home()._submit(self._options, function, args, kwargs, retries)
+
+    def options(self, **options: Any) -> View:
+        """This client with other resources for its tasks.
+
+        Parameters
+        ----------
+        gpus : int or str
+            For each worker: ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
+        cpus : int
+        memory : int (bytes) or str
+            ``"8GB"``.
+        time : float (seconds), timedelta or str
+            Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
+        class_ : str
+            A class of the cluster's policy: ``"cheetah"``.
+
+        Raises
+        ------
+        BadRequest
+            An unknown name (the valid ones are listed) or a value that is not one of these.
+
+        Examples
+        --------
+        >>> small = client.options(cpus=1, memory="500MB", time="20min")
+        >>> small.submit(pow, 2, 10).result()
+        1024
+        """
+        return View(self._home(), self._options.changed(**options))
+
+    def cancel(self, futures: Future | Iterable[Future]) -> None:
+        """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
+
+        Examples
+        --------
+        >>> future = client.submit(time.sleep, 1000)
+        >>> client.cancel(future)
+        >>> try:
+        ...     future.result()
+        ... except pounce.Cancelled:
+        ...     print("it ended")
+        it ended
+        """
+        for future in [futures] if isinstance(futures, Future) else futures:
+            if not future.done():
+                self._home()._session.cancel(future)
+
+    # ---- many calls ----
+
+    def map(self, function: Callable[..., Any], /, *iterables: Iterable[Any], chunksize: int | None = None,
+            timeout: float | None = None) -> Results:
+        """``function`` over every item, in order; as lazily as the built-in ``map``. Does not block.
+
+        Items travel in chunks that take about 50 ms each, a few of them ahead of what was asked for: the input may be endless,
+        and memory stays small. Leaving the iteration early cancels what was sent ahead.
+
+        Parameters
+        ----------
+        *iterables
+            As for the built-in: several give several arguments, and the shortest ends it.
+        chunksize : int, optional
+            Items in one task; by default as many as take about 50 ms.
+        timeout : float, seconds, optional
+            For the whole iteration, from now.
+
+        Returns
+        -------
+        Results
+            Iterate with ``for`` or ``async for``. An item's exception is raised in its place and ends the iteration.
+
+        Examples
+        --------
+        >>> list(client.map(pow, [2, 3, 4], [3, 2, 1]))
+        [8, 9, 4]
+        """
+        if chunksize is not None and chunksize < 1:
+            raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
+        if not iterables:
+            raise BadRequest("map takes a function and at least one iterable")
+        return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905: as the built-in map
+
+    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None) -> Any:
+        """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.
+
+        Parameters
+        ----------
+        errors : {"raise", "skip"}
+            What to do with a task that failed: raise what it raised, or leave it out.
+        timeout : float, seconds, optional
+            For all of them together.
+
+        Examples
+        --------
+        >>> client.gather({"two": client.submit(pow, 2, 1), "rest": [client.submit(pow, 2, n) for n in range(3)]})
+        {'two': 2, 'rest': [1, 2, 4]}
+        """
+        if errors not in ("raise", "skip"):
+            raise BadRequest(f"errors= is 'raise' or 'skip', not {errors!r}")
+        return _gather(futures, errors == "skip", timeout)
+
+    def as_completed(self, futures: Iterable[Future], *, with_results: bool = False, timeout: float | None = None) -> Completed:
+        """The futures in the order in which they end; with ``with_results`` pairs of future and result. Does not block.
+
+        Examples
+        --------
+        >>> futures = [client.submit(pow, 2, n) for n in range(4)]
+        >>> sorted(value for _, value in client.as_completed(futures, with_results=True))
+        [1, 2, 4, 8]
+        """
+        return Completed(futures, with_results, timeout)
+
+    def wait(self, futures: Iterable[Future], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> Any:
+        """Blocks as ``concurrent.futures.wait`` and returns its ``(done, not_done)``; never raises on timeout."""
+        return concurrent.futures.wait(futures, timeout, return_when)
+
+    def get_executor(self) -> Executor:
+        """This client as a ``concurrent.futures.Executor``, for programs that know only those.
+
+        Examples
+        --------
+        >>> with client.get_executor() as executor:
+        ...     list(executor.map(abs, [-1, -2]))
+        [1, 2]
+        """
+        from .executor import Executor
+
+        return Executor(self)
+
+    def __repr__(self) -> str:
+        return f"<pounce.Client with {self._options}>"
