@@ -134,7 +134,7 @@ def test_the_executor_keeps_the_standard_librarys_contract(home):
             report(loop=asyncio.run(main()))
             future = executor.submit(abs, -1)
             future.result(20)
-            report(again=error_of(lambda: future.set_result(3))["type"], late=error_of(lambda: list(executor.map(time.sleep, [60], timeout=0.2)))["type"])
+            report(again=error_of(lambda: future.set_result(3))["type"], late=error_of(lambda: list(executor.map(time.sleep, [1.5], timeout=0.2)))["type"])
             waiting = [executor.submit(time.sleep, 60) for _ in range(3)]
             executor.shutdown(wait=False, cancel_futures=True)
             client.cancel(waiting)
