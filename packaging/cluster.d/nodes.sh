@@ -64,7 +64,7 @@ nodes_connect() {
   bridge_up
   nodes_make_gpus
   for node in "${NODES[@]}"; do
-    [[ -e /run/netns/$(node_namespace "$node") ]] || node_connect "$node"
+    node_is_connected "$node" || { node_disconnect "$node" && node_connect "$node"; }
   done
 }
 
@@ -74,6 +74,10 @@ bridge_up() {
     ip address add "$HOST_ADDRESS/24" dev "$BRIDGE"
   fi
   ip link set "$BRIDGE" up
+}
+
+node_is_connected() { # its last step is the default route
+  ip -n "$(node_namespace "$1")" route show default 2>/dev/null | grep -q "via $HOST_ADDRESS"
 }
 
 node_connect() {
@@ -134,10 +138,14 @@ node_is_empty() {
   return 1
 }
 
+# The link by its own name: a closing connection can hold a namespace, and so its link, for minutes after its deletion.
+node_disconnect() {
+  ip link delete "$BRIDGE$1" 2>/dev/null || true
+  ip netns delete "$(node_namespace "$1")" 2>/dev/null || true
+}
+
 nodes_disconnect() {
   local node
-  for node in "${NODES[@]}"; do
-    ip netns delete "$(node_namespace "$node")" 2>/dev/null || true
-  done
+  for node in "${NODES[@]}"; do node_disconnect "$node"; done
   ip link delete "$BRIDGE" 2>/dev/null || true
 }

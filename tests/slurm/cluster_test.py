@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import uuid
@@ -191,3 +192,11 @@ def test_loopback_of_one_node_is_not_that_of_another(cluster, run):
         port = listener.stdout.readline().strip()
         assert "ConnectionRefusedError" in run("python3", "-c", CALLER, "127.0.0.1", port, node="g1").stderr
         listener.terminate()
+
+
+def test_it_comes_up_again_although_a_closing_connection_still_holds_the_old_network(cluster, quiet_cluster):
+    env = {**os.environ, "POUNCE_CLUSTER_ID": str(quiet_cluster)}
+    with open(f"/run/netns/pounce{quiet_cluster}-g1"):
+        for command in ("down", "up"):
+            done = subprocess.run([str(cluster), command], env=env, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr

@@ -109,6 +109,8 @@ class LoginNode:
                 pass
         for process in self.started:
             process.wait()
+        # The link first: a closing connection can hold the namespace, and so its link's name, after its deletion.
+        subprocess.run(["ip", "link", "delete", self.link], check=False, stderr=subprocess.DEVNULL)
         subprocess.run(["ip", "netns", "delete", self.name], check=True)
 
     def command(self, user: str | None, words: list[str], environment: dict[str, str] | None = None) -> list[str]:

@@ -95,6 +95,11 @@ class Home:
                     found.append(int(entry.name))
         return found
 
+    def end_daemon(self, pid: int, how: signal.Signals) -> None:
+        """Returns when it holds nothing: a dying process has lost its command line before its locks and sockets."""
+        os.kill(pid, how)
+        wait(lambda: not running(pid), "the daemon's end")
+
     def workers(self) -> list[int]:
         return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and self._is_worker(entry)]
 

@@ -145,8 +145,7 @@ def test_a_named_slurm_conf_that_is_missing_is_never_a_fallback(make_home):
 
 def test_a_start_that_fails_says_why_and_shows_the_log(home):
     state = home.state(home.ensure())
-    os.kill(home.daemons()[0], signal.SIGTERM)
-    wait(lambda: not home.daemons(), "its end")
+    home.end_daemon(home.daemons()[0], signal.SIGTERM)
     (state / "journal").unlink()
     (state / "journal").mkdir()
     error = home.failure()
@@ -293,8 +292,7 @@ def test_queue_and_status_show_the_lease(home, session):
 @pytest.mark.parametrize("journal", ["kept", "deleted", "damaged"])
 def test_a_lease_outlives_its_killed_daemon_and_is_claimed_again(home, session, enter, journal):
     granted, workers = session.granted, home.workers()
-    os.kill(session.endpoint["pid"], signal.SIGKILL)
-    wait(lambda: not home.daemons(), "its end")
+    home.end_daemon(session.endpoint["pid"], signal.SIGKILL)
     path = home.state(session.endpoint) / "journal"
     if journal == "deleted":
         path.unlink()
@@ -312,16 +310,14 @@ def test_a_lease_outlives_its_killed_daemon_and_is_claimed_again(home, session, 
 
 
 def test_a_lease_that_nobody_claims_after_a_kill_is_ended(home, session):
-    os.kill(session.endpoint["pid"], signal.SIGKILL)
-    wait(lambda: not home.daemons(), "its end")
+    home.end_daemon(session.endpoint["pid"], signal.SIGKILL)
     home.ensure()
     wait(lambda: not home.workers(), "the end of the worker that nobody claims")
 
 
 def test_a_daemon_that_is_told_to_end_leaves_its_leases_alone(home, session, enter):
     workers = home.workers()
-    os.kill(session.endpoint["pid"], signal.SIGTERM)
-    wait(lambda: not home.daemons(), "its end")
+    home.end_daemon(session.endpoint["pid"], signal.SIGTERM)
     again = enter(home.ensure(), subject=session.subject)
     again.open_session(home.folder)
     again.demand(waiting=0, running=1, gpus=1, holds=(session.granted["lease"],))

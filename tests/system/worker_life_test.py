@@ -1,0 +1,372 @@
+"""The real pounce-worker: deaths of its interpreter, forks, the end, and nobody there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import cloudpickle
+import pytest
+from fake_daemon import LEASE, FakeClient, FakeDaemon, RealWorker, pack
+from worker_world import World
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as a notebook's functions: this file is not on the workers
+
+
+# ---- death and restart ----------------------------------------------------------------------------------------------
+
+
+def crash(world, function, epoch: int = 0) -> dict:
+    task = world.client.submit(function)
+    down = world.daemon.wait_for("interpreter_down", epoch + 1)
+    assert down["restarting"] and down["epoch"] == epoch
+    assert down["error"]["context"]["running"] == task
+    return down["error"]
+
+
+def test_each_kind_of_death_is_told_and_the_interpreter_comes_back(world):
+    def leave():
+        import os
+
+        print("last words")
+        os._exit(3)
+
+    error = crash(world, leave)
+    assert (error["code"], error["context"]["exit_code"]) == ("worker_crashed", "3")
+    assert error["context"]["last_lines"].endswith("last words")
+
+    world.again(1)
+    error = crash(world, lambda: __import__("os").kill(__import__("os").getpid(), 9), 1)
+    assert (error["code"], error["context"]["signal"], error["context"]["signal_name"]) == ("worker_crashed", "9", "SIGKILL")
+
+    world.again(2)
+    error = crash(world, lambda: __import__("ctypes").string_at(0), 2)
+    assert error["context"]["signal_name"] == "SIGSEGV"
+    assert "Segmentation fault" in error["context"]["last_lines"] and "string_at" in error["context"]["last_lines"]
+
+    client = world.again(3)
+    assert client.result(client.submit(lambda: "alive")) == "alive"
+
+
+def test_a_crash_report_tells_started_tasks_from_those_that_never_started(world):
+    done = world.client.submit(lambda: "done")
+    world.client.outcome(done)
+    acknowledged = world.client.submit(lambda: "acknowledged")
+    world.client.outcome(acknowledged)
+    world.client.say(pack("ack", tasks=[acknowledged]))
+    world.client.outcome(done)
+    gate = world.client.submit(lambda: __import__("time").sleep(600))
+    world.client.wait_for("started", task=gate)
+    waiting = world.client.submit(lambda: "never")
+    world.client.say(pack("query", tasks=[waiting]))
+    world.client.wait_for("query_is")
+    pid = world.client.all("attached")[0][0]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    context = world.daemon.wait_for("interpreter_down")["error"]["context"]
+    assert context["running"] == gate
+    assert set(context["started"].split(",")) == {done, gate}
+
+
+def test_an_admitted_client_is_introduced_to_the_next_interpreter_too(world):
+    session, key = world.client.session, world.client.key
+    crash(world, lambda: __import__("os")._exit(1))
+    up = world.daemon.ready(1)
+    again = FakeClient.__new__(FakeClient)
+    again.daemon, again.session, again.key, again.heard = world.daemon, session, key, []
+    again.connect(up["endpoint"], up["key"])
+    assert again.result(again.submit(lambda: 5)) == 5
+
+
+def test_helpers_of_a_dead_interpreter_are_ended_before_the_next_starts(world):
+    def spawn_and_leave():
+        import os
+        import subprocess
+
+        print(subprocess.Popen(["sleep", "600"], start_new_session=True).pid, flush=True)
+        os._exit(1)
+
+    error = crash(world, spawn_and_leave)
+    helper = int(error["context"]["last_lines"].split()[-1])
+    world.daemon.ready(1)
+    assert helper not in world.worker.tree()
+    assert not _runs(helper)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_an_interpreter_that_cannot_start_ends_the_job_and_says_why(tmp_path):
+    (tmp_path / "state").mkdir()
+    daemon = FakeDaemon(tmp_path / "state")
+    worker = RealWorker(daemon, tmp_path, interpreter=["/bin/sh", "-c", "echo no such environment >&2; exit 7", "sh"])
+    try:
+        daemon.wait(lambda: worker.process.poll() is not None, "the end")
+        downs = daemon.all("interpreter_down")
+        assert [down["restarting"] for down in downs] == [True] * (len(downs) - 1) + [False]
+        assert "did not start" in downs[-1]["error"]["text"]
+        assert downs[-1]["error"]["context"]["exit_code"] == "7"
+        assert "no such environment" in downs[-1]["error"]["context"]["last_lines"]
+    finally:
+        worker.stop()
+        daemon.close()
+
+
+# ---- fork -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_forked_child_that_returns_from_the_function_answers_nothing(client):
+    def fork():
+        import os
+
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        return "parent" if child else "child"
+
+    task = client.submit(fork)
+    assert client.result(task) == "parent"
+    assert client.result(client.submit(lambda: "next")) == "next"
+    assert len(client.all("outcome", task=task)) == 1
+
+
+def test_multiprocessing_works_and_its_children_print(client):
+    def pool():
+        import multiprocessing
+
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            return pool.map(abs, range(-5, 0))
+
+    def child_prints():
+        import multiprocessing
+
+        child = multiprocessing.get_context("fork").Process(target=print, args=("from the child",))
+        child.start()
+        child.join()
+        return child.exitcode
+
+    assert client.result(client.submit(pool)) == [5, 4, 3, 2, 1]
+    task = client.submit(child_prints)
+    assert client.result(task) == 0
+    assert client.printed(task) == "from the child\n"
+
+
+def test_two_hundred_epochs_of_a_data_loader_with_four_workers_under_load(client):
+    pytest.importorskip("torch")
+
+    def epochs(count):
+        import threading
+
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+
+        over = threading.Event()
+        load = threading.Thread(target=lambda: [print("load") for _ in iter(lambda: over.wait(0.0005), True)])
+        load.start()
+        try:
+            loader = DataLoader(TensorDataset(torch.arange(8.0)), batch_size=8, num_workers=4)
+            return sum(float(batch.sum()) for _ in range(count) for (batch,) in loader)
+        finally:
+            over.set()
+            load.join()
+
+    task = client.submit(epochs, 200)
+    deadline = time.monotonic() + 240
+    while not client.all("outcome", task=task) and time.monotonic() < deadline:
+        client.say(pack("beat", answer=False, sent_ns=1, clock_ns=0))
+        client.daemon.turn(1)
+        client.turn(20)
+    assert client.result(task) == 200 * 28.0
+
+
+# ---- the end, and nobody there --------------------------------------------------------------------------------------
+
+
+def make_daemon(path) -> int:
+    """A grandchild in a session of its own, as a program that daemonises itself."""
+    import os
+    import time
+
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            with open(path, "w") as file:
+                file.write(str(os.getpid()))
+            os.rename(path, path + ".done")
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+    while not os.path.exists(path + ".done"):
+        time.sleep(0.005)
+    with open(path + ".done") as file:
+        return int(file.read())
+
+
+def test_the_end_takes_the_whole_process_tree_along(world, tmp_path):
+    grandchild = world.client.result(world.client.submit(make_daemon, str(tmp_path / "pid")))
+    assert _runs(grandchild) and grandchild in world.worker.tree()
+    world.end()
+    assert not _runs(grandchild)
+
+
+def test_an_orderly_end_runs_atexit_and_says_no_crash(world):
+    def register():
+        import atexit
+
+        atexit.register(print, "atexit ran")
+
+    world.client.outcome(world.client.submit(register))
+    world.end()
+    assert "atexit ran" in world.worker.log.read_text()
+    assert world.daemon.all("interpreter_down") == []
+
+
+def test_the_end_interrupts_a_task_and_kills_one_that_will_not_stop(world):
+    def stubborn():
+        import signal
+        import time
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print("deaf")
+        time.sleep(600)
+
+    task = world.client.submit(stubborn)
+    world.client.wait(lambda: world.client.printed(task) == "deaf\n", "its deafness")
+    start = time.monotonic()
+    world.end()
+    assert time.monotonic() - start < 10
+
+
+def test_a_broken_pipe_does_not_end_the_supervisor(world):
+    """A munged that hung up under load ended it, and the lease with it, by SIGPIPE."""
+    world.worker.process.send_signal(signal.SIGPIPE)
+    assert world.client.result(world.client.submit(lambda: "alive")) == "alive"
+    status = world.client.result(world.client.submit(lambda: open("/proc/self/status").read()))
+    ignored = int(next(line for line in status.splitlines() if line.startswith("SigIgn")).split()[1], 16)
+    assert ignored & 1 << signal.SIGPIPE - 1  # Python's own choice, as in a terminal
+    assert world.worker.process.poll() is None
+
+
+def test_slurms_warning_signals_end_nothing_and_term_ends_all(world):
+    world.worker.process.send_signal(signal.SIGUSR1)
+    world.worker.process.send_signal(signal.SIGUSR2)
+    assert world.client.result(world.client.submit(lambda: "alive")) == "alive"
+    world.worker.process.send_signal(signal.SIGTERM)
+    world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end")
+    assert world.worker.tree() == []
+
+
+def test_a_task_that_the_end_interrupts_tells_nothing_of_an_interrupt(world):
+    """scancel during a task once reached the caller as a KeyboardInterrupt; why the job ended is pounced's to tell."""
+    task = world.client.submit(lambda: print("here") or __import__("time").sleep(600))
+    world.client.wait(lambda: world.client.printed(task) == "here\n", "the task's start")
+    world.worker.process.send_signal(signal.SIGTERM)
+    world.client.wait(lambda: world.worker.process.poll() is not None, "the end")
+    assert world.client.all("outcome", task=task) == []
+
+
+def test_an_idle_worker_leaves_when_asked_to_if_it_is_idle(world):
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end of the worker")
+    assert world.worker.process.returncode == 0
+    assert world.daemon.all("interpreter_down") == []
+
+
+def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(world):
+    task = world.client.submit(lambda: __import__("time").sleep(1) or "done")
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")), "word of its task")
+    assert world.client.result(task) == "done"
+    assert world.client.result(world.client.submit(lambda: "and another")) == "and another"
+
+
+def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(world):
+    def slow_to_end():
+        import time
+        print("here")
+        try:
+            time.sleep(600)
+        except KeyboardInterrupt:
+            time.sleep(1)
+
+    first = world.client.submit(slow_to_end)
+    world.client.wait(lambda: world.client.printed(first) == "here\n", "the task's start")
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="test"))
+    world.client.wait(lambda: "ending" in world.worker.log.read_text(), "the supervisor's end")
+    late = world.client.submit(lambda: 1)
+    answer, _ = world.client.wait_for("query_is")
+    assert (answer["tasks"], answer["states"]) == ([late], ["unknown"])
+
+
+def test_the_interpreter_dies_with_its_supervisor(world):
+    pid = world.client.all("attached")[0][0]["pid"]
+    world.worker.process.kill()
+    world.worker.process.wait()
+    world.daemon.wait(lambda: not _runs(pid), "the interpreter's end")
+
+
+def test_a_restarted_daemon_is_found_and_hears_of_the_running_interpreter(tmp_path):
+    world = World(tmp_path)
+    try:
+        gate, before = tmp_path / "gate", world.daemon.ready()
+        task = world.client.submit(lambda path: [__import__("time").sleep(0.005) for _ in iter(lambda: __import__("os").path.exists(path), True)] and "done", str(gate))
+        world.client.wait_for("started", task=task)
+        world.daemon.door.close()
+        world.daemon.hall.close()
+        successor = FakeDaemon(world.daemon.folder)
+        up = successor.wait_for("worker_up")
+        assert (up["interpreter_ready"], up["epoch"]) == (True, 0)
+        assert (up["endpoint"], up["key"]) == (before["endpoint"], before["key"])
+        gate.touch()
+        client = world.client
+        client.daemon = successor
+        assert client.result(task) == "done"
+        successor.close()
+    finally:
+        world.close()
+
+
+def test_the_dead_man_ends_an_idle_job_when_nobody_is_heard(tmp_path):
+    world = World(tmp_path, "--dead-man-idle-s", "1", "--dead-man-busy-s", "600")
+    try:
+        world.client.socket.close()
+        world.daemon.answer_beats = False
+        world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end")
+        assert "neither pounced nor any client" in world.worker.log.read_text()
+    finally:
+        world.close()
+
+
+def test_the_dead_man_waits_longer_for_a_running_task(tmp_path):
+    world = World(tmp_path, "--dead-man-idle-s", "1", "--dead-man-busy-s", "3")
+    try:
+        task = world.client.submit(lambda: __import__("time").sleep(600))
+        world.client.wait_for("started", task=task)
+        world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")), "its activity")
+        start = time.monotonic()
+        world.client.socket.close()
+        world.daemon.answer_beats = False
+        world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end")
+        assert time.monotonic() - start > 2
+    finally:
+        world.close()
+
+
+def test_the_dead_man_sleeps_while_a_client_alone_is_heard(tmp_path):
+    world = World(tmp_path, "--dead-man-idle-s", "1", "--dead-man-busy-s", "1")
+    try:
+        world.daemon.answer_beats = False
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            assert world.client.result(world.client.submit(lambda: 1)) == 1
+            world.client.turn(50)
+        assert world.worker.process.poll() is None
+    finally:
+        world.close()
