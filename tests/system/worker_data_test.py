@@ -246,6 +246,8 @@ def test_outcomes_are_kept_for_a_client_that_lost_its_connection(world, tmp_path
     lost.wait_for("started", task=running)
     queued = lost.submit(lambda: "queued")
     done_before = secrets.token_hex(16)
+    lost.say(pack("query", tasks=[queued]))
+    lost.wait_for("query_is")  # so the worker has it: a socket drops on closing what it has not sent
     lost.socket.close()
     gate.touch()
 
