@@ -192,6 +192,8 @@ void Engine::perform(const task::Action& action) {
     if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task});
   } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
     if (WorkerLink* link = link_at(query->place)) link->send(protocol::Query{query->tasks});
+  } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {
+    tell_reach(*reach);
   } else if (const auto* demand = std::get_if<task::SendDemand>(&action)) {
     send_demand(*demand);
   }

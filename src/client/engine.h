@@ -93,6 +93,7 @@ class Engine final : public transport::Engine {
   void end(Ended ended);
   Timings timings_of(const UnderWay& under_way, const protocol::Outcome& outcome, std::int64_t received_ns) const;
   void send_demand(const task::SendDemand& order);
+  void tell_reach(const task::TellReach& order);
 
   void on_hall(const HallEvent& event);
   void on_message(const protocol::Header& header);

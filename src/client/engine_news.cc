@@ -100,6 +100,16 @@ void Engine::release_held(TimePoint now) {
   }
 }
 
+void Engine::tell_reach(const task::TellReach& order) {
+  const auto status = board_.of_lease(order.place.lease);
+  std::string worker = "the worker";
+  if (status && !status->node.empty()) worker += " on " + status->node;
+  if (status && status->job != 0) worker += " (job " + std::to_string(status->job) + ")";
+  news_.push(Told{worker + (order.reachable ? " can be reached again."
+                                            : " is unreachable. Its task may go on there: wait until the network is "
+                                              "back, or until the batch system ends the job.")});
+}
+
 // ---- workers ----------------------------------------------------------------------------------------------------
 
 void Engine::on_link(const task::Place& place, LinkEvent event) {
@@ -118,6 +128,10 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     happened(task::WorkerAttached{place, epoch});
   } else if (std::holds_alternative<LinkLost>(event)) {
     happened(task::WorkerUnreachable{place, epoch});
+  } else if (std::holds_alternative<LinkSilent>(event)) {
+    happened(task::WorkerSilent{place, epoch});
+  } else if (std::holds_alternative<LinkHeard>(event)) {
+    happened(task::WorkerHeard{place, epoch});
   } else if (const auto* refused = std::get_if<LinkRefused>(&event)) {
     happened(task::WorkerRefusedUs{place, epoch, refused->error});
   } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {

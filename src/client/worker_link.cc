@@ -9,7 +9,9 @@
 namespace pounce::client {
 namespace {
 
-constexpr std::chrono::seconds kBeat{5};
+constexpr std::chrono::seconds kBeat{2};
+// Without an answer for so long it counts as silent: the person is told, the connection stays (a stopped process comes back).
+constexpr std::chrono::seconds kSilence{5};
 // ZeroMQ's own heartbeats notice a peer whose host has gone without a word.
 constexpr std::chrono::seconds kPeerSilence{15};
 // Some 64 MiB under way: more only makes cancels and beats wait. Fewer cost short calls: ZeroMQ's pipe tells its other
@@ -49,10 +51,6 @@ void WorkerLink::open(TimePoint now) {
 std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   std::vector<LinkEvent> events;
   if (now >= reopen_at_) open(now);
-  if (now >= beat_due_) {
-    beat_due_ = now + kBeat;
-    ask_clock();
-  }
   if (now >= acknowledge_at_) post_acknowledgements();
   exchange(events);
   monitor_changed |= std::exchange(descriptors_.fresh, false);
@@ -62,7 +60,20 @@ std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
     follow_link(*link, now, events);
     exchange(events);
   }
+  keep_time(now, events);
   return events;
+}
+
+// After reading: what has come ends a silence, however late we look.
+void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
+  if (now >= beat_due_) {
+    beat_due_ = now + kBeat;
+    ask_clock();
+  }
+  if (now < silent_at_) return;
+  silent_at_ = TimePoint::max();
+  silent_ = true;
+  events.emplace_back(LinkSilent{});
 }
 
 // Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change.
@@ -101,7 +112,8 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
   to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
   acknowledge_at_ = TimePoint::max();
   held_.forget_unconfirmed();
-  beat_due_ = TimePoint::max();
+  beat_due_ = silent_at_ = TimePoint::max();
+  silent_ = false;
   if (stage_ != Stage::kConnecting) events.emplace_back(LinkLost{});
   stage_ = Stage::kConnecting;
 }
@@ -109,6 +121,8 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
 void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events) {
   auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
   if (!header) return;
+  if (stage_ == Stage::kAttached) silent_at_ = Clock::now() + kSilence;
+  if (std::exchange(silent_, false)) events.emplace_back(LinkHeard{});
   if (auto* outcome = std::get_if<protocol::Outcome>(&*header)) {
     take_outcome(std::move(*outcome), std::move(message), events);
   } else if (const auto* chunk = std::get_if<protocol::Chunk>(&*header)) {
@@ -128,6 +142,7 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
     stage_ = Stage::kAttached;
     clock_questions_ = kClockQuestions;
     beat_due_ = Clock::now() + kBeat;
+    silent_at_ = Clock::now() + kSilence;
     ask_clock();
     events.emplace_back(LinkAttached{std::move(*attached)});
   } else if (auto* refused = std::get_if<protocol::Refused>(&*header)) {
@@ -213,6 +228,6 @@ void WorkerLink::flush() {
   outbox_.flush(*socket_);
 }
 
-TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_}); }
+TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_}); }
 
 }  // namespace pounce::client

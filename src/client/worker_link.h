@@ -31,6 +31,8 @@ struct LinkAttached {
   protocol::Attached who;
 };
 struct LinkLost {};
+struct LinkSilent {};  // it stands, but nothing has come for a while
+struct LinkHeard {};   // something came after a LinkSilent
 struct LinkRefused {  // for good: versions that do not match
   Error error;
 };
@@ -44,8 +46,8 @@ struct OutcomeWhole {
   TaskId task;
   std::int64_t received_ns = 0;
 };
-using LinkEvent = std::variant<LinkAttached, LinkLost, LinkRefused, TaskPrinted, OutcomeWhole, protocol::Started,
-                               protocol::QueryIs>;
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkHeard, LinkRefused, TaskPrinted, OutcomeWhole,
+                               protocol::Started, protocol::QueryIs>;
 
 class WorkerLink {
  public:
@@ -80,6 +82,7 @@ class WorkerLink {
   void take_beat(const protocol::Beat& beat);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
+  void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();
 
   transport::Context& context_;
@@ -99,6 +102,8 @@ class WorkerLink {
   int clock_questions_ = 0;
   std::vector<TaskId> to_acknowledge_;
   TimePoint beat_due_ = TimePoint::max(), reopen_at_ = TimePoint::max(), acknowledge_at_ = TimePoint::max();
+  TimePoint silent_at_ = TimePoint::max();  // unless something comes before
+  bool silent_ = false;
   std::chrono::milliseconds reopen_pause_{5};
 };
 

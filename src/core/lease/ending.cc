@@ -40,9 +40,24 @@ void LeaseCore::drain(Lease& lease, bool only_if_idle) {
 }
 
 void LeaseCore::cancel(Lease& lease) {
+  end_job(lease);
+  detach(lease, *lease.end);
+}
+
+// Its worker is silent, its task may be running: the owner is told when the batch system shows that it ends.
+void LeaseCore::give_up(Lease& lease) {
+  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now_ - lease.worker->heard).count();
+  lease.end = Error{ErrorCode::kLost,
+                    "Its worker" + (lease.facts.node.empty() ? "" : " on " + lease.facts.node) + " was not heard for " +
+                        std::to_string(silence) + " s and its job was cancelled: its task may have executed.",
+                    {},
+                    {}};
+  end_job(lease);
+}
+
+void LeaseCore::end_job(Lease& lease) {
   lease.only_if_idle = false;
   enter(lease, LeaseState::kEnding, lease.end->text);
-  detach(lease, *lease.end);
   lease.cancel_wait = defaults_.poll_min;
   send_cancel(lease);
   poll_soon(defaults_.poll_min);

@@ -38,7 +38,7 @@ std::optional<std::string> LeaseCore::broken_by_itself(const Lease& lease) const
     return std::nullopt;
   }
   if (lease.owner && !sessions_.contains(lease.owner->session)) return "belongs to nobody who is here";
-  if (lease.owner && (lease.end && lease.state != LeaseState::kDraining)) return "ends and still belongs to somebody";
+  if (lease.owner && lease.end && lease.state != LeaseState::kDraining && !lease.lost()) return "ends and still belongs to somebody";
   if (lease.state == LeaseState::kWanted && (!lease.owner || lease.job || lease.journalled)) return "is more than wanted";
   if (lease.state > LeaseState::kWanted && !lease.journalled && lease.state != LeaseState::kSubmitting)
     return "acts without a line in the journal";

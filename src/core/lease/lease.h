@@ -84,6 +84,8 @@ struct Lease {
   bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
   // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a sweep tells it).
   bool identified() const { return job && job->submit_time_s != 0; }
+  // Its owner is told when the batch system confirms the end: until then a result may come.
+  bool lost() const { return end && end->code == ErrorCode::kLost; }
   bool linked() const { return worker && worker->linked; }
 };
 

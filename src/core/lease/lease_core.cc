@@ -15,6 +15,7 @@ LeaseCore::LeaseCore(InstanceId instance, Defaults defaults, std::function<Lease
 
 std::vector<Action> LeaseCore::handle(const Event& event, TimePoint now) {
   now_ = std::max(now_, now);  // a clock that goes back changes nothing
+  if (deadline_ < now_) excuse_silence(now_ - deadline_);
   actions_.clear();
   ++counters_.events;
   std::visit([this](const auto& happened) { on(happened); }, event);

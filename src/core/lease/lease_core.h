@@ -123,6 +123,8 @@ class LeaseCore {
   void give_back(Lease& lease, Error why, bool only_if_idle = false);
   void drain(Lease& lease, bool only_if_idle);
   void cancel(Lease& lease);
+  void give_up(Lease& lease);
+  void end_job(Lease& lease);
   void send_cancel(Lease& lease);
   void send_excess(const Incarnation& job, const std::string& what);
   void finish(Lease& lease, Error why);
@@ -130,12 +132,14 @@ class LeaseCore {
   void count_bad_start(Lease& lease, const Error& why, bool give_up = false);
   // timing.cc
   void on(const TimePassed& event);
+  void excuse_silence(Duration late);
   void settle();
   bool due(TimePoint when);  // true: now or past; else remembered as a deadline
   void settle_sessions();
   void settle_lease(Lease& lease);
   void settle_wanted(Lease& lease);
   void settle_serving(Lease& lease);
+  bool worker_lost(const Lease& lease);
   std::optional<Error> deadline_passed(const Lease& lease);
   void note_silence(Lease& lease);
   void settle_wants();
@@ -184,6 +188,7 @@ class LeaseCore {
   Duration poll_wait_{};
   std::optional<TimePoint> unreachable_since_;
   std::string unreachable_why_;
+  TimePoint reached_since_{};  // after it did not answer
 
   std::optional<TimePoint> idle_since_;  // without leases and sessions
   bool end_told_ = false;

@@ -8,6 +8,7 @@
 namespace pounce::lease {
 namespace {
 constexpr int kMaxRounds = 64;
+constexpr std::chrono::seconds kStopped{5};
 constexpr std::size_t kEndedKept = 256;
 }  // namespace
 
@@ -34,6 +35,14 @@ void LeaseCore::settle() {
     leases_.erase(ended_.front());
     ended_.pop_front();
   }
+}
+
+// A deadline that comes so late means that this process was stopped: nobody could be heard meanwhile.
+void LeaseCore::excuse_silence(Duration late) {
+  if (late < kStopped) return;
+  for (auto& [id, session] : sessions_) session.heard += late;
+  for (auto& [id, lease] : leases_)
+    if (lease.worker) lease.worker->heard += late;
 }
 
 void LeaseCore::settle_sessions() {
@@ -86,6 +95,10 @@ void LeaseCore::settle_serving(Lease& lease) {
     return;
   }
   note_silence(lease);
+  if (worker_lost(lease)) {
+    if (accept(lease, News::kTimePassed)) give_up(lease);
+    return;
+  }
   if (lease.owner && !needed(lease) && lease.state == LeaseState::kQueued) {
     accept(lease, News::kDemandGone);
     return give_back(lease, {ErrorCode::kLeaseEnded, "Nothing waits for it any more.", {}, {}});
@@ -95,6 +108,12 @@ void LeaseCore::settle_serving(Lease& lease) {
     if (lease.state == LeaseState::kStarting && needed(lease)) count_bad_start(lease, *why);
     give_back(lease, *why, lease.state == LeaseState::kIdle);
   }
+}
+
+// Where Slurm does not answer either, it is perhaps us who cannot be reached.
+bool LeaseCore::worker_lost(const Lease& lease) {
+  if (!lease.worker || unreachable_since_) return false;
+  return due(std::max(lease.worker->heard, reached_since_) + defaults_.lost_after);
 }
 
 std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {

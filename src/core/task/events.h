@@ -73,6 +73,14 @@ struct WorkerUnreachable {
   Place place;
   Epoch epoch;
 };
+struct WorkerSilent {  // its connection stands, but nothing comes
+  Place place;
+  Epoch epoch;
+};
+struct WorkerHeard {  // something came after all
+  Place place;
+  Epoch epoch;
+};
 struct WorkerRefusedUs {  // it will never work: another version of pounce or Python
   Place place;
   Epoch epoch;
@@ -105,7 +113,7 @@ struct TaskUnsendable {  // the shell cannot send it (its data changed after sub
 struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<TaskSubmitted, CancelAsked, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
-                           WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerRefusedUs,
-                           TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
+                           WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
+                           WorkerHeard, WorkerRefusedUs, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 
 }  // namespace pounce::task

@@ -51,6 +51,12 @@ void Machine::on(const WorkerRefusedUs& event) {
 }
 
 void Machine::on(const TimePassed&) {
+  tell_reach();
+  fence();
+}
+
+// A worker that nobody can reach ends itself in time: its tasks are lost then, not before.
+void Machine::fence() {
   std::vector<Place> fenced;
   for (const auto& [place, worker] : workers_)
     if (worker.link != Link::kAttached && !worker.window.empty() && now_ >= worker.silent_since + settings_.fenced_after)

@@ -19,9 +19,11 @@ std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
 
 TimePoint Machine::next_deadline() const {
   TimePoint next = demand_due_;
-  for (const auto& [place, worker] : workers_)
+  for (const auto& [place, worker] : workers_) {
+    next = std::min(next, tell_reach_at(worker));
     if (worker.link != Link::kAttached && !worker.window.empty())
       next = std::min(next, worker.silent_since + settings_.fenced_after);
+  }
   return next;
 }
 

@@ -56,12 +56,13 @@ class Machine {
     std::map<std::uint64_t, TaskId> waiting;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
   };
-  enum class Link : std::uint8_t { kConnecting, kAttached, kUnreachable };
+  enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
   struct Worker {
     WantId want;
     Epoch epoch;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
+    bool told = false;            // the person was told that it cannot be reached
     std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
   };
   struct Lease {
@@ -81,6 +82,8 @@ class Machine {
   void on(const WantRefused& event);
   void on(const WorkerAttached& event);
   void on(const WorkerUnreachable& event);
+  void on(const WorkerSilent& event);
+  void on(const WorkerHeard& event);
   void on(const WorkerRefusedUs& event);
   void on(const TaskStarted& event);
   void on(const OutcomeArrived& event);
@@ -105,6 +108,10 @@ class Machine {
   void lose_window(Worker& worker, const Error& reason);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
   void lose_worker(Place place, const Error& reason);  // a copy: the place often is the key that is erased
+  TimePoint tell_reach_at(const Worker& worker) const;
+  void attached(const Place& place, Worker& worker);
+  void tell_reach();
+  void fence();
   void plan_demand();
   void tell_demand();
   bool demand_is_urgent(const std::vector<Want>& wanted) const;

@@ -19,6 +19,9 @@ struct Settings {
   // A worker that neither we nor the daemon have heard of for so long has ended itself: its dead-man timer
   // (docs/states.md, dead_man_busy_s, 15 min) has passed. Before that its tasks may still be running.
   Duration fenced_after = std::chrono::minutes(16);
+  // A worker out of reach for so long is told to the person. Not at once: the death of a worker cuts its connection
+  // first and is told with its cause right after.
+  Duration unreachable_after = std::chrono::seconds(2);
 };
 
 }  // namespace pounce::task

@@ -43,13 +43,20 @@ class Walk {
       case 7: return pick(10) ? Event(TimePassed{}) : Event(WantRefused{WantId{1}, error()});
       case 8:
       case 9: return WorkerAttached{some_place(), some_epoch()};
-      case 10: return WorkerUnreachable{some_place(), some_epoch()};
+      case 10: return unreachable_or_silent();
       case 11: return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
       case 12: return TaskStarted{some_place(), some_epoch(), some_task()};
       case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
       case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(4))};
       case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
       default: return new_task();
+    }
+  }
+  Event unreachable_or_silent() {
+    switch (pick(3)) {
+      case 0: return WorkerUnreachable{some_place(), some_epoch()};
+      case 1: return WorkerSilent{some_place(), some_epoch()};
+      default: return WorkerHeard{some_place(), some_epoch()};
     }
   }
   Event new_task() {

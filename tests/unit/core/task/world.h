@@ -56,6 +56,7 @@ struct InWords {
   std::string operator()(const Acknowledge& a) const { return "ack " + name(a.task); }
   std::string operator()(const Deliver& a) const { return "deliver " + name(a.task); }
   std::string operator()(const Fail& a) const { return "fail " + name(a.task) + " " + std::string(wire_name(a.error.code)); }
+  std::string operator()(const TellReach& a) const { return (a.reachable ? "reachable " : "unreachable ") + name(a.place); }
   std::string operator()(const SendDemand& a) const {
     std::string words = "demand";
     for (const Want& want : a.wants)
@@ -98,6 +99,12 @@ class TaskTest : public testing::Test {
   }
   Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{place(lease).lease, {code, "It ended.", {}, {}}}); }
   Words unreachable(int lease) { return happens(WorkerUnreachable{place(lease), Epoch{1}}); }
+  Words silent(int lease) { return happens(WorkerSilent{place(lease), Epoch{1}}); }
+  Words heard(int lease) { return happens(WorkerHeard{place(lease), Epoch{1}}); }
+  Words passes(Duration time) {
+    now += time;
+    return happens(TimePassed{});
+  }
   Words answer(int lease, int n, Known known) { return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known}); }
 
   // A worker with task 1 running on it.
