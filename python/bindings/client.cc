@@ -320,9 +320,9 @@ void bind_client(py::module_& m) {
            })
       .def("submit", &submit)
       .def("cancel",
-           [](Client& self, const py::bytes& task) {
+           [](Client& self, const py::bytes& task, std::uint32_t grace_ms) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
-             without_gil([&] { return self.cancel(id); });
+             without_gil([&] { return self.cancel(id, std::chrono::milliseconds(grace_ms)); });
            })
       .def("state", &state)
       .def("lease_status",

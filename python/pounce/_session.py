@@ -22,18 +22,19 @@ from .future import Future
 from .status import StatusLine
 
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
+_LONGEST_GRACE_MS = 2**32 - 1
 _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
 
 
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
-    def __init__(self, launcher: str | None, config: str | None):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float):
         import os
 
         import cloudpickle
 
-        self._launcher, self._config = launcher, config
+        self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
         endpoint = _daemon.ensure(launcher, config)
         self.core = _core.Client(
             host=socket.gethostname(),
@@ -68,8 +69,9 @@ class Session:
     def state(self, future: Future) -> str | None:
         return self.core.state(future._task)
 
-    def cancel(self, future: Future) -> None:
-        self.core.cancel(future._task)
+    def cancel(self, future: Future, grace: float | None = None) -> None:
+        seconds = self._cancel_grace if grace is None else grace
+        self.core.cancel(future._task, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)))
         self.handle(self.core.drain())
 
     def wait(self, future: Future, timeout: float | None) -> None:

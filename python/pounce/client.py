@@ -14,7 +14,7 @@ from ._session import Session
 from .errors import BadRequest
 from .functions import FunctionCache, Pickled
 from .future import Future
-from .options import Options
+from .options import Options, grace
 from .queue import Queue, Row
 from .ref import Ref
 from .view import View
@@ -39,6 +39,8 @@ class Client(View):
         Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
     config : path, optional
         pounced's configuration file, if it has to be started.
+    cancel_grace : float (seconds), timedelta or str
+        How long a cancelled task that runs has to stop after its KeyboardInterrupt; then its worker is killed.
     **options
         What each task asks for unless ``options()`` says otherwise: its keywords, for example ``gpus=1``.
 
@@ -56,11 +58,12 @@ class Client(View):
     1024
     """
 
-    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, **options: Any):
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None,
+                 cancel_grace: Any = 5.0, **options: Any):
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
         self._options = Options().changed(**options)
-        self._session = Session(launcher, None if config is None else os.fspath(config))
+        self._session = Session(launcher, None if config is None else os.fspath(config), grace(cancel_grace))
         self._functions = FunctionCache()
         _open.add(self)
 

@@ -49,6 +49,14 @@ class Options:
         return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min
 
 
+def grace(value: Any) -> float:
+    """Seconds that a cancelled task has to stop: a number, a timedelta or a text such as "30s"."""
+    seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _seconds(value)
+    if seconds is None or not seconds >= 0:
+        raise BadRequest(f"a grace is a number of seconds, a timedelta or '30s', not {value!r}")
+    return seconds
+
+
 def _unknown(word: str) -> str:
     valid = ", ".join(f"{name}=" for name in _PARSERS)
     hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""

@@ -11,6 +11,7 @@ from .future import Future
 from .many import Completed, Results
 from .many import gather as _gather
 from .options import Options
+from .options import grace as _grace
 
 if TYPE_CHECKING:
     from .client import Client
@@ -87,8 +88,17 @@ class View:
         """
         return View(self._home(), self._options.changed(**options))
 
-    def cancel(self, futures: Future | Iterable[Future]) -> None:
+    def cancel(self, futures: Future | Iterable[Future], *, grace: Any = None) -> None:
         """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
+
+        A task that has not stopped after `grace` ends with its worker's Python, which is killed and started again: what
+        else was kept there is gone. A function that catches the interrupt and returns has its result.
+
+        Parameters
+        ----------
+        grace : float (seconds), timedelta or str, optional
+            ``0`` kills at once, ``"10min"`` gives time to save; by default what the client was made with, 5 s. May be
+            called again with a shorter one.
 
         Examples
         --------
@@ -100,9 +110,10 @@ class View:
         ...     print("it ended")
         it ended
         """
+        seconds = None if grace is None else _grace(grace)
         for future in [futures] if isinstance(futures, Future) else futures:
             if not future.done():
-                self._home()._session.cancel(future)
+                self._home()._session.cancel(future, seconds)
 
     # ---- many calls ----
 

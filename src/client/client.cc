@@ -73,9 +73,9 @@ Result<void> Client::submit(Call call) {
   return {};
 }
 
-Result<void> Client::cancel(const TaskId& task) {
+Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.cancel(task); });
+  parts_->baton.hold([&] { parts_->engine.cancel(task, grace); });
   return {};
 }
 

@@ -122,7 +122,7 @@ void Engine::submit(Call call) {
   ask_for_daemon();
 }
 
-void Engine::cancel(const TaskId& task) { happened(task::CancelAsked{task}); }
+void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace) { happened(task::CancelAsked{task, grace}); }
 
 std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) const {
   const auto want = machine_.want_of(task);
@@ -189,7 +189,8 @@ void Engine::perform(const task::Action& action) {
     retired_.push_back(std::move(found->second.link));
     peers_.erase(found);
   } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
-    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task});
+    const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
+    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task, grace_ms});
   } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
     if (WorkerLink* link = link_at(query->place)) link->send(protocol::Query{query->tasks});
   } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {

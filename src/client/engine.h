@@ -44,7 +44,7 @@ class Engine final : public transport::Engine {
   void daemon_failed(const Error& error);
 
   void submit(Call call);
-  void cancel(const TaskId& task);
+  void cancel(const TaskId& task, std::chrono::milliseconds grace);
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
 

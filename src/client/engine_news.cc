@@ -1,5 +1,6 @@
 // The engine's other half: what comes in from pounced and from the workers becomes events of the core.
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "client/engine.h"
@@ -18,6 +19,20 @@ task::Known known(protocol::TaskState state) {
     case protocol::TaskState::kDone: return task::Known::kDone;
   }
   return task::Known::kUnknown;
+}
+
+// Which tasks that interpreter had started, as its supervisor read it from their shared page (docs/protocol.md §7).
+std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
+  const auto words = error.context.find("started");
+  if (words == error.context.end()) return std::nullopt;
+  std::vector<TaskId> tasks;
+  std::istringstream list(words->second);
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto task = TaskId::from_hex(word);
+    if (!task) return std::nullopt;
+    tasks.push_back(*task);
+  }
+  return tasks;
 }
 
 std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
@@ -47,7 +62,7 @@ void Engine::on_message(const protocol::Header& header) {
     on_status(*status);
   } else if (const auto* down = std::get_if<protocol::WorkerDown>(&header)) {
     const task::Place place{down->lease, down->worker};
-    hold_back(task::WorkerDied{place, down->epoch, down->error}, down->lease, down->worker);
+    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error)}, down->lease, down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
     hold_back(task::LeaseLost{ended->lease, ended->error}, ended->lease, std::nullopt);
     board_.forget(ended->lease);

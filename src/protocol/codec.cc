@@ -175,7 +175,7 @@ POUNCE_FIELDS(Outcome, task, ok, error, buffers, pickle_follows, received_ns, ru
 POUNCE_FIELDS(Ack, tasks)
 POUNCE_FIELDS(Query, tasks)
 POUNCE_FIELDS(QueryIs, tasks, states)
-POUNCE_FIELDS(CancelTask, task)
+POUNCE_FIELDS(CancelTask, task, grace_ms)
 POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
               log)
 #undef POUNCE_FIELDS

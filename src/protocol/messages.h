@@ -295,6 +295,7 @@ struct QueryIs {  // worker -> client, one state per asked id; outcomes of done 
 struct CancelTask {  // client -> worker: drop it if queued, interrupt it (KeyboardInterrupt) if running
   static constexpr char kType[] = "cancel_task";
   TaskId task;
+  std::uint32_t grace_ms = 5000;  // still running then: the interpreter is killed
 };
 
 using Header = std::variant<

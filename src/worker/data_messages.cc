@@ -107,7 +107,7 @@ void WorkerEngine::on(const protocol::Query& query, Letter letter) {
 }
 
 void WorkerEngine::on(const protocol::CancelTask& cancel, Letter letter) {
-  tell_core(exec::CancelAsked{letter.session, cancel.task});
+  tell_core(exec::CancelAsked{letter.session, cancel.task, std::chrono::milliseconds(cancel.grace_ms)});
 }
 
 template <class Unexpected>

@@ -118,8 +118,9 @@ void Supervisor::end_helpers() {
 
 void Supervisor::report_death(int wait_status, const std::string& words) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-  Death death{wait_status, facts_.node, killed && memory_.kills().value_or(0) > memory_kills_, {}, ready_,
-              joined(plan_.command), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
+  const bool gave_up = killed && interpreter_->page().gave_up();
+  const bool for_memory = killed && !gave_up && memory_.kills().value_or(0) > memory_kills_;
+  Death death{wait_status, facts_.node, for_memory, {}, gave_up, ready_, joined(plan_.command), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
               interpreter_->page().unacknowledged()};
   if (death.killed_for_memory) death.memory_limit = memory_.limit();
   const Error error = death_report(death);

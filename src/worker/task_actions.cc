@@ -1,4 +1,7 @@
 // What core/exec decided, done; and the main thread's side of a run.
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "worker/outcome_message.h"
@@ -69,6 +72,14 @@ void WorkerEngine::perform(const exec::TellStarted& action) {
 void WorkerEngine::perform(const exec::InterruptTask&) {
   interrupt_sent_ = true;
   setup_.interrupt();
+}
+
+// A loop in C, a call that blocks, code that swallows KeyboardInterrupt: no way but this one. The supervisor tells of it
+// and starts the next interpreter.
+void WorkerEngine::perform(const exec::GiveUp&) {
+  forward_last_output();
+  page_.give_up();
+  ::kill(::getpid(), SIGKILL);
 }
 
 void WorkerEngine::perform(const exec::FailTask& action) {

@@ -91,6 +91,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   receive_messages();
   read_supervisor();
   const TimePoint now = Clock::now();
+  if (now >= core_.next_deadline()) tell_core(exec::TimePassed{});
   forward_output(now, false);
   flush_outboxes();
   tell_activity(now);
@@ -99,7 +100,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = now + kLongSleep;
+  TimePoint deadline = std::min(now + kLongSleep, core_.next_deadline());
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)

@@ -114,6 +114,7 @@ class WorkerEngine final : public transport::Engine {
   void perform(const exec::StartTask& action);
   void perform(const exec::TellStarted& action);
   void perform(const exec::InterruptTask& action);
+  void perform(const exec::GiveUp& action);
   void perform(const exec::FailTask& action);
   void perform(const exec::SendOutcome& action);
   void perform(const exec::AnswerStates& action);

@@ -103,8 +103,8 @@ void LeaseCore::on(const InterpreterDied& event) {
   if (lease->owner)
     act(TellWorkerDown{lease->owner->session, lease->owner->want, lease->id, event.worker, event.epoch, event.error});
   if (lease->state != LeaseState::kStarting && !lease->active()) return;
-  worker.crashes.push_back(now_);
-  while (worker.crashes.front() + defaults_.crash_window < now_) worker.crashes.pop_front();
+  if (event.error.code != ErrorCode::kCancelled) worker.crashes.push_back(now_);  // else the person asked for it
+  std::erase_if(worker.crashes, [this](TimePoint crash) { return crash + defaults_.crash_window < now_; });
   if (event.restarting && worker.crashes.size() < defaults_.crash_limit)
     return enter(*lease, LeaseState::kStarting, "its interpreter is started again");
   Error why = event.error;

@@ -25,6 +25,7 @@ struct SendTask {
 struct SendCancel {
   Place place;
   TaskId task;
+  std::chrono::milliseconds grace{};
 };
 struct SendQuery {
   Place place;

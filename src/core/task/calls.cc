@@ -22,9 +22,10 @@ void Machine::on(const CancelAsked& event) {
   Task& task = found->second;
   if (task.state == TaskState::kWaiting) return fail(event.task, {ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
   task.cancelling = true;
+  task.grace = event.grace;
   // A worker out of reach hears of it when it is asked about the task (on QueryAnswered).
   if (const Link link = workers_.at(*task.place).link; link == Link::kAttached || link == Link::kSilent)
-    emit(SendCancel{*task.place, event.task});
+    emit(SendCancel{*task.place, event.task, task.grace});
 }
 
 void Machine::on(const ClientClosing&) {

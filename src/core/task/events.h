@@ -8,10 +8,13 @@
 // Thread: the baton's holder.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "pounce/error.h"
 #include "pounce/ids.h"
@@ -35,6 +38,7 @@ struct TaskSubmitted {
 };
 struct CancelAsked {
   TaskId task;
+  std::chrono::milliseconds grace{5000};  // how long a running one has to stop by itself
 };
 struct ClientClosing {};
 
@@ -53,6 +57,7 @@ struct WorkerDied {
   Place place;
   Epoch epoch;
   Error error;
+  std::optional<std::vector<TaskId>> started{};  // no other task was ever started there; nullopt: not known
 };
 struct LeaseLost {
   LeaseId lease;

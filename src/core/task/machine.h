@@ -50,12 +50,14 @@ class Machine {
     std::optional<Place> place;
     std::uint32_t attempt = 0, retries_left = 0;
     bool cancelling = false;
+    std::chrono::milliseconds grace{};  // of the cancel
   };
   struct WantRecord {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
   };
+  using Started = std::optional<std::vector<TaskId>>;  // tasks that may have run; nullopt: any may
   enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
   struct Worker {
     WantId want;
@@ -105,9 +107,10 @@ class Machine {
   void end(TaskId id);
   void fail(TaskId id, Error error);
   void fail_waiting(WantId want, const Error& error);
-  void lose_window(Worker& worker, const Error& reason);
+  void lose_window(Worker& worker, const Error& reason, const Started& started);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
-  void lose_worker(Place place, const Error& reason);  // a copy: the place often is the key that is erased
+  // A copy of the place: it often is the key that is erased.
+  void lose_worker(Place place, const Error& reason, const Started& started = std::nullopt);
   TimePoint tell_reach_at(const Worker& worker) const;
   void attached(const Place& place, Worker& worker);
   void tell_reach();

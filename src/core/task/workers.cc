@@ -86,7 +86,7 @@ void Machine::on(const QueryAnswered& event) {
   }
   if (event.state == Known::kRunning) task->state = TaskState::kRunning;
   // A done one's outcome is sent again by itself.
-  if (task->cancelling && event.state != Known::kDone) emit(SendCancel{event.place, event.task});
+  if (task->cancelling && event.state != Known::kDone) emit(SendCancel{event.place, event.task, task->grace});
 }
 
 }  // namespace pounce::task

@@ -159,7 +159,7 @@ TEST_F(WorkerTest, AFailureNamesNodeAndDevices) {
 
 TEST_F(WorkerTest, ARunningTaskIsCancelledAtItsWorker) {
   const auto [task, worker] = running_task();
-  engine->cancel(task);
+  engine->cancel(task, std::chrono::seconds(5));
   settle([&, w = worker] { return w->count<protocol::CancelTask>() > 0; });
   EXPECT_EQ(worker->all<protocol::CancelTask>().front().task, task);
 }

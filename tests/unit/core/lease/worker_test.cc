@@ -55,6 +55,16 @@ TEST_F(WorkerTest, ThreeDeathsInFiveMinutesEndTheLease) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+TEST_F(WorkerTest, DeathsThatThePersonAskedForAreNoCrashes) {
+  given_busy();
+  for (std::uint32_t epoch = 1; epoch <= 5; ++epoch) {
+    tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{epoch}, trouble(ErrorCode::kCancelled), true});
+    come_up(epoch + 1);
+  }
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
 TEST_F(WorkerTest, ThreeDeathsFarApartDoNot) {
   given_busy();
   for (std::uint32_t epoch = 1; epoch <= 4; ++epoch) {

@@ -175,6 +175,34 @@ TEST_F(LossTest, AWorkerThatCanNeverBeReachedIsTold) {
   EXPECT_THAT(passes(2s), ElementsAre("unreachable w1"));
 }
 
+TEST_F(LossTest, ATaskThatADeadInterpreterNeverStartedIsSentElsewhere) {
+  machine = Machine(Settings{.window = 2});
+  one_running();
+  submit(2);
+  happens(CancelAsked{task(1), 1s});
+  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kCancelled, "", {}, {}}, {{task(1)}}}),
+              ElementsAre("fail t1 cancelled", "disconnect w1"));
+  grant(1, 2);
+  EXPECT_THAT(attach(1, 2), ElementsAre("send t2 w1"));
+}
+
+TEST_F(LossTest, ATaskThatWasBeingCancelledIsNotSentElsewhere) {
+  submit(1);
+  grant(1);
+  attach(1);
+  happens(CancelAsked{task(1), 1s});
+  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, std::vector<TaskId>{}}),
+              ElementsAre("fail t1 cancelled", "disconnect w1"));
+}
+
+TEST_F(LossTest, AnotherTasksKillIsNotTheEndOfOneThatMayHaveRun) {
+  machine = Machine(Settings{.window = 2});
+  one_running();
+  submit(2);
+  happens(CancelAsked{task(2), 1s});
+  EXPECT_THAT(dies(1, ErrorCode::kCancelled), ElementsAre("fail t1 lost", "fail t2 cancelled", "disconnect w1"));
+}
+
 TEST_F(LossTest, TheSecondTaskInAWindowMayHaveExecutedWhenTheFirstTookTheWorkerDown) {
   machine = Machine(Settings{.window = 2});
   one_running();

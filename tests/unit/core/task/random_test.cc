@@ -38,7 +38,8 @@ class Walk {
       case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
       case 3:
       case 4: return WorkerGranted{WantId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
-      case 5: return WorkerDied{some_place(), some_epoch(), error()};
+      case 5:
+        return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()})};
       case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_place().lease, error()});
       case 7: return pick(10) ? Event(TimePassed{}) : Event(WantRefused{WantId{1}, error()});
       case 8:
