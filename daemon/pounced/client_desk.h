@@ -29,6 +29,7 @@ class ClientDesk {
   void take(Guest& guest, const protocol::Beat& message);
   void take(Guest& guest, const protocol::QueueAsk& message);
   void take(Guest& guest, const protocol::StatusAsk& message);
+  void take(Guest& guest, const protocol::ReleaseAsk& message);
   void refuse(Guest& guest, ErrorCode code, const std::string& text);
   bool speaks_for(Guest& guest, const SessionId& session);
 

@@ -100,6 +100,7 @@ namespace pounce::protocol {
 // The enumerators' names, in order. The library's own macro would read any unknown name as the first of them.
 static constexpr const char* kRoles[] = {"client", "worker"};
 static constexpr const char* kProofs[] = {"peer", "munge", "key_file"};
+static constexpr const char* kReleaseHows[] = {"when_idle", "now", "cancel"};
 static constexpr const char* kTaskStates[] = {"unknown", "queued", "running", "done"};
 
 template <class Enum, std::size_t N>
@@ -113,9 +114,11 @@ static Enum enumerator(const json& j, const char* const (&words)[N], std::option
 
 static void to_json(json& j, Role role) { j = kRoles[static_cast<std::size_t>(role)]; }
 static void to_json(json& j, Proof proof) { j = kProofs[static_cast<std::size_t>(proof)]; }
+static void to_json(json& j, ReleaseHow how) { j = kReleaseHows[static_cast<std::size_t>(how)]; }
 static void to_json(json& j, TaskState state) { j = kTaskStates[static_cast<std::size_t>(state)]; }
 static void from_json(const json& j, Role& role) { role = enumerator<Role>(j, kRoles); }
 static void from_json(const json& j, Proof& proof) { proof = enumerator<Proof>(j, kProofs); }
+static void from_json(const json& j, ReleaseHow& how) { how = enumerator<ReleaseHow>(j, kReleaseHows); }
 // A state that a later version adds is one we do not know.
 static void from_json(const json& j, TaskState& state) {
   state = enumerator<TaskState>(j, kTaskStates, TaskState::kUnknown);
@@ -150,6 +153,9 @@ POUNCE_FIELDS(QueueRow, job, name, class_name, state, reason, node, devices, lea
 POUNCE_FIELDS(QueueIs, request, rows, error, launcher)
 POUNCE_FIELDS(StatusAsk, request)
 POUNCE_FIELDS(StatusIs, request, document)
+POUNCE_FIELDS(ReleaseAsk, request, leases, how, by)
+POUNCE_FIELDS(ReleaseRow, lease, state, waiting, running)
+POUNCE_FIELDS(ReleaseIs, request, rows)
 POUNCE_FIELDS(Notice, text)
 POUNCE_FIELDS(WorkerUp, lease, worker, job, restart, node, devices, pid, interpreter_ready, epoch, endpoint, key)
 POUNCE_FIELDS(InterpreterUp, lease, worker, epoch, endpoint, key)

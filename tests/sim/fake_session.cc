@@ -40,8 +40,15 @@ void FakeSession::second() {
     alive_ = false;
     return;
   }
+  if (!world_.calm() && world_.random.chance(world_.faults.release)) release();
   if (!world_.settling() && world_.random.chance(25'000)) new_tasks();
   for (const auto& [want, entry] : wants_) send(want);
+}
+
+void FakeSession::release() {
+  const Error why{ErrorCode::kLeaseEnded, "Released by a person.", {}, {}};
+  for (const auto& [id, want] : wants_)
+    if (want.holds) say(lease::ReleaseAsked{*want.holds, world_.random.chance(500'000), why});
 }
 
 void FakeSession::new_tasks() {

@@ -49,6 +49,12 @@ struct DemandChanged {  // the whole truth of one session, idempotent; opens a s
   std::vector<Want> wants;
 };
 
+struct ReleaseAsked {  // by a person: this lease shall be given back
+  LeaseId lease;
+  bool now = false;  // false: as soon as it is idle. true: whatever waits for it or runs on it ends with `why`
+  Error why;
+};
+
 // ---- the batch system --------------------------------------------------------------------------------------------
 
 struct JournalRead {
@@ -113,8 +119,8 @@ struct WorkerLost {  // its connection is gone
 
 struct TimePassed {};  // at next_deadline(), or whenever
 
-using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, JournalRead, Submitted, SubmitFailed,
-                           Swept, Polled, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied, WorkerHeard,
-                           WorkerLost, TimePassed>;
+using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, ReleaseAsked, JournalRead, Submitted,
+                           SubmitFailed, Swept, Polled, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
+                           WorkerHeard, WorkerLost, TimePassed>;
 
 }  // namespace pounce::lease

@@ -50,6 +50,7 @@ struct JobFacts {
 struct Lease {
   LeaseId id;
   LeaseState state = LeaseState::kWanted;
+  TimePoint born;
   TimePoint since;  // in this state
   Resources resources;
   std::optional<Owner> owner;
@@ -67,6 +68,7 @@ struct Lease {
   std::optional<Worker> worker;
 
   std::optional<Error> end;       // why it ends, once that is decided
+  bool release_asked = false;     // by a person: not kept when idle
   bool only_if_idle = false;      // draining: a busy worker may refuse
   bool cancelled_by_us = false;
   bool cancel_under_way = false;

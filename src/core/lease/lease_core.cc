@@ -1,5 +1,5 @@
 // The frame of the lease core: one event in, actions out; what every rule file shares. The rules are in sessions.cc,
-// submitting.cc, restart.cc, sweeping.cc, polling.cc, workers.cc, ending.cc and timing.cc.
+// submitting.cc, restart.cc, sweeping.cc, polling.cc, workers.cc, ending.cc, releasing.cc and timing.cc.
 #include "core/lease/lease_core.h"
 
 #include <algorithm>
@@ -148,9 +148,11 @@ std::vector<LeaseView> LeaseCore::leases() const {
   std::vector<LeaseView> views;
   for (const auto& [id, lease] : leases_) {
     if (lease.over()) continue;
+    const WantBook* book = want_of(lease);
     views.push_back({id, lease.state, lease.resources, lease.owner, lease.job, lease.facts.node, lease.facts.devices,
                      lease.facts.slurm_reason, lease.facts.start_s, lease.facts.end_s,
-                     lease.worker ? lease.worker->running : 0, lease.linked()});
+                     lease.worker ? lease.worker->running : 0, lease.linked(), reason_of(lease),
+                     book != nullptr ? book->want.waiting : 0, lease.release_asked, lease.born, lease.since});
   }
   return views;
 }

@@ -36,6 +36,10 @@ struct LeaseView {
   std::int64_t start_s = 0, end_s = 0;  // unix; 0 = not known
   std::uint32_t running = 0;            // tasks, by the worker's last beat
   bool worker_linked = false;
+  std::string reason;          // why it is in this state, in plain words
+  std::uint32_t waiting = 0;   // tasks not yet sent, by its want's last demand
+  bool release_asked = false;
+  TimePoint born{}, since{};   // since: in this state
 };
 
 struct Counters {
@@ -130,6 +134,9 @@ class LeaseCore {
   void finish(Lease& lease, Error why);
   void detach(Lease& lease, const Error& why);
   void count_bad_start(Lease& lease, const Error& why, bool give_up = false);
+  // releasing.cc
+  void on(const ReleaseAsked& event);
+  void release_now(Lease& lease, const Error& why);
   // timing.cc
   void on(const TimePassed& event);
   void excuse_silence(Duration late);

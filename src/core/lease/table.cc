@@ -18,6 +18,8 @@ constexpr Cell no(std::string_view why) { return {0, why}; }
 // One letter per state, in the order of LeaseState: Wanted, Submitting, Queued, sTarting, Idle, Busy, Draining, Ending, X.
 constexpr Cell kW = to({kWanted}), kS = to({kSubmitting}), kQ = to({kQueued}), kT = to({kStarting}), kI = to({kIdle}),
                kB = to({kBusy}), kD = to({kDraining}), kE = to({kEnding}), kX = to({kEnded});
+constexpr Cell kWX = to({kWanted, kEnded}), kIDE = to({kIdle, kDraining, kEnding}),
+               kBDE = to({kBusy, kDraining, kEnding});
 constexpr Cell kST = to({kSubmitting, kStarting}), kSX = to({kSubmitting, kEnded}), kQE = to({kQueued, kEnding}),
                kQX = to({kQueued, kEnded}), kTIB = to({kStarting, kIdle, kBusy}), kTX = to({kStarting, kEnded}),
                kIB = to({kIdle, kBusy}), kIX = to({kIdle, kEnded}), kBX = to({kBusy, kEnded}), kBD = to({kBusy, kDraining}),
@@ -33,6 +35,7 @@ constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
     /* kDemandCame */         {kW,    kS,     kQ,        kT,       kB,     kB,     kD,     kLate,  kOver},
     /* kDemandGone */         {kX,    kS,     kQE,       kT,       kI,     kIB,    kD,     kLate,  kOver},
     /* kOwnerGone */          {kX,    kS,     kE,        kDE,      kDE,    kDE,    kD,     kE,     kOver},
+    /* kReleaseAsked */       {kWX,   kS,     kQE,       kTDE,     kIDE,   kBDE,   kD,     kE,     kOver},
     /* kSubmitted */          {kNone, kQ,     kQ,        kT,       kI,     kB,     kD,     kE,     kX},
     /* kSubmitRefused */      {kNone, kX,     kKnown,    kKnown,   kKnown, kKnown, kKnown, kX,     kOver},
     /* kSubmitUnclear */      {kNone, kS,     kKnown,    kT,       kI,     kB,     kD,     kE,     kOver},
@@ -59,10 +62,11 @@ const Cell& cell(LeaseState state, News news) { return kTable[static_cast<int>(n
 
 std::string_view word(News news) {
   constexpr std::string_view kWords[kNewsKinds] = {
-      "demand came",      "demand gone",         "owner gone",       "submitted",    "submit refused",
-      "submit unclear",   "absent from a sweep", "job unknown",      "job queued",   "job running",
-      "job ending",       "job ended",           "job requeued",     "cancel done",  "worker connected",
-      "interpreter started", "interpreter died", "worker heard",     "worker lost",  "time passed"};
+      "demand came",      "demand gone",         "owner gone",       "release asked", "submitted",
+      "submit refused",   "submit unclear",      "absent from a sweep", "job unknown", "job queued",
+      "job running",      "job ending",          "job ended",        "job requeued",  "cancel done",
+      "worker connected", "interpreter started", "interpreter died", "worker heard",  "worker lost",
+      "time passed"};
   return kWords[static_cast<int>(news)];
 }
 

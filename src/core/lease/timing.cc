@@ -121,6 +121,7 @@ std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {
   const bool idle = lease.state == LeaseState::kIdle || (lease.state == LeaseState::kStarting && !needed(lease));
   if (lease.state == LeaseState::kStarting && due(lease.since + defaults_.hello_deadline))
     return ended("The job runs, but no interpreter came up in time.");
+  if (idle && lease.release_asked) return ended("Given back: a person asked for it, and nothing waited for it or ran on it.");
   if (idle && due(lease.last_busy + defaults_.idle_release + defaults_.keep_warm))
     return ended("Given back: nothing waited for it or ran on it.");
   if (!lease.owner && !idle && due(lease.unclaimed_since + defaults_.orphan_grace))

@@ -31,7 +31,7 @@ Lease& LeaseCore::take_on_trust(const LeaseId& id) {
   Lease lease;
   lease.id = id;
   lease.state = LeaseState::kSubmitting;
-  lease.since = lease.last_busy = lease.unclaimed_since = now_;
+  lease.born = lease.since = lease.last_busy = lease.unclaimed_since = now_;
   lease.doubt_from = sweeps_begun_;
   lease.story.add(now_, "first heard of");
   sweeps_after_doubt_ = 2;

@@ -61,6 +61,8 @@ inline std::vector<Header> door_and_client_examples() {
               "slurm"},
       StatusAsk{8},
       StatusIs{8, R"({"leases":[]})"},
+      ReleaseAsk{9, {kLease}, ReleaseHow::kNow, "pouncectl release --now"},
+      ReleaseIs{9, {ReleaseRow{kLease, "draining", 2, 1}}},
       Notice{"no Slurm here: this machine's CPU stands in"},
   };
 }
