@@ -22,6 +22,8 @@ constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kLongestReopenPause{1000};
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
+// With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
+constexpr std::size_t kMostToAcknowledge = 64;
 
 std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
 
@@ -214,6 +216,7 @@ void WorkerLink::send(const protocol::Header& header) {
 
 void WorkerLink::acknowledge(const TaskId& task, TimePoint now) {
   to_acknowledge_.push_back(task);
+  if (to_acknowledge_.size() >= kMostToAcknowledge) return post_acknowledgements();
   acknowledge_at_ = std::min(acknowledge_at_, now + kLongestAcknowledgePause);
 }
 

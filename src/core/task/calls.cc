@@ -66,7 +66,7 @@ void Machine::on(const WorkerGranted& event) {
     if (old->second.epoch >= event.epoch) return;  // repeated after a restart of pounced: the connection stands
     lose_worker(event.place, {ErrorCode::kWorkerCrashed, "Its Python was started anew.", {}, {}});
   }
-  workers_[event.place] = Worker{event.want, event.epoch, Link::kConnecting, now_, false, {}};
+  workers_[event.place] = Worker{event.want, event.epoch, Link::kConnecting, now_, false, {}, 1, {}};
   emit(Connect{event.place, event.epoch});
   dispatch(event.want);  // what the earlier interpreter lost and may run again
 }

@@ -108,6 +108,7 @@ void Machine::dispatch(WantId want) {
     Task& task = tasks_.at(id);
     task.state = TaskState::kSent;
     task.place = place;
+    if (worker->window.empty()) worker->begun = now_;
     worker->window.push_back(id);
     auto& record = wants_[want];
     record.peak = std::max(record.peak, ++record.running);
@@ -119,12 +120,22 @@ void Machine::dispatch(WantId want) {
 Machine::Worker* Machine::freest_worker(WantId want, Place& place) {
   Worker* best = nullptr;
   for (auto& [at, worker] : workers_) {
-    if (worker.want != want || worker.link != Link::kAttached || worker.window.size() >= settings_.window) continue;
+    if (worker.want != want || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
     if (best != nullptr && best->window.size() <= worker.window.size()) continue;
     best = &worker;
     place = at;
   }
   return best;
+}
+
+std::size_t Machine::room(const Worker& worker) const {
+  return wants_.at(worker.want).waiting.size() >= settings_.window ? worker.ahead : 1;
+}
+
+// One of its tasks has come back: whether the next ones may follow without waiting for each other.
+void Machine::pace(Worker& worker) const {
+  worker.ahead = now_ - worker.begun <= settings_.short_task ? std::min(2 * worker.ahead, settings_.window) : 1;
+  worker.begun = now_;
 }
 
 }  // namespace pounce::task

@@ -66,6 +66,8 @@ class Machine {
     TimePoint silent_since;       // while not attached
     bool told = false;            // the person was told that it cannot be reached
     std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
+    std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
+    TimePoint begun{};            // when the first of its window was at the front
   };
   struct Lease {
     WantId want;
@@ -102,6 +104,8 @@ class Machine {
   Task* task_at(const Place& place, Epoch epoch, TaskId id);
   void dispatch(WantId want);
   Worker* freest_worker(WantId want, Place& place);
+  std::size_t room(const Worker& worker) const;
+  void pace(Worker& worker) const;
   void take_from_window(Task& task, TaskId id);
   void wait_again(TaskId id, Task& task);
   void end(TaskId id);

@@ -9,9 +9,11 @@
 namespace pounce::task {
 
 struct Settings {
-  // Tasks in one worker at a time. A second one sent ahead would save a round trip between tasks, but would be
-  // "may have executed" whenever the first one takes the worker down with it.
-  std::uint32_t window = 1;
+  // Tasks in one worker at a time. One more would save a round trip, but waits there for whatever runs before it, and is
+  // "may have executed" when the node is lost. So only short tasks are sent ahead, while at least as many others wait: a
+  // worker whose tasks follow each other within `short_task` gets twice as many, up to this; one that takes longer, one.
+  std::uint32_t window = 32;
+  Duration short_task = std::chrono::milliseconds(2);
   // New waiting work is told at once, but not more often than this: a loop of submits is one or two messages.
   Duration demand_pause = std::chrono::milliseconds(20);
   // Everything else (running, done) can wait this long, which keeps pounced off the path of short tasks.

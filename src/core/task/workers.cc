@@ -68,6 +68,7 @@ void Machine::on(const OutcomeArrived& event) {
     return;
   }
   const WantId want = task->want;
+  pace(*worker_at(event.place, event.epoch));
   end(event.task);
   emit(Deliver{event.task});
   dispatch(want);

@@ -42,6 +42,30 @@ TEST_F(TaskTest, TasksGoInTheOrderOfSubmission) {
   EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2", "send t3 w1"));
 }
 
+TEST_F(TaskTest, ShortTasksAreSentAheadWhileAsManyWait) {
+  machine = Machine(Settings{.window = 4});
+  for (int n = 1; n <= 8; ++n) submit(n);
+  grant(1);
+  attach(1);
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1", "send t3 w1"));
+  EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2", "send t4 w1", "send t5 w1"));
+  EXPECT_THAT(outcome(1, 3), ElementsAre("ack t3", "deliver t3"));  // three wait: each for a worker that is free
+  EXPECT_THAT(outcome(1, 4), ElementsAre("ack t4", "deliver t4"));
+  EXPECT_THAT(outcome(1, 5), ElementsAre("ack t5", "deliver t5", "send t6 w1"));
+}
+
+TEST_F(TaskTest, NothingIsSentAheadOfWhatTakesLonger) {
+  machine = Machine(Settings{.window = 2});
+  for (int n = 1; n <= 9; ++n) submit(n);
+  grant(1);
+  attach(1);
+  outcome(1, 1);  // now there are two
+  now += 3ms;
+  EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2"));
+  now += 3ms;
+  EXPECT_THAT(outcome(1, 3), ElementsAre("ack t3", "deliver t3", "send t4 w1"));
+}
+
 TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
   submit(1);
   grant(1);

@@ -78,7 +78,7 @@ class Walk {
   }
 
   std::mt19937 random_;
-  Machine machine_;
+  Machine machine_{Settings{.window = 3, .short_task = 300ms}};
   TimePoint now_ = TimePoint{} + 1h;
   std::size_t submitted_ = 0;
   std::map<TaskId, int> ends_;
