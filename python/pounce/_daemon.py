@@ -12,6 +12,7 @@ import sysconfig
 from pathlib import Path
 
 from . import errors
+from .modules import search_path
 
 # Names that travel to workers; never all of the environment, since anything secret may be in it.
 _TRAVELS = re.compile(
@@ -24,7 +25,11 @@ _TAKES_LONG_S = 90  # pounce-slurm may wait 60 s for a slurmctld that does not a
 
 
 def travelling_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if _TRAVELS.fullmatch(name)}
+    environment = {name: value for name, value in os.environ.items() if _TRAVELS.fullmatch(name)}
+    added = os.pathsep.join(search_path())
+    if added:
+        environment["PYTHONPATH"] = added  # holds what PYTHONPATH gave this process, too
+    return environment
 
 
 def find_program(name: str) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
+from .modules import Fresh
 from .serialize import dumps, loads
 
 # (ok, pickle, buffers, error, run_start_ns, run_end_ns): what _core.Worker sends as the outcome of a job.
@@ -73,7 +74,7 @@ class Runner:
         function = self._functions.get(job.function)
         if function is None:
             function = self._functions[job.function] = loads(job.function_pickle)
-        return function
+        return function.function() if type(function) is Fresh else function
 
 
 class _Resolver:
