@@ -73,7 +73,7 @@ static void from_json(const json& j, ClassLimits& l) {
   j.at("max_submit_per_user").get_to(l.max_submit_per_user);
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket, auth_type, controller_address,
-                                   default_partition, default_class, classes)
+                                   default_partition, default_class, associated, classes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
 static void to_json(json& j, const JobView& v) {
