@@ -48,7 +48,9 @@ json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
                  {"cpus", view.resources.cpus},
                  {"gpu_type", view.resources.gpu_type},
                  {"memory_mib", view.resources.memory_mib},
-                 {"time_min", view.resources.time.count()}};
+                 {"time_min", view.resources.time.count()},
+                 {"workers", view.resources.workers},
+                 {"workers_ready", view.workers_ready}};
   if (stand_in && view.devices.empty() && view.resources.gpus > 0) object["devices"] = launch::kStandIn;
   object["session"] = view.owner ? view.owner->session.hex() : "";
   object["want"] = view.owner ? view.owner->want.value : 0;

@@ -1,4 +1,4 @@
-// What supervisors say in the hall, as the core's events. A supervisor speaks for its own lease only. Thread: loop.
+// What supervisors say in the hall, as the core's events. A supervisor speaks for its own lease and index only. Thread: loop.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class WorkerDesk {
   void take(Guest& guest, const protocol::InterpreterDown& message);
   void take(Guest& guest, const protocol::WorkerBeat& message);
   void take(Guest& guest, const protocol::Beat& message);
-  bool speaks_for(Guest& guest, const LeaseId& lease);
+  bool speaks_for(Guest& guest, const LeaseId& lease, WorkerIndex worker);
   bool interpreter_is(Guest& guest, WorkerIndex worker, Epoch epoch, const std::string& endpoint,
                       const std::string& key);
   void refuse(Guest& guest, ErrorCode code, const std::string& text);

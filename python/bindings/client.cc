@@ -206,11 +206,12 @@ std::shared_ptr<Client> make_client(const std::string& host, const std::string& 
   return std::make_shared<Client>(std::move(setup));
 }
 
-using ResourceTuple = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint64_t, std::int64_t>;
+using ResourceTuple = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint64_t, std::int64_t,
+                                 std::uint32_t>;
 
 Resources to_resources(const ResourceTuple& tuple) {
-  const auto& [class_name, gpus, gpu_type, cpus, memory_mib, minutes] = tuple;
-  return {class_name, gpus, gpu_type, cpus, memory_mib, std::chrono::minutes(minutes)};
+  const auto& [class_name, gpus, gpu_type, cpus, memory_mib, minutes, workers] = tuple;
+  return {class_name, gpus, gpu_type, cpus, memory_mib, std::chrono::minutes(minutes), workers};
 }
 
 py::bytes submit(Client& self, const py::bytes& function, const py::bytes& function_pickle, const py::list& payload,

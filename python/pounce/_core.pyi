@@ -40,7 +40,7 @@ class Client:
         function_pickle: bytes,
         payload: list[Any],
         objects: list[str],
-        resources: tuple[str, int, str, int, int, int],
+        resources: tuple[str, int, str, int, int, int, int],
         retries: int,
         submitted_ns: int,
         /,

@@ -14,7 +14,10 @@ _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s*", re.IGNORECASE)
 _SECONDS_OF = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MOST_WORKERS = 256  # daemon/pounce-worker checks it too
 _HINTS = {
+    "n_workers": "workers",
+    "ntasks": "workers",
     "qos": "class_",
     "partition": "class_",
     "gpu": "gpus",
@@ -27,7 +30,7 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Options:
-    """Resources of one worker. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
+    """Resources of one worker, and how many of them. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
 
     class_name: str = ""
     gpus: int = 0
@@ -35,6 +38,7 @@ class Options:
     cpus: int = 0
     memory_mib: int = 0
     time_min: int = 0
+    workers: int = 1
 
     def changed(self, **words: Any) -> Options:
         """These, with some replaced: the keywords of ``Client.options``."""
@@ -45,8 +49,8 @@ class Options:
             changes.update(_PARSERS[word](value))
         return replace(self, **changes)
 
-    def as_tuple(self) -> tuple[str, int, str, int, int, int]:
-        return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min
+    def as_tuple(self) -> tuple[str, int, str, int, int, int, int]:
+        return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min, self.workers
 
 
 def grace(value: Any) -> float:
@@ -88,6 +92,12 @@ def _cpus(value: Any) -> dict[str, Any]:
     return {"cpus": value}
 
 
+def _workers(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WORKERS:
+        raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, not {value!r}")
+    return {"workers": value}
+
+
 def _memory(value: Any) -> dict[str, Any]:
     """Bytes, or a text with a unit: "8GB" (as Slurm counts: 8 * 1024 MiB)."""
     if isinstance(value, str) and (found := _MEMORY.fullmatch(value)):
@@ -126,4 +136,4 @@ def _seconds(value: Any) -> float | None:
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
-_PARSERS = {"gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class}
+_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class}

@@ -65,8 +65,12 @@ class View:
 
         Parameters
         ----------
+        workers : int
+            Processes of one lease: one Slurm job on one node, so many tasks at a time. The resources below are *for each of
+            them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs only; the memory is
+            the job's, so a worker that takes more takes it from the others.
         gpus : int or str
-            For each worker: ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
+            ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
         cpus : int
         memory : int (bytes) or str
             ``"8GB"``.

@@ -16,6 +16,7 @@ Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue
       keys_(std::move(keys)),
       setup_(std::move(setup)),
       news_(news),
+      machine_({}, [this](const task::Place& place, const TaskId& task) { return bytes_there(place, task); }),
       hall_(context, keys_, setup_.session) {}
 
 Engine::~Engine() = default;
@@ -131,9 +132,32 @@ std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) co
 
 void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
   objects_.hold(id, std::move(object));
-  if (!send_now) return;
-  for (auto& [place, peer] : peers_)
-    if (peer.link->connected() && peer.link->send_object(id, *objects_.find(id))) peer.link->flush();
+  if (send_now) send_ahead(id);
+}
+
+// To one worker of each lease, the one that was given least: calls that need it prefer that one, and whoever else needs it
+// gets it then.
+void Engine::send_ahead(const ObjectId& id) {
+  std::map<LeaseId, WorkerLink*> chosen;  // null: the lease has it
+  for (auto& [place, peer] : peers_) {
+    if (!peer.link->connected()) continue;
+    WorkerLink*& link = chosen.try_emplace(place.lease, peer.link.get()).first->second;
+    if (peer.link->held().contains(id))
+      link = nullptr;
+    else if (link != nullptr && peer.link->held().bytes() < link->held().bytes())
+      link = peer.link.get();
+  }
+  for (const auto& [lease, link] : chosen)
+    if (link != nullptr && link->send_object(id, *objects_.find(id))) link->flush();
+}
+
+std::uint64_t Engine::bytes_there(const task::Place& place, const TaskId& task) {
+  const auto found = under_way_.find(task);
+  WorkerLink* link = link_at(place);
+  if (found == under_way_.end() || link == nullptr) return 0;
+  std::uint64_t bytes = 0;
+  for (const ObjectId& id : found->second.call.objects) bytes += link->held().bytes_of(id);
+  return bytes;
 }
 
 void Engine::release_object(const ObjectId& id) {

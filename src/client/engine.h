@@ -88,6 +88,8 @@ class Engine final : public transport::Engine {
   void perform(const task::Action& action);
   void connect(const task::Connect& order);
   void send_task(const task::SendTask& order);
+  void send_ahead(const ObjectId& id);
+  std::uint64_t bytes_there(const task::Place& place, const TaskId& task);
   void acknowledge(const task::Acknowledge& order);
   void deliver(const TaskId& task);
   void end(Ended ended);

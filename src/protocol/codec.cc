@@ -80,7 +80,8 @@ static void from_json(const json& j, Error& error) {
 
 static void to_json(json& j, const Resources& r) {
   j = {{"class", r.class_name}, {"gpus", r.gpus},     {"gpu_type", r.gpu_type},
-       {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
+       {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()},
+       {"workers", r.workers}};
 }
 static void from_json(const json& j, Resources& r) {
   std::int64_t minutes = 0;
@@ -90,6 +91,7 @@ static void from_json(const json& j, Resources& r) {
   protocol::read_field(j, "cpus", r.cpus);
   protocol::read_field(j, "memory_mib", r.memory_mib);
   protocol::read_field(j, "time_min", minutes);
+  protocol::read_field(j, "workers", r.workers);
   r.time = std::chrono::minutes(minutes);
 }
 

@@ -51,6 +51,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
             facts_.devices, STDOUT_FILENO, core_limit},
       memory_(MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      epoch_(options_.first_epoch),
       signals_(open_signals()),
       dead_man_(options_.dead_man_idle, options_.dead_man_busy, Clock::now()),
       daemon_heard_(Clock::now()) {
@@ -66,15 +67,15 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
 
 Supervisor::~Supervisor() = default;
 
-int Supervisor::run() {
-  spdlog::info("lease={} job={} restart={} node={} devices='{}' serving", options_.lease.hex(), facts_.job,
-               facts_.restart, facts_.node, facts_.devices);
+SupervisorEnd Supervisor::run() {
+  spdlog::info("lease={} worker={} job={} restart={} node={} devices='{}' serving", options_.lease.hex(),
+               options_.worker.value, facts_.job, facts_.restart, facts_.node, facts_.devices);
   daemon_->open();
   beat();
   check_dead_man();
   loop_.run();
-  spdlog::info("lease={} over", options_.lease.hex());
-  return 0;
+  spdlog::info("lease={} worker={} over", options_.lease.hex(), options_.worker.value);
+  return leaving_ ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver;
 }
 
 void Supervisor::on_connected() {
@@ -162,8 +163,8 @@ void Supervisor::end(const std::string& why) {
 // Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).
 void Supervisor::end_if_idle(const std::string& why) {
   if (ending_ || leaving_) return;
-  if (!interpreter_ || !ready_) return end(why);
   leaving_ = why;
+  if (!interpreter_ || !ready_) return end(why);
   interpreter_->socket().send(protocol::EndWorker{options_.lease, why, true});
   loop_.at(Clock::now() + kOrderlyEnd, [this] {
     if (leaving_) end(*leaving_);

@@ -1,4 +1,4 @@
-// The first process of the job: keeps one interpreter alive, tells the daemon what becomes of it, carries introductions
+// The first process of the job, or one of its crew: keeps one interpreter alive, tells the daemon what becomes of it, carries introductions
 // between the two, and ends the whole process tree when the job's time is over. It is not on the data path. Thread: loop.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "pounce/ids.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
+#include "worker/crew.h"
 #include "worker/daemon_link.h"
 #include "worker/dead_man.h"
 #include "worker/interpreter.h"
@@ -26,7 +27,7 @@ class Supervisor {
   Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit);
   ~Supervisor();
 
-  int run();  // until the job is over; the exit code
+  SupervisorEnd run();  // until there is nothing left to do
 
  private:
   // starting and dying interpreters (supervisor_interpreter.cc)
@@ -67,7 +68,7 @@ class Supervisor {
   std::unique_ptr<Interpreter> interpreter_;
   transport::EventLoop::WatchId interpreter_watch_ = 0;
   std::uint64_t memory_kills_ = 0;
-  Epoch epoch_{};
+  Epoch epoch_;
   bool ready_ = false;
   protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
   std::uint32_t running_ = 0;

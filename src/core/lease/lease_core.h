@@ -34,12 +34,13 @@ struct LeaseView {
   std::optional<Incarnation> job;
   std::string node, devices, slurm_reason;
   std::int64_t start_s = 0, end_s = 0;  // unix; 0 = not known
-  std::uint32_t running = 0;            // tasks, by the worker's last beat
-  bool worker_linked = false;
+  std::uint32_t running = 0;            // tasks, by the workers' last beats
+  bool worker_linked = false;  // one of them at least
   std::string reason;          // why it is in this state, in plain words
   std::uint32_t waiting = 0;   // tasks not yet sent, by its want's last demand
   bool release_asked = false;
   TimePoint born{}, since{};   // since: in this state
+  std::uint32_t workers_ready = 0;
 };
 
 struct Counters {
@@ -120,12 +121,19 @@ class LeaseCore {
   Lease& take_on_trust(const LeaseId& id);
   bool right_job(Lease& lease, const WorkerConnected& event);
   void link_worker(Lease& lease, const WorkerConnected& event);
-  Lease* worker_of(const LeaseId& lease, WorkerLink link, News news);
-  void introduce(Lease& lease);
+  struct Heard {
+    Lease* lease = nullptr;  // null: ignored
+    Worker* worker = nullptr;
+  };
+  Heard hear(const LeaseId& lease, WorkerIndex index, WorkerLink link, News news);
+  void worker_spent(Lease& lease, Worker& worker, const Error& error);
+  void introduce(const Lease& lease);
+  void introduce(const Lease& lease, WorkerIndex index);
   // ending.cc
   void on(const CancelDone& event);
   void give_back(Lease& lease, Error why, bool only_if_idle = false);
   void drain(Lease& lease, bool only_if_idle);
+  void send_away(const Lease& lease, const std::string& why, bool only_if_idle);
   void cancel(Lease& lease);
   void give_up(Lease& lease);
   void end_job(Lease& lease);

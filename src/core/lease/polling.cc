@@ -148,7 +148,7 @@ Error LeaseCore::reason_of_end(Lease& lease, const JobView& view) {
 bool LeaseCore::to_poll(const Lease& lease) const {
   if (!lease.job || !lease.journalled || lease.over()) return false;
   if (lease.absent > 0) return true;
-  const bool silent = !lease.linked() || now_ - lease.worker->heard >= defaults_.worker_silence;
+  const bool silent = !lease.linked() || now_ - lease.heard >= defaults_.worker_silence;
   switch (lease.state) {
     case LeaseState::kSubmitting:
     case LeaseState::kQueued:

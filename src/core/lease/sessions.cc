@@ -35,7 +35,8 @@ void LeaseCore::on(const SessionClosed& event) {
 void LeaseCore::forget_session(const SessionId& session, const std::string& why) {
   for (auto& [id, lease] : leases_) {
     if (!lease.owner || lease.owner->session != session) continue;
-    if (lease.linked()) act(DismissClient{id, lease.worker->link, session, why});
+    for (const auto& [index, worker] : lease.workers)
+      if (worker.linked) act(DismissClient{id, worker.link, session, why});
     if (accept(lease, News::kOwnerGone)) give_back(lease, {ErrorCode::kLeaseEnded, "Given back: " + why + ".", {}, {}});
   }
   sessions_.erase(session);

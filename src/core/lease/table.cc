@@ -24,7 +24,8 @@ constexpr Cell kST = to({kSubmitting, kStarting}), kSX = to({kSubmitting, kEnded
                kQX = to({kQueued, kEnded}), kTIB = to({kStarting, kIdle, kBusy}), kTX = to({kStarting, kEnded}),
                kIB = to({kIdle, kBusy}), kIX = to({kIdle, kEnded}), kBX = to({kBusy, kEnded}), kBD = to({kBusy, kDraining}),
                kDX = to({kDraining, kEnded}), kDE = to({kDraining, kEnding}), kEX = to({kEnding, kEnded}),
-               kTDE = to({kStarting, kDraining, kEnding});
+               kTDE = to({kStarting, kDraining, kEnding}), kTI = to({kStarting, kIdle}), kTB = to({kStarting, kBusy}),
+               kTIDE = to({kStarting, kIdle, kDraining, kEnding}), kTIBDE = to({kStarting, kIdle, kBusy, kDraining, kEnding});
 
 constexpr Cell kNone = no("nothing was submitted"), kLate = no("late"), kOver = no("it has ended"),
                kNoWorker = no("no worker yet"), kKnown = no("its job is known"), kNoTime = no("no deadline of its own");
@@ -47,9 +48,9 @@ constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
     /* kJobEnded */           {kNone, kX,     kX,        kX,       kX,     kX,     kX,     kX,     kOver},
     /* kJobRequeued */        {kNone, kS,     kQ,        kE,       kE,     kE,     kE,     kE,     kOver},
     /* kCancelDone */         {kLate, kLate,  kLate,     kLate,    kLate,  kLate,  kLate,  kE,     kOver},
-    /* kWorkerConnected */    {kNone, kST,    kT,        kT,       kT,     kT,     kD,     kE,     kX},
+    /* kWorkerConnected */    {kNone, kST,    kT,        kT,       kTI,    kTB,    kD,     kE,     kX},
     /* kInterpreterStarted */ {kNone, kS,     kNoWorker, kIB,      kI,     kB,     kLate,  kLate,  kOver},
-    /* kInterpreterDied */    {kNone, kS,     kNoWorker, kTDE,     kTDE,   kTDE,   kD,     kLate,  kOver},
+    /* kInterpreterDied */    {kNone, kS,     kNoWorker, kTDE,     kTIDE,  kTIBDE,   kD,     kLate,  kOver},
     /* kWorkerHeard */        {kNone, kS,     kNoWorker, kT,       kIB,    kIB,    kBD,    kLate,  kOver},
     /* kWorkerLost */         {kNone, kS,     kNoWorker, kT,       kI,     kB,     kD,     kE,     kOver},
     /* kTimePassed */         {kS,    kNoTime, kE,       kDE,      kDE,    kDE,    kE,     kE,     kOver},

@@ -42,7 +42,7 @@ void LeaseCore::excuse_silence(Duration late) {
   if (late < kStopped) return;
   for (auto& [id, session] : sessions_) session.heard += late;
   for (auto& [id, lease] : leases_)
-    if (lease.worker) lease.worker->heard += late;
+    if (!lease.workers.empty()) lease.heard += late;
 }
 
 void LeaseCore::settle_sessions() {
@@ -112,8 +112,8 @@ void LeaseCore::settle_serving(Lease& lease) {
 
 // Where Slurm does not answer either, it is perhaps us who cannot be reached.
 bool LeaseCore::worker_lost(const Lease& lease) {
-  if (!lease.worker || unreachable_since_) return false;
-  return due(std::max(lease.worker->heard, reached_since_) + defaults_.lost_after);
+  if (lease.workers.empty() || unreachable_since_) return false;
+  return due(std::max(lease.heard, reached_since_) + defaults_.lost_after);
 }
 
 std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {
@@ -130,10 +130,10 @@ std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {
 }
 
 void LeaseCore::note_silence(Lease& lease) {
-  if (!lease.linked() || lease.worker->silence_noted) return;
-  if (!due(lease.worker->heard + defaults_.worker_silence)) return;
-  lease.worker->silence_noted = true;
-  lease.story.add(now_, "worker is silent");
+  if (!lease.linked() || lease.silence_noted) return;
+  if (!due(lease.heard + defaults_.worker_silence)) return;
+  lease.silence_noted = true;
+  lease.story.add(now_, lease.workers.size() > 1 ? "its workers are silent" : "worker is silent");
   poll_soon(Duration{});
 }
 

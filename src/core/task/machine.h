@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,7 +29,11 @@ enum class TaskState : std::uint8_t {
 
 class Machine {
  public:
-  explicit Machine(Settings settings = {}) : settings_(settings) {}
+  // How many bytes of what a task needs that worker has already; asked where workers are equally free.
+  using Nearness = std::function<std::uint64_t(const Place&, const TaskId&)>;
+
+  explicit Machine(Settings settings = {}, Nearness nearness = {})
+      : settings_(settings), nearness_(std::move(nearness)) {}
 
   std::vector<Action> handle(const Event& event, TimePoint now);
   // When TimePassed should come; TimePoint::max() = never.
@@ -103,7 +109,7 @@ class Machine {
   Worker* worker_at(const Place& place, Epoch epoch);
   Task* task_at(const Place& place, Epoch epoch, TaskId id);
   void dispatch(WantId want);
-  Worker* freest_worker(WantId want, Place& place);
+  Worker* freest_worker(WantId want, const TaskId& task, Place& place);
   std::size_t room(const Worker& worker) const;
   void pace(Worker& worker) const;
   void take_from_window(Task& task, TaskId id);
@@ -124,6 +130,7 @@ class Machine {
   bool demand_is_urgent(const std::vector<Want>& wanted) const;
 
   Settings settings_;
+  Nearness nearness_;
   std::unordered_map<TaskId, Task> tasks_;  // never iterated
   std::map<WantId, WantRecord> wants_;
   std::map<Resources, WantId> want_ids_;

@@ -12,6 +12,7 @@ struct Settings {
   // Tasks in one worker at a time. One more would save a round trip, but waits there for whatever runs before it, and is
   // "may have executed" when the node is lost. So only short tasks are sent ahead, while at least as many others wait: a
   // worker whose tasks follow each other within `short_task` gets twice as many, up to this; one that takes longer, one.
+  // Where a want has several workers each has one: what was sent ahead to one could not go to another that is free first.
   std::uint32_t window = 32;
   Duration short_task = std::chrono::milliseconds(2);
   // New waiting work is told at once, but not more often than this: a loop of submits is one or two messages.

@@ -35,6 +35,7 @@ inline Resources example_resources() {
   resources.cpus = 4;
   resources.memory_mib = 8192;
   resources.time = std::chrono::minutes(20);
+  resources.workers = 3;
   return resources;
 }
 

@@ -76,6 +76,26 @@ TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
   EXPECT_EQ(machine.want_of(task(2)), WantId{2});
 }
 
+TEST_F(TaskTest, SeveralWorkersHaveOneTaskEachAndTheOthersWaitForWhicheverIsFreeFirst) {
+  for (int n : {1, 2, 3, 4}) submit(n);
+  for (int lease : {1, 2}) grant(lease);
+  EXPECT_THAT(attach(1), ElementsAre("send t1 w1"));
+  EXPECT_THAT(attach(2), ElementsAre("send t2 w2"));
+  EXPECT_THAT(outcome(2, 2), ElementsAre("ack t2", "deliver t2", "send t3 w2"));
+  EXPECT_THAT(outcome(2, 3), ElementsAre("ack t3", "deliver t3", "send t4 w2")) << "the first is still busy";
+}
+
+TEST_F(TaskTest, ATaskGoesToTheFreeWorkerThatHasMostOfItsData) {
+  near = {{place(2), 100}, {place(3), 7}};
+  for (int lease : {1, 2, 3}) grant(lease);
+  submit(1);
+  for (int lease : {1, 2, 3}) grant(lease), attach(lease);
+  outcome(1, 1);
+  EXPECT_THAT(submit(2), ElementsAre("send t2 w2"));
+  EXPECT_THAT(submit(3), ElementsAre("send t3 w3"));
+  EXPECT_THAT(submit(4), ElementsAre("send t4 w1")) << "it does not wait for those that are busy";
+}
+
 TEST_F(TaskTest, EqualResourcesShareAWant) {
   submit(1);
   submit(2);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -116,7 +117,8 @@ class TaskTest : public testing::Test {
   }
 
   Resources resources;
-  Machine machine;
+  std::map<Place, std::uint64_t> near;  // bytes of every task's data
+  Machine machine{{}, [this](const Place& place, const TaskId&) { return near.contains(place) ? near[place] : 0; }};
   TimePoint now = TimePoint{} + 1h;
 };
 
