@@ -79,10 +79,15 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             raise self._cancelled() from None
 
     def __await__(self) -> Generator[Any, None, Any]:
-        """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await cancels the task."""
+        """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await ends the task, also one that runs."""
         import asyncio
 
-        return asyncio.wrap_future(self).__await__()
+        try:
+            return (yield from asyncio.wrap_future(self))
+        except asyncio.CancelledError:
+            if not self.done():
+                self._session.cancel(self)
+            raise
 
     # ---- asking ----
 

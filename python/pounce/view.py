@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import BadRequest
 from .future import Future
-from .many import Completed, Results
+from .many import Completed, Results, gather_async
 from .many import gather as _gather
 from .options import Options
 from .options import grace as _grace
@@ -153,7 +153,7 @@ class View:
             raise BadRequest("map takes a function and at least one iterable")
         return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905: as the built-in map
 
-    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None) -> Any:
+    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:
         """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.
 
         Parameters
@@ -162,6 +162,8 @@ class View:
             What to do with a task that failed: raise what it raised, or leave it out.
         timeout : float, seconds, optional
             For all of them together.
+        asynchronous : bool
+            Return a coroutine: ``await client.gather(futures, asynchronous=True)``.
 
         Examples
         --------
@@ -170,7 +172,7 @@ class View:
         """
         if errors not in ("raise", "skip"):
             raise BadRequest(f"errors= is 'raise' or 'skip', not {errors!r}")
-        return _gather(futures, errors == "skip", timeout)
+        return (gather_async if asynchronous else _gather)(futures, errors == "skip", timeout)
 
     def as_completed(self, futures: Iterable[Future], *, with_results: bool = False, timeout: float | None = None) -> Completed:
         """The futures in the order in which they end; with ``with_results`` pairs of future and result. Does not block.
