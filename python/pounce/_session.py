@@ -29,18 +29,19 @@ _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have 
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
-    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None):
         import os
 
         import cloudpickle
 
         self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
+        interpreter = sys.executable if prefix is None else _daemon.interpreter_of(prefix)
         endpoint = _daemon.ensure(launcher, config)
         self.core = _core.Client(
             host=socket.gethostname(),
             directory=os.getcwd(),
-            interpreter=[sys.executable],
-            environment=_daemon.travelling_environment(),
+            interpreter=[interpreter],
+            environment=_daemon.travelling_environment(prefix),
             pounce=__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,

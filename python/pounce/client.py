@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -41,6 +42,9 @@ class Client(View):
         pounced's configuration file, if it has to be started.
     cancel_grace : float (seconds), timedelta or str
         How long a cancelled task that runs has to stop after its KeyboardInterrupt; then its worker is killed.
+    env : path, optional
+        Another environment for the workers: its ``bin/python`` runs there, and must have this pounce and this minor version
+        of Python. By default the notebook's own, as it was activated.
     **options
         What each task asks for unless ``options()`` says otherwise: its keywords, for example ``gpus=1``.
 
@@ -59,16 +63,28 @@ class Client(View):
     """
 
     def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None,
-                 cancel_grace: Any = 5.0, **options: Any):
+                 cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None, **options: Any):
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
         self._options = Options().changed(**options)
-        self._session = Session(launcher, None if config is None else os.fspath(config), grace(cancel_grace))
+        prefix = None if env is None else os.path.abspath(os.path.expanduser(os.fspath(env)))
+        self._session = Session(launcher, None if config is None else os.fspath(config), grace(cancel_grace), prefix)
+        self._environments: dict[str, Client] = {}
+        self._environments_lock = threading.Lock()
+        self._like_us = dict(launcher=launcher, config=config, cancel_grace=cancel_grace)
         self._functions = FunctionCache()
         _open.add(self)
 
     def _home(self) -> Client:
         return self
+
+    def _in(self, env: str | os.PathLike[str]) -> Client:
+        """The client whose workers run in another environment: it is a session of its own, and ends with this one."""
+        key = os.path.abspath(os.path.expanduser(os.fspath(env)))
+        with self._environments_lock:
+            if key not in self._environments:
+                self._environments[key] = Client(env=env, **self._like_us)
+            return self._environments[key]
 
     # ---- work ----
 
@@ -178,6 +194,8 @@ class Client(View):
 
     def close(self) -> None:
         """Ends the session: its tasks are cancelled and its leases given back. Twice is once. Blocks at most 0.3 s."""
+        for other in self._environments.values():
+            other.close()
         self._session.close()
         _open.discard(self)
 

@@ -62,7 +62,7 @@ def grace(value: Any) -> float:
 
 
 def _unknown(word: str) -> str:
-    valid = ", ".join(f"{name}=" for name in _PARSERS)
+    valid = ", ".join(f"{name}=" for name in (*_PARSERS, "env"))
     hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""
     return f"there is no option {word}={hint}; the options are {valid}"
 

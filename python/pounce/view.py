@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ class View:
         """
         return self._home()._submit(self._options, function, args, kwargs, retries)
 
-    def options(self, **options: Any) -> View:
+    def options(self, *, env: str | os.PathLike[str] | None = None, **options: Any) -> View:
         """This client with other resources for its tasks.
 
         Parameters
@@ -78,6 +79,8 @@ class View:
             Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
         class_ : str
             A class of the cluster's policy: ``"cheetah"``.
+        env : path
+            Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
 
         Raises
         ------
@@ -90,7 +93,8 @@ class View:
         >>> small.submit(pow, 2, 10).result()
         1024
         """
-        return View(self._home(), self._options.changed(**options))
+        home = self._home() if env is None else self._home()._in(env)
+        return View(home, self._options.changed(**options))
 
     def cancel(self, futures: Future | Iterable[Future], *, grace: Any = None) -> None:
         """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
@@ -117,7 +121,7 @@ class View:
         seconds = None if grace is None else _grace(grace)
         for future in [futures] if isinstance(futures, Future) else futures:
             if not future.done():
-                self._home()._session.cancel(future, seconds)
+                future._session.cancel(future, seconds)  # of this client or of one in another environment
 
     # ---- many calls ----
 
