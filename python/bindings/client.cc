@@ -143,6 +143,11 @@ py::tuple to_python(const protocol::QueueIs& queue) {
 
 py::tuple to_python(client::News news) {
   if (auto* ended = std::get_if<client::Ended>(&news)) return to_python(std::move(*ended));
+  if (auto* shown = std::get_if<client::Printed>(&news); shown != nullptr && shown->message) {
+    py::list buffers;
+    for (const std::string& buffer : shown->buffers) buffers.append(py::bytes(buffer));
+    return py::make_tuple("message", to_python(shown->task), py::bytes(shown->text), buffers);
+  }
   if (auto* printed = std::get_if<client::Printed>(&news))
     return py::make_tuple("printed", to_python(printed->task), printed->to_stderr, py::bytes(printed->text));
   if (auto* told = std::get_if<client::Told>(&news)) return py::make_tuple("told", told->text);
@@ -300,9 +305,10 @@ void bind_client(py::module_& m) {
       .def("__len__", [](const Memory& memory) { return memory.bytes.size(); });
   py::class_<Hold>(m, "Hold", "Keeps an object's data with the client.");
 
-  m.def("digest", [](const py::bytes& bytes) {
-    const std::string_view view(bytes);
-    return to_python(FunctionId(client::digest(std::as_bytes(std::span(view)))));
+  m.def("digest", [](const py::buffer& bytes) {
+    const py::buffer_info view = bytes.request();
+    const std::span data(static_cast<const std::byte*>(view.ptr), static_cast<std::size_t>(view.size * view.itemsize));
+    return to_python(FunctionId(client::digest(data)));
   }, "XXH3-128 of some bytes, 16 bytes.");
 
   py::class_<Client, std::shared_ptr<Client>>(m, "Client")

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <thread>
 
 #include "bindings.h"
 #include "worker/worker_host.h"
@@ -27,6 +29,7 @@ using worker::Lent;
 using worker::SharedBytes;
 using worker::WorkerHost;
 
+constexpr std::chrono::milliseconds kReaderPause{5};
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
 // Memory of a received frame or object as a writable Python buffer.
@@ -181,6 +184,16 @@ class PyWorker {
     }
   }
 
+  // Any thread; blocks while the reader is far behind, as printing does.
+  void show(const py::bytes& text, const std::vector<py::bytes>& buffers) {
+    if (host_ == nullptr || host_->forked()) return;
+    std::vector<SharedBytes> message{worker::own_bytes(std::string(text))};
+    for (const py::bytes& buffer : buffers) message.push_back(worker::own_bytes(std::string(buffer)));
+    std::fflush(stdout);
+    while (!shown(message))
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
   void close() {
     const py::gil_scoped_release release;
@@ -226,6 +239,13 @@ class PyWorker {
       interrupted = call(std::move(job), execute, describe);
     }
     if (interrupted) swallow_interrupt();
+  }
+
+  bool shown(const std::vector<SharedBytes>& message) {
+    const py::gil_scoped_release release;
+    const bool taken = host_->show(message);
+    if (!taken) std::this_thread::sleep_for(kReaderPause);
+    return taken;
   }
 
   bool call(Job job, const py::function& execute, const py::function& describe) {
@@ -301,6 +321,7 @@ void bind_worker(py::module_& m) {
            py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
            py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"))
       .def("serve", &PyWorker::serve)
+      .def("show", &PyWorker::show)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
 }

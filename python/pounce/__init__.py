@@ -13,6 +13,7 @@ imports nothing that it does not need.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -51,5 +52,22 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *importlib.import_module(".errors", __name__).__all__})
 
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext pounce``. Not needed after ``import pounce`` in a notebook."""
+    from .cell.magic import load
+
+    load(shell)
+
+
+def _load_into_shell() -> None:
+    """%%pounce is there as soon as pounce is, where there is a shell."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        load_ipython_extension(shell)
+
+
+_load_into_shell()
 
 __all__ = ["Client", "Future", "Queue", "Ref", "__version__"]

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import __version__, _core, _daemon, errors
+from .cell import show
 from .future import Future
 from .status import StatusLine
 
@@ -117,6 +118,8 @@ class Session:
                     ended.append((self._futures.pop(what[0], None), what[1:]))
                 elif kind == "printed":
                     _show(what[1], what[2])
+                elif kind == "message":
+                    show.republish(*what[1:])
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
                 elif kind == "queue":

@@ -21,6 +21,9 @@ from . import _core
 from .modules import Fresh
 from .serialize import dumps, loads
 
+core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
+node = devices = ""
+
 # (ok, pickle, buffers, error, run_start_ns, run_end_ns): what _core.Worker sends as the outcome of a job.
 Outcome = tuple[bool, Any, Any, Any, int, int]
 
@@ -63,7 +66,7 @@ class Runner:
         except BaseException as error:  # SystemExit too: it ends the task, not the worker
             return (*_failure(job, error, stage), start, end)
         finally:
-            _flush()
+            flush()
 
     def describe(self, job: Any, error: BaseException) -> Outcome:
         """The outcome of a job whose interrupt struck between execute's lines."""
@@ -146,7 +149,7 @@ def _type_name(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _flush() -> None:
+def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -179,6 +182,7 @@ def _become_script() -> None:
 
 
 def _start() -> Any:
+    global node, devices
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
@@ -192,6 +196,7 @@ def _start() -> Any:
 
 
 def main() -> None:
+    global core
     core = _start()
     _make_streams_live()
     faulthandler.enable()

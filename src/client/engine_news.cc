@@ -134,7 +134,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
   if (auto* outcome = std::get_if<OutcomeWhole>(&event)) {
     on_outcome(place, *outcome);
   } else if (auto* printed = std::get_if<TaskPrinted>(&event)) {
-    news_.push(Printed{printed->task, printed->to_stderr, std::move(printed->text)});
+    news_.push(Printed{printed->task, printed->stream == "stderr", std::move(printed->text), printed->stream == "message",
+                       std::move(printed->buffers)});
   } else if (const auto* started = std::get_if<protocol::Started>(&event)) {
     happened(task::TaskStarted{place, epoch, started->task});
   } else if (auto* attached = std::get_if<LinkAttached>(&event)) {

@@ -19,6 +19,8 @@ struct Printed {
   TaskId task;
   bool to_stderr = false;
   std::string text;
+  bool message = false;                // text is the JSON of a Jupyter message, with these
+  std::vector<std::string> buffers{};
 };
 struct Told {  // one line for the person
   std::string text;

@@ -130,8 +130,10 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
   } else if (const auto* chunk = std::get_if<protocol::Chunk>(&*header)) {
     take_chunk(*chunk, message, events);
   } else if (const auto* output = std::get_if<protocol::Output>(&*header)) {
-    if (message.size() > 1)
-      events.emplace_back(TaskPrinted{output->task, output->stream == "stderr", std::string(message[1].text())});
+    if (message.size() < 2) return;
+    TaskPrinted printed{output->task, output->stream, std::string(message[1].text()), {}};
+    for (std::size_t i = 2; i < message.size(); ++i) printed.buffers.emplace_back(message[i].text());
+    events.emplace_back(std::move(printed));
   } else if (const auto* started = std::get_if<protocol::Started>(&*header)) {
     events.emplace_back(*started);
   } else if (auto* answer = std::get_if<protocol::QueryIs>(&*header)) {

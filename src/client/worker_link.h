@@ -38,8 +38,9 @@ struct LinkRefused {  // for good: versions that do not match
 };
 struct TaskPrinted {
   TaskId task;
-  bool to_stderr = false;
+  std::string stream;
   std::string text;
+  std::vector<std::string> buffers;  // of a "message"
 };
 struct OutcomeWhole {
   Result<Incoming> incoming;

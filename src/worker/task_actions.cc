@@ -29,6 +29,17 @@ bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   return std::exchange(interrupt_sent_, false);
 }
 
+bool WorkerEngine::show(const std::vector<SharedBytes>& message) {
+  forward_output(Clock::now(), true);
+  flush_outboxes();
+  if (output_blocked()) return false;
+  ClientSeat* seat = clients_.seat(output_session_);
+  if (seat == nullptr || !seat->attached) return true;  // as with what is printed then
+  seat->outbox.post(protocol::Output{output_task_, "message"}, message);
+  flush_outboxes();
+  return true;
+}
+
 // Interrupted because the job ends. Why it ends only pounced can find out: its word reaches the client, ours would be a
 // KeyboardInterrupt that nobody pressed.
 bool WorkerEngine::ended_by_us(const TaskId& task, const JobResult& result) const {

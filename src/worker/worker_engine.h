@@ -53,6 +53,8 @@ class WorkerEngine final : public transport::Engine {
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
   bool interrupt_sent() const { return interrupt_sent_; }
+  // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
+  bool show(const std::vector<SharedBytes>& message);
   void set_cloudpickle(std::string version) { cloudpickle_ = std::move(version); }
   bool ending() const { return ending_; }  // the supervisor said so, or is gone
 

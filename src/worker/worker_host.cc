@@ -87,6 +87,12 @@ bool WorkerHost::interrupt_sent() {
   return sent;
 }
 
+bool WorkerHost::show(const std::vector<SharedBytes>& message) {
+  bool taken = false;
+  baton_->hold([&] { taken = engine_->show(message); });
+  return taken;
+}
+
 void WorkerHost::set_cloudpickle(std::string version) {
   baton_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
 }

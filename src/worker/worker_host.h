@@ -27,6 +27,7 @@ class WorkerHost {
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task);
   bool interrupt_sent();
+  bool show(const std::vector<SharedBytes>& message);  // any thread
   bool ending() const { return ending_; }
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
