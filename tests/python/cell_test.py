@@ -273,5 +273,60 @@ def test_stop_interrupts_an_await(notebook):
     assert notebook.ended(cell).error["ename"] == "KeyboardInterrupt"
 
 
+def test_stop_takes_a_cell_back_that_still_waits(notebook):
+    notebook.run("import time\nother = pounce.Client()\nholder = other.options(gpus=1).submit(time.sleep, 600)\n"
+                 "while not holder.running(): time.sleep(0.05)")
+    cell = notebook.start("%%pounce --gpu 1\nprint('ran')")
+    notebook.ended(cell, until=lambda shown: shown.of("display_data"))  # the line that tells of the wait
+    notebook.manager.interrupt_kernel()
+    shown = notebook.ended(cell)
+    notebook.run("other.cancel(holder); other.close()")
+
+    assert (shown.error["ename"], shown.error["evalue"]) == ("KeyboardInterrupt", "the cell was taken back before it ran")
+    assert "ran" not in shown.stdout
+
+
+# ---- alive ----
+
+
+def test_output_is_seen_while_the_cell_runs(notebook):
+    cell = notebook.start("%%pounce\nimport os, time\nprint('now', flush=True)\nos.system('echo child')\n"
+                          "while not os.path.exists('seen'): time.sleep(0.01)")
+    notebook.ended(cell, until=lambda shown: "now" in shown.stdout and "child" in shown.stdout)
+    (notebook.folder / "seen").touch()
+
+    assert not notebook.ended(cell).of("error")
+
+
+def test_input_says_where_to_ask_instead(notebook):
+    cell = notebook.run("%%pounce\ninput('name? ')")
+
+    assert cell.error["ename"] == "StdinNotImplementedError" and "in a cell of the notebook" in cell.error["evalue"]
+
+
+def test_a_worker_that_died_is_told_and_the_next_cell_says_what_went_with_it(notebook):
+    notebook.run("%%pounce --cpus 1\nfragile = 1")
+    cell = notebook.run("%%pounce --cpus 1\nimport os\nprint(fragile, flush=True)\nos._exit(9)")
+    after = notebook.run("%%pounce --cpus 1\n'fresh'")
+
+    assert cell.error["ename"] == "WorkerCrashed"
+    assert "fragile of earlier cells went with the last one" in after.said and after.value == "'fresh'"
+
+
+def test_another_line_is_another_worker_and_says_where_a_variable_is(notebook):
+    notebook.run("%%pounce\nplaced = 1")
+
+    cell = notebook.run("%%pounce --cpus 1\nplaced")
+
+    assert "placed is on the worker of other options" in cell.error["text"]
+
+
+def test_a_person_who_releases_starts_afresh(notebook):
+    notebook.run("%%pounce\nheld = 1")
+    notebook.run("%pounce release")
+
+    assert notebook.run("%%pounce\nheld").error["ename"] == "NameError"
+
+
 def uncoloured(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -50,6 +50,7 @@ class Shown:
 
 class Notebook:
     def __init__(self, home):
+        self.folder = home.folder
         self.manager = KernelManager(kernel_name="python3")
         self.manager.start_kernel(env=home.environment, cwd=str(home.folder))
         self.client = self.manager.client()

@@ -25,7 +25,7 @@ def send(kind: str, content: dict[str, Any], metadata: dict[str, Any] | None = N
         print(f"[pounce: an output of {size >> 20} MiB is not shown; the most is {_MOST_BYTES >> 20} MiB]")
         return
     worker.flush()
-    worker.core.say(text, [view.tobytes() for view in views])
+    worker.core.show(text, [view.tobytes() for view in views])
 
 
 def _plain(value: Any) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
+import getpass
 import importlib.util
 import os
 import sys
 import types
 from typing import Any
 
+from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
@@ -52,7 +55,12 @@ def make() -> ZMQInteractiveShell:
     asyncio.set_event_loop(asyncio.new_event_loop())
     shell = ZMQInteractiveShell.instance(config=config, user_module=sys.modules["__main__"])
     shell.autoawait = True
+    builtins.input = getpass.getpass = _input
     return shell
+
+
+def _input(prompt: Any = "", *_: Any, **__: Any) -> str:
+    raise StdinNotImplementedError("a cell on a worker cannot ask; ask in a cell of the notebook, and the answer is sent along")
 
 
 def run(shell: ZMQInteractiveShell, source: str, number: int) -> Any:
