@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -274,13 +276,16 @@ def test_stop_interrupts_an_await(notebook):
 
 
 def test_stop_takes_a_cell_back_that_still_waits(notebook):
-    notebook.run("import time\nother = pounce.Client()\nholder = other.options(gpus=1).submit(time.sleep, 600)\n"
-                 "while not holder.running(): time.sleep(0.05)")
-    cell = notebook.start("%%pounce --gpu 1\nprint('ran')")
-    notebook.ended(cell, until=lambda shown: shown.of("display_data"))  # the line that tells of the wait
-    notebook.manager.interrupt_kernel()
-    shown = notebook.ended(cell)
-    notebook.run("other.cancel(holder); other.close()")
+    notebook.run("%%pounce\n1")
+    daemon = notebook.home.endpoint()["pid"]
+    os.kill(daemon, signal.SIGSTOP)  # nobody grants anything
+    try:
+        cell = notebook.start("%%pounce --cpus 2\nprint('ran')")
+        notebook.ended(cell, until=lambda shown: shown.of("display_data"))  # the line that tells of the wait
+        notebook.manager.interrupt_kernel()
+        shown = notebook.ended(cell)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
 
     assert (shown.error["ename"], shown.error["evalue"]) == ("KeyboardInterrupt", "the cell was taken back before it ran")
     assert "ran" not in shown.stdout
@@ -293,7 +298,7 @@ def test_output_is_seen_while_the_cell_runs(notebook):
     cell = notebook.start("%%pounce\nimport os, time\nprint('now', flush=True)\nos.system('echo child')\n"
                           "while not os.path.exists('seen'): time.sleep(0.01)")
     notebook.ended(cell, until=lambda shown: "now" in shown.stdout and "child" in shown.stdout)
-    (notebook.folder / "seen").touch()
+    (notebook.home.folder / "seen").touch()
 
     assert not notebook.ended(cell).of("error")
 

@@ -50,7 +50,7 @@ class Shown:
 
 class Notebook:
     def __init__(self, home):
-        self.folder = home.folder
+        self.home = home
         self.manager = KernelManager(kernel_name="python3")
         self.manager.start_kernel(env=home.environment, cwd=str(home.folder))
         self.client = self.manager.client()
@@ -67,6 +67,7 @@ class Notebook:
             message = self.client.get_iopub_msg(timeout=max(0, deadline - time.monotonic()))
             if message["parent_header"].get("msg_id") != cell:
                 continue
+            assert until is None or message["content"].get("execution_state") != "idle", f"ended before that: {shown}"
             shown.messages.append(message)
             if until is not None and until(shown):
                 return shown
