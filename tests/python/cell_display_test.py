@@ -60,7 +60,8 @@ def test_clear_output_is_this_cells(notebook):
 
 
 def test_a_result_comes_in_all_its_forms(notebook):
-    cell = notebook.run("%%pounce\nclass Rich:\n    def __repr__(self): return 'plain'\n    def _repr_html_(self): return '<i>rich</i>'\nRich()")
+    cell = notebook.run("%%pounce\nclass Rich:\n    def __repr__(self): return 'plain'\n"
+                        "    def _repr_html_(self): return '<i>rich</i>'\nRich()")
 
     (result,) = cell.of("execute_result")
     assert result["data"] == {"text/plain": "plain", "text/html": "<i>rich</i>"}

@@ -262,7 +262,7 @@ def test_stop_interrupts_the_worker_and_keeps_its_variables(notebook):
     notebook.manager.interrupt_kernel()
     shown = notebook.ended(cell)
 
-    assert shown.error["ename"] == "KeyboardInterrupt" and "line 5" in uncoloured(shown.error["text"])
+    assert shown.error["ename"] == "KeyboardInterrupt" and re.search("line [45]", uncoloured(shown.error["text"]))
     assert time.monotonic() - pressed < 60
     assert notebook.run("%%pounce\nprogress").value == "1"
 
@@ -273,6 +273,21 @@ def test_stop_interrupts_an_await(notebook):
     notebook.manager.interrupt_kernel()
 
     assert notebook.ended(cell).error["ename"] == "KeyboardInterrupt"
+
+
+def test_a_cell_that_ignores_stop_ends_with_its_worker_at_the_third(notebook):
+    notebook.run("%%pounce --cpus 3\ndoomed = 1")
+    cell = notebook.start("%%pounce --cpus 3\nimport os, signal, time\nsignal.signal(signal.SIGINT, lambda *_: "
+                          "os.write(1, b'ignored\\n'))\n"
+                          "print('going', flush=True)\ntime.sleep(600)")
+    for seen in ("going", "ignored", "stop once more"):
+        notebook.ended(cell, until=lambda shown, seen=seen: seen in shown.stream("stdout"))
+        notebook.manager.interrupt_kernel()
+    shown = notebook.ended(cell)
+    after = notebook.run("%%pounce --cpus 3\n'fresh'")
+
+    assert (shown.error["ename"], shown.error["evalue"]) == ("KeyboardInterrupt", "the cell ended with its worker")
+    assert "doomed of earlier cells went with the last one" in after.said and after.value == "'fresh'"
 
 
 def test_stop_takes_a_cell_back_that_still_waits(notebook):

@@ -19,6 +19,8 @@ from .options_line import OPTIONS, VERBS, CellLine, parse_cell, parse_verb
 from .show import Shown, size
 from .traceback import remote_error, syntax_error
 
+_NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
+
 
 def load(shell: Any) -> None:
     """Registers the magics; twice is once."""
@@ -115,15 +117,25 @@ class PounceMagics(Magics):
         hidden = self.shell.user_ns_hidden
         return {name: value for name, value in self.shell.user_ns.items() if name not in hidden}
 
-    @staticmethod
-    def _wait(future: Any) -> dict[str, Any]:
-        try:
-            return future.result()
-        except KeyboardInterrupt:  # which asked the worker to stop: its own end follows
+    def _wait(self, future: Any) -> dict[str, Any]:
+        """The stop button: once asks the worker to stop, whose own end follows; a third time ends the worker."""
+        pressed = 0
+        while True:
             try:
                 return future.result()
+            except KeyboardInterrupt:
+                if future.done() and not future.cancelled():
+                    raise
+                pressed += 1
+                if pressed == 2:
+                    _say("the cell has not stopped yet; stop once more ends its worker, and the variables there")
+                elif pressed > 2:
+                    self._the_client().cancel(future, grace=0)
             except errors.Cancelled:
-                raise KeyboardInterrupt("the cell was taken back before it ran") from None
+                if not pressed:
+                    raise
+                how = "was taken back before it ran" if pressed == 1 else "ended with its worker"
+                raise KeyboardInterrupt(f"the cell {how}") from None
 
     def _files(self, parcel: Parcel) -> dict[str, tuple[int, str]]:
         """The cells that hold the functions of a parcel: number and text."""
@@ -218,7 +230,7 @@ class PounceMagics(Magics):
 
     def _the_client(self) -> Client:
         if self._client is None:
-            self._client = Client()
+            self._client = Client(cancel_grace=_NEVER_S)
         return self._client
 
     def _ledger(self, options: Options) -> Ledger:
