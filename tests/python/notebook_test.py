@@ -57,7 +57,8 @@ ctypes.CDLL("{library}")
     assert "AssertionError" in run.stderr
 
 
-@pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "05_the_cell/the_cell"])
+@pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
+                                     "05_the_cell/the_cell"])
 def test_the_small_examples_run_to_their_end(home, example):
     saved = home.folder / "executed.ipynb"
     words = [sys.executable, ROOT / "packaging" / "run_notebook.py", ROOT / "examples" / f"{example}.ipynb", "--output", saved]
