@@ -25,12 +25,13 @@ STUBBORN = """
 PENDING = """
     import pounce
     client = pounce.Client()
-    busy = client.options(gpus="a100_3g.20gb:2").submit(time.sleep, 1000)
+    tabby = client.options(class_="tabby")  # one running job a person, and nobody else here asks for it
+    busy = tabby.submit(time.sleep, 1000)
     while not busy.running():
         time.sleep(0.02)
-    one, two = (client.options(gpus="a100_3g.20gb:1").submit(pow, 2, n) for n in (1, 2))
+    one, two = (tabby.options(cpus=2).submit(pow, 2, n) for n in (1, 2))
     def pending():
-        return sum(row.state == "PENDING" for row in client.queue())
+        return sum(row.state == "PENDING" and row.class_ == "tabby" for row in client.queue())
     while not pending():
         time.sleep(0.1)
     report(first=one.cancel(), wanted=pending())
