@@ -68,10 +68,12 @@ void Machine::on(const OutcomeArrived& event) {
     return;
   }
   const WantId want = task->want;
-  pace(*worker_at(event.place, event.epoch));
+  Worker& worker = *worker_at(event.place, event.epoch);
+  pace(worker);
   end(event.task);
   emit(Deliver{event.task});
   dispatch(want);
+  if (worker.window.empty()) worker.ahead = 1;  // what comes next may be of another kind
 }
 
 void Machine::on(const QueryAnswered& event) {

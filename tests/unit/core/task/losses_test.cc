@@ -176,14 +176,12 @@ TEST_F(LossTest, AWorkerThatCanNeverBeReachedIsTold) {
 }
 
 TEST_F(LossTest, ATaskThatADeadInterpreterNeverStartedIsSentElsewhere) {
-  machine = Machine(Settings{.window = 2});
-  one_running();
-  submit(2);
-  happens(CancelAsked{task(1), 1s});
-  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kCancelled, "", {}, {}}, {{task(1)}}}),
-              ElementsAre("fail t1 cancelled", "disconnect w1"));
+  two_sent();
+  happens(CancelAsked{task(2), 1s});
+  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kCancelled, "", {}, {}}, {{task(2)}}}),
+              ElementsAre("fail t2 cancelled", "disconnect w1"));
   grant(1, 2);
-  EXPECT_THAT(attach(1, 2), ElementsAre("send t2 w1"));
+  EXPECT_THAT(attach(1, 2), ElementsAre("send t3 w1"));
 }
 
 TEST_F(LossTest, ATaskThatWasBeingCancelledIsNotSentElsewhere) {
@@ -196,19 +194,13 @@ TEST_F(LossTest, ATaskThatWasBeingCancelledIsNotSentElsewhere) {
 }
 
 TEST_F(LossTest, AnotherTasksKillIsNotTheEndOfOneThatMayHaveRun) {
-  machine = Machine(Settings{.window = 2});
-  one_running();
-  submit(2);
-  happens(CancelAsked{task(2), 1s});
-  EXPECT_THAT(dies(1, ErrorCode::kCancelled), ElementsAre("fail t1 lost", "fail t2 cancelled", "disconnect w1"));
+  two_sent();
+  happens(CancelAsked{task(3), 1s});
+  EXPECT_THAT(dies(1, ErrorCode::kCancelled), ElementsAre("fail t2 lost", "fail t3 cancelled", "disconnect w1"));
 }
 
 TEST_F(LossTest, TheSecondTaskInAWindowMayHaveExecutedWhenTheFirstTookTheWorkerDown) {
-  machine = Machine(Settings{.window = 2});
-  for (int n : {1, 2, 3, 4, 5}) submit(n);
-  grant(1);
-  attach(1);
-  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1", "send t3 w1"));
+  two_sent();
   EXPECT_THAT(dies(1), ElementsAre("fail t2 worker_crashed", "fail t3 lost", "disconnect w1"));
 }
 

@@ -66,6 +66,17 @@ TEST_F(TaskTest, NothingIsSentAheadOfWhatTakesLonger) {
   EXPECT_THAT(outcome(1, 3), ElementsAre("ack t3", "deliver t3", "send t4 w1"));
 }
 
+TEST_F(TaskTest, AfterAPauseNothingIsSentAheadUntilTasksAreSeenToBeShort) {
+  machine = Machine(Settings{.window = 2});
+  for (int n = 1; n <= 3; ++n) submit(n);
+  grant(1);
+  attach(1);
+  for (int n = 1; n <= 3; ++n) outcome(1, n);
+  submit(4);
+  submit(5);
+  EXPECT_THAT(submit(6), IsEmpty());
+}
+
 TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
   submit(1);
   grant(1);

@@ -116,6 +116,15 @@ class TaskTest : public testing::Test {
     start(1, 1);
   }
 
+  // A worker with tasks 2 and 3, the second sent ahead.
+  void two_sent() {
+    machine = Machine(Settings{.window = 2});
+    for (int n = 1; n <= 5; ++n) submit(n);
+    grant(1);
+    attach(1);
+    outcome(1, 1);
+  }
+
   Resources resources;
   std::map<Place, std::uint64_t> near;  // bytes of every task's data
   Machine machine{{}, [this](const Place& place, const TaskId&) { return near.contains(place) ? near[place] : 0; }};
