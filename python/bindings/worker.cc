@@ -210,7 +210,8 @@ class PyWorker {
     py::bytes function() const {
       return py::bytes(reinterpret_cast<const char*>(job.function.bytes().data()), job.function.bytes().size());
     }
-    py::bytes function_pickle() const { return py::bytes(*job.function_pickle); }
+    py::bytes function_pickle() const { return py::bytes(*job.function_body.bytes); }
+    bool command() const { return job.function_body.command; }
     py::object pickle() const { return to_python({(*job.frames)[1].writable(), job.frames}); }
     py::list buffers() const {
       py::list list;
@@ -312,6 +313,7 @@ void bind_worker(py::module_& m) {
   py::class_<PyWorker::View>(m, "Job")
       .def_property_readonly("function", &PyWorker::View::function)
       .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
+      .def_property_readonly("command", &PyWorker::View::command)
       .def_property_readonly("pickle", &PyWorker::View::pickle)
       .def_property_readonly("buffers", &PyWorker::View::buffers)
       .def("object", &PyWorker::View::object)

@@ -60,6 +60,7 @@ class Client:
 class Job:
     function: bytes
     function_pickle: bytes
+    command: bool
     pickle: Any
     buffers: Sequence[Any]
     def object(self, index: int, /) -> tuple[Any, Sequence[Any]]: ...

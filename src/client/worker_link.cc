@@ -186,7 +186,7 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
 
 void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
   if (functions_.insert(call.function).second)
-    outbox_.post(protocol::Function{call.function}, {call.function_pickle});
+    outbox_.post(protocol::Function{call.function, call.command}, {call.function_pickle});
   bool behind_bulk = false;
   for (const ObjectId& id : call.objects) {
     held_.used(id);

@@ -8,6 +8,7 @@
 
 #include "pounce/version.h"
 #include "protocol/hot_headers.h"
+#include "protocol/command.h"
 #include "protocol/endpoint_file.h"
 
 using nlohmann::json;
@@ -171,7 +172,7 @@ POUNCE_FIELDS(Activity, running, client_heard_ms_ago)
 POUNCE_FIELDS(Walltime, end_time_s)
 POUNCE_FIELDS(Attach, session, pounce, python, cloudpickle)
 POUNCE_FIELDS(Attached, pounce, python, cloudpickle, host, node, devices, directory, pid)
-POUNCE_FIELDS(Function, function)
+POUNCE_FIELDS(Function, function, command)
 POUNCE_FIELDS(Object, object, buffers, pickle_follows)
 POUNCE_FIELDS(Chunk, of, buffer, offset)
 POUNCE_FIELDS(Have, object)
@@ -259,6 +260,18 @@ Result<EndpointFile> decode_endpoint_file(std::string_view text) {
     return file;
   } catch (const json::exception& e) {
     return failure(ErrorCode::kProtocol, std::string("malformed endpoint file: ") + e.what());
+  }
+}
+
+std::string encode_command(const std::vector<std::string>& argv) {
+  return json(argv).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<int> decode_exit_code(std::string_view text) {
+  try {
+    return integer<int>(json::parse(text).at("exit_code"));
+  } catch (const json::exception& e) {
+    return failure(ErrorCode::kProtocol, std::string("malformed end of a command: ") + e.what());
   }
 }
 

@@ -228,9 +228,10 @@ struct Attached {  // worker -> client
   std::string host, node, devices, directory;
   std::uint32_t pid = 0;
 };
-struct Function {  // client -> worker, before the first task that needs it; payload: [pickle]
+struct Function {  // client -> worker, before the first task that needs it; payload: [pickle or command]
   static constexpr char kType[] = "function";
   FunctionId function;
+  bool command = false;  // the payload is a command line (protocol/command.h), not a pickle
 };
 struct Object {  // client -> worker: announce; payload: [pickle] with its out-of-band buffers following as Chunks
   static constexpr char kType[] = "object";

@@ -40,7 +40,7 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (attach.pounce != kVersion)
     return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has pounce " + attach.pounce +
                                                                   ", the worker " + kVersion));
-  if (attach.python != setup_.python)
+  if (!attach.python.empty() && attach.python != setup_.python)  // empty: a client without Python sends commands only
     return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook runs Python " + attach.python +
                                                                   ", the worker Python " + setup_.python));
   seat.attached = true;
@@ -58,8 +58,8 @@ void WorkerEngine::on(const protocol::Beat& beat, Letter letter) {
 
 void WorkerEngine::on(const protocol::Function& function, Letter letter) {
   if (letter.frames.size() != 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "function needs one payload"));
-  auto& kept = functions_[function.function];
-  if (!kept) kept = std::make_shared<const std::string>(letter.frames[1].text());
+  KeptFunction& kept = functions_[function.function];
+  if (!kept.bytes) kept = {std::make_shared<const std::string>(letter.frames[1].text()), function.command};
 }
 
 void WorkerEngine::on(const protocol::Object& object, Letter letter) {

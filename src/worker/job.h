@@ -17,10 +17,16 @@
 
 namespace pounce::worker {
 
+// What a client's `function` message brought, kept for all tasks that name it.
+struct KeptFunction {
+  std::shared_ptr<const std::string> bytes;  // its pickle, or a command line
+  bool command = false;
+};
+
 struct Job {
   TaskId task;
   FunctionId function;
-  std::shared_ptr<const std::string> function_pickle;
+  KeptFunction function_body;
   std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers: shared with the Python buffers over them
   std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
   std::optional<Error> failure;                // it cannot run: its inputs found no memory

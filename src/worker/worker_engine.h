@@ -138,7 +138,7 @@ class WorkerEngine final : public transport::Engine {
   exec::ExecCore core_;
   Clients clients_;
   ObjectStore store_;
-  std::map<FunctionId, std::shared_ptr<const std::string>> functions_;
+  std::map<FunctionId, KeptFunction> functions_;
   std::map<TaskId, Payload> payloads_;
   std::map<TaskId, KeptOutcome> outcomes_;
   std::optional<Payload> arriving_;  // of the Task message being handled

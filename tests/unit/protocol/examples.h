@@ -87,7 +87,7 @@ inline std::vector<Header> data_examples() {
   return {
       Attach{kSession, "0.1.0", "3.11", "2.2.0"},
       Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713},
-      Function{kFunction},
+      Function{kFunction, false},
       Object{kObject, {3'000'000, 5}, true},
       Chunk{kObject.hex(), 1, 1'048'576},
       Have{kObject},
