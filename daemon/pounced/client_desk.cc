@@ -12,7 +12,7 @@ lease::Want to_core(const Want& want) { return {want.id, want.resources, want.wa
 
 }  // namespace
 
-// Deny by default: of all messages, these seven.
+// Deny by default: of all messages, these ten.
 void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (back && books_.clients.contains(guest.session)) driver_.tell(lease::SessionOpened{guest.session});
   if (const auto* open = std::get_if<OpenSession>(&header)) return take(guest, *open);
@@ -22,6 +22,9 @@ void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (const auto* queue = std::get_if<QueueAsk>(&header)) return take(guest, *queue);
   if (const auto* status = std::get_if<StatusAsk>(&header)) return take(guest, *status);
   if (const auto* release = std::get_if<ReleaseAsk>(&header)) return take(guest, *release);
+  if (const auto* name = std::get_if<NameTask>(&header)) return named_.hear(guest, *name);
+  if (const auto* name = std::get_if<NameAsk>(&header)) return named_.hear(guest, *name);
+  if (const auto* name = std::get_if<NameEnd>(&header)) return named_.hear(guest, *name);
   refuse(guest, ErrorCode::kProtocol, "a client does not say this in the hall");
 }
 

@@ -18,6 +18,7 @@ struct Folders {
   std::string journal() const { return state + "/journal"; }
   std::string place() const { return state + "/place"; }
   std::string log() const { return state + "/pounced.log"; }
+  std::string results() const { return state.substr(0, state.rfind('/')) + "/results"; }  // of all instances here
   std::string leases() const { return state + "/leases"; }
   std::string lease_log(const LeaseId& lease) const { return leases() + "/" + lease.hex() + ".log"; }
 };

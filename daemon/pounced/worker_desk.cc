@@ -12,12 +12,13 @@ constexpr std::size_t kEndpointBytes = 256;
 
 }  // namespace
 
-// Deny by default: of all messages, these five.
+// Deny by default: of all messages, these six.
 void WorkerDesk::hear(Guest& guest, const Header& header) {
   if (const auto* up = std::get_if<WorkerUp>(&header)) return take(guest, *up);
   if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(guest, *up);
   if (const auto* down = std::get_if<InterpreterDown>(&header)) return take(guest, *down);
   if (const auto* beat = std::get_if<WorkerBeat>(&header)) return take(guest, *beat);
+  if (const auto* ended = std::get_if<NamedEnded>(&header)) return take(guest, *ended);
   if (const auto* beat = std::get_if<Beat>(&header)) return take(guest, *beat);
   refuse(guest, ErrorCode::kProtocol, "a worker does not say this in the hall");
 }
@@ -56,6 +57,10 @@ void WorkerDesk::take(Guest& guest, const InterpreterDown& message) {
 void WorkerDesk::take(Guest& guest, const WorkerBeat& message) {
   if (!speaks_for(guest, message.lease, message.worker)) return;
   driver_.tell(lease::WorkerHeard{message.lease, message.worker, guest.link, message.running});
+}
+
+void WorkerDesk::take(Guest& guest, const NamedEnded& message) {
+  if (speaks_for(guest, message.lease)) named_.hear(guest, message);
 }
 
 void WorkerDesk::take(Guest& guest, const Beat& message) {

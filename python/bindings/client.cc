@@ -93,6 +93,10 @@ py::tuple to_python(const Error& error) {
   return py::make_tuple(wire_name(error.code), error.text, error.remedy, error.context);
 }
 
+py::object or_none(const Error& error) {
+  return error.text.empty() ? py::object(py::none()) : py::object(to_python(error));
+}
+
 template <class T>
 T value_of(Result<T> result) {
   if (!result) raise_error(result.error());
@@ -137,8 +141,15 @@ py::tuple to_python(const protocol::QueueIs& queue) {
   for (const protocol::QueueRow& row : queue.rows)
     rows.append(py::make_tuple(row.job, row.name, row.class_name, row.state, row.reason, row.node, row.devices, row.lease,
                                row.submit_time_s, row.start_time_s, row.end_time_s));
-  const py::object error = queue.error.text.empty() ? py::object(py::none()) : py::object(to_python(queue.error));
-  return py::make_tuple("queue", queue.request, rows, error, queue.launcher);
+  return py::make_tuple("queue", queue.request, rows, or_none(queue.error), queue.launcher);
+}
+
+py::tuple to_python(const protocol::NamesAre& names) {
+  py::list rows;
+  for (const protocol::NamedRow& row : names.rows)
+    rows.append(py::make_tuple(row.name, row.task.hex(), row.state, row.reason, row.lease.hex(), row.job, row.node, row.ok,
+                               row.digest, row.size, row.submit_time_s, row.end_time_s, or_none(row.error)));
+  return py::make_tuple("names", names.request, rows, or_none(names.error));
 }
 
 py::tuple to_python(client::News news) {
@@ -153,6 +164,7 @@ py::tuple to_python(client::News news) {
   if (auto* told = std::get_if<client::Told>(&news)) return py::make_tuple("told", told->text);
   if (auto* status = std::get_if<client::StatusChanged>(&news)) return py::make_tuple("status", status->want.value);
   if (auto* queue = std::get_if<client::QueueShown>(&news)) return to_python(queue->answer);
+  if (auto* names = std::get_if<client::NamesShown>(&news)) return to_python(names->answer);
   return py::make_tuple("daemon");
 }
 
@@ -294,6 +306,17 @@ auto without_gil(Act act) {
   return value_of(std::move(result));
 }
 
+bool ask(Client& self, const protocol::Header& question) {
+  return without_gil([&] { return self.ask(question); });
+}
+
+bool name_task(Client& self, std::uint32_t request, const std::string& name, const std::string& task,
+               const ResourceTuple& resources, std::uint32_t retries) {
+  const auto id = TaskId::from_hex(task);
+  if (!id) throw py::value_error("not a task's id: " + task);
+  return ask(self, protocol::NameTask{request, name, *id, to_resources(resources), retries});
+}
+
 }  // namespace
 
 void bind_client(py::module_& m) {
@@ -339,7 +362,14 @@ void bind_client(py::module_& m) {
            })
       .def("hold", &hold)
       .def("ask_queue",
-           [](Client& self, std::uint32_t request) { return without_gil([&] { return self.ask_queue(request); }); })
+           [](Client& self, std::uint32_t request) { return ask(self, protocol::QueueAsk{request}); })
+      .def("name_task", &name_task)
+      .def("ask_names",
+           [](Client& self, std::uint32_t request, const std::string& name) { return ask(self, protocol::NameAsk{request, name}); })
+      .def("end_name",
+           [](Client& self, std::uint32_t request, const std::string& name, bool forget) {
+             return ask(self, protocol::NameEnd{request, name, forget});
+           })
       .def("wait", &wait)
       .def("drain", [](Client& self) { return to_python(self.drain()); })
       .def("wait_for_news",

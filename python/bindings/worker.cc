@@ -224,6 +224,8 @@ class PyWorker {
       for (const Lent& lent : use.buffers) list.append(writable(lent));
       return py::make_tuple(to_python(use.pickle), list);
     }
+    std::string task() const { return job.task.hex(); }
+    std::string kept_in() const { return job.kept_in; }
     bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
   };
 
@@ -316,6 +318,8 @@ void bind_worker(py::module_& m) {
       .def_property_readonly("command", &PyWorker::View::command)
       .def_property_readonly("pickle", &PyWorker::View::pickle)
       .def_property_readonly("buffers", &PyWorker::View::buffers)
+      .def_property_readonly("task", &PyWorker::View::task)
+      .def_property_readonly("kept_in", &PyWorker::View::kept_in)
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")

@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "client",
     "Future": "future",
+    "NamedFuture": "named",
     "Ref": "ref",
     "Queue": "queue",
     "Executor": "executor",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .errors import *
     from .future import Future
+    from .named import NamedFuture
     from .queue import Queue
     from .ref import Ref
 
@@ -70,4 +72,4 @@ def _load_into_shell() -> None:
 
 _load_into_shell()
 
-__all__ = ["Client", "Future", "Queue", "Ref", "__version__"]
+__all__ = ["Client", "Future", "NamedFuture", "Queue", "Ref", "__version__"]

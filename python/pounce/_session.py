@@ -7,6 +7,7 @@ notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import platform
 import socket
@@ -14,16 +15,19 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import __version__, _core, _daemon, errors
 from .cell import show
 from .future import Future
+from .named import NamedFuture
+from .named import Row as NamedRow
 from .status import StatusLine
 
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
 _LONGEST_GRACE_MS = 2**32 - 1
+_NAMES_TIMEOUT_S = 30.0
 _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
 
 
@@ -48,11 +52,13 @@ class Session:
             cloudpickle=cloudpickle.__version__,
         )
         self.core.set_daemon(endpoint)
+        self.results: str = json.loads(endpoint)["results"]  # the folder of named tasks
+        self._named: list[NamedFuture] = []  # not ended
         self._futures: dict[bytes, Future] = {}
         self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
-        self._queue_answers: dict[int, tuple[Any, ...]] = {}
-        self._queue_asked = itertools.count(1)
-        self._queue_came = threading.Condition()
+        self._answers: dict[int, tuple[Any, ...]] = {}  # of pounced, by our number of the question
+        self._asked = itertools.count(1)
+        self._answer_came = threading.Condition()
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -111,7 +117,7 @@ class Session:
     def handle(self, news: Sequence[tuple[Any, ...]]) -> None:
         if not news:
             return
-        ended = []
+        ended, named = [], []
         with self._order:
             for kind, *what in news:
                 if kind == "ended":
@@ -122,34 +128,72 @@ class Session:
                     show.republish(*what[1:])
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
-                elif kind == "queue":
-                    self._queue_is(*what)
+                elif kind == "queue" or (kind == "names" and what[0]):
+                    self._answered(*what)
+                elif kind == "names":
+                    named += [NamedRow(*row) for row in what[1]]
                 elif kind == "daemon":
                     self._have_daemon()
         # Outside the lock: callbacks of the person's run here, and unpickling is theirs too.
         for future, end in ended:
             if future is not None:
                 future._end(*end)
+        self._tell_named(named)
 
-    def _queue_is(self, request: int, *answer: Any) -> None:
-        with self._queue_came:
-            self._queue_answers[request] = answer
-            self._queue_came.notify_all()
+    # ---- questions ----
+
+    def ask(self, question: Callable[[int], bool], timeout: float) -> tuple[Any, ...]:
+        """pounced's answer. `question` sends it under a number; False: no connection now, and the engine sees to one."""
+        request = next(self._asked)
+        deadline = time.monotonic() + timeout
+        asked = False
+        with self._answer_came:
+            while request not in self._answers:
+                asked = asked or question(request)
+                if time.monotonic() >= deadline:
+                    raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
+                self._answer_came.wait(0.2 if asked else 0.02)
+            return self._answers.pop(request)
+
+    def _answered(self, request: int, *answer: Any) -> None:
+        with self._answer_came:
+            self._answers[request] = answer
+            self._answer_came.notify_all()
 
     def queue(self, timeout: float) -> tuple[Any, ...]:
         """(rows, error, launcher) as Slurm shows them now."""
-        request = next(self._queue_asked)
-        deadline = time.monotonic() + timeout
-        asked = False
-        with self._queue_came:
-            while request not in self._queue_answers:
-                asked = asked or self.core.ask_queue(request)
-                if not asked:
-                    self._have_daemon()
-                if time.monotonic() >= deadline:
-                    raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
-                self._queue_came.wait(0.2 if asked else 0.02)
-            return self._queue_answers.pop(request)
+        return self.ask(self.core.ask_queue, timeout)
+
+    # ---- named tasks ----
+
+    def ask_names(self, question: Callable[[int], bool], timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
+        rows, error = self.ask(question, timeout)
+        if error is not None:
+            raise errors.make(*error)
+        return [NamedRow(*row) for row in rows]
+
+    def names(self, name: str, timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
+        """Of one name, or of all with an empty one; those whose future is here hear of it."""
+        rows = self.ask_names(lambda request: self.core.ask_names(request, name), timeout)
+        self._tell_named(rows)
+        return rows
+
+    def _tell_named(self, rows: list[NamedRow]) -> None:
+        for row in rows:
+            for future in [one for one in self._named if one.name == row.name]:
+                future._heard(row)
+
+    def follow(self, future: NamedFuture) -> None:
+        with self._order:
+            self._named.append(future)
+
+    def unfollow(self, future: NamedFuture) -> bool:
+        """Whether it was followed: of several threads that bring its end one wins."""
+        with self._order:
+            if future not in self._named:
+                return False
+            self._named.remove(future)
+            return True
 
     # ---- pounced ----
 
@@ -184,6 +228,8 @@ class Session:
         self._closed = True
         self.core.close()
         self.handle(self.core.drain())
+        for future in list(self._named):
+            future._left()
         # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
         if self._notifier.is_alive() and self._notifier is not threading.current_thread():
             self._notifier.join(5)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import errors, serialize
+from . import errors, named, serialize
 from ._session import Session
 from .errors import BadRequest
 from .functions import FunctionCache, Pickled
@@ -67,6 +67,8 @@ class Client(View):
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
         self._options = Options().changed(**options)
+        if self._options.name:
+            raise BadRequest("a name is for one task", "Use client.options(name=...).submit(...).")
         prefix = None if env is None else os.path.abspath(os.path.expanduser(os.fspath(env)))
         self._session = Session(launcher, None if config is None else os.fspath(config), grace(cancel_grace), prefix)
         self._environments: dict[str, Client] = {}
@@ -94,6 +96,8 @@ class Client(View):
         if not callable(function):
             raise BadRequest(f"submit takes a function and its arguments, not {function!r}")
         name = getattr(function, "__name__", type(function).__name__)
+        if options.name:
+            return self._submit_named(options, function, args, kwargs, retries, name)
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         pickled = self._pickled(function, name)
         if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
@@ -102,6 +106,18 @@ class Client(View):
             pickled = self._pickled(serialize.apply, name)
         payload, objects = self._arguments(args, kwargs, name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
         return self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
+
+    def _submit_named(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                      retries: int, name: str) -> Future:
+        try:
+            parts = named.parts_of(function, args, kwargs)
+        except errors.PounceError:
+            raise
+        except Exception as error:
+            if serialize.path_of_unpicklable(function, name) is not None:
+                raise _not_picklable(function, name, error) from error
+            raise _not_picklable_arguments(args, kwargs, name, error) from error
+        return named.submit(self._session, options.name, parts, options.as_tuple(), retries)
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
         try:
@@ -193,7 +209,10 @@ class Client(View):
     # ---- life ----
 
     def close(self) -> None:
-        """Ends the session: its tasks are cancelled and its leases given back. Twice is once. Blocks at most 0.3 s."""
+        """Ends the session: its tasks are cancelled, except those with a name, and its leases given back.
+
+        Twice is once. Blocks at most 0.3 s.
+        """
         for other in self._environments.values():
             other.close()
         self._session.close()

@@ -63,7 +63,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         1024
         """
         if not self._over and not self.done():
-            self._session.wait(self, timeout)
+            self._wait(timeout)
         try:
             return super().result(0)
         except concurrent.futures.CancelledError:
@@ -72,7 +72,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None. Blocks; may be called from any thread."""
         if not self._over and not self.done():
-            self._session.wait(self, timeout)
+            self._wait(timeout)
         try:
             return super().exception(0)
         except concurrent.futures.CancelledError:
@@ -137,6 +137,9 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         return f"<pounce.Future {self._name} {state}>"
 
     # ---- the session's ----
+
+    def _wait(self, timeout: float | None) -> None:
+        self._session.wait(self, timeout)
 
     def _end(self, ok: bool, error: tuple[Any, ...] | None, raised: bool, pickle: Any, buffers: list[Any], stamps: tuple[int, ...]) -> None:
         """Its end has come: unpickles it and sets the result, whichever thread that happens on."""

@@ -39,6 +39,7 @@ class Options:
     memory_mib: int = 0
     time_min: int = 0
     workers: int = 1
+    name: str = ""  # of one task that outlives its kernel: no resource
 
     def changed(self, **words: Any) -> Options:
         """These, with some replaced: the keywords of ``Client.options``."""
@@ -136,4 +137,10 @@ def _seconds(value: Any) -> float | None:
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
-_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class}
+def _name(value: Any) -> dict[str, Any]:
+    from .named import checked
+
+    return {"name": checked(value)}
+
+
+_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class, "name": _name}

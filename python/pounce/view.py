@@ -11,6 +11,7 @@ from .errors import BadRequest
 from .future import Future
 from .many import Completed, Results, gather_async
 from .many import gather as _gather
+from .named import NamedFuture
 from .options import Options
 from .options import grace as _grace
 
@@ -81,6 +82,9 @@ class View:
             A class of the cluster's policy: ``"cheetah"``.
         env : path
             Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
+        name : str
+            For one task that outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps the
+            result for 7 days. ``attach(name)`` finds it, from any later kernel too.
 
         Raises
         ------
@@ -95,6 +99,26 @@ class View:
         """
         home = self._home() if env is None else self._home()._in(env)
         return View(home, self._options.changed(**options))
+
+    def attach(self, name: str) -> NamedFuture:
+        """The task of that name, whichever kernel submitted it. Blocks for pounced's answer.
+
+        Raises
+        ------
+        NoSuchName
+            Lists the names that there are.
+
+        Examples
+        --------
+        >>> submitted = client.options(name="train-7").submit(pow, 2, 10)
+        >>> later = client.attach("train-7")  # also in another kernel, days after
+        >>> later.result(), later.state
+        (1024, 'done')
+        >>> later.forget()
+        """
+        from .named import attach, checked
+
+        return attach(self._home()._session, checked(name))
 
     def cancel(self, futures: Future | Iterable[Future], *, grace: Any = None) -> None:
         """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
@@ -120,7 +144,9 @@ class View:
         """
         seconds = None if grace is None else _grace(grace)
         for future in [futures] if isinstance(futures, Future) else futures:
-            if not future.done():
+            if isinstance(future, NamedFuture):
+                future.cancel()
+            elif not future.done():
                 future._session.cancel(future, seconds)  # of this client or of one in another environment
 
     # ---- many calls ----
@@ -153,6 +179,8 @@ class View:
         """
         if chunksize is not None and chunksize < 1:
             raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
+        if self._options.name:
+            raise BadRequest("a name is for one task, and map makes many", "Submit one function that does it all.")
         if not iterables:
             raise BadRequest("map takes a function and at least one iterable")
         return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905: as the built-in map

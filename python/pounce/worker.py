@@ -39,19 +39,26 @@ class _ResultNotPicklable(Exception):
 class Runner:
     """Turns jobs into outcomes. Functions are unpickled once and kept by digest, with their globals."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: dict[str, str]) -> None:
+        self._where = where  # node and devices, for what a later kernel reads
         self._functions: dict[bytes, Callable[..., Any]] = {}
 
     def execute(self, job: Any) -> Outcome:
+        return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
+
+    def _execute(self, job: Any) -> Outcome:
         start = end = 0
         stage = "its function was unpickled"
         try:
             if job.command:
                 stage = "the command was started"
                 return self._command(job)
-            function = self._function(job)
-            stage = "its arguments were unpickled"
-            args, kwargs = loads(job.pickle, job.buffers, _Resolver(job))
+            if job.kept_in:
+                function, args, kwargs = _kept_call(job)
+            else:
+                function = self._function(job)
+                stage = "its arguments were unpickled"
+                args, kwargs = loads(job.pickle, job.buffers, _Resolver(job))
             _take_back_interrupt()
             stage = ""
             start = time.monotonic_ns()
@@ -75,7 +82,8 @@ class Runner:
     def describe(self, job: Any, error: BaseException) -> Outcome:
         """The outcome of a job whose interrupt struck between execute's lines."""
         now = time.monotonic_ns()
-        return (*_failure(job, error, ""), now, now)
+        outcome: Outcome = (*_failure(job, error, ""), now, now)
+        return _kept(job, outcome, self._where) if job.kept_in else outcome
 
     def _command(self, job: Any) -> Outcome:
         """A command line runs as a child of ours, its output is ours: it comes live. The outcome is JSON, not a pickle."""
@@ -113,6 +121,31 @@ class _Resolver:
         if index not in self._values:
             self._values[index] = loads(*self._job.object(index))
         return self._values[index]
+
+
+def _kept_call(job: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    from . import kept
+
+    _, (data, *buffers) = kept.read(os.path.join(job.kept_in, f"{job.task}.call"))
+    return loads(data, buffers)
+
+
+def _kept(job: Any, outcome: Outcome, where: dict[str, str]) -> Outcome:
+    """Of a named task: the outcome goes to its file, and the file's digest takes the pickle's place."""
+    from . import kept
+
+    ok, pickle, buffers, error, start, end = outcome
+    if error is not None and error[0] == "cancelled":
+        return outcome  # pounced knows why it ended
+    facts: dict[str, Any] = {"ok": ok, "run_ns": end - start}
+    if error is not None:
+        code, text, context = error
+        facts["error"] = (code, text, "", {**context, **where})
+    try:
+        digest = kept.write_outcome(job.kept_in, job.task, facts, [pickle, *buffers])
+    except OSError as problem:
+        return False, b"", (), ("result_gone", f"the outcome could not be kept in {job.kept_in}: {problem.strerror}", {}), start, end
+    return ok, digest.encode(), (), error, start, end
 
 
 def _failure(job: Any, error: BaseException, stage: str) -> tuple[bool, bytes, tuple[()], tuple[str, str, dict[str, str]]]:
@@ -229,7 +262,7 @@ def main() -> None:
     import cloudpickle  # while the daemon introduces the first client
 
     core.set_cloudpickle(cloudpickle.__version__)
-    runner = Runner()
+    runner = Runner({"node": node, "devices": devices})
     core.serve(runner.execute, runner.describe)
 
 

@@ -105,10 +105,10 @@ Result<void> Client::release_object(const ObjectId& id) {
   return {};
 }
 
-Result<bool> Client::ask_queue(std::uint32_t request) {
+Result<bool> Client::ask(const protocol::Header& question) {
   if (auto error = unusable()) return failure(*std::move(error));
   bool asked = false;
-  parts_->baton.hold([&] { asked = parts_->engine.ask_queue(request); });
+  parts_->baton.hold([&] { asked = parts_->engine.ask(question); });
   return asked;
 }
 

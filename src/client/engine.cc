@@ -165,12 +165,12 @@ void Engine::release_object(const ObjectId& id) {
   for (auto& [place, peer] : peers_) drop_unneeded(*peer.link);
 }
 
-bool Engine::ask_queue(std::uint32_t request) {
+bool Engine::ask(const protocol::Header& question) {
   if (!hall_.open()) {
-    ask_for_daemon();
+    if (hall_.down()) want_daemon();
     return false;
   }
-  hall_.send(protocol::QueueAsk{request});
+  hall_.send(question);
   return true;
 }
 
@@ -182,7 +182,11 @@ void Engine::close() {
 }
 
 void Engine::ask_for_daemon() {
-  if (!hall_.down() || daemon_asked_ || closed_ || !machine_.needs_daemon()) return;
+  if (hall_.down() && machine_.needs_daemon()) want_daemon();
+}
+
+void Engine::want_daemon() {
+  if (daemon_asked_ || closed_) return;
   daemon_asked_ = true;
   news_.push(DaemonWanted{});
 }

@@ -51,7 +51,7 @@ class Engine final : public transport::Engine {
   void hold_object(const ObjectId& id, Object object, bool send_now);
   void release_object(const ObjectId& id);
 
-  bool ask_queue(std::uint32_t request);  // false: not connected to pounced now
+  bool ask(const protocol::Header& question);  // false: not connected to pounced now
   void close();                           // every task ends; what is told to pounced still has to be pumped out
   bool closed_for_good(TimePoint told) const { return hall_.down() || hall_.heard_after(told); }
 
@@ -107,6 +107,7 @@ class Engine final : public transport::Engine {
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
   void drop_unneeded(WorkerLink& link);
   void ask_for_daemon();
+  void want_daemon();
   WorkerLink* link_at(const task::Place& place);
 
   transport::Context& context_;

@@ -32,7 +32,10 @@ struct DaemonWanted {};  // the connection to pounced is gone and needed: run `p
 struct QueueShown {
   protocol::QueueIs answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown>;
+struct NamesShown {
+  protocol::NamesAre answer;
+};
+using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, NamesShown>;
 
 class NewsQueue {
  public:

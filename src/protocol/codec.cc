@@ -10,6 +10,7 @@
 #include "protocol/hot_headers.h"
 #include "protocol/command.h"
 #include "protocol/endpoint_file.h"
+#include "protocol/named_record.h"
 
 using nlohmann::json;
 
@@ -159,6 +160,13 @@ POUNCE_FIELDS(StatusIs, request, document)
 POUNCE_FIELDS(ReleaseAsk, request, leases, how, by)
 POUNCE_FIELDS(ReleaseRow, lease, state, waiting, running)
 POUNCE_FIELDS(ReleaseIs, request, rows)
+POUNCE_FIELDS(NameTask, request, name, task, resources, retries)
+POUNCE_FIELDS(NameAsk, request, name)
+POUNCE_FIELDS(NameEnd, request, name, forget)
+POUNCE_FIELDS(NamedRow, name, task, state, reason, lease, job, node, ok, digest, size, submit_time_s, end_time_s, error)
+POUNCE_FIELDS(NamesAre, request, rows, error)
+POUNCE_FIELDS(RunNamed, lease, worker, epoch, session, task, folder)
+POUNCE_FIELDS(NamedEnded, lease, worker, epoch, task, ok, digest, error)
 POUNCE_FIELDS(Notice, text)
 POUNCE_FIELDS(WorkerUp, lease, worker, job, restart, node, devices, pid, interpreter_ready, epoch, endpoint, key)
 POUNCE_FIELDS(InterpreterUp, lease, worker, epoch, endpoint, key)
@@ -186,7 +194,8 @@ POUNCE_FIELDS(Query, tasks)
 POUNCE_FIELDS(QueryIs, tasks, states)
 POUNCE_FIELDS(CancelTask, task, grace_ms)
 POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
-              log)
+              log, results)
+POUNCE_FIELDS(NamedRecord, v, instance, row, opened, resources, retries, worker, epoch)
 #undef POUNCE_FIELDS
 #undef POUNCE_READ
 #undef POUNCE_WRITE
@@ -251,6 +260,19 @@ std::string encode_error(const Error& error) {
 
 std::string encode_endpoint_file(const EndpointFile& file) {
   return json(file).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string encode_named_record(const NamedRecord& record) {
+  return json(record).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<NamedRecord> decode_named_record(std::string_view text) {
+  try {
+    auto record = json::parse(text).get<NamedRecord>();
+    return record.v == 1 ? std::optional(std::move(record)) : std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
 }
 
 Result<EndpointFile> decode_endpoint_file(std::string_view text) {

@@ -12,6 +12,7 @@
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
+#include "protocol/named_messages.h"
 #include "protocol/release_messages.h"
 
 namespace pounce::protocol {
@@ -302,8 +303,9 @@ struct CancelTask {  // client -> worker: drop it if queued, interrupt it (Keybo
 
 using Header = std::variant<
     Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown, LeaseEnded,
-    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, Notice, WorkerUp, InterpreterUp,
-    InterpreterDown, WorkerBeat, Admit, Dismiss, EndWorker, Ready, Activity, Walltime, Attach, Attached, Function, Object,
-    Chunk, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs, CancelTask>;
+    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NamesAre, Notice,
+    WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat, Admit, Dismiss, EndWorker, RunNamed, NamedEnded, Ready, Activity,
+    Walltime, Attach, Attached, Function, Object, Chunk, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
+    CancelTask>;
 
 }  // namespace pounce::protocol

@@ -93,7 +93,7 @@ void WorkerEngine::on(const protocol::Task& task, Letter letter) {
   if (letter.frames.size() < 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
   if (ending_) return letter.seat.outbox.post(protocol::QueryIs{{task.task}, {protocol::TaskState::kUnknown}});
   arriving_ = Payload{task.function, task.objects, std::make_shared<transport::Message>(std::move(letter.frames)),
-                      to_ns(*letter.seat.heard)};
+                      to_ns(*letter.seat.heard), {}};
   tell_core(exec::TaskArrived{letter.session, task.task, task.attempt, inputs_here(task)});
   arriving_.reset();
 }
@@ -122,6 +122,7 @@ void WorkerEngine::read_supervisor() {
   while (const auto header = supervisor_.next()) {
     if (const auto* one = std::get_if<protocol::Admit>(&*header)) admit(*one);
     if (const auto* one = std::get_if<protocol::Dismiss>(&*header)) dismiss(one->session);
+    if (const auto* one = std::get_if<protocol::RunNamed>(&*header)) run_named(*one);
     if (const auto* one = std::get_if<protocol::EndWorker>(&*header)) one->only_if_idle ? end_if_idle() : end();
   }
   if (!supervisor_.open()) end();
@@ -136,6 +137,14 @@ void WorkerEngine::dismiss(const SessionId& session) {
   store_.drop_all(session);
   clients_.dismiss(session);
   activity_changed_ = true;
+}
+
+void WorkerEngine::run_named(const protocol::RunNamed& order) {
+  if (ending_) return;  // pounced hears of the end
+  named_.insert(order.task);
+  arriving_ = Payload{{}, {}, nullptr, to_ns(Clock::now()), order.folder};
+  tell_core(exec::TaskArrived{order.session, order.task, 0, true});
+  arriving_.reset();
 }
 
 // A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on.

@@ -29,6 +29,7 @@ struct Job {
   KeptFunction function_body;
   std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers: shared with the Python buffers over them
   std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
+  std::string kept_in;                         // of a named task: its call is there and its outcome goes there
   std::optional<Error> failure;                // it cannot run: its inputs found no memory
 };
 

@@ -109,6 +109,8 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   } else if (const auto* dismiss = std::get_if<protocol::Dismiss>(&header)) {
     admitted_.erase(dismiss->session);
     if (interpreter_) interpreter_->socket().send(*dismiss);
+  } else if (const auto* run = std::get_if<protocol::RunNamed>(&header)) {
+    if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
     over->only_if_idle ? end_if_idle(over->reason) : end(over->reason);
   } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {

@@ -60,6 +60,9 @@ void Supervisor::on_interpreter_message() {
   while (const auto header = socket.next()) {
     if (const auto* ready = std::get_if<protocol::Ready>(&*header)) on_ready(*ready);
     if (const auto* activity = std::get_if<protocol::Activity>(&*header)) on_activity(*activity);
+    if (const auto* ended = std::get_if<protocol::NamedEnded>(&*header))
+      daemon_->send(protocol::NamedEnded{options_.lease, options_.worker, epoch_, ended->task, ended->ok, ended->digest,
+                                         ended->error});
   }
   if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD tells the rest
 }

@@ -147,7 +147,8 @@ void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
   for (OutputPipe& pipe : pipes_) {
     if (!to_the_end && (pipe.resting(now) || output_blocked())) continue;
     for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
-      if (seat != nullptr && seat->attached)
+      if (named_log_) static_cast<void>(!::write(named_log_.get(), bytes.data(), bytes.size()));  // a full disk ends no task
+      else if (seat != nullptr && seat->attached)
         seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
   }
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/curve_key.h"
@@ -69,6 +70,7 @@ class WorkerEngine final : public transport::Engine {
     std::vector<ObjectId> objects;
     std::shared_ptr<transport::Message> frames;
     std::int64_t received_ns = 0;
+    std::string kept_in;  // of a named task: its folder
   };
   struct Letter {  // one message of an admitted, attached client
     SessionId session;
@@ -107,6 +109,7 @@ class WorkerEngine final : public transport::Engine {
   void read_supervisor();
   void admit(const protocol::Admit& admit);
   void dismiss(const SessionId& session);
+  void run_named(const protocol::RunNamed& order);
   void end();
   void end_if_idle();
 
@@ -124,6 +127,9 @@ class WorkerEngine final : public transport::Engine {
   void perform(const exec::TellActivity& action);
   bool ended_by_us(const TaskId& task, const JobResult& result) const;
   bool inputs_here(const protocol::Task& task) const;
+  Job job_of(const TaskId& task, Payload payload);
+  Job named_job(const TaskId& task, std::string folder);
+  void tell_named_end(const TaskId& task);
 
   const EngineSetup setup_;
   KeyPair keys_;
@@ -141,6 +147,8 @@ class WorkerEngine final : public transport::Engine {
   std::map<FunctionId, KeptFunction> functions_;
   std::map<TaskId, Payload> payloads_;
   std::map<TaskId, KeptOutcome> outcomes_;
+  std::set<TaskId> named_;                   // of pounced itself: their ends go there
+  UniqueFd named_log_;                       // of the one that runs
   std::optional<Payload> arriving_;  // of the Task message being handled
   std::optional<Job> job_;           // for the main thread to take
   std::int64_t running_received_ns_ = 0;

@@ -56,7 +56,7 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "view", "many", "executor", "future", "queue"):
+        for name in ("client", "view", "many", "executor", "future", "named", "queue"):
             module = importlib.import_module("pounce." + name)
             outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
             report(**{name: list(outcome)})

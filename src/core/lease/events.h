@@ -31,6 +31,7 @@ using WorkerLink = Number<struct WorkerLinkTag, std::uint64_t>;
 
 struct SessionOpened {  // also again, after either side restarted: statuses and grants are repeated
   SessionId session;
+  bool stays = false;  // the shell itself speaks for it: it is never silent, and ends only when closed
 };
 struct SessionHeard {  // a beat, or anything else, from it
   SessionId session;

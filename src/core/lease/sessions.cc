@@ -12,6 +12,7 @@ constexpr std::size_t kClosedKept = 256;
 void LeaseCore::on(const SessionOpened& event) {
   std::erase(closed_, event.session);
   sessions_[event.session].heard = now_;
+  sessions_[event.session].stays |= event.stays;
   for (auto& [id, lease] : leases_) {
     if (!lease.owner || lease.owner->session != event.session) continue;
     tell(lease);

@@ -52,7 +52,7 @@ void LeaseCore::settle_sessions() {
       session.awaited_until.reset();
       changed_ = true;
     }
-    if (due(session.heard + defaults_.orphan_grace)) silent.push_back(id);
+    if (!session.stays && due(session.heard + defaults_.orphan_grace)) silent.push_back(id);
   }
   for (const SessionId& id : silent) forget_session(id, "its session was not heard any more");
 }

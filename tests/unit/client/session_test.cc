@@ -102,7 +102,7 @@ TEST_F(SessionTest, ClosingEndsTasksAndSaysSo) {
 
 TEST_F(SessionTest, TheQueueIsAskedAndItsAnswerPassedOn) {
   open_session();
-  settle([&] { return engine->ask_queue(7); });
+  settle([&] { return engine->ask(protocol::QueueAsk{7}); });
   settle([&] { return hall->count<protocol::QueueAsk>() > 0; });
   protocol::QueueIs answer;
   answer.request = 7;

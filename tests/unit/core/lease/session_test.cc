@@ -37,6 +37,16 @@ TEST_F(SessionTest, ASilentSessionsTaskIsCancelledAndItsLeaseEnded) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+TEST_F(SessionTest, ASessionThatStaysIsNeverSilentAndEndsWhenItIsClosed) {
+  given_busy();
+  tell(SessionOpened{session(1), true});
+  advance(600s);
+  EXPECT_EQ(count<DismissClient>() + count<EndWorker>(), 0u);
+
+  tell(SessionClosed{session(1)});
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
 TEST_F(SessionTest, ASilentSessionsJobIsGoneWithinAMinute) {
   given_busy();
   const TimePoint silent = now;
