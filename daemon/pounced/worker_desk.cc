@@ -60,7 +60,7 @@ void WorkerDesk::take(Guest& guest, const WorkerBeat& message) {
 }
 
 void WorkerDesk::take(Guest& guest, const NamedEnded& message) {
-  if (speaks_for(guest, message.lease)) named_.hear(guest, message);
+  if (speaks_for(guest, message.lease, guest.worker)) named_.hear(guest, message);
 }
 
 void WorkerDesk::take(Guest& guest, const Beat& message) {

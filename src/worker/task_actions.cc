@@ -86,7 +86,9 @@ Job WorkerEngine::job_of(const TaskId& task, Payload payload) {
 Job WorkerEngine::named_job(const TaskId& task, std::string folder) {
   const std::string path = folder + "/" + task.hex() + ".log";
   named_log_.reset(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
-  Job job{task, {}, nullptr, nullptr, {}, std::move(folder), {}};
+  Job job;
+  job.task = task;
+  job.kept_in = std::move(folder);
   if (!named_log_)
     job.failure = Error{ErrorCode::kNotShared, "the worker on " + setup_.node + " does not see " + path + ", which the notebook made",
                         {}, {{"node", setup_.node}}};
