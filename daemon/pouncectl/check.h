@@ -1,6 +1,6 @@
-// One check of the doctor: a question with one answer, and the exact fix where the answer is bad. Checks run in the order
-// of checks(), each in a process of its own with a deadline, so that none of them can hang or end the doctor; what a later
-// one must know of an earlier one travels in Facts. Thread: main.
+// One check of the doctor: a question with one answer, and the exact fix where the answer is bad. Checks run in the
+// order of checks(), each in a process of its own with a deadline, so that none of them can hang or end the doctor;
+// what a later one must know of an earlier one travels in Facts. Thread: main.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,9 @@ struct Check {
 std::vector<Check> checks();
 
 inline Finding fine(std::string text, Facts facts = {}) { return {Health::kOk, std::move(text), {}, std::move(facts)}; }
-inline Finding note(std::string text, Facts facts = {}) { return {Health::kNote, std::move(text), {}, std::move(facts)}; }
+inline Finding note(std::string text, Facts facts = {}) {
+  return {Health::kNote, std::move(text), {}, std::move(facts)};
+}
 inline Finding wrong(std::string text, std::string fix, Facts facts = {}) {
   return {Health::kWrong, std::move(text), std::move(fix), std::move(facts)};
 }

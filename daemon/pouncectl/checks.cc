@@ -18,7 +18,8 @@ std::vector<Check> checks() {
       {"slurmctld", check_slurmctld, seconds(30), kSlurm},
       {"classes", check_classes, seconds(15), kSlurm},
       {"munge", check_munge, seconds(15), "munged hangs: ask the admin to restart it."},
-      {"daemon", check_daemon, seconds(20), "pounced hangs: end it (its pid is in `pounced ensure --no-start`); running work goes on."},
+      {"daemon", check_daemon, seconds(20),
+       "pounced hangs: end it (its pid is in `pounced ensure --no-start`); running work goes on."},
       {"address", check_address, seconds(15), "A name server hangs: set advertise_address in the configuration."},
       {"clock", check_clock, seconds(15), kFiles},
   };

@@ -46,7 +46,8 @@ bool loopback(const std::string& host) { return host.starts_with("127.") || host
 Finding reached(const Place& place, const Facts& facts) {
   const bool far = fact(facts, "launcher") == "slurm" && !loopback(fact(facts, "controller"));
   if (far && loopback(place.host))
-    return wrong("workers are told " + place.host + ", which no other host can reach", "Set advertise_address in the configuration to this host's address in the cluster");
+    return wrong("workers are told " + place.host + ", which no other host can reach",
+                 "Set advertise_address in the configuration to this host's address in the cluster");
   return fine("workers find the daemon at " + place.host);
 }
 
@@ -70,9 +71,11 @@ Finding check_daemon(const Facts& facts) {
   }
   const std::string name = "pounced " + daemon->version + ", pid " + std::to_string(daemon->pid);
   if (daemon->version != kVersion)
-    return wrong(name + " is of another version than pouncectl, " + kVersion, "kill " + std::to_string(daemon->pid) + " (running work goes on; the next client starts the new one)");
+    return wrong(name + " is of another version than pouncectl, " + kVersion,
+                 "kill " + std::to_string(daemon->pid) + " (running work goes on; the next client starts the new one)");
   if (const auto status = ask_status(); !status)
-    return wrong(name + " does not answer: " + status.error().text, "kill " + std::to_string(daemon->pid) + ", and read " + daemon->log);
+    return wrong(name + " does not answer: " + status.error().text,
+                 "kill " + std::to_string(daemon->pid) + ", and read " + daemon->log);
   Facts found;
   for (const std::string& door : daemon->door)
     if (!place_of(door).host.empty()) found["door"] = door;
@@ -82,13 +85,16 @@ Finding check_daemon(const Facts& facts) {
 Finding check_address(const Facts& facts) {
   if (const Place door = place_of(fact(facts, "door")); !door.host.empty()) {
     const std::string trouble = try_address(door, ::connect);
-    if (!trouble.empty()) return wrong("the daemon's door at " + door.host + ":" + door.port + " cannot be reached: " + trouble, "Open the firewall for it, or set advertise_address in the configuration");
+    if (!trouble.empty())
+      return wrong("the daemon's door at " + door.host + ":" + door.port + " cannot be reached: " + trouble,
+                   "Open the firewall for it, or set advertise_address in the configuration");
     return reached(door, facts);
   }
   const Place own = place_of("tcp://" + address_to_be(facts) + ":0");
   if (own.host.empty()) return note("not known while slurmctld does not answer");
   if (const std::string trouble = try_address(own, ::bind); !trouble.empty())
-    return wrong("the daemon cannot listen at " + own.host + ": " + trouble, "Set advertise_address in the configuration to an address of this host");
+    return wrong("the daemon cannot listen at " + own.host + ": " + trouble,
+                 "Set advertise_address in the configuration to an address of this host");
   return reached(own, facts);
 }
 

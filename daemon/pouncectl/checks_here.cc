@@ -61,7 +61,8 @@ fs::path existing(fs::path path) {
 }
 
 bool on_network(const fs::path& path) {
-  constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42, 0x0BD00BD0};  // NFS, SMB, CIFS, SMB2, Lustre
+  constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42,
+                                                  0x0BD00BD0};  // NFS, SMB, CIFS, SMB2, Lustre
   struct statfs facts {};
   if (::statfs(path.c_str(), &facts) != 0) return false;
   return std::ranges::find(kNetwork, static_cast<unsigned long>(facts.f_type)) != kNetwork.end();
@@ -101,7 +102,8 @@ Finding check_programs(const Facts&) {
     if (::access(path.c_str(), X_OK) != 0) return wrong(path + " is not there", kReinstall);
     const std::string said = output_of({path, "--version"});
     if (said.find(kVersion) == std::string::npos)
-      return wrong(path + " is of another version: " + said.substr(0, said.find('\n')) + ", and pouncectl " + kVersion, kReinstall);
+      return wrong(path + " is of another version: " + said.substr(0, said.find('\n')) + ", and pouncectl " + kVersion,
+                   kReinstall);
     found += std::string(name) + ", ";
   }
   const bool slurm = ::access(sibling("pounce-slurm").c_str(), X_OK) == 0;
@@ -115,7 +117,8 @@ Finding check_python(const Facts& facts) {
   const std::string install = python + " -m pip install pounce-hpc";
   const auto told = json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
   if (!told.is_object())
-    return wrong("there is no Python " + python + ", or it cannot start", "Name the one of your notebooks: pouncectl doctor --python PATH");
+    return wrong("there is no Python " + python + ", or it cannot start",
+                 "Name the one of your notebooks: pouncectl doctor --python PATH");
   const std::string file = told.value("file", ""), version = told.value("version", "");
   if (file.empty()) return wrong(python + " has no pounce: " + told.value("trouble", ""), install);
   const std::string trouble = told.value("trouble", ""), ours = told.value("ours", "");
@@ -123,7 +126,8 @@ Finding check_python(const Facts& facts) {
     return wrong(file + " is another pounce than pounce-hpc",
                  ours.empty() ? python + " -m pip uninstall pounce, then: " + install : "Rename or remove " + file);
   if (!trouble.empty()) return wrong(file + " cannot be used: " + trouble, install + " --force-reinstall");
-  if (version != kVersion) return wrong(file + " is of version " + version + ", and pouncectl of " + kVersion, install + "==" + kVersion);
+  if (version != kVersion)
+    return wrong(file + " is of version " + version + ", and pouncectl of " + kVersion, install + "==" + kVersion);
   return fine("pounce-hpc " + version + " in " + python + " (Python " + told.value("python", "") + ")");
 }
 
@@ -142,7 +146,9 @@ Finding check_configuration(const Facts&) {
     return wrong(error.value("text", ""), remedy.empty() ? std::string(default_remedy(code)) : remedy, facts);
   }
   const std::string file = facts["config"].empty() ? "defaults, no file" : facts["config"];
-  return fine(file + "; work runs " + (facts["launcher"] == "slurm" ? "in Slurm, cluster " + facts["cluster"] : "on this machine"), facts);
+  return fine(file + "; work runs " +
+                  (facts["launcher"] == "slurm" ? "in Slurm, cluster " + facts["cluster"] : "on this machine"),
+              facts);
 }
 
 Finding check_state_folder(const Facts& facts) {
@@ -151,12 +157,16 @@ Finding check_state_folder(const Facts& facts) {
   if (folder.empty()) return note("not known while pounced cannot be asked");
   const fs::path there = existing(folder);
   if (::access(there.c_str(), W_OK | X_OK) != 0)
-    return wrong(there.string() + " cannot be written to: " + std::strerror(errno), "chmod u+rwx " + there.string() + ", or set state_folder in the configuration");
+    return wrong(there.string() + " cannot be written to: " + std::strerror(errno),
+                 "chmod u+rwx " + there.string() + ", or set state_folder in the configuration");
   if (const Probe written = probe(there); !written.trouble.empty())
-    return wrong("nothing can be written in " + there.string() + ": " + written.trouble, "Make room there (quota?), or set state_folder in the configuration");
+    return wrong("nothing can be written in " + there.string() + ": " + written.trouble,
+                 "Make room there (quota?), or set state_folder in the configuration");
   if (const auto mib = free_mib(there); mib < kLeastFreeMib)
-    return wrong("only " + std::to_string(mib) + " MiB are free in " + there.string(), "Make room there, or set state_folder in the configuration");
-  return fine(folder.string() + (on_network(there) ? " (a network file system, which is fine)" : ""), {{"probe_folder", there.string()}});
+    return wrong("only " + std::to_string(mib) + " MiB are free in " + there.string(),
+                 "Make room there, or set state_folder in the configuration");
+  return fine(folder.string() + (on_network(there) ? " (a network file system, which is fine)" : ""),
+              {{"probe_folder", there.string()}});
 }
 
 Finding check_runtime_folder(const Facts& facts) {
@@ -166,24 +176,32 @@ Finding check_runtime_folder(const Facts& facts) {
   struct stat is {};
   const fs::path own = folder.parent_path();  // the one that is ours alone; /tmp above it is everybody's
   if (::lstat(own.c_str(), &is) == 0 && (!S_ISDIR(is.st_mode) || is.st_uid != ::geteuid()))
-    return wrong(own.string() + " is not a folder of yours", "Have it removed, or set XDG_RUNTIME_DIR to a folder of your own");
+    return wrong(own.string() + " is not a folder of yours",
+                 "Have it removed, or set XDG_RUNTIME_DIR to a folder of your own");
   if (::access(there.c_str(), W_OK | X_OK) != 0)
-    return wrong(there.string() + " cannot be written to: " + std::strerror(errno), "Set XDG_RUNTIME_DIR to a folder of your own");
-  if (on_network(there)) return wrong(there.string() + " is on a network file system, where sockets do not work", "unset XDG_RUNTIME_DIR: /tmp is used then");
-  if (folder.string().size() + std::strlen("/door") > kLongestSocketPath) return wrong(folder.string() + " is too long for a socket", "unset XDG_RUNTIME_DIR: /tmp is used then");
+    return wrong(there.string() + " cannot be written to: " + std::strerror(errno),
+                 "Set XDG_RUNTIME_DIR to a folder of your own");
+  if (on_network(there))
+    return wrong(there.string() + " is on a network file system, where sockets do not work",
+                 "unset XDG_RUNTIME_DIR: /tmp is used then");
+  if (folder.string().size() + std::strlen("/door") > kLongestSocketPath)
+    return wrong(folder.string() + " is too long for a socket", "unset XDG_RUNTIME_DIR: /tmp is used then");
   const char* xdg = std::getenv("XDG_RUNTIME_DIR");
   const bool passed_over = xdg != nullptr && *xdg && !folder.string().starts_with(xdg);
   return fine(folder.string() + (passed_over ? " (XDG_RUNTIME_DIR is not usable)" : ""));
 }
 
-// Credentials are refused, and ages are nonsense, where clocks differ. The only other clock at hand is the file server's.
+// Credentials are refused, and ages are nonsense, where clocks differ. The only other clock at hand is the file
+// server's.
 Finding check_clock(const Facts& facts) {
   const Probe written = probe(fact(facts, "probe_folder"));
   const double apart = static_cast<double>(std::time(nullptr)) - written.stamp_s;
   if (written.trouble.empty() && std::abs(apart) > kClockSlack_s)
-    return wrong("this clock and the file server's differ by " + std::to_string(static_cast<long>(apart)) + " s", "Ask the admin to set this machine's clock (chronyd or ntpd).");
+    return wrong("this clock and the file server's differ by " + std::to_string(static_cast<long>(apart)) + " s",
+                 "Ask the admin to set this machine's clock (chronyd or ntpd).");
   struct timex kernel {};
-  if (::adjtimex(&kernel) == TIME_ERROR) return note("the kernel does not say that this clock is kept right (chronyd or ntpd)");
+  if (::adjtimex(&kernel) == TIME_ERROR)
+    return note("the kernel does not say that this clock is kept right (chronyd or ntpd)");
   return fine("kept right");
 }
 

@@ -44,8 +44,7 @@ Result<protocol::Header> exchange(DealerSocket& socket, const protocol::Header& 
     while (auto event = socket.link_event())
       if (*event == transport::Link::kRefused)
         return failure(ErrorCode::kNotAuthenticated, "pounced did not accept this program's key");
-    if (auto answer = socket.receive())
-      return protocol::decode(answer->front().text(), protocol::kHallMessageBytes);
+    if (auto answer = socket.receive()) return protocol::decode(answer->front().text(), protocol::kHallMessageBytes);
     poll.clear();
     poll.add_socket(socket.handle(), !sent);
     poll.add_socket(socket.monitor_handle());
@@ -78,12 +77,11 @@ std::string ipc_door(const protocol::EndpointFile& daemon) {
 Result<protocol::EndpointFile> find_daemon() {
   const std::string text = output_of({sibling("pounced"), "ensure", "--no-start"});
   const auto document = nlohmann::json::parse(text, nullptr, false);
-  if (!document.is_object())
-    return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where it runs");
+  if (!document.is_object()) return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where it runs");
   if (!document.contains("error")) return protocol::decode_endpoint_file(text);
   const auto& error = document["error"];
-  return failure(Error{error_code_from_wire(error.value("code", "")), error.value("text", ""),
-                       error.value("remedy", ""), {}});
+  return failure(
+      Error{error_code_from_wire(error.value("code", "")), error.value("text", ""), error.value("remedy", ""), {}});
 }
 
 Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protocol::Header& question,

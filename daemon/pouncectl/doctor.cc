@@ -22,14 +22,19 @@ using nlohmann::json;
 constexpr std::string_view kHealth[] = {"ok", "note", "wrong"};
 
 std::string as_text(const Finding& finding) {
-  const json object = {{"health", static_cast<int>(finding.health)}, {"text", finding.text}, {"fix", finding.fix}, {"facts", finding.facts}};
+  const json object = {{"health", static_cast<int>(finding.health)},
+                       {"text", finding.text},
+                       {"fix", finding.fix},
+                       {"facts", finding.facts}};
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Finding from_text(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) return wrong("the check itself broke", "Report this with the output of: pouncectl doctor --json");
-  return {static_cast<Health>(object.value("health", 2)), object.value("text", ""), object.value("fix", ""), object.value("facts", Facts{})};
+  if (!object.is_object())
+    return wrong("the check itself broke", "Report this with the output of: pouncectl doctor --json");
+  return {static_cast<Health>(object.value("health", 2)), object.value("text", ""), object.value("fix", ""),
+          object.value("facts", Facts{})};
 }
 
 // What the child says before the deadline; nothing: it hangs.
@@ -91,14 +96,19 @@ int doctor(const std::string& python, bool json_wanted) {
     Finding finding = examine(check, facts);
     if (finding.health == Health::kWrong) ++wrongs;
     for (auto& [name, value] : finding.facts) facts[name] = value;
-    document["checks"].push_back({{"check", check.name}, {"state", kHealth[static_cast<std::size_t>(finding.health)]}, {"text", finding.text}, {"fix", finding.fix}});
+    document["checks"].push_back({{"check", check.name},
+                                  {"state", kHealth[static_cast<std::size_t>(finding.health)]},
+                                  {"text", finding.text},
+                                  {"fix", finding.fix}});
     if (!json_wanted) print(check, finding);
   }
   document["wrong"] = wrongs;
   if (json_wanted)
     std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   else
-    std::cout << (wrongs == 0 ? "nothing is wrong" : std::to_string(wrongs) + (wrongs == 1 ? " thing is wrong" : " things are wrong")) << '\n';
+    std::cout << (wrongs == 0 ? "nothing is wrong"
+                              : std::to_string(wrongs) + (wrongs == 1 ? " thing is wrong" : " things are wrong"))
+              << '\n';
   return wrongs == 0 ? kOk : kFailed;
 }
 

@@ -60,7 +60,8 @@ std::vector<LeaseRow> lease_rows(const std::string& status_document) {
   const json document = json::parse(status_document, nullptr, false);
   if (!document.is_object()) return rows;
   std::map<std::string, json> sessions;
-  for (const json& session : document.value("sessions", json::array())) sessions[session.value("session", "")] = session;
+  for (const json& session : document.value("sessions", json::array()))
+    sessions[session.value("session", "")] = session;
   for (const json& lease : document.value("leases", json::array())) rows.push_back(row_of(lease, sessions));
   return rows;
 }
@@ -89,7 +90,8 @@ Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, cons
   }
   for (const LeaseRow& row : found)
     if (row.session != found.front().session)
-      return failure(ErrorCode::kBadRequest, "the ids of several sessions begin with \"" + beginning + "\"", "Give more digits.");
+      return failure(ErrorCode::kBadRequest, "the ids of several sessions begin with \"" + beginning + "\"",
+                     "Give more digits.");
   if (!found.empty()) return found;
   std::string list;
   for (const auto& [id, notebook] : sessions) list += (list.empty() ? "" : ", ") + id + " " + notebook;
@@ -130,7 +132,8 @@ std::string notebook_of(const LeaseRow& row) {
 }
 
 std::string why(const LeaseRow& row) {
-  std::string words = row.reason;
+  std::string words = row.reason.substr(0, row.reason.find_last_not_of('.') + 1);
+  if (row.state == "draining" || row.state == "ending") return words;
   if (row.session.empty()) words += (words.empty() ? "" : "; ") + std::string("no notebook claims it");
   if (row.release_asked) words += (words.empty() ? "" : "; ") + std::string("goes back when idle");
   return words;

@@ -27,11 +27,11 @@ std::vector<LeaseRow> lease_rows(const std::string& status_document);
 Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std::vector<std::string>& beginnings);
 Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, const std::string& beginning);
 
-std::string short_id(std::string_view id);    // enough to be told apart, and accepted everywhere
-std::string asks(const LeaseRow& row);        // "1 GPU a100, 4 CPUs"
-std::string in_words(double seconds);         // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
-std::string tasks_of(const LeaseRow& row);    // "2 wait, 1 runs"
+std::string short_id(std::string_view id);     // enough to be told apart, and accepted everywhere
+std::string asks(const LeaseRow& row);         // "1 GPU a100, 4 CPUs"
+std::string in_words(double seconds);          // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
+std::string tasks_of(const LeaseRow& row);     // "2 wait, 1 runs"
 std::string notebook_of(const LeaseRow& row);  // "/home/alice/fit (pid 12)"
-std::string why(const LeaseRow& row);         // of its state, with what it is about to do
+std::string why(const LeaseRow& row);          // of its state, with what it is about to do
 
 }  // namespace pounce::ctl

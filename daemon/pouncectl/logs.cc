@@ -42,7 +42,8 @@ fs::path newest_below(const fs::path& base) {
 
 Result<fs::path> state_folder() {
   const json where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
-  if (!where.is_object()) return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where its files are");
+  if (!where.is_object())
+    return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where its files are");
   const fs::path own = where.value("state_folder", "");
   std::error_code absent;
   if (!own.empty() && fs::exists(own / "pounced.log", absent)) return own;
@@ -84,7 +85,8 @@ bool same_file(const struct stat& one, const struct stat& other) {
 
 // Until it is interrupted. A log that was put aside or cut is read anew from its beginning.
 [[noreturn]] void follow(const fs::path& path, std::streamoff from) {
-  struct stat before {}, now {};
+  struct stat before {
+  }, now{};
   ::stat(path.c_str(), &before);
   while (true) {
     if (::stat(path.c_str(), &now) == 0) {
@@ -105,7 +107,8 @@ bool same_file(const struct stat& one, const struct stat& other) {
 int logs(const LogOptions& options, bool json_wanted) {
   const auto folder = state_folder();
   if (!folder) return report(folder.error(), json_wanted);
-  const auto path = options.lease.empty() ? Result<fs::path>(*folder / "pounced.log") : lease_log(*folder, options.lease);
+  const auto path =
+      options.lease.empty() ? Result<fs::path>(*folder / "pounced.log") : lease_log(*folder, options.lease);
   if (!path) return report(path.error(), json_wanted);
   std::ifstream file(*path);
   if (!file) return report(Error{ErrorCode::kInternal, path->string() + " cannot be read", {}, {}}, json_wanted);

@@ -46,7 +46,8 @@ constexpr char kLogsExamples[] =
     "  pouncectl logs 3f2a                       what that lease's job printed\n"
     "Works without a running daemon too.\n";
 constexpr char kQueueExamples[] = "Examples:\n  pouncectl queue\n  pouncectl queue --json\n";
-constexpr char kVersionExamples[] = "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
+constexpr char kVersionExamples[] =
+    "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
 constexpr char kDoctorExamples[] =
     "Examples:\n"
     "  pouncectl doctor\n"
@@ -97,14 +98,16 @@ void describe(Words& words) {
   add_choice(stop, words, true);
   CLI::App* log = words.add("logs", "the daemon's log, or that of a lease's job", kLogsExamples + codes,
                             [&] { return logs(words.logs, words.json); });
-  CLI::Option* lease = log->add_option("LEASE", words.logs.lease, "the beginning of a lease's id; none: the daemon's log");
+  CLI::Option* lease =
+      log->add_option("LEASE", words.logs.lease, "the beginning of a lease's id; none: the daemon's log");
   log->add_flag("--daemon", words.daemon_log, "the daemon's log")->excludes(lease);
   log->add_option("--lines", words.logs.lines, "so many of the last ones")->check(CLI::Range(0, 1'000'000));
   log->add_flag("--follow,-f", words.logs.follow, "and what comes, until interrupted")->excludes("--json");
   words.add("queue", "your jobs of pounce as Slurm shows them now", kQueueExamples + codes,
             [&] { return queue(words.json); });
-  words.add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
-            [&] { return doctor(words.python, words.json); })
+  words
+      .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
+           [&] { return doctor(words.python, words.json); })
       ->add_option("--python", words.python, "the Python to look at; unset: the one beside this program");
   words.add("version", "versions of pounce, its protocol and the libslurm loaded", kVersionExamples + codes,
             [&] { return version(words.json); });

@@ -28,7 +28,8 @@ Result<protocol::ReleaseIs> ask_release(const std::vector<LeaseRow>& rows, Relea
   const auto answer = ask(*daemon, question);
   if (!answer) return failure(answer.error());
   if (const auto* refused = std::get_if<protocol::Refused>(&*answer)) return failure(refused->error);
-  if (const auto* done = std::get_if<protocol::ReleaseIs>(&*answer); done != nullptr && done->rows.size() == rows.size())
+  if (const auto* done = std::get_if<protocol::ReleaseIs>(&*answer);
+      done != nullptr && done->rows.size() == rows.size())
     return *done;
   return failure(ErrorCode::kProtocol, "pounced answered something else");
 }

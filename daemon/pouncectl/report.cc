@@ -14,7 +14,8 @@ int report(const Error& error, bool json) {
   if (json)
     std::cout << "{\"error\":" << protocol::encode_error(error) << "}\n";
   else
-    std::cerr << coloured(Colour::kRed, "pouncectl: " + error.text + ".", STDERR_FILENO) << ' ' << error.advice() << '\n';
+    std::cerr << coloured(Colour::kRed, "pouncectl: " + error.text + ".", STDERR_FILENO) << ' ' << error.advice()
+              << '\n';
   return error.code == ErrorCode::kDaemonUnavailable ? kNoDaemon : kFailed;
 }
 

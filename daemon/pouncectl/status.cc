@@ -17,8 +17,9 @@ bool serves(const LeaseRow& row) { return row.state == "idle" || row.state == "b
 bool waits(const LeaseRow& row) { return row.waiting > 0 && !serves(row); }
 
 std::string line_of(const LeaseRow& row) {
-  std::string line = "  " + short_id(row.id) + "  " + asks(row) + (row.class_name.empty() ? "" : " of " + row.class_name) +
-                     ", " + row.state + " for " + in_words(row.state_s);
+  std::string line = "  " + short_id(row.id) + "  " + asks(row) +
+                     (row.class_name.empty() ? "" : " of " + row.class_name) + ", " + row.state + " for " +
+                     in_words(row.state_s);
   if (row.job != 0) line += ", job " + std::to_string(row.job);
   if (!row.node.empty()) line += " on " + row.node;
   if (!row.devices.empty()) line += " (" + row.devices + ")";
@@ -43,8 +44,8 @@ void print_status(const nlohmann::json& status, const std::vector<LeaseRow>& row
             << status.value("instance", "") << "\nstate in " << status.value("state_folder", "") << '\n';
   if (!status.value("reconciled", false)) std::cout << "the batch system has not answered yet since the start\n";
   for (const auto& session : sessions)
-    std::cout << "notebook " << short_id(session.value("session", "")) << ": " << session.value("directory", "") << " (pid "
-              << session.value("pid", 0u) << " on " << session.value("host", "") << ")\n";
+    std::cout << "notebook " << short_id(session.value("session", "")) << ": " << session.value("directory", "")
+              << " (pid " << session.value("pid", 0u) << " on " << session.value("host", "") << ")\n";
   if (sessions.empty()) std::cout << "no notebook is connected\n";
   if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";
   print_leases("waiting", rows, waits);

@@ -19,7 +19,9 @@ lease::ReleaseAsked release_asked(const LeaseId& lease, const protocol::ReleaseA
   const bool cancel = message.how == ReleaseHow::kCancel;
   const std::string by = message.by.empty() ? "a client" : message.by;
   Error why{cancel ? ErrorCode::kJobCancelled : ErrorCode::kLeaseEnded,
-            (cancel ? "Cancelled by " : "Released by ") + by + ".", "Submit again; a person ended it.", {}};
+            (cancel ? "Cancelled by " : "Released by ") + by + ".",
+            "Submit again; a person ended it.",
+            {}};
   spdlog::info("lease={} release asked by {}", lease.hex(), by);
   return {lease, message.how != ReleaseHow::kWhenIdle, std::move(why)};
 }

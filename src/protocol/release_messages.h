@@ -22,7 +22,7 @@ struct ReleaseAsk {  // client or pouncectl -> daemon
 };
 struct ReleaseRow {
   LeaseId lease;
-  std::string state;  // after it was asked; "ended" also for one that the daemon does not have
+  std::string state;                       // after it was asked; "ended" also for one that the daemon does not have
   std::uint32_t waiting = 0, running = 0;  // tasks that it still has to do
 };
 struct ReleaseIs {  // daemon -> asker: a row for each lease, in the order asked

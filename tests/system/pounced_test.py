@@ -14,7 +14,6 @@ import zmq
 from daemon_world import program, running, wait
 from zmq.utils.monitor import recv_monitor_message
 
-
 # ---- start and end --------------------------------------------------------------------------------------------------
 
 

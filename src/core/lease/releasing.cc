@@ -1,5 +1,6 @@
-// A person asks for a lease back. As soon as it is idle: its tasks come first, and nothing waits for the idle time. Now:
-// an order; whatever waits for it or runs on it ends with the reason given, and nothing new is asked for in its place.
+// A person asks for a lease back. As soon as it is idle: its tasks come first, and nothing waits for the idle time.
+// Now: an order; whatever waits for it or runs on it ends with the reason given, and nothing new is asked for in its
+// place.
 #include "core/lease/lease_core.h"
 
 namespace pounce::lease {

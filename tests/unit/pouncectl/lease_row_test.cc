@@ -108,11 +108,13 @@ TEST(ReleaseWordsTest, AnOrderSaysThatTasksEnd) {
   before.running = 1;
   EXPECT_EQ(release_words(before, {{}, "draining", 0, 1}, protocol::ReleaseHow::kNow),
             "its worker ends, and job 41 with it; its tasks end");
-  EXPECT_EQ(release_words(before, {{}, "ending", 0, 0}, protocol::ReleaseHow::kCancel), "job 41 is cancelled; its tasks end");
+  EXPECT_EQ(release_words(before, {{}, "ending", 0, 0}, protocol::ReleaseHow::kCancel),
+            "job 41 is cancelled; its tasks end");
 }
 
 TEST(ReleaseWordsTest, ALeaseWithoutAJobIsWithdrawn) {
-  EXPECT_EQ(release_words(row("3f2a"), {{}, "ended", 0, 0}, protocol::ReleaseHow::kCancel), "withdrawn: no job was asked for");
+  EXPECT_EQ(release_words(row("3f2a"), {{}, "ended", 0, 0}, protocol::ReleaseHow::kCancel),
+            "withdrawn: no job was asked for");
 }
 
 }  // namespace
