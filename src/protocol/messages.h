@@ -179,6 +179,7 @@ struct WorkerBeat {  // supervisor -> daemon every heartbeat_ms
   LeaseId lease;
   WorkerIndex worker;
   std::uint32_t running = 0;  // tasks queued or running in the interpreter
+  bool leaving = false;       // the last one: it ends, and the batch system knows why
 };
 struct Admit {  // daemon -> supervisor -> interpreter: this client key may use your data socket
   static constexpr char kType[] = "admit";

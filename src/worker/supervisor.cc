@@ -92,6 +92,19 @@ void Supervisor::on_connected() {
 void Supervisor::tell_deaths() {
   if (untold_.empty() || !daemon_->connected()) return;
   for (const auto& down : untold_) daemon_->send(down);
+  ask_for_answer();
+}
+
+// pounced asks the batch system at once why the job ends; else it would notice our silence only.
+void Supervisor::say_farewell() {
+  if (!daemon_->connected()) return;
+  farewell_under_way_ = true;
+  tell_running();
+  ask_for_answer();
+}
+
+// Answered: what was sent before it has arrived.
+void Supervisor::ask_for_answer() {
   told_ns_ = Clock::now().time_since_epoch().count();
   daemon_->send(protocol::Beat{false, told_ns_, 0});
 }
@@ -101,7 +114,10 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   dead_man_.heard(daemon_heard_);
   if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
     if (!beat->answer) daemon_->send(protocol::Beat{true, beat->sent_ns, daemon_heard_.time_since_epoch().count()});
-    if (beat->answer && beat->sent_ns == told_ns_) untold_.clear();
+    if (beat->answer && beat->sent_ns == told_ns_) {
+      untold_.clear();
+      farewell_under_way_ = false;
+    }
     stop_if_alone();
   } else if (const auto* admit = std::get_if<protocol::Admit>(&header)) {
     admitted_[admit->session] = *admit;
@@ -128,7 +144,7 @@ void Supervisor::beat() {
   loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
 }
 
-void Supervisor::tell_running() { daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_}); }
+void Supervisor::tell_running() { daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_}); }
 
 void Supervisor::check_dead_man() {
   const TimePoint now = Clock::now();
@@ -158,6 +174,7 @@ void Supervisor::end(const std::string& why) {
   ending_ = true;
   spdlog::info("lease={} ending: {}", options_.lease.hex(), why);
   if (interpreter_) interpreter_->socket().send(protocol::EndWorker{options_.lease, why});
+  say_farewell();
   loop_.at(Clock::now() + kOrderlyEnd, [this] { press_on(); });
   stop_if_alone();
 }
@@ -182,7 +199,8 @@ void Supervisor::press_on() {
 
 void Supervisor::stop_if_alone() {
   if (!ending_ || interpreter_ || !descendants_of(::getpid()).empty()) return;
-  if (untold_.empty() || end_steps_ > 0) loop_.stop();
+  const bool all_told = untold_.empty() && !farewell_under_way_;
+  if (all_told || end_steps_ > 0) loop_.stop();
 }
 
 }  // namespace pounce::worker

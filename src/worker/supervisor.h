@@ -45,6 +45,8 @@ class Supervisor {
   // the daemon (supervisor.cc)
   void on_connected();
   void tell_deaths();
+  void say_farewell();
+  void ask_for_answer();
   void on_daemon_message(const protocol::Header& header);
   void beat();
   void tell_running();
@@ -79,6 +81,7 @@ class Supervisor {
   std::unique_ptr<DaemonLink> daemon_;
   DeadMan dead_man_;
   TimePoint daemon_heard_;
+  bool farewell_under_way_ = false;
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
   std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
 

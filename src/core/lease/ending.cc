@@ -35,7 +35,7 @@ void LeaseCore::drain(Lease& lease, bool only_if_idle) {
   send_away(lease, lease.end->text, only_if_idle);
   lease.only_if_idle = only_if_idle;
   enter(lease, LeaseState::kDraining, lease.end->text);
-  poll_soon(defaults_.poll_min);  // a worker that leaves says no farewell
+  poll_soon(defaults_.poll_min);  // in case its farewell is lost
   if (!only_if_idle) detach(lease, *lease.end);
 }
 
