@@ -94,7 +94,9 @@ void LeaseCore::answer_holds(const Owner& owner, const Want& want) {
   if (!reconciled_) return;  // it may yet be adopted
   for (const LeaseId& id : want.holds) {
     const Lease* held = find(id);
-    if (held != nullptr && !held->over()) continue;
+    // One on its way out that has nobody told its holder already, perhaps while the holder could not hear.
+    const bool told = held != nullptr && !held->owner && held->end && held->state >= LeaseState::kDraining;
+    if (held != nullptr && !held->over() && !told) continue;
     const Error unknown{ErrorCode::kLeaseEnded, "This lease has ended.", {}, {{"lease", id.hex()}}};
     act(TellLeaseEnded{owner.session, owner.want, id, held != nullptr && held->end ? *held->end : unknown});
   }

@@ -132,6 +132,17 @@ TEST_F(SessionTest, WhoHoldsAnEndedLeaseIsToldAgain) {
   EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kPreempted);
 }
 
+// A suspended kernel: the end was told while it could not hear, and Slurm had not yet shown it when it came back.
+TEST_F(SessionTest, WhoHoldsALeaseThatEndsIsToldAgain) {
+  given_busy();
+  advance(31s);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  ASSERT_EQ(state(), LeaseState::kDraining);
+  tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 0, 1, {lease(1)}}}});
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].lease, lease(1));
+}
+
 TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterASweep) {
   tell(JournalRead{});
   const DemandChanged holding{session(1), {{WantId{1}, one_gpu(), 0, 1, {lease(9)}}}};
