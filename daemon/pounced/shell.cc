@@ -46,7 +46,7 @@ Result<std::unique_ptr<Shell>> Shell::open(transport::EventLoop& loop, const Set
 // The order of the end: nobody finds us, nobody comes in, nobody is heard, then the rest. Leases are not touched: their
 // workers wait for the next daemon.
 Shell::~Shell() {
-  ::unlink(setup_.folders.endpoint().c_str());  // 1. not found any more
+  withdraw_endpoint(setup_.folders.endpoint(), endpoint_);  // 1. not found any more
   door_.reset();                                // 2. no new guest
   if (checker_) loop_.unwatch(proof_watch_);
   checker_.reset();  // 3. the proof thread

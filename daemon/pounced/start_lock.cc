@@ -112,6 +112,8 @@ std::optional<LockOwner> StartLock::holder(const std::string& base) {
   return owner && runs(*owner).value_or(true) ? owner : std::nullopt;
 }
 
+bool StartLock::held(const std::string& base) const { return read_owner(path_of(base, number_)) == this_process(); }
+
 Result<std::optional<StartLock>> StartLock::take(const std::string& base, const LockOwner& owner) {
   for (int i = 0; i < kTries; ++i) {
     const auto seen = numbers_of(base);

@@ -30,6 +30,7 @@ bool clear_refusal(ErrorCode code) {
     case ErrorCode::kNoSlurm:
     case ErrorCode::kSlurmConfig:
     case ErrorCode::kRefusesRoot:
+    case ErrorCode::kDaemonUnavailable:  // it could not write its journal: no job was asked for
       return true;
     default:
       return false;
