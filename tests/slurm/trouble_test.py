@@ -126,32 +126,6 @@ def test_a_worker_out_of_memory_is_told_so(person):
     assert_told(run.reported("error"), "OutOfMemory", "memory")
 
 
-def test_a_job_ended_by_scancel_is_told_within_seconds(person):
-    alice = person()
-    run = alice.python("""
-        import pounce
-        def wait():
-            import time
-            time.sleep(300)
-        client = pounce.Client()
-        future = client.submit(wait)
-        while not future.running():
-            time.sleep(0.02)
-        report(running=True)
-        try:
-            future.result(120)
-        except Exception as e:
-            report(error=error(e))
-        client.close()
-    """)
-    run.reported("running")
-    (job,) = alice.jobs(alice.endpoint()["instance"])
-
-    alice.run("scancel", job["id"])
-
-    assert_told(run.ended(60).reported("error"), "JobCancelled")
-
-
 def test_a_function_that_cannot_be_pickled_is_refused_before_anything_is_leased(person):
     error = submit(person(), "lambda: lock", functions="import threading; lock = threading.Lock()").ended().reported("error")
 
