@@ -169,19 +169,20 @@ def test_logs_shows_what_a_leases_job_printed(home, session):
 
 
 def test_logs_follows_what_comes(home, enter):
-    endpoint = home.ensure()
-    reader = subprocess.Popen([program("pouncectl"), "logs", "--follow", "--lines", "0"], env=home.environment, text=True,
-                              stdout=subprocess.PIPE)
+    client = enter(home.ensure())
+    shown = home.folder / "shown"
+
+    def seen():
+        client.say("welcome", hall=[], instance="", heartbeat_ms=1)  # refused: a line of the log, with its session
+        return client.subject in shown.read_text()
+
+    with shown.open("w") as sink:
+        reader = subprocess.Popen([program("pouncectl"), "logs", "--follow", "--lines", "0"], env=home.environment, stdout=sink)
     try:
-        client = enter(endpoint)
-        client.open_session(home.folder)
-        line = reader.stdout.readline()
-        while client.subject not in line:
-            client.say("welcome", hall=[], instance="", heartbeat_ms=1)  # another line of the log, with its session
-            line = reader.stdout.readline()
+        wait(seen, "a line that came later")
     finally:
         reader.kill()
-        reader.communicate()
+        reader.wait()
 
 
 def test_logs_without_any_says_so(home):
