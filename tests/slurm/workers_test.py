@@ -25,14 +25,14 @@ def test_workers_of_one_job_run_at_the_same_time_each_with_its_own_gpu(person):
     with pounce.Client(gpus=1, cpus=2, memory="1GB", workers=4) as client:
         seen = client.gather([client.submit(meet, folder + "/a", 4) for _ in range(4)], timeout=120)
         report(pids=len({pid for pid, _ in seen}), gpus=sorted(gpus for _, gpus in seen))
-        report(jobs=[row.job for row in client.queue()])
-        report(shown=os.popen(f"squeue --noheader -j {client.queue()[0].job} -O NumCPUs:8,NumTasks:8,MinMemory:10,tres-per-node:30").read().split())
+        instance = json.loads(os.popen("pounced ensure").read().splitlines()[-1])["instance"]
+        shown = os.popen("squeue --me --noheader -O NumCPUs:8,NumTasks:8,MinMemory:10,tres-per-node:30,comment:60").read()
+        report(jobs=[line.split() for line in shown.splitlines() if instance in line])
     """).ended(150)
 
     assert run.reported("pids") == 4
     assert run.reported("gpus") == ["0", "1", "2", "3"]
-    assert len(run.reported("jobs")) == 1
-    cpus, tasks, memory, gpus = run.reported("shown")
+    ((cpus, tasks, memory, gpus, _),) = run.reported("jobs")
     assert (cpus, tasks, memory) == ("8", "4", "4G") and gpus.endswith("gpu:4")
 
 
