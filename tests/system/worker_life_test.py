@@ -287,21 +287,24 @@ def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(worl
     assert world.client.result(world.client.submit(lambda: "and another")) == "and another"
 
 
-def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(world):
-    def slow_to_end():
+def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(world, tmp_path):
+    def slow_to_end(gate):
+        import os
         import time
         print("here")
         try:
             time.sleep(600)
         except KeyboardInterrupt:
-            time.sleep(1)
+            while not os.path.exists(gate):
+                time.sleep(0.01)
 
-    first = world.client.submit(slow_to_end)
+    first = world.client.submit(slow_to_end, str(tmp_path / "gate"))
     world.client.wait(lambda: world.client.printed(first) == "here\n", "the task's start")
     world.daemon.say(pack("end_worker", lease=LEASE, reason="test"))
     world.client.wait(lambda: "ending" in world.worker.log.read_text(), "the supervisor's end")
     late = world.client.submit(lambda: 1)
     answer, _ = world.client.wait_for("query_is")
+    (tmp_path / "gate").touch()
     assert (answer["tasks"], answer["states"]) == ([late], ["unknown"])
 
 
