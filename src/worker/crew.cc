@@ -109,10 +109,7 @@ void Crew::end_orphans() {
   for (const auto& [index, member] : members_) {
     if (member.pid == 0) continue;
     kept.insert(member.pid);
-    kept.merge([&] {
-      const auto below = descendants_of(member.pid);
-      return std::set<pid_t>(below.begin(), below.end());
-    }());
+    for (const pid_t below : descendants_of(member.pid)) kept.insert(below);
   }
   for (const pid_t pid : descendants_of(::getpid()))
     if (!kept.contains(pid)) ::kill(pid, SIGKILL);
