@@ -27,7 +27,7 @@ void Engine::turn(int wake_fd, TimePoint until) {
     came_ = false;
     for (pollfd& item : polled_) item.revents = 0;
     service(Clock::now());
-    if (came_) return;
+    if (came_ || has_stale()) return;
   }
   wait(wake_fd, std::min(until, next_deadline()));
   service(Clock::now());

@@ -17,6 +17,7 @@ constexpr std::chrono::seconds kPeerSilence{15};
 // Some 64 MiB under way: more only makes cancels and beats wait. Fewer cost short calls: ZeroMQ's pipe tells its other
 // end each time half of them have been read, which wakes its thread.
 constexpr int kMessagesUnderWay = 64;
+constexpr int kMessagesATurn = 16;  // read before somebody else has a turn: 16 MiB when bulk
 // Round trips right after attaching: the quickest one gives the clock.
 constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kLongestReopenPause{1000};
@@ -78,9 +79,12 @@ void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
   events.emplace_back(LinkSilent{});
 }
 
-// Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change.
+// Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change. Not for ever:
+// where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have their turn too.
 void WorkerLink::exchange(std::vector<LinkEvent>& events) {
-  while (socket_ != nullptr && socket_->ready(connected() && !outbox_.empty())) {
+  for (int messages = 0; socket_ != nullptr && socket_->ready(connected() && !outbox_.empty()); ++messages) {
+    descriptors_.stale = true;
+    if (messages == kMessagesATurn) return;
     if (auto message = socket_->receive()) take(std::move(*message), events);
     flush();
   }
