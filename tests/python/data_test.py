@@ -180,7 +180,9 @@ def test_a_worker_sees_what_was_sent_and_sends_it_back_as_it_is(home):
                            "sparse": 0, "still_shared": 1.0}
 
 
+# The client's beats have their turn meanwhile, or its lease would be taken away as a dead one's.
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("home", [{"orphan_grace_s": 4, "heartbeat_ms": 500}], indirect=True)
 def test_more_than_two_gibibytes_travel_both_ways(home):
     run = home.run("""
         import numpy as np
