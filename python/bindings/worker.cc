@@ -168,12 +168,12 @@ class PyWorker {
   // Runs tasks until the worker ends. execute(job) -> outcome; describe(exception) -> outcome, for what escapes it.
   void serve(const py::function& execute, const py::function& describe) {
     while (true) {
-      releases_->drain();
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
         job = host_->next([this] { return releases_->pending(); });
       }
+      releases_->drain();  // after the wait: what was let go together with a job's arrival is free before the job runs
       // Meant for the task before, or for this one, whose cancel came with it.
       if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
