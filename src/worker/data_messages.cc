@@ -43,11 +43,29 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (!attach.python.empty() && attach.python != setup_.python)  // empty: a client without Python sends commands only
     return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook runs Python " + attach.python +
                                                                   ", the worker Python " + setup_.python));
+  seat.cloudpickle = attach.cloudpickle;
+  if (!same_cloudpickle(seat)) return;
   seat.attached = true;
   activity_changed_ = true;
   protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0};
   answer.pid = static_cast<std::uint32_t>(::getpid());
   seat.outbox.post(answer);
+}
+
+// It is imported while the first client is introduced, so that client may be here before its version is known.
+void WorkerEngine::set_cloudpickle(std::string version) {
+  cloudpickle_ = std::move(version);
+  for (auto& [session, seat] : clients_.seats())
+    if (seat.attached && !same_cloudpickle(seat)) tell_core(exec::SessionDismissed{session});
+  flush_outboxes();
+}
+
+bool WorkerEngine::same_cloudpickle(ClientSeat& seat) {
+  if (cloudpickle_.empty() || seat.cloudpickle.empty() || seat.cloudpickle == cloudpickle_) return true;
+  seat.attached = false;
+  refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has cloudpickle " + seat.cloudpickle +
+                                                         ", the worker cloudpickle " + cloudpickle_));
+  return false;
 }
 
 void WorkerEngine::refuse(ClientSeat& seat, Error error) { seat.outbox.post(protocol::Refused{std::move(error)}); }

@@ -56,7 +56,7 @@ class WorkerEngine final : public transport::Engine {
   bool interrupt_sent() const { return interrupt_sent_; }
   // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
   bool show(const std::vector<SharedBytes>& message);
-  void set_cloudpickle(std::string version) { cloudpickle_ = std::move(version); }
+  void set_cloudpickle(std::string version);  // before the first job
   bool ending() const { return ending_; }  // the supervisor said so, or is gone
 
   const std::string& endpoint() const { return socket_->endpoints().front(); }
@@ -104,6 +104,7 @@ class WorkerEngine final : public transport::Engine {
   void on(const protocol::CancelTask& cancel, Letter letter);
   template <class Unexpected>
   void on(const Unexpected& message, Letter letter);
+  bool same_cloudpickle(ClientSeat& seat);
   void refuse(ClientSeat& seat, Error error);
   void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, Letter letter);
   void read_supervisor();
