@@ -24,6 +24,8 @@ void NamedTasks::hear(Guest& client, const protocol::NameTask& message) {
   const auto known = books_.clients.find(client.session);
   if (known == books_.clients.end() || !usable_name(message.name))
     return answer(client, message.request, {}, {ErrorCode::kBadRequest, "not a name: " + message.name, {}, {}});
+  if (const auto said = folder_.record(message.name); said && said->row.task == message.task)
+    return answer(client, message.request, {said->row});  // again: our answer was lost with its connection
   protocol::NamedRecord record;
   record.instance = setup_.instance;
   record.row.name = message.name;

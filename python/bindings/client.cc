@@ -306,15 +306,15 @@ auto without_gil(Act act) {
   return value_of(std::move(result));
 }
 
-bool ask(Client& self, const protocol::Header& question) {
-  return without_gil([&] { return self.ask(question); });
+std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& question) {
+  return without_gil([&] { return self.ask(question, asked); });
 }
 
-bool name_task(Client& self, std::uint32_t request, const std::string& name, const std::string& task,
-               const ResourceTuple& resources, std::uint32_t retries) {
+std::uint32_t name_task(Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name,
+                        const std::string& task, const ResourceTuple& resources, std::uint32_t retries) {
   const auto id = TaskId::from_hex(task);
   if (!id) throw py::value_error("not a task's id: " + task);
-  return ask(self, protocol::NameTask{request, name, *id, to_resources(resources), retries});
+  return ask(self, asked, protocol::NameTask{request, name, *id, to_resources(resources), retries});
 }
 
 }  // namespace
@@ -362,13 +362,15 @@ void bind_client(py::module_& m) {
            })
       .def("hold", &hold)
       .def("ask_queue",
-           [](Client& self, std::uint32_t request) { return ask(self, protocol::QueueAsk{request}); })
+           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
       .def("name_task", &name_task)
       .def("ask_names",
-           [](Client& self, std::uint32_t request, const std::string& name) { return ask(self, protocol::NameAsk{request, name}); })
+           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {
+             return ask(self, asked, protocol::NameAsk{request, name});
+           })
       .def("end_name",
-           [](Client& self, std::uint32_t request, const std::string& name, bool forget) {
-             return ask(self, protocol::NameEnd{request, name, forget});
+           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool forget) {
+             return ask(self, asked, protocol::NameEnd{request, name, forget});
            })
       .def("wait", &wait)
       .def("drain", [](Client& self) { return to_python(self.drain()); })

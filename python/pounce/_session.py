@@ -28,6 +28,7 @@ from .status import StatusLine
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
+Question = Callable[..., int]  # of (number, connection that has it): the connection that has it now, 0 for none
 _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
 
 
@@ -59,6 +60,7 @@ class Session:
         self._answers: dict[int, tuple[Any, ...]] = {}  # of pounced, by our number of the question
         self._asked = itertools.count(1)
         self._answer_came = threading.Condition()
+        self._no_daemon: errors.PounceError | None = None  # why it could not be started again
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -142,16 +144,19 @@ class Session:
 
     # ---- questions ----
 
-    def ask(self, question: Callable[[int], bool], timeout: float) -> tuple[Any, ...]:
-        """pounced's answer. `question` sends it under a number; False: no connection now, and the engine sees to one."""
+    def ask(self, question: Question, timeout: float) -> tuple[Any, ...]:
+        """pounced's answer. `question(number, asked)` sends it; an answer that was lost with its connection is asked for again."""
         request = next(self._asked)
         deadline = time.monotonic() + timeout
-        asked = False
+        asked = 0
         with self._answer_came:
+            self._no_daemon = None
             while request not in self._answers:
-                asked = asked or question(request)
+                if self._no_daemon is not None:
+                    raise self._no_daemon
                 if time.monotonic() >= deadline:
                     raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
+                asked = question(request, asked)
                 self._answer_came.wait(0.2 if asked else 0.02)
             return self._answers.pop(request)
 
@@ -166,7 +171,7 @@ class Session:
 
     # ---- named tasks ----
 
-    def ask_names(self, question: Callable[[int], bool], timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
+    def ask_names(self, question: Question, timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
         rows, error = self.ask(question, timeout)
         if error is not None:
             raise errors.make(*error)
@@ -174,7 +179,7 @@ class Session:
 
     def names(self, name: str, timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
         """Of one name, or of all with an empty one; those whose future is here hear of it."""
-        rows = self.ask_names(lambda request: self.core.ask_names(request, name), timeout)
+        rows = self.ask_names(lambda *request: self.core.ask_names(*request, name), timeout)
         self._tell_named(rows)
         return rows
 
@@ -217,6 +222,9 @@ class Session:
                 if not isinstance(error, (errors.DaemonUnavailable, errors.SlurmUnreachable)):
                     break  # waiting does not mend it
         assert problem is not None
+        with self._answer_came:
+            self._no_daemon = problem
+            self._answer_came.notify_all()
         try:
             self.core.daemon_failed(problem.code, problem.text, problem.remedy, problem.context)
         except errors.ClientClosed:

@@ -115,8 +115,9 @@ class NamedFuture(Future):
         self._end_at_pounced(forget=True)
 
     def _end_at_pounced(self, forget: bool) -> None:
-        for row in self._session.ask_names(lambda request: self._session.core.end_name(request, self._name, forget)):
+        for row in self._session.ask_names(lambda *request: self._session.core.end_name(*request, self._name, forget)):
             self._heard(row)
+        self._wait_over(None)  # another thread may have its end in hand
 
     # ---- the session's ----
 
@@ -197,7 +198,7 @@ def submit(session: Session, name: str, parts: list[Any], resources: tuple[Any, 
     try:
         kept.write_call(prepared, task, parts)
         os.close(os.open(os.path.join(prepared, f"{task}.log"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        (row,) = session.ask_names(lambda request: session.core.name_task(request, name, task, resources, retries))
+        (row,) = session.ask_names(lambda *request: session.core.name_task(*request, name, task, resources, retries))
     finally:
         shutil.rmtree(prepared, ignore_errors=True)  # if it has not become the task's folder
     return NamedFuture(session, row)

@@ -105,10 +105,9 @@ Result<void> Client::release_object(const ObjectId& id) {
   return {};
 }
 
-Result<bool> Client::ask(const protocol::Header& question) {
+Result<std::uint32_t> Client::ask(const protocol::Header& question, std::uint32_t asked) {
   if (auto error = unusable()) return failure(*std::move(error));
-  bool asked = false;
-  parts_->baton.hold([&] { asked = parts_->engine.ask(question); });
+  parts_->baton.hold([&] { asked = parts_->engine.ask(question, asked); });
   return asked;
 }
 

@@ -29,7 +29,7 @@ class Client {
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
-  Result<bool> ask(const protocol::Header& question);  // of pounced; false: not connected to it now
+  Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
 
   // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
   // interrupted() says so, which is asked after signals and several times a second. Returns the news there is.

@@ -165,13 +165,10 @@ void Engine::release_object(const ObjectId& id) {
   for (auto& [place, peer] : peers_) drop_unneeded(*peer.link);
 }
 
-bool Engine::ask(const protocol::Header& question) {
-  if (!hall_.open()) {
-    if (hall_.down()) want_daemon();
-    return false;
-  }
-  hall_.send(question);
-  return true;
+std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t asked) {
+  if (hall_.down()) want_daemon();
+  if (hall_.open() && hall_.opening() != asked) hall_.send(question);
+  return hall_.opening();
 }
 
 void Engine::close() {

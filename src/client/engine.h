@@ -51,7 +51,9 @@ class Engine final : public transport::Engine {
   void hold_object(const ObjectId& id, Object object, bool send_now);
   void release_object(const ObjectId& id);
 
-  bool ask(const protocol::Header& question);  // false: not connected to pounced now
+  // Sends it, unless this connection to pounced has it already: `asked` is what the last call returned, from 0. Returns
+  // the connection that has it; 0: none now, and one is seen to.
+  std::uint32_t ask(const protocol::Header& question, std::uint32_t asked);
   void close();                           // every task ends; what is told to pounced still has to be pumped out
   bool closed_for_good(TimePoint told) const { return hall_.down() || hall_.heard_after(told); }
 
