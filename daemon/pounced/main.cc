@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   }
   ensure_words->add_flag("--no-start", no_start, "only look; never start one");
   serve_words->add_option("--outer-job", command.outer_job, "the Slurm job we run in; unset: by SLURM_JOB_ID");
+  serve_words->add_option("--state-folder", command.state_folder, "what ensure chose, where none is configured");
   serve_words->add_flag("--detached", detached, "started by ensure: report on descriptor 3, log to the state folder");
   try {
     app.parse(argc, argv);

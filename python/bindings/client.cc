@@ -182,24 +182,6 @@ py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
 
 // ---- calls -------------------------------------------------------------------------------------------------------
 
-// Lets go of the GIL for its life; visit() takes it for a moment.
-class WithoutGil {
- public:
-  WithoutGil() : saved_(PyEval_SaveThread()) {}
-  // A daemon thread ends here, by a forced unwinding, when the interpreter ends: noexcept would abort the process.
-  ~WithoutGil() noexcept(false) { PyEval_RestoreThread(saved_); }
-  // True if a signal handler raised: Python's error indicator is set.
-  bool signal_raised() {
-    PyEval_RestoreThread(saved_);
-    const bool raised = PyErr_CheckSignals() != 0;
-    saved_ = PyEval_SaveThread();
-    return raised;
-  }
-
- private:
-  PyThreadState* saved_;
-};
-
 // An object's data stays with the client until this dies.
 struct Hold {
   std::weak_ptr<Client> client;
@@ -349,6 +331,12 @@ void bind_client(py::module_& m) {
              without_gil([&] { return self.daemon_failed(error); });
            })
       .def("submit", &submit)
+      .def("tell",
+           [](Client& self, const py::bytes& task, const py::bytes& text) {
+             const TaskId id = to_id<TaskId>(std::string_view(task));
+             const std::vector<Buffer> message{to_buffer(text, true)};
+             without_gil([&] { return self.tell(id, message); });
+           })
       .def("cancel",
            [](Client& self, const py::bytes& task, std::uint32_t grace_ms) {
              const TaskId id = to_id<TaskId>(std::string_view(task));

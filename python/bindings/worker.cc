@@ -194,6 +194,18 @@ class PyWorker {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
+  // Main thread, in a task: the client's next message to it. Blocks; None: the worker ends.
+  py::object input() {
+    std::optional<std::vector<std::string>> message;
+    bool raised = false;
+    {
+      WithoutGil released;
+      message = host_->input([&] { return raised = released.signal_raised(); });
+    }
+    if (raised) throw py::error_already_set();
+    return message ? py::object(py::bytes(message->front())) : py::none();
+  }
+
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
   void close() {
     const py::gil_scoped_release release;
@@ -328,6 +340,7 @@ void bind_worker(py::module_& m) {
            py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"))
       .def("serve", &PyWorker::serve)
       .def("show", &PyWorker::show)
+      .def("input", &PyWorker::input)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
 }

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import __version__, _core, _daemon, errors
+from . import __version__, _core, _daemon, environment, errors
 from .cell import show
 from .future import Future
 from .named import NamedFuture
@@ -41,13 +41,13 @@ class Session:
         import cloudpickle
 
         self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
-        interpreter = sys.executable if prefix is None else _daemon.interpreter_of(prefix)
+        interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
         endpoint = _daemon.ensure(launcher, config)
         self.core = _core.Client(
             host=socket.gethostname(),
             directory=os.getcwd(),
             interpreter=[interpreter],
-            environment=_daemon.travelling_environment(prefix),
+            environment=environment.travelling(prefix),
             pounce=__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
@@ -61,6 +61,7 @@ class Session:
         self._asked = itertools.count(1)
         self._answer_came = threading.Condition()
         self._no_daemon: errors.PounceError | None = None  # why it could not be started again
+        self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -96,6 +97,7 @@ class Session:
                 self.handle(news)
                 if raised is not None:
                     raise raised
+                self._answer(future)
                 if future._over:
                     break
                 now = time.monotonic()
@@ -124,10 +126,11 @@ class Session:
             for kind, *what in news:
                 if kind == "ended":
                     ended.append((self._futures.pop(what[0], None), what[1:]))
+                    self._questions.pop(what[0], None)
                 elif kind == "printed":
                     _show(what[1], what[2])
                 elif kind == "message":
-                    show.republish(*what[1:])
+                    self._message(*what)
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
                 elif kind == "queue" or (kind == "names" and what[0]):
@@ -141,6 +144,18 @@ class Session:
             if future is not None:
                 future._end(*end)
         self._tell_named(named)
+
+    def _message(self, task: bytes, text: bytes, buffers: list[Any]) -> None:
+        message = json.loads(text)
+        if message["type"] == "input_request":
+            self._questions.setdefault(task, []).append(message["content"])
+        else:
+            show.republish(message, buffers)
+
+    def _answer(self, future: Future) -> None:
+        """What the task asks the person. Not while news are handled: this waits for a person, and others for the news."""
+        for question in self._questions.pop(future._task, ()):
+            self.core.tell(future._task, json.dumps(show.ask(question)).encode())
 
     # ---- questions ----
 

@@ -73,6 +73,12 @@ Result<void> Client::submit(Call call) {
   return {};
 }
 
+Result<void> Client::tell(const TaskId& task, const std::vector<Buffer>& message) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.tell(task, message); });
+  return {};
+}
+
 Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->baton.hold([&] { parts_->engine.cancel(task, grace); });

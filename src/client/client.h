@@ -24,6 +24,7 @@ class Client {
   Result<void> daemon_failed(const Error& error);
 
   Result<void> submit(Call call);
+  Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
   Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace);
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);

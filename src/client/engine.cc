@@ -125,6 +125,12 @@ void Engine::submit(Call call) {
 
 void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace) { happened(task::CancelAsked{task, grace}); }
 
+void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {
+  const auto found = under_way_.find(task);
+  WorkerLink* link = found == under_way_.end() ? nullptr : link_at(found->second.place);
+  if (link != nullptr) link->send(protocol::Input{task}, message);
+}
+
 std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) const {
   const auto want = machine_.want_of(task);
   return want ? board_.of_want(*want) : std::nullopt;

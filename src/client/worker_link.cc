@@ -215,8 +215,8 @@ bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   return true;
 }
 
-void WorkerLink::send(const protocol::Header& header) {
-  outbox_.post(header);
+void WorkerLink::send(const protocol::Header& header, const std::vector<Buffer>& payload) {
+  outbox_.post(header, payload);
   flush();
 }
 

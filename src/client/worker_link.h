@@ -64,7 +64,7 @@ class WorkerLink {
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
-  void send(const protocol::Header& header);
+  void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
   void post_acknowledgements();

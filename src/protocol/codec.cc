@@ -193,6 +193,7 @@ POUNCE_FIELDS(Ack, tasks)
 POUNCE_FIELDS(Query, tasks)
 POUNCE_FIELDS(QueryIs, tasks, states)
 POUNCE_FIELDS(CancelTask, task, grace_ms)
+POUNCE_FIELDS(Input, task)
 POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
               log, results)
 POUNCE_FIELDS(NamedRecord, v, instance, row, opened, resources, retries, worker, epoch)

@@ -277,11 +277,16 @@ struct CancelTask {  // client -> worker: drop it if queued, interrupt it (Keybo
   std::uint32_t grace_ms = 5000;  // still running then: the interpreter is killed
 };
 
+struct Input {  // client -> worker: an answer for the code of a task that runs; payload as of Output's "message"
+  static constexpr char kType[] = "input";
+  TaskId task;
+};
+
 using Header = std::variant<
     Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown, LeaseEnded,
     WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NamesAre, Notice,
     WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat, Admit, Dismiss, EndWorker, RunNamed, NamedEnded, Ready, Activity,
     Walltime, Attach, Attached, Function, Object, Chunk, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
-    CancelTask>;
+    CancelTask, Input>;
 
 }  // namespace pounce::protocol

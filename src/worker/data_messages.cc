@@ -128,6 +128,14 @@ void WorkerEngine::on(const protocol::CancelTask& cancel, Letter letter) {
   tell_core(exec::CancelAsked{letter.session, cancel.task, std::chrono::milliseconds(cancel.grace_ms)});
 }
 
+void WorkerEngine::on(const protocol::Input& input, Letter letter) {
+  if (letter.frames.size() < 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "input needs its message"));
+  if (input.task != output_task_ || letter.session != output_session_) return;  // it has ended
+  std::vector<std::string> parts;
+  for (std::size_t i = 1; i < letter.frames.size(); ++i) parts.emplace_back(letter.frames[i].text());
+  inputs_.push_back(std::move(parts));
+}
+
 template <class Unexpected>
 void WorkerEngine::on(const Unexpected& message, Letter letter) {
   refuse(letter.seat, error_of(ErrorCode::kProtocol, std::string(message.kType) + " is not for a worker"));

@@ -42,6 +42,13 @@ bool WorkerEngine::show(const std::vector<SharedBytes>& message) {
   return true;
 }
 
+std::optional<std::vector<std::string>> WorkerEngine::take_input() {
+  if (inputs_.empty()) return std::nullopt;
+  std::vector<std::string> input = std::move(inputs_.front());
+  inputs_.pop_front();
+  return input;
+}
+
 // Interrupted because the job ends. Why it ends only pounced can find out: its word reaches the client, ours would be a
 // KeyboardInterrupt that nobody pressed.
 bool WorkerEngine::ended_by_us(const TaskId& task, const JobResult& result) const {
@@ -65,6 +72,7 @@ void WorkerEngine::perform(const exec::StartTask& action) {
   running_received_ns_ = payload.received_ns;
   output_session_ = action.session;
   output_task_ = started_untold_.emplace(action.task);
+  inputs_.clear();
   interrupt_sent_ = false;
   job_ = payload.kept_in.empty() ? job_of(action.task, std::move(payload)) : named_job(action.task, std::move(payload.kept_in));
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,7 @@ class WorkerEngine final : public transport::Engine {
   bool interrupt_sent() const { return interrupt_sent_; }
   // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
   bool show(const std::vector<SharedBytes>& message);
+  std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
   void set_cloudpickle(std::string version);  // before the first job
   bool ending() const { return ending_; }  // the supervisor said so, or is gone
 
@@ -102,6 +104,7 @@ class WorkerEngine final : public transport::Engine {
   void on(const protocol::Ack& ack, Letter letter);
   void on(const protocol::Query& query, Letter letter);
   void on(const protocol::CancelTask& cancel, Letter letter);
+  void on(const protocol::Input& input, Letter letter);
   template <class Unexpected>
   void on(const Unexpected& message, Letter letter);
   bool same_cloudpickle(ClientSeat& seat);
@@ -156,6 +159,7 @@ class WorkerEngine final : public transport::Engine {
   std::optional<TaskId> started_untold_;
   SessionId output_session_;  // whose task ran last: what threads print later goes there too
   TaskId output_task_;
+  std::deque<std::vector<std::string>> inputs_;  // for it
 
   bool more_ = false;      // a turn's budget was used up: do not sleep before the next
   bool blocked_ = false;   // an outbox could not be emptied

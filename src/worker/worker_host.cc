@@ -93,6 +93,22 @@ bool WorkerHost::show(const std::vector<SharedBytes>& message) {
   return taken;
 }
 
+std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bool()>& interrupted) {
+  std::optional<std::vector<std::string>> message;
+  bool over = forked_;
+  const auto done = [&] {
+    message = engine_->take_input();
+    return message || engine_->ending();
+  };
+  while (!message && !over) {
+    bool stop = false;
+    const auto stopped = [&] { return stop = interrupted(); };
+    const bool ended = baton_->pump_until(done, Clock::now() + std::chrono::hours(1), stopped);
+    over = ended || stop;
+  }
+  return message;
+}
+
 void WorkerHost::set_cloudpickle(std::string version) {
   baton_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
 }

@@ -318,10 +318,27 @@ def test_output_is_seen_while_the_cell_runs(notebook):
     assert not notebook.ended(cell).of("error")
 
 
-def test_input_says_where_to_ask_instead(notebook):
+def test_input_and_getpass_ask_in_the_notebook(notebook):
+    cell = notebook.start("%%pounce\nimport getpass\nname = input('name? ')\nname, getpass.getpass('word? ')", allow_stdin=True)
+
+    assert notebook.asked("Ada") == ("name? ", False)
+    assert notebook.asked("s3cret") == ("word? ", True)
+    assert notebook.ended(cell).value == "('Ada', 's3cret')"
+
+
+def test_stop_at_a_question_interrupts_the_cell(notebook):
+    cell = notebook.start("%%pounce\nasked = True\ninput('well? ')", allow_stdin=True)
+    notebook.asked(None)
+    notebook.manager.interrupt_kernel()
+
+    assert notebook.ended(cell).error["ename"] == "KeyboardInterrupt"
+    assert notebook.run("%%pounce\nasked").value == "True"
+
+
+def test_where_nobody_can_answer_a_question_is_an_error_in_the_cell(notebook):
     cell = notebook.run("%%pounce\ninput('name? ')")
 
-    assert cell.error["ename"] == "StdinNotImplementedError" and "in a cell of the notebook" in cell.error["evalue"]
+    assert cell.error["ename"] == "StdinNotImplementedError" and "raw_input was called" in cell.error["evalue"]
 
 
 def test_a_worker_that_died_is_told_and_the_next_cell_says_what_went_with_it(notebook):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 ACTIVATION = {
     "LD_LIBRARY_PATH": "/opt/cuda/lib64", "CONDA_PREFIX": "/opt/conda/envs/a", "CONDA_DEFAULT_ENV": "a", "LOADEDMODULES": "cuda/12:gcc/12",
     "_LMFILES_": "/m/cuda:/m/gcc", "MODULEPATH": "/m", "OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "7",
@@ -75,3 +77,28 @@ def test_a_folder_that_is_no_environment_is_refused_at_once(home):
     """)
 
     assert run.reports["error"]["type"] == "BadRequest" and "bin/python" in run.reports["error"]["text"]
+
+
+def test_what_condas_activation_would_set_is_set_on_the_worker(home):
+    prefix = another_environment(home)
+    write(prefix, "conda-meta/state", '{"env_vars": {"OF_THE_PERSON": "declared by hand"}}')
+    write(prefix, "etc/conda/env_vars.d/gdal.json", '{"OF_A_PACKAGE": "declared"}')
+    write(prefix, "etc/conda/activate.d/a.sh", 'echo noise; export HOOKED="$CONDA_PREFIX/share/$OF_A_PACKAGE"; unset OMP_NUM_THREADS')
+    write(prefix, "etc/conda/activate.d/b.sh", "false; nonsense-command; export AFTER_A_MISTAKE='two\nlines'")
+    home.environment["OMP_NUM_THREADS"] = "3"
+
+    run = home.run(f"""
+        client = pounce.Client(env={prefix!r})
+        report(there=client.submit(lambda: __import__("os").environ.copy()).result(60))
+    """)
+
+    there = run.reports["there"]
+    assert there["OF_THE_PERSON"] == "declared by hand" and there["OF_A_PACKAGE"] == "declared"
+    assert there["HOOKED"] == f"{prefix}/share/declared" and there["AFTER_A_MISTAKE"] == "two\nlines"
+    assert there["CONDA_PREFIX"] == prefix and "OMP_NUM_THREADS" not in there
+
+
+def write(prefix: str, name: str, text: str) -> None:
+    path = Path(prefix, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)

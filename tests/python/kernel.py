@@ -79,6 +79,13 @@ class Notebook:
                 shown.reply = reply["content"]
                 return shown
 
+    def asked(self, answer: str | None) -> tuple[str, bool]:
+        """Waits for a question, answers it if `answer` is text; returns (prompt, whether it is for a password)."""
+        question = self.client.get_stdin_msg(timeout=SECONDS)["content"]
+        if answer is not None:
+            self.client.input(answer)
+        return question["prompt"], question["password"]
+
     def run(self, source: str) -> Shown:
         return self.ended(self.start(source))
 

@@ -17,7 +17,8 @@ def test_a_clock_set_by_an_hour_changes_nothing(person):
     set_clock(clock, 0)
     moved = {"LD_PRELOAD": str(library(alice.folder)), "MOVED_CLOCK": str(clock)}
     daemon = alice.start(["pounced", "serve"], **moved)
-    wait_until(lambda: "serves instance" in daemon.output, 60, f"pounced serves: {daemon.output}")
+    wait_until(lambda: "serves instance" in daemon.output or daemon.process.poll() is not None, 60, "pounced serves")
+    assert daemon.process.poll() is None, (daemon.process.poll(), daemon.output)
 
     for hours in (-1, 1):
         task = HeldTask(alice, after=AGAIN + "\n    report(at=time.time())", **moved)

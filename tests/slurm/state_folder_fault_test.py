@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import subprocess
 import tempfile
 from pathlib import Path
@@ -54,6 +55,24 @@ def test_a_state_folder_that_is_full_at_the_start_is_named(person, small_disk):
     error = alice.python(FAILING_START).ended().reported("error")
 
     assert_told(error, "DaemonUnavailable", str(small_disk), "No space left on device")
+
+
+def test_a_home_that_is_full_moves_the_state_to_the_machines_own_disk_and_says_so(person, small_disk):
+    alice = person(idle_release_s=2)
+    alice.run("sh", "-c", f"head -c 100000 /dev/zero >{small_disk}/filler", check=False)
+
+    run = alice.python("""
+        import pounce
+        client = pounce.Client()
+        report(result=client.submit(pow, 2, 10).result(100), again=pounce.Client().submit(pow, 2, 11).result(100))
+        client.close()
+    """, HOME=str(small_disk)).ended()
+
+    assert run.reported("result") == 1024 and run.reported("again") == 2048
+    other = f"/var/tmp/pounce-{pwd.getpwnam('alice').pw_uid}"
+    assert f"No space left on device: pounced keeps its state in {other}, on this machine alone" in run.output
+    (endpoint,) = Path(other).glob("*/*/endpoint")
+    wait_until(lambda: not alice.jobs(endpoint.parent.name), 60, "the leases are given back")
 
 
 def test_a_state_folder_that_fills_up_stops_new_leases_and_not_running_work(person, small_disk):

@@ -6,8 +6,10 @@ import asyncio
 import builtins
 import getpass
 import importlib.util
+import json
 import os
 import sys
+import threading
 import types
 from typing import Any
 
@@ -16,7 +18,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
-from .publish import Publisher, ResultHook, use_comms
+from .. import worker
+from .publish import Publisher, ResultHook, send, use_comms
+
+may_ask = False  # a cell runs, and its kernel waits for it
 
 
 class ZMQInteractiveShell(InteractiveShell):
@@ -55,16 +60,36 @@ def make() -> ZMQInteractiveShell:
     asyncio.set_event_loop(asyncio.new_event_loop())
     shell = ZMQInteractiveShell.instance(config=config, user_module=sys.modules["__main__"])
     shell.autoawait = True
-    builtins.input = getpass.getpass = _input
+    builtins.input = _input
+    getpass.getpass = _getpass
     return shell
 
 
-def _input(prompt: Any = "", *_: Any, **__: Any) -> str:
-    raise StdinNotImplementedError("a cell on a worker cannot ask; ask in a cell of the notebook, and the answer is sent along")
+def _input(prompt: Any = "", /) -> str:
+    return _ask(prompt, password=False)
+
+
+def _getpass(prompt: Any = "Password: ", stream: Any = None, **_: Any) -> str:
+    return _ask(prompt, password=True)
+
+
+def _ask(prompt: Any, password: bool) -> str:
+    """The person at the notebook; the answer comes to the thread that runs the cell."""
+    if not may_ask or threading.current_thread() is not threading.main_thread():
+        raise StdinNotImplementedError("only a cell that runs in the foreground can ask, and only its main thread")
+    send("input_request", {"prompt": str(prompt), "password": password})
+    answer = worker.core.input()
+    if answer is None:
+        raise EOFError("the worker ends")
+    reply = json.loads(answer)
+    if "error" in reply:
+        raise (EOFError if reply["error"] == "EOFError" else StdinNotImplementedError)(reply["text"])
+    return str(reply["value"])
 
 
 def run(shell: ZMQInteractiveShell, source: str, number: int) -> Any:
     """Runs one cell; returns IPython's result. The line of the magic counts, so that line numbers are the notebook's."""
+    global may_ask
     problem, code = None, source
     try:
         code = "\n" + shell.transform_cell(source)
@@ -73,9 +98,11 @@ def run(shell: ZMQInteractiveShell, source: str, number: int) -> Any:
     shell.execution_count = number
     shell.stb = None
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=problem)
+    may_ask = True
     try:
         return _finished(cell)
     finally:
+        may_ask = False
         shell.events.trigger("post_execute")
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import getpass
 import sys
 from typing import Any
 
 
-def republish(text: bytes, buffers: list[Any]) -> None:
+def republish(message: dict[str, Any], buffers: list[Any]) -> None:
     """One message of a worker. Without a shell there is nobody to show it to."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None:
         return
-    message = json.loads(text)
     kind, content = message["type"], message["content"]
     if kind in ("display_data", "update_display_data"):
         shell.display_pub.publish(content["data"], content["metadata"], transient=content["transient"],
@@ -22,6 +21,14 @@ def republish(text: bytes, buffers: list[Any]) -> None:
         shell.display_pub.clear_output(content["wait"])
     elif kind.startswith("comm_") and getattr(shell, "kernel", None) is not None:
         _comm(shell.kernel, kind, content, message["metadata"], buffers)
+
+
+def ask(question: dict[str, Any]) -> dict[str, str]:
+    """Asks the person, as the code on the worker wants it; a KeyboardInterrupt is the caller's."""
+    try:
+        return {"value": (getpass.getpass if question["password"] else input)(question["prompt"])}
+    except Exception as error:  # EOFError; or nobody is there to ask
+        return {"error": type(error).__name__, "text": str(error)}
 
 
 def _comm(kernel: Any, kind: str, content: dict[str, Any], metadata: dict[str, Any], buffers: list[Any]) -> None:

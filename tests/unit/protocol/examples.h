@@ -112,6 +112,7 @@ inline std::vector<Header> data_examples() {
       Query{{kTask}},
       QueryIs{{kTask}, {TaskState::kRunning}},
       CancelTask{kTask},
+      Input{kTask},
   };
 }
 
