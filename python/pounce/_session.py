@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,6 +62,8 @@ class Session:
         self._asked = itertools.count(1)
         self._answer_came = threading.Condition()
         self._no_daemon: errors.PounceError | None = None  # why it could not be started again
+        self._news: deque[tuple[Any, ...]] = deque()
+        self._ended: deque[tuple[Future | None, list[Any]]] = deque()
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._closed = False
         self._notifier = threading.Thread(
@@ -119,13 +122,16 @@ class Session:
     # ---- news ----
 
     def handle(self, news: Sequence[tuple[Any, ...]]) -> None:
-        if not news:
-            return
-        ended, named = [], []
+        """What is not handled yet because a KeyboardInterrupt struck is handled by the next call."""
         with self._order:
-            for kind, *what in news:
+            self._news.extend(news)
+            if not self._news and not self._ended:
+                return
+            named = []
+            while self._news:
+                kind, *what = self._news.popleft()
                 if kind == "ended":
-                    ended.append((self._futures.pop(what[0], None), what[1:]))
+                    self._ended.append((self._futures.pop(what[0], None), what[1:]))
                     self._questions.pop(what[0], None)
                 elif kind == "printed":
                     _show(what[1], what[2])
@@ -140,7 +146,11 @@ class Session:
                 elif kind == "daemon":
                     self._have_daemon()
         # Outside the lock: callbacks of the person's run here, and unpickling is theirs too.
-        for future, end in ended:
+        while self._ended:
+            try:
+                future, end = self._ended.popleft()
+            except IndexError:  # another thread was faster
+                break
             if future is not None:
                 future._end(*end)
         self._tell_named(named)

@@ -120,3 +120,23 @@ def test_a_grace_that_is_none_is_refused(home):
     """)
 
     assert run.reports == {"error": "BadRequest"}
+
+
+def test_what_came_together_with_a_print_that_was_interrupted_is_not_lost(home):
+    run = home.run("""
+        import pickle
+        client = pounce.Client()
+        future = client.submit(time.sleep, 600)
+        out = sys.stdout
+        class Pressed:
+            def write(self, text): sys.stdout = out; raise KeyboardInterrupt
+            def flush(self): pass
+        sys.stdout = Pressed()
+        news = [("printed", future._task, False, b"text"), ("ended", future._task, True, None, False, pickle.dumps(7), [], (0,) * 6)]
+        report(pressed=error_of(lambda: client._session.handle(news))["type"])
+        client._session.handle([])
+        report(result=future.result(0))
+        client.close()
+    """)
+
+    assert run.reports == {"pressed": "KeyboardInterrupt", "result": 7}

@@ -145,6 +145,8 @@ def test_a_result_that_cannot_be_pickled_is_told_by_its_type(person):
 
 def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, login_node, person):
     alice = person(node=login_node(quiet_cluster))
+    # A first call: a pounced that has just started asks slurmctld what it has before it asks for more.
+    alice.python("import pounce\nwith pounce.Client() as client: client.submit(pow, 2, 3).result(90)").ended()
     instance = alice.endpoint()["instance"]
     pid = int(Path(f"/opt/pounce-cluster-{quiet_cluster}/run/slurmctld.pid").read_text())
 

@@ -119,18 +119,19 @@ class PounceMagics(Magics):
 
     def _wait(self, future: Any) -> dict[str, Any]:
         """The stop button: once asks the worker to stop, whose own end follows; a third time ends the worker."""
-        pressed = 0
+        pressed = told = 0
         while True:
-            try:
+            try:  # around all that a press leads to: the next one may come at any line
+                if pressed == 2 and told < 2:
+                    told = 2
+                    _say("the cell has not stopped yet; stop once more ends its worker, and the variables there")
+                elif pressed > 2:
+                    self._the_client().cancel(future, grace=0)
                 return future.result()
             except KeyboardInterrupt:
                 if future.done() and not future.cancelled():
                     raise
                 pressed += 1
-                if pressed == 2:
-                    _say("the cell has not stopped yet; stop once more ends its worker, and the variables there")
-                elif pressed > 2:
-                    self._the_client().cancel(future, grace=0)
             except errors.Cancelled:
                 if not pressed:
                     raise
