@@ -63,12 +63,11 @@ void settle_in(const std::string& base, Setup& setup) {
 
 // Where nothing was configured; `told` is what `ensure` found, so that the daemon it starts settles in the same folder.
 void choose_state_folder(const std::string& told, Setup& setup) {
-  const auto lives = [&setup](const std::string& base) {
+  const auto lives = [&](const std::string& base) {
     settle_in(base, setup);
-    return live_endpoint(setup.folders).has_value();
+    return told.empty() ? live_endpoint(setup.folders).has_value() : told == base;
   };
-  StateBase base{told, told == fallback_state_folder() ? default_state_folder() + " cannot be written" : ""};
-  if (told.empty()) base = choose_state_base(default_state_folder(), fallback_state_folder(), lives);
+  const StateBase base = choose_state_base(default_state_folder(), fallback_state_folder(), lives);
   settle_in(base.path, setup);
   if (!base.fallen_back()) return;
   setup.folders.shared = setup.launcher == LauncherKind::kLocal;

@@ -40,7 +40,7 @@ StateBase choose_state_base(const std::string& usual, const std::string& fallbac
                             const std::function<bool(const std::string& base)>& lives) {
   if (lives(usual)) return {usual, {}};
   const std::string trouble = why_not_writable(usual);
-  if (lives(fallback)) return {fallback, trouble.empty() ? usual + " could not be written when pounced started" : trouble};
+  if (lives(fallback)) return {fallback, trouble.empty() ? usual + " could not be written a while ago" : trouble};
   if (trouble.empty() || !why_not_writable(fallback).empty()) return {usual, {}};
   return {fallback, trouble};
 }

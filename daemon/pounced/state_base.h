@@ -14,7 +14,7 @@ struct StateBase {
   bool fallen_back() const { return !trouble.empty(); }
 };
 
-// `lives(base)`: a pounced that keeps its state there runs. It is used whatever its folder's trouble is by now.
+// `lives(base)`: a pounced that keeps its state there runs, or is about to. That one it is, whatever its trouble is by now.
 StateBase choose_state_base(const std::string& usual, const std::string& fallback,
                             const std::function<bool(const std::string& base)>& lives);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pwd
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -59,6 +60,8 @@ def test_a_state_folder_that_is_full_at_the_start_is_named(person, small_disk):
 
 def test_a_home_that_is_full_moves_the_state_to_the_machines_own_disk_and_says_so(person, small_disk):
     alice = person(idle_release_s=2)
+    other = f"/var/tmp/pounce-{pwd.getpwnam('alice').pw_uid}"
+    shutil.rmtree(other, ignore_errors=True)  # of an earlier run
     alice.run("sh", "-c", f"head -c 100000 /dev/zero >{small_disk}/filler", check=False)
 
     run = alice.python("""
@@ -69,7 +72,6 @@ def test_a_home_that_is_full_moves_the_state_to_the_machines_own_disk_and_says_s
     """, HOME=str(small_disk)).ended()
 
     assert run.reported("result") == 1024 and run.reported("again") == 2048
-    other = f"/var/tmp/pounce-{pwd.getpwnam('alice').pw_uid}"
     assert f"No space left on device: pounced keeps its state in {other}, on this machine alone" in run.output
     (endpoint,) = Path(other).glob("*/*/endpoint")
     wait_until(lambda: not alice.jobs(endpoint.parent.name), 60, "the leases are given back")
