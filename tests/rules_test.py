@@ -146,6 +146,13 @@ def test_every_dependency_has_its_reason():
     assert missing + [name for name in pinned if f"`{name}`" not in reasons] == []
 
 
+def test_each_test_that_the_faults_name_is_there():
+    named = set(re.findall(r"`(test_\w+)`", text_of(ROOT / "docs" / "faults.md")))
+    there = {name for path in sources(".py") for name in re.findall(r"^def (test_\w+)\(", text_of(path), re.M)}
+    assert len(named) > 30
+    assert named - there == set()
+
+
 def test_every_suite_says_what_it_takes():
     stated = text_of(ROOT / "docs" / "contributing.md")
     suites = re.findall(r'^    Suite\("([a-z]+)"', text_of(ROOT / "tests" / "run"), re.M)

@@ -113,13 +113,14 @@ std::string asked_for(const Resources& asked) {
   if (asked.cpus > 0) add(counted(asked.cpus, "CPU"));
   if (asked.memory_mib > 0) add(std::to_string(asked.memory_mib) + " MiB of memory");
   if (asked.time.count() > 0) add(counted(static_cast<std::uint64_t>(asked.time.count()), "minute"));
+  if (asked.workers > 1) words = counted(asked.workers, "worker") + (words.empty() ? "" : ", each with " + words);
   return words.empty() ? "nothing in particular" : words;
 }
 
 bool gives_time(const UserClass& one, const Resources& asked) {
   return one.limits.max_time.count() == 0 || asked.time <= one.limits.max_time;
 }
-bool gives_gpus(const UserClass& one, const Resources& asked) { return !one.gpus || asked.gpus <= *one.gpus; }
+bool gives_gpus(const UserClass& one, const Resources& asked) { return !one.gpus || asked.all_gpus() <= *one.gpus; }
 
 std::string other_class(const Classes& classes, const Resources& asked, const std::string& less) {
   std::string names;

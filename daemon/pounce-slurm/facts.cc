@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "classes.h"
@@ -55,6 +56,7 @@ Result<void> read_classes(ClusterFacts& facts) {
   const auto classes = load_classes();
   if (!classes) return failure(classes.error());
   facts.default_class = classes->default_class;
+  facts.associated = classes->all.empty() || std::ranges::any_of(classes->all, &UserClass::open);
   for (const bool only_open : {true, false}) {
     if (!facts.classes.empty()) break;
     for (const UserClass& one : classes->all)

@@ -40,6 +40,14 @@ void read_gpus(const std::string& tres, Resources& resources) {
   if (colon > 1) resources.gpu_type = rest.substr(1, colon - 1);
 }
 
+// Slurm tells the whole job's; ours are of one worker.
+void share_out(Resources& resources, std::uint32_t tasks) {
+  if (tasks == NO_VAL || tasks < 2) return;
+  resources.workers = tasks;
+  resources.gpus /= tasks;
+  resources.memory_mib /= tasks;
+}
+
 Resources resources_of(const slurm_job_info_t& job) {
   Resources resources;
   resources.class_name = text(job.qos);
@@ -48,6 +56,7 @@ Resources resources_of(const slurm_job_info_t& job) {
   if (job.cpus_per_task != NO_VAL16 && job.cpus_per_task > 1) resources.cpus = job.cpus_per_task;
   if (job.pn_min_memory != NO_VAL64 && (job.pn_min_memory & MEM_PER_CPU) == 0) resources.memory_mib = job.pn_min_memory;
   if (job.time_limit != NO_VAL && job.time_limit != INFINITE) resources.time = std::chrono::minutes(job.time_limit);
+  share_out(resources, job.num_tasks);
   return resources;
 }
 

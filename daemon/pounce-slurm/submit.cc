@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -35,9 +36,9 @@ std::string batch_script(const std::vector<std::string>& command) {
 }
 
 std::string gres(const Resources& resources) {
-  if (resources.gpus == 0) return {};
+  if (resources.all_gpus() == 0) return {};
   const std::string type = resources.gpu_type.empty() ? "" : resources.gpu_type + ":";
-  return compat::gres_prefix() + type + std::to_string(resources.gpus);
+  return compat::gres_prefix() + type + std::to_string(resources.all_gpus());
 }
 
 std::vector<std::string> settings(const JobSpec& spec) {
@@ -86,14 +87,15 @@ Description::Description(const JobSpec& spec)
   if (!qos.empty()) message.qos = qos.data();
   if (!tres.empty()) message.tres_per_node = tres.data();
   message.min_nodes = message.max_nodes = 1;
-  message.num_tasks = 1;
+  message.num_tasks = spec.resources.workers;  // to Slurm a worker is a task: CPUs are counted for each
   message.bitflags |= JOB_NTASKS_SET;
   if (spec.resources.cpus > 0) {
     message.cpus_per_task = static_cast<std::uint16_t>(spec.resources.cpus);
-    message.min_cpus = spec.resources.cpus;
     message.bitflags |= JOB_CPUS_SET;
   }
-  if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.memory_mib;
+  if (spec.resources.workers > 1 || spec.resources.cpus > 0)
+    message.min_cpus = spec.resources.workers * std::max(spec.resources.cpus, 1u);
+  if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.all_memory_mib();
   if (spec.resources.time.count() > 0) message.time_limit = static_cast<std::uint32_t>(spec.resources.time.count());
   message.requeue = 0;
   message.warn_signal = kWarnSignal;

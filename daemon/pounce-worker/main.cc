@@ -1,4 +1,4 @@
-// pounce-worker: the supervisor. Started by the batch system as the job's first process (never by hand).
+// pounce-worker: the supervisor, or where a lease has several workers the crew of them. Started by the batch system as the job's first process (never by hand).
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "pounce/version.h"
 #include "transport/context.h"
+#include "worker/crew.h"
+#include "worker/shares.h"
 #include "worker/supervisor.h"
 
 extern char** environ;
@@ -24,7 +26,7 @@ struct RawOptions {
 
 void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
   serve.add_option("--lease", raw.lease, "lease id, 16 hex digits")->required();
-  serve.add_option("--worker", options.worker.value, "index of this worker in the lease");
+  serve.add_option("--workers", options.workers, "of this lease: one supervisor for each")->check(CLI::Range(1u, 256u));
   serve.add_option("--door", options.door, "pounced's door, tcp://host:port")->required();
   serve.add_option("--daemon-key", raw.key, "pounced's public key, Z85")->required();
   serve.add_option("--proof", raw.proof, "munge or key_file")->check(CLI::IsMember({"munge", "key_file"}));
@@ -52,7 +54,7 @@ SupervisorOptions checked(SupervisorOptions options, const RawOptions& raw) {
   return options;
 }
 
-int serve(SupervisorOptions options) {
+int serve(const SupervisorOptions& options) {
   pounce::start_log("pounce-worker", "");
   rlimit core_limit{};
   ::getrlimit(RLIMIT_CORE, &core_limit);
@@ -60,8 +62,19 @@ int serve(SupervisorOptions options) {
   ::setrlimit(RLIMIT_CORE, &none);
   char host_name[256] = "";
   ::gethostname(host_name, sizeof(host_name) - 1);
-  pounce::worker::Supervisor supervisor(std::move(options), pounce::worker::environment_of(environ), host_name, core_limit);
-  return supervisor.run();
+  const auto environment = pounce::worker::environment_of(environ);
+  const auto serve_as = [&](pounce::WorkerIndex worker, pounce::Epoch first) {
+    SupervisorOptions own = options;
+    own.worker = worker;
+    own.first_epoch = first;
+    pounce::worker::take_cpu_share(environment, worker, options.workers);
+    pounce::worker::Supervisor supervisor(
+        std::move(own), pounce::worker::device_share(environment, worker, options.workers), host_name, core_limit);
+    return supervisor.run();
+  };
+  if (options.workers > 1) return pounce::worker::Crew(options.workers, serve_as).run();
+  serve_as({}, {});
+  return 0;
 }
 
 }  // namespace

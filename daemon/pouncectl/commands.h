@@ -1,12 +1,32 @@
-// pouncectl's commands. Each prints to standard output and returns the exit code of docs in main.cc's --help.
+// pouncectl's commands. Each prints to standard output and returns the exit code of docs/pouncectl.md.
 #pragma once
+
+#include <string>
+#include <vector>
 
 namespace pounce::ctl {
 
 inline constexpr int kOk = 0, kFailed = 1, kUsage = 2, kNoDaemon = 3;
 
+struct ReleaseOptions {
+  std::vector<std::string> leases;  // beginnings of ids
+  std::string session;              // the beginning of its id: all its leases
+  bool all = false, now = false;
+};
+
+struct LogOptions {
+  std::string lease;  // the beginning of its id; empty: pounced's own log
+  int lines = 40;
+  bool follow = false;
+};
+
 int version(bool json);
 int status(bool json);
 int queue(bool json);
+int leases(bool json);
+int release(const ReleaseOptions& options, bool json);
+int cancel(const ReleaseOptions& options, bool json);
+int logs(const LogOptions& options, bool json);
+int doctor(const std::string& python, bool json);
 
 }  // namespace pounce::ctl

@@ -1,19 +1,14 @@
 #include "pouncectl/daemon_link.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/clock.h"
 #include "base/random_id.h"
-#include "base/unique_fd.h"
 #include "identity/keys.h"
 #include "pounce/version.h"
+#include "pouncectl/program.h"
 #include "protocol/codec.h"
 #include "protocol/limits.h"
 #include "transport/context.h"
@@ -26,30 +21,6 @@ namespace {
 using transport::DealerSocket;
 using transport::Frame;
 using transport::Message;
-
-std::string read_all(int fd) {
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n; (n = ::read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  return text;
-}
-
-// The program's standard output; empty when it could not run.
-std::string output_of(const std::string& program, const char* first, const char* second) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  UniqueFd reader(ends[0]), writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(writer.get(), STDOUT_FILENO);
-    ::execl(program.c_str(), program.c_str(), first, second, static_cast<char*>(nullptr));
-    ::_exit(127);
-  }
-  writer.reset();
-  std::string text = child < 0 ? std::string() : read_all(reader.get());
-  if (child > 0) ::waitpid(child, nullptr, 0);
-  return text;
-}
 
 Result<std::unique_ptr<DealerSocket>> open_socket(transport::Context& context, const KeyPair& keys,
                                                   const PublicKey& server, const std::string& endpoint) {
@@ -73,8 +44,7 @@ Result<protocol::Header> exchange(DealerSocket& socket, const protocol::Header& 
     while (auto event = socket.link_event())
       if (*event == transport::Link::kRefused)
         return failure(ErrorCode::kNotAuthenticated, "pounced did not accept this program's key");
-    if (auto answer = socket.receive())
-      return protocol::decode(answer->front().text(), protocol::kHallMessageBytes);
+    if (auto answer = socket.receive()) return protocol::decode(answer->front().text(), protocol::kHallMessageBytes);
     poll.clear();
     poll.add_socket(socket.handle(), !sent);
     poll.add_socket(socket.monitor_handle());
@@ -104,20 +74,14 @@ std::string ipc_door(const protocol::EndpointFile& daemon) {
 
 }  // namespace
 
-std::string sibling(const std::string& program) {
-  std::error_code ignored;  // without /proc the name alone is looked up by exec, and fails there with a clear error
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / program).string();
-}
-
 Result<protocol::EndpointFile> find_daemon() {
-  const std::string text = output_of(sibling("pounced"), "ensure", "--no-start");
+  const std::string text = output_of({sibling("pounced"), "ensure", "--no-start"});
   const auto document = nlohmann::json::parse(text, nullptr, false);
-  if (!document.is_object())
-    return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where it runs");
+  if (!document.is_object()) return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where it runs");
   if (!document.contains("error")) return protocol::decode_endpoint_file(text);
   const auto& error = document["error"];
-  return failure(Error{error_code_from_wire(error.value("code", "")), error.value("text", ""),
-                       error.value("remedy", ""), {}});
+  return failure(
+      Error{error_code_from_wire(error.value("code", "")), error.value("text", ""), error.value("remedy", ""), {}});
 }
 
 Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protocol::Header& question,
@@ -134,6 +98,17 @@ Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protoco
   auto hall = open_socket(context, keys, *server, welcome->hall.front());
   if (!hall) return failure(hall.error());
   return exchange(**hall, question, false, deadline);
+}
+
+Result<std::string> ask_status() {
+  const auto daemon = find_daemon();
+  if (!daemon) return failure(daemon.error());
+  const auto answer = ask(*daemon, protocol::StatusAsk{1});
+  if (!answer) return failure(answer.error());
+  const auto* told = std::get_if<protocol::StatusIs>(&*answer);
+  if (told == nullptr || !nlohmann::json::accept(told->document))
+    return failure(ErrorCode::kProtocol, "pounced answered something else");
+  return told->document;
 }
 
 }  // namespace pounce::ctl

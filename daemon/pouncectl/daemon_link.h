@@ -11,12 +11,12 @@
 
 namespace pounce::ctl {
 
-// A sibling program of this one: pounced, pounce-slurm.
-std::string sibling(const std::string& program);
-
 // kDaemonUnavailable when none runs.
 Result<protocol::EndpointFile> find_daemon();
 Result<protocol::Header> ask(const protocol::EndpointFile& daemon, const protocol::Header& question,
                              std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+// This instance's status document, of its running daemon: a JSON object.
+Result<std::string> ask_status();
 
 }  // namespace pounce::ctl

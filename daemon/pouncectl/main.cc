@@ -1,37 +1,127 @@
-// pouncectl: the admin's and user's command line. This file knows the words; each command has a file of its own.
+// pouncectl: the daemon's face for people. This file knows the words; each command has a file of its own.
 #include <CLI/CLI.hpp>
+#include <functional>
 
 #include "pouncectl/commands.h"
 
 namespace {
 
-constexpr char kFooter[] =
+using namespace pounce::ctl;
+
+constexpr char kExitCodes[] = "Exit codes: 0 fine, 1 the command failed, 2 wrong usage, 3 no pounced runs here.";
+
+constexpr char kExamples[] =
     "Examples:\n"
-    "  pouncectl status            the daemon on this machine and its leases\n"
-    "  pouncectl queue --json      your jobs of pounce as Slurm shows them now\n"
-    "  pouncectl version --json    which libslurm is loaded\n"
-    "Exit codes: 0 fine, 1 the command failed, 2 wrong usage, 3 no pounced runs here.";
+    "  pouncectl status              the daemon of this machine: what waits and why, which workers there are\n"
+    "  pouncectl leases              every lease in a table\n"
+    "  pouncectl release 3f2a        give that lease back as soon as it is idle\n"
+    "  pouncectl cancel --all        end all that waits and runs\n"
+    "  pouncectl logs --follow       what the daemon does now\n"
+    "  pouncectl doctor              what is wrong here, and the fix\n"
+    "`pouncectl COMMAND --help` has more.\n";
+
+constexpr char kStatusExamples[] =
+    "Examples:\n"
+    "  pouncectl status\n"
+    "  pouncectl status --json | jq '.leases[].story'     what happened to each lease, and when\n";
+constexpr char kLeasesExamples[] =
+    "Examples:\n"
+    "  pouncectl leases\n"
+    "  pouncectl leases --json | jq '.leases[] | {lease, slurm_reason}'     Slurm's own word for the wait\n";
+constexpr char kReleaseExamples[] =
+    "Examples:\n"
+    "  pouncectl release 3f2a                    as soon as it is idle: its tasks come first\n"
+    "  pouncectl release 3f2a 90bc --now         now: their tasks end with LeaseEnded\n"
+    "  pouncectl release --all                   each as soon as it is idle\n"
+    "LEASE is the beginning of an id that `pouncectl leases` shows.\n";
+constexpr char kCancelExamples[] =
+    "Examples:\n"
+    "  pouncectl cancel 3f2a                     its tasks, waiting or running, end with JobCancelled\n"
+    "  pouncectl cancel --session 77d0           all leases of one notebook\n"
+    "Tasks that end so are not run again, whatever their retries=.\n";
+constexpr char kLogsExamples[] =
+    "Examples:\n"
+    "  pouncectl logs                            the daemon's log, its last 40 lines\n"
+    "  pouncectl logs --lines 500 --follow       more of it, and what comes\n"
+    "  pouncectl logs 3f2a                       what that lease's job printed\n"
+    "Works without a running daemon too.\n";
+constexpr char kQueueExamples[] = "Examples:\n  pouncectl queue\n  pouncectl queue --json\n";
+constexpr char kVersionExamples[] =
+    "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
+constexpr char kDoctorExamples[] =
+    "Examples:\n"
+    "  pouncectl doctor\n"
+    "  pouncectl doctor --json | jq '.checks[] | select(.state == \"wrong\")'\n"
+    "  pouncectl doctor --python ~/env/bin/python     the Python that your notebooks run\n"
+    "Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.";
+
+struct Words {
+  CLI::App app{"Look after pounce: leases, workers, the daemon."};
+  bool json = false;
+  std::function<int()> chosen;
+  ReleaseOptions release;
+  LogOptions logs;
+  bool daemon_log = false;
+  std::string python;
+
+  CLI::App* add(const char* name, const char* meaning, const std::string& footer, std::function<int()> run) {
+    CLI::App* sub = app.add_subcommand(name, meaning);
+    sub->add_flag("--json", json, "print one JSON document");
+    sub->footer(footer);
+    sub->callback([this, run] { chosen = run; });
+    return sub;
+  }
+};
+
+// Exactly one way to say which leases.
+void add_choice(CLI::App* sub, Words& words, bool by_session) {
+  CLI::Option_group* which = sub->add_option_group("which");
+  which->add_option("LEASE", words.release.leases, "the beginning of a lease's id");
+  which->add_flag("--all", words.release.all, "every lease of this daemon");
+  if (by_session) which->add_option("--session", words.release.session, "the leases of the session with this id");
+  which->require_option(1);
+}
+
+void describe(Words& words) {
+  const std::string codes = kExitCodes;
+  words.app.footer(kExamples + codes);
+  words.app.require_subcommand(1);
+  words.add("status", "the daemon of this machine: what waits and why, workers, notebooks", kStatusExamples + codes,
+            [&] { return status(words.json); });
+  words.add("leases", "a table of this daemon's leases", kLeasesExamples + codes, [&] { return leases(words.json); });
+  CLI::App* give = words.add("release", "give leases back, as soon as they are idle or now", kReleaseExamples + codes,
+                             [&] { return release(words.release, words.json); });
+  add_choice(give, words, false);
+  give->add_flag("--now", words.release.now, "do not wait for their tasks");
+  CLI::App* stop = words.add("cancel", "end what waits for leases and runs on them, and give them back",
+                             kCancelExamples + codes, [&] { return cancel(words.release, words.json); });
+  add_choice(stop, words, true);
+  CLI::App* log = words.add("logs", "the daemon's log, or that of a lease's job", kLogsExamples + codes,
+                            [&] { return logs(words.logs, words.json); });
+  CLI::Option* lease =
+      log->add_option("LEASE", words.logs.lease, "the beginning of a lease's id; none: the daemon's log");
+  log->add_flag("--daemon", words.daemon_log, "the daemon's log")->excludes(lease);
+  log->add_option("--lines", words.logs.lines, "so many of the last ones")->check(CLI::Range(0, 1'000'000));
+  log->add_flag("--follow,-f", words.logs.follow, "and what comes, until interrupted")->excludes("--json");
+  words.add("queue", "your jobs of pounce as Slurm shows them now", kQueueExamples + codes,
+            [&] { return queue(words.json); });
+  words
+      .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
+           [&] { return doctor(words.python, words.json); })
+      ->add_option("--python", words.python, "the Python to look at; unset: the one beside this program");
+  words.add("version", "versions of pounce, its protocol and the libslurm loaded", kVersionExamples + codes,
+            [&] { return version(words.json); });
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Look after pounce: leases, workers, the daemon.");
-  app.footer(kFooter);
-  app.require_subcommand(1);
-  bool json = false;
-  int (*command)(bool) = nullptr;
-  const auto add = [&](const char* name, const char* meaning, int (*run)(bool)) {
-    CLI::App* sub = app.add_subcommand(name, meaning);
-    sub->add_flag("--json", json, "print one JSON document");
-    sub->callback([&command, run] { command = run; });
-  };
-  add("status", "the daemon of this machine: leases, sessions, what waits", pounce::ctl::status);
-  add("queue", "your jobs of pounce as Slurm shows them now", pounce::ctl::queue);
-  add("version", "versions of pounce, its protocol and the libslurm loaded", pounce::ctl::version);
+  Words words;
   try {
-    app.parse(argc, argv);
+    describe(words);
+    words.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? pounce::ctl::kOk : pounce::ctl::kUsage;
+    return words.app.exit(error) == 0 ? kOk : kUsage;
   }
-  return command(json);
+  return words.chosen();
 }

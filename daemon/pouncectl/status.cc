@@ -1,44 +1,68 @@
-// pouncectl status: the daemon of this instance, its leases and sessions.
-#include <cstdio>
+// pouncectl status: the daemon of this instance, its notebooks, its workers, and what waits and why.
+#include <unistd.h>
+
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_link.h"
+#include "pouncectl/lease_row.h"
 #include "pouncectl/report.h"
+#include "pouncectl/style.h"
 
 namespace pounce::ctl {
 namespace {
 
-void print_lease(const nlohmann::json& lease) {
-  std::printf("  %-16s %-9s %-10s job %-8u %-8s %s\n", lease.value("lease", "").c_str(),
-              lease.value("class", "").c_str(), lease.value("state", "").c_str(), lease.value("job", 0u),
-              lease.value("node", "").c_str(), lease.value("devices", "").c_str());
+bool serves(const LeaseRow& row) { return row.state == "idle" || row.state == "busy"; }
+bool waits(const LeaseRow& row) { return row.waiting > 0 && !serves(row); }
+
+std::string line_of(const LeaseRow& row) {
+  std::string line = "  " + short_id(row.id) + "  " + asks(row) +
+                     (row.class_name.empty() ? "" : " of " + row.class_name) + ", " + row.state + " for " +
+                     in_words(row.state_s);
+  if (row.job != 0) line += ", job " + std::to_string(row.job);
+  if (!row.node.empty()) line += " on " + row.node;
+  if (!row.devices.empty()) line += " (" + row.devices + ")";
+  if (const std::string tasks = tasks_of(row); !tasks.empty()) line += ", tasks: " + tasks;
+  return line;
 }
 
-void print_status(const protocol::EndpointFile& daemon, const nlohmann::json& status) {
-  const auto leases = status.value("leases", nlohmann::json::array());
-  std::printf("pounced %u on %s (%s), instance %s\nlog      %s\nsessions %zu\nleases   %zu\n", daemon.pid,
-              daemon.cluster.c_str(), daemon.launcher.c_str(), daemon.instance.c_str(), daemon.log.c_str(),
-              status.value("sessions", nlohmann::json::array()).size(), leases.size());
-  for (const auto& lease : leases) print_lease(lease);
+void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*belongs)(const LeaseRow&)) {
+  bool first = true;
+  for (const LeaseRow& row : rows) {
+    if (!belongs(row)) continue;
+    if (std::exchange(first, false)) std::cout << coloured(Colour::kBold, head, STDOUT_FILENO) << '\n';
+    std::cout << line_of(row) << '\n';
+    if (!serves(row) || row.release_asked || row.session.empty()) std::cout << "            " << why(row) << '\n';
+  }
+}
+
+void print_status(const nlohmann::json& status, const std::vector<LeaseRow>& rows) {
+  const auto sessions = status.value("sessions", nlohmann::json::array());
+  std::cout << "pounced " << status.value("version", "") << ", pid " << status.value("pid", 0u) << ", on "
+            << status.value("cluster", "") << " (" << status.value("launcher", "") << "), instance "
+            << status.value("instance", "") << "\nstate in " << status.value("state_folder", "") << '\n';
+  if (!status.value("reconciled", false)) std::cout << "the batch system has not answered yet since the start\n";
+  for (const auto& session : sessions)
+    std::cout << "notebook " << short_id(session.value("session", "")) << ": " << session.value("directory", "")
+              << " (pid " << session.value("pid", 0u) << " on " << session.value("host", "") << ")\n";
+  if (sessions.empty()) std::cout << "no notebook is connected\n";
+  if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";
+  print_leases("waiting", rows, waits);
+  print_leases("workers", rows, serves);
+  print_leases("on their way", rows, [](const LeaseRow& row) { return !waits(row) && !serves(row); });
 }
 
 }  // namespace
 
 int status(bool json) {
-  const auto daemon = find_daemon();
-  if (!daemon) return report(daemon.error(), json);
-  const auto answer = ask(*daemon, protocol::StatusAsk{1});
-  if (!answer) return report(answer.error(), json);
-  const auto* told = std::get_if<protocol::StatusIs>(&*answer);
-  const auto document = told != nullptr ? nlohmann::json::parse(told->document, nullptr, false) : nlohmann::json();
-  if (!document.is_object())
-    return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json);
+  const auto told = ask_status();
+  if (!told) return report(told.error(), json);
+  const auto document = nlohmann::json::parse(*told);
   if (json)
     std::cout << document.dump(2) << '\n';
   else
-    print_status(*daemon, document);
+    print_status(document, lease_rows(*told));
   return kOk;
 }
 

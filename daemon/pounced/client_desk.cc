@@ -1,6 +1,7 @@
 #include "pounced/client_desk.h"
 
 #include "base/log.h"
+#include "pounced/release.h"
 
 namespace pounce::daemon {
 namespace {
@@ -11,7 +12,7 @@ lease::Want to_core(const Want& want) { return {want.id, want.resources, want.wa
 
 }  // namespace
 
-// Deny by default: of all messages, these six.
+// Deny by default: of all messages, these ten.
 void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (back && books_.clients.contains(guest.session)) driver_.tell(lease::SessionOpened{guest.session});
   if (const auto* open = std::get_if<OpenSession>(&header)) return take(guest, *open);
@@ -20,6 +21,10 @@ void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (const auto* beat = std::get_if<Beat>(&header)) return take(guest, *beat);
   if (const auto* queue = std::get_if<QueueAsk>(&header)) return take(guest, *queue);
   if (const auto* status = std::get_if<StatusAsk>(&header)) return take(guest, *status);
+  if (const auto* release = std::get_if<ReleaseAsk>(&header)) return take(guest, *release);
+  if (const auto* name = std::get_if<NameTask>(&header)) return named_.hear(guest, *name);
+  if (const auto* name = std::get_if<NameAsk>(&header)) return named_.hear(guest, *name);
+  if (const auto* name = std::get_if<NameEnd>(&header)) return named_.hear(guest, *name);
   refuse(guest, ErrorCode::kProtocol, "a client does not say this in the hall");
 }
 
@@ -65,6 +70,12 @@ void ClientDesk::take(Guest& guest, const QueueAsk& message) { answers_.queue(gu
 
 void ClientDesk::take(Guest& guest, const StatusAsk& message) {
   hall_.send(guest, StatusIs{message.request, answers_.status()});
+}
+
+// Not only of its own session: whoever is in the hall is the same person.
+void ClientDesk::take(Guest& guest, const ReleaseAsk& message) {
+  for (const LeaseId& lease : message.leases) driver_.tell(release_asked(lease, message));
+  hall_.send(guest, release_rows(message, driver_.core()));
 }
 
 bool ClientDesk::speaks_for(Guest& guest, const SessionId& session) {

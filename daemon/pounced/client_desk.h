@@ -7,6 +7,7 @@
 #include "pounced/books.h"
 #include "pounced/core_driver.h"
 #include "pounced/hall.h"
+#include "pounced/named_tasks.h"
 
 namespace pounce::daemon {
 
@@ -17,8 +18,8 @@ class ClientDesk {
     std::function<std::string()> status;
   };
 
-  ClientDesk(Books& books, CoreDriver& driver, Hall& hall, std::string notice, Answers answers)
-      : books_(books), driver_(driver), hall_(hall), notice_(std::move(notice)), answers_(std::move(answers)) {}
+  ClientDesk(Books& books, CoreDriver& driver, Hall& hall, NamedTasks& named, std::string notice, Answers answers)
+      : books_(books), driver_(driver), hall_(hall), named_(named), notice_(std::move(notice)), answers_(std::move(answers)) {}
 
   void hear(Guest& guest, const protocol::Header& header, bool back);
 
@@ -29,12 +30,14 @@ class ClientDesk {
   void take(Guest& guest, const protocol::Beat& message);
   void take(Guest& guest, const protocol::QueueAsk& message);
   void take(Guest& guest, const protocol::StatusAsk& message);
+  void take(Guest& guest, const protocol::ReleaseAsk& message);
   void refuse(Guest& guest, ErrorCode code, const std::string& text);
   bool speaks_for(Guest& guest, const SessionId& session);
 
   Books& books_;
   CoreDriver& driver_;
   Hall& hall_;
+  NamedTasks& named_;
   const std::string notice_;
   const Answers answers_;
 };

@@ -23,7 +23,7 @@ std::vector<std::string> command_line(const WorkerPlan& plan, const LeaseId& lea
                                       const std::vector<std::string>& interpreter) {
   std::vector<std::string> argv = {plan.program,   "serve",
                                    "--lease",      lease.hex(),
-                                   "--worker",     "0",
+                                   "--workers",    std::to_string(resources.workers),
                                    "--door",       tcp_door(plan.endpoint),
                                    "--daemon-key", plan.endpoint.key,
                                    "--proof",      plan.endpoint.proof};

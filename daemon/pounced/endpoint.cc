@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -29,6 +30,11 @@ bool accepts(const std::string& endpoint) {
 
 Result<void> publish_endpoint(const std::string& path, const protocol::EndpointFile& endpoint) {
   return replace_file(path, protocol::encode_endpoint_file(endpoint) + "\n");
+}
+
+void withdraw_endpoint(const std::string& path, const protocol::EndpointFile& endpoint) {
+  const auto found = protocol::decode_endpoint_file(read_own_file(path).value_or(""));
+  if (found && found->key == endpoint.key) ::unlink(path.c_str());
 }
 
 std::optional<protocol::EndpointFile> live_endpoint(const Folders& folders) {

@@ -11,6 +11,8 @@
 namespace pounce::daemon {
 
 Result<void> publish_endpoint(const std::string& path, const protocol::EndpointFile& endpoint);
+// Removes it, unless another daemon has published there since.
+void withdraw_endpoint(const std::string& path, const protocol::EndpointFile& endpoint);
 
 // The endpoint of the daemon that holds the lock and accepts connections on its ipc door; nullopt: none does.
 std::optional<protocol::EndpointFile> live_endpoint(const Folders& folders);

@@ -30,6 +30,7 @@ std::vector<std::string> serve_command(const CommandLine& command, const Setup& 
                                    std::to_string(setup.place.outer_job)};
   if (!setup.config.path.empty()) argv.insert(argv.end(), {"--config", setup.config.path});
   if (!command.launcher.empty()) argv.insert(argv.end(), {"--launcher", command.launcher});
+  argv.insert(argv.end(), {"--state-folder", setup.config.state_folder});
   return argv;
 }
 

@@ -38,7 +38,8 @@ Result<void> replace_file(const std::string& path, std::string_view content) {
   if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string why = std::strerror(errno);
     ::unlink(temporary.c_str());
-    return failure(ErrorCode::kInternal, path + " cannot be written: " + why);
+    return failure(ErrorCode::kDaemonUnavailable, path + " cannot be written: " + why,
+                   "Make room there, or name another state_folder in pounced's configuration.");
   }
   sync_folder_of(path);
   return {};

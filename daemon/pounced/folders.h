@@ -11,6 +11,7 @@ namespace pounce::daemon {
 
 struct Folders {
   std::string state, runtime;
+  bool shared = true;  // state, with the hosts that workers run on
 
   std::string lock() const { return state + "/lock"; }
   std::string endpoint() const { return state + "/endpoint"; }
@@ -18,8 +19,10 @@ struct Folders {
   std::string journal() const { return state + "/journal"; }
   std::string place() const { return state + "/place"; }
   std::string log() const { return state + "/pounced.log"; }
+  std::string results() const { return state.substr(0, state.rfind('/')) + "/results"; }  // of all instances here
   std::string leases() const { return state + "/leases"; }
-  std::string lease_log(const LeaseId& lease) const { return leases() + "/" + lease.hex() + ".log"; }
+  // Slurm ends a job whose log cannot be made on its node.
+  std::string lease_log(const LeaseId& lease) const { return shared ? leases() + "/" + lease.hex() + ".log" : "/dev/null"; }
 };
 
 // Names only; makes nothing. state_base: ~/.local/state/pounce, or the configured one.

@@ -21,7 +21,8 @@ struct Guest {
   PublicKey key;
   SessionId session;       // of a client
   LeaseId lease;           // of a worker
-  WorkerIndex worker;      // known from its worker_up on
+  WorkerIndex worker;      // of a worker: known from its first worker_up on,
+  bool named = false;      // which has come
   lease::WorkerLink link;  // of a worker: our number for this key
   std::string route;       // of its last message in the hall; empty: it has not spoken there
   bool missed = false;     // something could not be sent: told again when it is heard next

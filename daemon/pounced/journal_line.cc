@@ -24,12 +24,18 @@ std::string checksum(std::string_view body) {
 json resources_to_json(const Resources& resources) {
   return {{"class", resources.class_name},      {"gpus", resources.gpus},
           {"gpu_type", resources.gpu_type},     {"cpus", resources.cpus},
-          {"memory_mib", resources.memory_mib}, {"time_min", resources.time.count()}};
+          {"memory_mib", resources.memory_mib}, {"time_min", resources.time.count()},
+          {"workers", resources.workers}};
 }
 
 Resources resources_from_json(const json& object) {
-  return {object.at("class"), object.at("gpus"),       object.at("gpu_type"),
-          object.at("cpus"),  object.at("memory_mib"), std::chrono::minutes(object.at("time_min").get<std::int64_t>())};
+  return {object.at("class"),
+          object.at("gpus"),
+          object.at("gpu_type"),
+          object.at("cpus"),
+          object.at("memory_mib"),
+          std::chrono::minutes(object.at("time_min").get<std::int64_t>()),
+          object.value("workers", 1u)};  // absent in older lines
 }
 
 json job_to_json(const Incarnation& job) {

@@ -6,6 +6,7 @@
 #include "pounce/version.h"
 #include "pounced/ensure.h"
 #include "pounced/serve.h"
+#include "pounced/where.h"
 #include "protocol/codec.h"
 #include "protocol/endpoint_file.h"
 
@@ -16,7 +17,7 @@ constexpr char kFooter[] =
     "  pounced ensure                     the endpoint of this machine's daemon, started if need be\n"
     "  pounced ensure --launcher local    the same without Slurm\n"
     "  pounced serve --config test.json   run the daemon in the foreground\n"
-    "Exit codes: 0 fine, 1 an error (told as JSON on standard output by ensure), 2 wrong usage.";
+    "Exit codes: 0 fine, 1 an error (told as JSON on standard output by ensure and where), 2 wrong usage.";
 
 constexpr int kFailed = 1, kUsage = 2;
 
@@ -27,6 +28,12 @@ int ensure(const pounce::daemon::CommandLine& command, bool start) {
   else
     std::cout << "{\"error\":" << pounce::protocol::encode_error(endpoint.error()) << "}" << std::endl;
   return endpoint ? 0 : kFailed;
+}
+
+int where(const pounce::daemon::CommandLine& command) {
+  const auto told = pounce::daemon::whereabouts(command);
+  std::cout << told.document << std::endl;
+  return told.fine ? 0 : kFailed;
 }
 
 }  // namespace
@@ -41,12 +48,14 @@ int main(int argc, char** argv) {
   CLI::App* ensure_words =
       app.add_subcommand("ensure", "print the endpoint of the live daemon as JSON; start one if none lives");
   CLI::App* serve_words = app.add_subcommand("serve", "be the daemon");
-  for (CLI::App* words : {ensure_words, serve_words}) {
+  CLI::App* where_words = app.add_subcommand("where", "print what a start here would use, as JSON; start nothing");
+  for (CLI::App* words : {ensure_words, serve_words, where_words}) {
     words->add_option("--config", command.config, "the configuration file");
     words->add_option("--launcher", command.launcher, "slurm or local; unset: slurm where there is one");
   }
   ensure_words->add_flag("--no-start", no_start, "only look; never start one");
   serve_words->add_option("--outer-job", command.outer_job, "the Slurm job we run in; unset: by SLURM_JOB_ID");
+  serve_words->add_option("--state-folder", command.state_folder, "what ensure chose, where none is configured");
   serve_words->add_flag("--detached", detached, "started by ensure: report on descriptor 3, log to the state folder");
   try {
     app.parse(argc, argv);
@@ -54,5 +63,6 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   if (ensure_words->parsed()) return ensure(command, !no_start);
+  if (where_words->parsed()) return where(command);
   return pounce::daemon::serve(command, detached);
 }

@@ -25,7 +25,8 @@ void Orders::act(const lease::RecordIntent& order) {
   spdlog::info("lease={} {} session={}", order.record.lease.hex(), word(order.record.kind), order.record.session.hex());
   if (written) return;
   spdlog::error("lease={} cannot be journalled: {}", order.record.lease.hex(), written.error().text);
-  not_journalled_.insert(order.record.lease);
+  not_journalled_.emplace(order.record.lease, Error{ErrorCode::kDaemonUnavailable, "pounced cannot ask for a job: " + written.error().text,
+                                                    "Make room for " + context_.plan.folders.journal() + ", then submit again.", {}});
 }
 
 void Orders::act(const lease::RecordOutcome& order) {
@@ -40,10 +41,10 @@ void Orders::act(const lease::RecordOutcome& order) {
 
 void Orders::act(const lease::SubmitJob& order) {
   const auto client = books_.clients.find(order.session);
-  if (not_journalled_.erase(order.lease) > 0 || client == books_.clients.end()) {
-    const char* why = client == books_.clients.end() ? "its session is gone" : "the journal cannot be written";
-    return driver_.tell(lease::SubmitFailed{order.lease, {ErrorCode::kInternal, why, {}, {}}});
-  }
+  if (auto failed = not_journalled_.extract(order.lease))
+    return driver_.tell(lease::SubmitFailed{order.lease, std::move(failed.mapped())});
+  if (client == books_.clients.end())
+    return driver_.tell(lease::SubmitFailed{order.lease, {ErrorCode::kInternal, "its session is gone", {}, {}}});
   const JobSpec spec = job_spec(context_.plan, context_.instance, order.lease, order.resources, client->second.opened);
   launcher_.submit(spec, [this, lease = order.lease](Result<Incarnation> job) {
     if (job) return driver_.tell(lease::Submitted{lease, *job});

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,7 +67,7 @@ class Orders {
   Journal& journal_;
   launch::Launcher& launcher_;
   CoreDriver& driver_;
-  std::set<LeaseId> not_journalled_;  // their submission does not happen
+  std::map<LeaseId, Error> not_journalled_;  // their submission does not happen
 };
 
 }  // namespace pounce::daemon

@@ -21,6 +21,7 @@
 namespace pounce::daemon {
 namespace {
 
+constexpr std::chrono::seconds kLookAtLock{5};  // one small file each time
 constexpr rlim_t kDescriptors = 65536;  // each guest is one (gotchas Z3)
 
 // Keys live in this process's memory: no core dump, no debugger of the same user.
@@ -45,7 +46,17 @@ std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, l
   return answer;
 }
 
-Result<void> live(const Setup& setup, StartReport& report) {
+// Whoever removed our folder (and its lock) has made room for another daemon, whose leases ours would become: we go. A
+// client that needs one starts it, and it finds the leases by their tags.
+void step_down_without_lock(transport::EventLoop& loop, const Setup& setup, const StartLock& lock) {
+  loop.at(Clock::now() + kLookAtLock, [&loop, &setup, &lock] {
+    if (lock.held(setup.folders.lock())) return step_down_without_lock(loop, setup, lock);
+    spdlog::error("{} is gone or another's: ending; leases stay", setup.folders.lock());
+    loop.stop();
+  });
+}
+
+Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report) {
   Signals signals;
   transport::EventLoop loop;
   loop.watch_fd(signals.fd(), [&] {
@@ -61,6 +72,7 @@ Result<void> live(const Setup& setup, StartReport& report) {
   if (const auto started = (*shell)->start(); !started) return started;
   spdlog::info("pounced {} serves instance={} pid={}", kVersion, setup.instance.hex(), ::getpid());
   report.ready();
+  step_down_without_lock(loop, setup, lock);
   loop.run();
   return {};
 }
@@ -88,7 +100,7 @@ int serve_here(const CommandLine& command, bool detached, StartReport& report) {
     return 0;
   }
   harden();
-  const auto lived = live(*setup, report);
+  const auto lived = live(*setup, **lock, report);
   if (!lived) return fail(report, lived.error());
   spdlog::info("ended");
   return 0;

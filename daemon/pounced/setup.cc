@@ -6,8 +6,10 @@
 #include <filesystem>
 
 #include "pounced/ask_gateway.h"
+#include "pounced/endpoint.h"
 #include "pounced/home.h"
 #include "pounced/programs.h"
+#include "pounced/state_base.h"
 
 namespace pounce::daemon {
 namespace {
@@ -49,8 +51,28 @@ bool plain_name(const std::string& name) {
 void fill_in(Config& config) {
   if (config.pounce_slurm.empty()) config.pounce_slurm = beside_this_program("pounce-slurm");
   if (config.pounce_worker.empty()) config.pounce_worker = beside_this_program("pounce-worker");
-  if (config.state_folder.empty()) config.state_folder = default_state_folder();
-  config.state_folder = std::filesystem::absolute(config.state_folder).string();
+  if (!config.state_folder.empty()) config.state_folder = std::filesystem::absolute(config.state_folder).string();
+}
+
+void settle_in(const std::string& base, Setup& setup) {
+  setup.config.state_folder = base;
+  setup.place.state_folder = base == usual_state_folder() ? "" : base;
+  setup.instance = instance_id(setup.place);
+  setup.folders = name_folders(base, setup.place.cluster, setup.instance);
+}
+
+// Where nothing was configured; `told` is what `ensure` found, so that the daemon it starts settles in the same folder.
+void choose_state_folder(const std::string& told, Setup& setup) {
+  const auto lives = [&](const std::string& base) {
+    settle_in(base, setup);
+    return told.empty() ? live_endpoint(setup.folders).has_value() : told == base;
+  };
+  const StateBase base = choose_state_base(default_state_folder(), fallback_state_folder(), lives);
+  settle_in(base.path, setup);
+  if (!base.fallen_back()) return;
+  setup.folders.shared = setup.launcher == LauncherKind::kLocal;
+  setup.notice += (setup.notice.empty() ? "" : "; ") + base.trouble + ": pounced keeps its state in " + base.path +
+                  ", on this machine alone, and jobs keep no logs";
 }
 
 }  // namespace
@@ -79,9 +101,10 @@ Result<Setup> set_up(const CommandLine& command, const SlurmPlaces& places) {
   auto place = place_here(*cluster, command.outer_job.value_or(outer_job_from_environment()));
   if (!place) return failure(place.error());
   setup.place = std::move(*place);
-  if (setup.config.state_folder != usual_state_folder()) setup.place.state_folder = setup.config.state_folder;
-  setup.instance = instance_id(setup.place);
-  setup.folders = name_folders(setup.config.state_folder, *cluster, setup.instance);
+  if (setup.config.state_folder.empty())
+    choose_state_folder(command.state_folder, setup);
+  else
+    settle_in(setup.config.state_folder, setup);
   return setup;
 }
 

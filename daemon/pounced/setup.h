@@ -19,6 +19,7 @@ namespace pounce::daemon {
 struct CommandLine {
   std::string config;                      // --config
   std::string launcher;                    // --launcher
+  std::string state_folder;                // --state-folder: what `ensure` chose, where nothing is configured
   std::optional<std::uint32_t> outer_job;  // --outer-job: of the job in which `ensure` ran
 };
 

@@ -46,13 +46,14 @@ Result<std::unique_ptr<Shell>> Shell::open(transport::EventLoop& loop, const Set
 // The order of the end: nobody finds us, nobody comes in, nobody is heard, then the rest. Leases are not touched: their
 // workers wait for the next daemon.
 Shell::~Shell() {
-  ::unlink(setup_.folders.endpoint().c_str());  // 1. not found any more
+  withdraw_endpoint(setup_.folders.endpoint(), endpoint_);  // 1. not found any more
   door_.reset();                                // 2. no new guest
   if (checker_) loop_.unwatch(proof_watch_);
   checker_.reset();  // 3. the proof thread
   hall_.reset();     // 4. no message; every peer notices
   loop_.unwatch(zap_watch_);
-  driver_.reset();   // 5. the core and its timer
+  named_.reset();    // 5. the core, those who speak for it, its timer
+  driver_.reset();
   journal_.reset();  // 6. what was written stays
   context_.reset();  // 7. ZeroMQ's thread
 }
@@ -130,6 +131,7 @@ void Shell::wire() {
   endpoint_.launcher = word(setup_.launcher);
   endpoint_.version = kVersion;
   endpoint_.log = setup_.folders.log();
+  endpoint_.results = setup_.folders.results();
 
   driver_ = std::make_unique<CoreDriver>(
       loop_, lease::LeaseCore(setup_.instance, setup_.config.times, [] { return random_id<LeaseId>(); }));
@@ -138,13 +140,16 @@ void Shell::wire() {
   const bool stand_in = setup_.launcher == LauncherKind::kLocal && setup_.config.stand_in_gpus > 0;
   context.plan = {setup_.config.pounce_worker, endpoint_, setup_.folders, setup_.config.times, stand_in};
   orders_ = std::make_unique<Orders>(std::move(context), books_, *hall_, *journal_, launcher_, *driver_);
-  driver_->start([this](const lease::Action& action) { orders_->carry_out(action); });
+  named_ = std::make_unique<NamedTasks>(named_setup(), loop_, books_, *driver_, *hall_);
+  driver_->start([this](const lease::Action& action) {
+    if (!named_->take(action)) orders_->carry_out(action);
+  });
 
   ClientDesk::Answers answers{
       [this](const PublicKey& asker, std::uint32_t request) { answer_queue(asker, request); },
       [this] { return status_document(setup_, facts_, books_, driver_->core(), Clock::now()); }};
-  clients_ = std::make_unique<ClientDesk>(books_, *driver_, *hall_, setup_.notice, std::move(answers));
-  workers_ = std::make_unique<WorkerDesk>(books_, *driver_, *hall_);
+  clients_ = std::make_unique<ClientDesk>(books_, *driver_, *hall_, *named_, setup_.notice, std::move(answers));
+  workers_ = std::make_unique<WorkerDesk>(books_, *driver_, *hall_, *named_);
   hall_->on_message([this](Guest& guest, const protocol::Header& header, bool back) {
     if (guest.role == protocol::Role::kClient)
       clients_->hear(guest, header, back);
@@ -153,8 +158,15 @@ void Shell::wire() {
   });
 }
 
+NamedSetup Shell::named_setup() const {
+  NamedSetup setup{{setup_.instance.hex()}, setup_.instance.hex(), setup_.folders.results(), setup_.config.times.result_keep};
+  for (const Predecessor& predecessor : predecessors_) setup.instances.insert(predecessor.instance.hex());
+  return setup;
+}
+
 Result<void> Shell::start() {
   driver_->tell(lease::JournalRead{std::move(remembered_)});
+  named_->restore();
   for (const Predecessor& predecessor : predecessors_)
     if (const auto told = publish_endpoint(predecessor.folders.endpoint(), endpoint_); !told)
       spdlog::warn("workers of {} cannot be told where we are: {}", predecessor.instance.hex(), told.error().text);

@@ -16,6 +16,7 @@
 #include "pounced/door.h"
 #include "pounced/hall.h"
 #include "pounced/journal.h"
+#include "pounced/named_tasks.h"
 #include "pounced/orders.h"
 #include "pounced/predecessors.h"
 #include "pounced/proof_checker.h"
@@ -45,6 +46,7 @@ class Shell {
   Result<std::string> address() const;
   void choose_proof();
   void wire();
+  NamedSetup named_setup() const;
   void answer_queue(const PublicKey& asker, std::uint32_t request);
 
   transport::EventLoop& loop_;
@@ -65,6 +67,7 @@ class Shell {
   std::optional<Journal> journal_;
   std::unique_ptr<CoreDriver> driver_;
   std::unique_ptr<Orders> orders_;
+  std::unique_ptr<NamedTasks> named_;
   std::unique_ptr<ClientDesk> clients_;
   std::unique_ptr<WorkerDesk> workers_;
 };

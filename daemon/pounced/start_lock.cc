@@ -8,11 +8,10 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "launch/process_table.h"
 #include "pounced/file.h"
 #include "pounced/instance.h"
 
@@ -22,19 +21,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kTries = 100;  // each lost try means that somebody else got further
-
-std::uint64_t start_ticks_of(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const auto after_name = text.rfind(')');  // the name may hold anything, spaces and brackets too
-  if (after_name == std::string::npos) return 0;
-  std::istringstream fields(text.substr(after_name + 2));
-  std::string field;
-  for (int number = 3; number <= 22 && fields >> field; ++number)
-    if (number == 22) return std::strtoull(field.c_str(), nullptr, 10);
-  return 0;
-}
 
 std::uint64_t pid_namespace() {
   struct stat facts {};
@@ -97,12 +83,13 @@ void remove_older(const std::string& base, std::uint32_t number) {
 
 }  // namespace
 
-LockOwner this_process() { return {::getpid(), start_ticks_of(::getpid()), pid_namespace(), boot_id()}; }
+LockOwner this_process() { return {::getpid(), launch::start_ticks(::getpid()).value_or(0), pid_namespace(), boot_id()}; }
 
 std::optional<bool> runs(const LockOwner& owner) {
   if (owner.boot != boot_id()) return false;
   if (owner.pid_namespace != pid_namespace()) return std::nullopt;
-  return owner.pid > 0 && start_ticks_of(owner.pid) == owner.start_ticks;
+  // None for a process that has ended: whoever adopted it (a container's first process, say) may never wait for it.
+  return owner.pid > 0 && launch::start_ticks(static_cast<pid_t>(owner.pid)) == owner.start_ticks;
 }
 
 std::optional<LockOwner> StartLock::holder(const std::string& base) {
@@ -111,6 +98,8 @@ std::optional<LockOwner> StartLock::holder(const std::string& base) {
   const auto owner = read_owner(path_of(base, *numbers.rbegin()));
   return owner && runs(*owner).value_or(true) ? owner : std::nullopt;
 }
+
+bool StartLock::held(const std::string& base) const { return read_owner(path_of(base, number_)) == this_process(); }
 
 Result<std::optional<StartLock>> StartLock::take(const std::string& base, const LockOwner& owner) {
   for (int i = 0; i < kTries; ++i) {

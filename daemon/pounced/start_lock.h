@@ -34,6 +34,9 @@ class StartLock {
   // Who has it, if that process runs (or if it cannot be told).
   static std::optional<LockOwner> holder(const std::string& base);
 
+  // False: the file is gone or somebody else's (the folder was removed while we ran).
+  bool held(const std::string& base) const;
+
   std::uint32_t number() const { return number_; }
 
  private:

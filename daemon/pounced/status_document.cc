@@ -17,15 +17,17 @@ using nlohmann::json;
 // The document travels as a text inside a JSON header, where each of its quotes takes two bytes.
 constexpr std::size_t kMostBytes = protocol::kHallMessageBytes / 2 - 1024;
 
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
 json story_of(const std::vector<lease::StoryLine>& story, std::size_t most, TimePoint now) {
   json lines = json::array();
   const std::size_t from = story.size() - std::min(story.size(), most);
   for (std::size_t i = from; i < story.size(); ++i)
-    lines.push_back({{"ago_s", std::chrono::duration<double>(now - story[i].when).count()}, {"what", story[i].what}});
+    lines.push_back({{"ago_s", seconds(now - story[i].when)}, {"what", story[i].what}});
   return lines;
 }
 
-json lease_of(const lease::LeaseView& view, bool stand_in) {
+json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
   json object = {{"lease", view.lease.hex()},
                  {"state", lease::word(view.state)},
                  {"class", view.resources.class_name},
@@ -37,7 +39,18 @@ json lease_of(const lease::LeaseView& view, bool stand_in) {
                  {"start_s", view.start_s},
                  {"end_s", view.end_s},
                  {"running", view.running},
-                 {"worker_linked", view.worker_linked}};
+                 {"worker_linked", view.worker_linked},
+                 {"reason", view.reason},
+                 {"waiting", view.waiting},
+                 {"release_asked", view.release_asked},
+                 {"age_s", seconds(now - view.born)},
+                 {"state_s", seconds(now - view.since)},
+                 {"cpus", view.resources.cpus},
+                 {"gpu_type", view.resources.gpu_type},
+                 {"memory_mib", view.resources.memory_mib},
+                 {"time_min", view.resources.time.count()},
+                 {"workers", view.resources.workers},
+                 {"workers_ready", view.workers_ready}};
   if (stand_in && view.devices.empty() && view.resources.gpus > 0) object["devices"] = launch::kStandIn;
   object["session"] = view.owner ? view.owner->session.hex() : "";
   object["want"] = view.owner ? view.owner->want.value : 0;
@@ -62,7 +75,7 @@ json counters_of(const lease::Counters& counters) {
 std::string with_stories(json document, const lease::LeaseCore& core, bool stand_in, std::size_t most_lines,
                          TimePoint now) {
   for (const lease::LeaseView& view : core.leases()) {
-    json object = lease_of(view, stand_in);
+    json object = lease_of(view, stand_in, now);
     object["story"] = story_of(core.story(view.lease), most_lines, now);
     document["leases"].push_back(std::move(object));
   }

@@ -12,19 +12,21 @@ constexpr std::size_t kEndpointBytes = 256;
 
 }  // namespace
 
-// Deny by default: of all messages, these five.
+// Deny by default: of all messages, these six.
 void WorkerDesk::hear(Guest& guest, const Header& header) {
   if (const auto* up = std::get_if<WorkerUp>(&header)) return take(guest, *up);
   if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(guest, *up);
   if (const auto* down = std::get_if<InterpreterDown>(&header)) return take(guest, *down);
   if (const auto* beat = std::get_if<WorkerBeat>(&header)) return take(guest, *beat);
+  if (const auto* ended = std::get_if<NamedEnded>(&header)) return take(guest, *ended);
   if (const auto* beat = std::get_if<Beat>(&header)) return take(guest, *beat);
   refuse(guest, ErrorCode::kProtocol, "a worker does not say this in the hall");
 }
 
 void WorkerDesk::take(Guest& guest, const WorkerUp& message) {
-  if (!speaks_for(guest, message.lease)) return;
-  guest.worker = message.worker;
+  if (!guest.named) guest.worker = message.worker;
+  if (!speaks_for(guest, message.lease, message.worker)) return;
+  guest.named = true;
   books_.guests.only_worker(guest);
   spdlog::info("lease={} worker={} up job={} restart={} node={} pid={}", message.lease.hex(), message.worker.value,
                message.job, message.restart, message.node, message.pid);
@@ -37,7 +39,7 @@ void WorkerDesk::take(Guest& guest, const WorkerUp& message) {
 }
 
 void WorkerDesk::take(Guest& guest, const InterpreterUp& message) {
-  if (!speaks_for(guest, message.lease)) return;
+  if (!speaks_for(guest, message.lease, message.worker)) return;
   if (!interpreter_is(guest, message.worker, message.epoch, message.endpoint, message.key)) return;
   spdlog::info("lease={} worker={} interpreter up epoch={}", message.lease.hex(), message.worker.value,
                message.epoch.value);
@@ -45,7 +47,7 @@ void WorkerDesk::take(Guest& guest, const InterpreterUp& message) {
 }
 
 void WorkerDesk::take(Guest& guest, const InterpreterDown& message) {
-  if (!speaks_for(guest, message.lease)) return;
+  if (!speaks_for(guest, message.lease, message.worker)) return;
   spdlog::warn("lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(), message.worker.value,
                message.epoch.value, message.error.text);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, guest.link, message.epoch, message.error,
@@ -53,17 +55,22 @@ void WorkerDesk::take(Guest& guest, const InterpreterDown& message) {
 }
 
 void WorkerDesk::take(Guest& guest, const WorkerBeat& message) {
-  if (!speaks_for(guest, message.lease)) return;
+  if (!speaks_for(guest, message.lease, message.worker)) return;
+  if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, guest.link});
   driver_.tell(lease::WorkerHeard{message.lease, message.worker, guest.link, message.running});
+}
+
+void WorkerDesk::take(Guest& guest, const NamedEnded& message) {
+  if (speaks_for(guest, message.lease, guest.worker)) named_.hear(guest, message);
 }
 
 void WorkerDesk::take(Guest& guest, const Beat& message) {
   if (!message.answer) hall_.send(guest, Beat{true, message.sent_ns, Clock::now().time_since_epoch().count()});
 }
 
-bool WorkerDesk::speaks_for(Guest& guest, const LeaseId& lease) {
-  if (lease == guest.lease) return true;
-  refuse(guest, ErrorCode::kNotAuthenticated, "a worker speaks for its own lease only");
+bool WorkerDesk::speaks_for(Guest& guest, const LeaseId& lease, WorkerIndex worker) {
+  if (lease == guest.lease && worker == guest.worker) return true;
+  refuse(guest, ErrorCode::kNotAuthenticated, "a worker speaks for its own lease and index only");
   return false;
 }
 

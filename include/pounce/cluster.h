@@ -20,6 +20,7 @@ struct ClusterFacts {
   std::string auth_type;             // "auth/munge"
   std::string controller_address;    // to find the address by which compute nodes reach us
   std::string default_partition, default_class;
+  bool associated = true;           // false: no class is open to this user; then `classes` are all there are
   std::vector<ClassLimits> classes;
 };
 

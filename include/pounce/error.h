@@ -35,6 +35,10 @@ namespace pounce {
   X(kNodeFailed, "node_failed", "NodeFailed", "Submit again; Slurm lost the node.")                               \
   X(kLeaseEnded, "lease_ended", "LeaseEnded", "Submit again; the lease ended as the message says.")               \
   X(kLost, "lost", "LostError", "Submit again if running twice does no harm, or use retries=n.")                  \
+  X(kNameTaken, "name_taken", "NameTaken", "Use client.attach(name), its forget(), or another name.")              \
+  X(kNoSuchName, "no_such_name", "NoSuchName", "Use one of the names listed in the message.")                     \
+  X(kNotShared, "not_shared", "NotShared", "Set state_folder to one that this host and the nodes share.")         \
+  X(kResultGone, "result_gone", "ResultGone", "Submit again: the result is not there any more.")                  \
   X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                     \
   X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                   \
   X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                             \

@@ -16,7 +16,11 @@ struct Resources {
   std::uint32_t cpus = 0;            // per worker
   std::uint64_t memory_mib = 0;      // per worker
   std::chrono::minutes time{0};      // walltime of the lease; Slurm counts minutes
+  std::uint32_t workers = 1;         // of one lease: processes on one node, each with all of the above
   auto operator<=>(const Resources&) const = default;
+
+  std::uint32_t all_gpus() const { return workers * gpus; }
+  std::uint64_t all_memory_mib() const { return workers * memory_mib; }
 };
 
 }  // namespace pounce

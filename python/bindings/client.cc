@@ -93,6 +93,10 @@ py::tuple to_python(const Error& error) {
   return py::make_tuple(wire_name(error.code), error.text, error.remedy, error.context);
 }
 
+py::object or_none(const Error& error) {
+  return error.text.empty() ? py::object(py::none()) : py::object(to_python(error));
+}
+
 template <class T>
 T value_of(Result<T> result) {
   if (!result) raise_error(result.error());
@@ -137,17 +141,30 @@ py::tuple to_python(const protocol::QueueIs& queue) {
   for (const protocol::QueueRow& row : queue.rows)
     rows.append(py::make_tuple(row.job, row.name, row.class_name, row.state, row.reason, row.node, row.devices, row.lease,
                                row.submit_time_s, row.start_time_s, row.end_time_s));
-  const py::object error = queue.error.text.empty() ? py::object(py::none()) : py::object(to_python(queue.error));
-  return py::make_tuple("queue", queue.request, rows, error, queue.launcher);
+  return py::make_tuple("queue", queue.request, rows, or_none(queue.error), queue.launcher);
+}
+
+py::tuple to_python(const protocol::NamesAre& names) {
+  py::list rows;
+  for (const protocol::NamedRow& row : names.rows)
+    rows.append(py::make_tuple(row.name, row.task.hex(), row.state, row.reason, row.lease.hex(), row.job, row.node, row.ok,
+                               row.digest, row.size, row.submit_time_s, row.end_time_s, or_none(row.error)));
+  return py::make_tuple("names", names.request, rows, or_none(names.error));
 }
 
 py::tuple to_python(client::News news) {
   if (auto* ended = std::get_if<client::Ended>(&news)) return to_python(std::move(*ended));
+  if (auto* shown = std::get_if<client::Printed>(&news); shown != nullptr && shown->message) {
+    py::list buffers;
+    for (const std::string& buffer : shown->buffers) buffers.append(py::bytes(buffer));
+    return py::make_tuple("message", to_python(shown->task), py::bytes(shown->text), buffers);
+  }
   if (auto* printed = std::get_if<client::Printed>(&news))
     return py::make_tuple("printed", to_python(printed->task), printed->to_stderr, py::bytes(printed->text));
   if (auto* told = std::get_if<client::Told>(&news)) return py::make_tuple("told", told->text);
   if (auto* status = std::get_if<client::StatusChanged>(&news)) return py::make_tuple("status", status->want.value);
   if (auto* queue = std::get_if<client::QueueShown>(&news)) return to_python(queue->answer);
+  if (auto* names = std::get_if<client::NamesShown>(&news)) return to_python(names->answer);
   return py::make_tuple("daemon");
 }
 
@@ -164,24 +181,6 @@ py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
 }
 
 // ---- calls -------------------------------------------------------------------------------------------------------
-
-// Lets go of the GIL for its life; visit() takes it for a moment.
-class WithoutGil {
- public:
-  WithoutGil() : saved_(PyEval_SaveThread()) {}
-  // A daemon thread ends here, by a forced unwinding, when the interpreter ends: noexcept would abort the process.
-  ~WithoutGil() noexcept(false) { PyEval_RestoreThread(saved_); }
-  // True if a signal handler raised: Python's error indicator is set.
-  bool signal_raised() {
-    PyEval_RestoreThread(saved_);
-    const bool raised = PyErr_CheckSignals() != 0;
-    saved_ = PyEval_SaveThread();
-    return raised;
-  }
-
- private:
-  PyThreadState* saved_;
-};
 
 // An object's data stays with the client until this dies.
 struct Hold {
@@ -206,11 +205,12 @@ std::shared_ptr<Client> make_client(const std::string& host, const std::string& 
   return std::make_shared<Client>(std::move(setup));
 }
 
-using ResourceTuple = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint64_t, std::int64_t>;
+using ResourceTuple = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint64_t, std::int64_t,
+                                 std::uint32_t>;
 
 Resources to_resources(const ResourceTuple& tuple) {
-  const auto& [class_name, gpus, gpu_type, cpus, memory_mib, minutes] = tuple;
-  return {class_name, gpus, gpu_type, cpus, memory_mib, std::chrono::minutes(minutes)};
+  const auto& [class_name, gpus, gpu_type, cpus, memory_mib, minutes, workers] = tuple;
+  return {class_name, gpus, gpu_type, cpus, memory_mib, std::chrono::minutes(minutes), workers};
 }
 
 py::bytes submit(Client& self, const py::bytes& function, const py::bytes& function_pickle, const py::list& payload,
@@ -288,6 +288,17 @@ auto without_gil(Act act) {
   return value_of(std::move(result));
 }
 
+std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& question) {
+  return without_gil([&] { return self.ask(question, asked); });
+}
+
+std::uint32_t name_task(Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name,
+                        const std::string& task, const ResourceTuple& resources, std::uint32_t retries) {
+  const auto id = TaskId::from_hex(task);
+  if (!id) throw py::value_error("not a task's id: " + task);
+  return ask(self, asked, protocol::NameTask{request, name, *id, to_resources(resources), retries});
+}
+
 }  // namespace
 
 void bind_client(py::module_& m) {
@@ -299,9 +310,10 @@ void bind_client(py::module_& m) {
       .def("__len__", [](const Memory& memory) { return memory.bytes.size(); });
   py::class_<Hold>(m, "Hold", "Keeps an object's data with the client.");
 
-  m.def("digest", [](const py::bytes& bytes) {
-    const std::string_view view(bytes);
-    return to_python(FunctionId(client::digest(std::as_bytes(std::span(view)))));
+  m.def("digest", [](const py::buffer& bytes) {
+    const py::buffer_info view = bytes.request();
+    const std::span data(static_cast<const std::byte*>(view.ptr), static_cast<std::size_t>(view.size * view.itemsize));
+    return to_python(FunctionId(client::digest(data)));
   }, "XXH3-128 of some bytes, 16 bytes.");
 
   py::class_<Client, std::shared_ptr<Client>>(m, "Client")
@@ -319,10 +331,16 @@ void bind_client(py::module_& m) {
              without_gil([&] { return self.daemon_failed(error); });
            })
       .def("submit", &submit)
-      .def("cancel",
-           [](Client& self, const py::bytes& task) {
+      .def("tell",
+           [](Client& self, const py::bytes& task, const py::bytes& text) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
-             without_gil([&] { return self.cancel(id); });
+             const std::vector<Buffer> message{to_buffer(text, true)};
+             without_gil([&] { return self.tell(id, message); });
+           })
+      .def("cancel",
+           [](Client& self, const py::bytes& task, std::uint32_t grace_ms) {
+             const TaskId id = to_id<TaskId>(std::string_view(task));
+             without_gil([&] { return self.cancel(id, std::chrono::milliseconds(grace_ms)); });
            })
       .def("state", &state)
       .def("lease_status",
@@ -332,7 +350,16 @@ void bind_client(py::module_& m) {
            })
       .def("hold", &hold)
       .def("ask_queue",
-           [](Client& self, std::uint32_t request) { return without_gil([&] { return self.ask_queue(request); }); })
+           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
+      .def("name_task", &name_task)
+      .def("ask_names",
+           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {
+             return ask(self, asked, protocol::NameAsk{request, name});
+           })
+      .def("end_name",
+           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool forget) {
+             return ask(self, asked, protocol::NameEnd{request, name, forget});
+           })
       .def("wait", &wait)
       .def("drain", [](Client& self) { return to_python(self.drain()); })
       .def("wait_for_news",

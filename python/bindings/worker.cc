@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <thread>
 
 #include "bindings.h"
 #include "worker/worker_host.h"
@@ -27,6 +29,7 @@ using worker::Lent;
 using worker::SharedBytes;
 using worker::WorkerHost;
 
+constexpr std::chrono::milliseconds kReaderPause{5};
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
 // Memory of a received frame or object as a writable Python buffer.
@@ -165,12 +168,12 @@ class PyWorker {
   // Runs tasks until the worker ends. execute(job) -> outcome; describe(exception) -> outcome, for what escapes it.
   void serve(const py::function& execute, const py::function& describe) {
     while (true) {
-      releases_->drain();
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
         job = host_->next([this] { return releases_->pending(); });
       }
+      releases_->drain();  // after the wait: what was let go together with a job's arrival is free before the job runs
       // Meant for the task before, or for this one, whose cancel came with it.
       if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
@@ -179,6 +182,28 @@ class PyWorker {
       else if (host_->ending())
         return;
     }
+  }
+
+  // Any thread; blocks while the reader is far behind, as printing does.
+  void show(const py::bytes& text, const std::vector<py::bytes>& buffers) {
+    if (host_ == nullptr || host_->forked()) return;
+    std::vector<SharedBytes> message{worker::own_bytes(std::string(text))};
+    for (const py::bytes& buffer : buffers) message.push_back(worker::own_bytes(std::string(buffer)));
+    std::fflush(stdout);
+    while (!shown(message))
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+
+  // Main thread, in a task: the client's next message to it. Blocks; None: the worker ends.
+  py::object input() {
+    std::optional<std::vector<std::string>> message;
+    bool raised = false;
+    {
+      WithoutGil released;
+      message = host_->input([&] { return raised = released.signal_raised(); });
+    }
+    if (raised) throw py::error_already_set();
+    return message ? py::object(py::bytes(message->front())) : py::none();
   }
 
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
@@ -197,7 +222,8 @@ class PyWorker {
     py::bytes function() const {
       return py::bytes(reinterpret_cast<const char*>(job.function.bytes().data()), job.function.bytes().size());
     }
-    py::bytes function_pickle() const { return py::bytes(*job.function_pickle); }
+    py::bytes function_pickle() const { return py::bytes(*job.function_body.bytes); }
+    bool command() const { return job.function_body.command; }
     py::object pickle() const { return to_python({(*job.frames)[1].writable(), job.frames}); }
     py::list buffers() const {
       py::list list;
@@ -210,6 +236,8 @@ class PyWorker {
       for (const Lent& lent : use.buffers) list.append(writable(lent));
       return py::make_tuple(to_python(use.pickle), list);
     }
+    std::string task() const { return job.task.hex(); }
+    std::string kept_in() const { return job.kept_in; }
     bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
   };
 
@@ -226,6 +254,13 @@ class PyWorker {
       interrupted = call(std::move(job), execute, describe);
     }
     if (interrupted) swallow_interrupt();
+  }
+
+  bool shown(const std::vector<SharedBytes>& message) {
+    const py::gil_scoped_release release;
+    const bool taken = host_->show(message);
+    if (!taken) std::this_thread::sleep_for(kReaderPause);
+    return taken;
   }
 
   bool call(Job job, const py::function& execute, const py::function& describe) {
@@ -292,8 +327,11 @@ void bind_worker(py::module_& m) {
   py::class_<PyWorker::View>(m, "Job")
       .def_property_readonly("function", &PyWorker::View::function)
       .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
+      .def_property_readonly("command", &PyWorker::View::command)
       .def_property_readonly("pickle", &PyWorker::View::pickle)
       .def_property_readonly("buffers", &PyWorker::View::buffers)
+      .def_property_readonly("task", &PyWorker::View::task)
+      .def_property_readonly("kept_in", &PyWorker::View::kept_in)
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
@@ -301,6 +339,8 @@ void bind_worker(py::module_& m) {
            py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
            py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"))
       .def("serve", &PyWorker::serve)
+      .def("show", &PyWorker::show)
+      .def("input", &PyWorker::input)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
 }

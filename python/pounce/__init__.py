@@ -13,6 +13,7 @@ imports nothing that it does not need.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "client",
     "Future": "future",
+    "NamedFuture": "named",
     "Ref": "ref",
     "Queue": "queue",
     "Executor": "executor",
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .errors import *
     from .future import Future
+    from .named import NamedFuture
     from .queue import Queue
     from .ref import Ref
 
@@ -52,4 +55,21 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *importlib.import_module(".errors", __name__).__all__})
 
 
-__all__ = ["Client", "Future", "Queue", "Ref", "__version__"]
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext pounce``. Not needed after ``import pounce`` in a notebook."""
+    from .cell.magic import load
+
+    load(shell)
+
+
+def _load_into_shell() -> None:
+    """%%pounce is there as soon as pounce is, where there is a shell."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        load_ipython_extension(shell)
+
+
+_load_into_shell()
+
+__all__ = ["Client", "Future", "NamedFuture", "Queue", "Ref", "__version__"]

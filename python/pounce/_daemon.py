@@ -1,10 +1,9 @@
-"""Finding pounced, starting it where there is none, and what it may know of this process."""
+"""Finding pounced, and starting it where there is none."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,18 +12,7 @@ from pathlib import Path
 
 from . import errors
 
-# Names that travel to workers; never all of the environment, since anything secret may be in it.
-_TRAVELS = re.compile(
-    r"PATH|PYTHONPATH|PYTHONUNBUFFERED|PYTHONHASHSEED|LD_LIBRARY_PATH|VIRTUAL_ENV|CONDA_\w+|LANG|LANGUAGE|LC_\w+|TZ|HOME|USER|"
-    r"LOGNAME|SHELL|TMPDIR|MODULEPATH|MODULESHOME|LOADEDMODULES|_LMFILES_|LMOD_\w+|"
-    r"OMP_\w+|MKL_\w+|OPENBLAS_NUM_THREADS|NUMEXPR_\w+|VECLIB_MAXIMUM_THREADS|BLIS_NUM_THREADS|"
-    r"CUDA_HOME|CUDA_PATH|XDG_CACHE_HOME|HF_HOME|TORCH_HOME|MPLBACKEND|MPLCONFIGDIR"
-)
 _TAKES_LONG_S = 90  # pounce-slurm may wait 60 s for a slurmctld that does not answer
-
-
-def travelling_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if _TRAVELS.fullmatch(name)}
 
 
 def find_program(name: str) -> str:

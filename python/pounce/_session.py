@@ -7,6 +7,7 @@ notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import platform
 import socket
@@ -14,42 +15,56 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import __version__, _core, _daemon, errors
+from . import __version__, _core, _daemon, environment, errors
+from .cell import show
 from .future import Future
+from .named import NamedFuture
+from .named import Row as NamedRow
 from .status import StatusLine
 
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
+_LONGEST_GRACE_MS = 2**32 - 1
+_NAMES_TIMEOUT_S = 30.0
+Question = Callable[..., int]  # of (number, connection that has it): the connection that has it now, 0 for none
 _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
 
 
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
-    def __init__(self, launcher: str | None, config: str | None):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None):
         import os
 
         import cloudpickle
 
-        self._launcher, self._config = launcher, config
+        self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
+        interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
         endpoint = _daemon.ensure(launcher, config)
         self.core = _core.Client(
             host=socket.gethostname(),
             directory=os.getcwd(),
-            interpreter=[sys.executable],
-            environment=_daemon.travelling_environment(),
+            interpreter=[interpreter],
+            environment=environment.travelling(prefix),
             pounce=__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
         )
         self.core.set_daemon(endpoint)
+        self.results: str = json.loads(endpoint)["results"]  # the folder of named tasks
+        self._named: list[NamedFuture] = []  # not ended
         self._futures: dict[bytes, Future] = {}
         self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
-        self._queue_answers: dict[int, tuple[Any, ...]] = {}
-        self._queue_asked = itertools.count(1)
-        self._queue_came = threading.Condition()
+        self._answers: dict[int, tuple[Any, ...]] = {}  # of pounced, by our number of the question
+        self._asked = itertools.count(1)
+        self._answer_came = threading.Condition()
+        self._no_daemon: errors.PounceError | None = None  # why it could not be started again
+        self._news: deque[tuple[Any, ...]] = deque()
+        self._ended: deque[tuple[Future | None, list[Any]]] = deque()
+        self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -68,8 +83,9 @@ class Session:
     def state(self, future: Future) -> str | None:
         return self.core.state(future._task)
 
-    def cancel(self, future: Future) -> None:
-        self.core.cancel(future._task)
+    def cancel(self, future: Future, grace: float | None = None) -> None:
+        seconds = self._cancel_grace if grace is None else grace
+        self.core.cancel(future._task, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)))
         self.handle(self.core.drain())
 
     def wait(self, future: Future, timeout: float | None) -> None:
@@ -84,6 +100,7 @@ class Session:
                 self.handle(news)
                 if raised is not None:
                     raise raised
+                self._answer(future)
                 if future._over:
                     break
                 now = time.monotonic()
@@ -105,45 +122,108 @@ class Session:
     # ---- news ----
 
     def handle(self, news: Sequence[tuple[Any, ...]]) -> None:
-        if not news:
-            return
-        ended = []
+        """What is not handled yet because a KeyboardInterrupt struck is handled by the next call."""
         with self._order:
-            for kind, *what in news:
+            self._news.extend(news)
+            if not self._news and not self._ended:
+                return
+            named = []
+            while self._news:
+                kind, *what = self._news.popleft()
                 if kind == "ended":
-                    ended.append((self._futures.pop(what[0], None), what[1:]))
+                    self._ended.append((self._futures.pop(what[0], None), what[1:]))
+                    self._questions.pop(what[0], None)
                 elif kind == "printed":
                     _show(what[1], what[2])
+                elif kind == "message":
+                    self._message(*what)
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
-                elif kind == "queue":
-                    self._queue_is(*what)
+                elif kind == "queue" or (kind == "names" and what[0]):
+                    self._answered(*what)
+                elif kind == "names":
+                    named += [NamedRow(*row) for row in what[1]]
                 elif kind == "daemon":
                     self._have_daemon()
         # Outside the lock: callbacks of the person's run here, and unpickling is theirs too.
-        for future, end in ended:
+        while self._ended:
+            try:
+                future, end = self._ended.popleft()
+            except IndexError:  # another thread was faster
+                break
             if future is not None:
                 future._end(*end)
+        self._tell_named(named)
 
-    def _queue_is(self, request: int, *answer: Any) -> None:
-        with self._queue_came:
-            self._queue_answers[request] = answer
-            self._queue_came.notify_all()
+    def _message(self, task: bytes, text: bytes, buffers: list[Any]) -> None:
+        message = json.loads(text)
+        if message["type"] == "input_request":
+            self._questions.setdefault(task, []).append(message["content"])
+        else:
+            show.republish(message, buffers)
+
+    def _answer(self, future: Future) -> None:
+        """What the task asks the person. Not while news are handled: this waits for a person, and others for the news."""
+        for question in self._questions.pop(future._task, ()):
+            self.core.tell(future._task, json.dumps(show.ask(question)).encode())
+
+    # ---- questions ----
+
+    def ask(self, question: Question, timeout: float) -> tuple[Any, ...]:
+        """pounced's answer. `question(number, asked)` sends it; an answer that was lost with its connection is asked for again."""
+        request = next(self._asked)
+        deadline = time.monotonic() + timeout
+        asked = 0
+        with self._answer_came:
+            self._no_daemon = None
+            while request not in self._answers:
+                if self._no_daemon is not None:
+                    raise self._no_daemon
+                if time.monotonic() >= deadline:
+                    raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
+                asked = question(request, asked)
+                self._answer_came.wait(0.2 if asked else 0.02)
+            return self._answers.pop(request)
+
+    def _answered(self, request: int, *answer: Any) -> None:
+        with self._answer_came:
+            self._answers[request] = answer
+            self._answer_came.notify_all()
 
     def queue(self, timeout: float) -> tuple[Any, ...]:
         """(rows, error, launcher) as Slurm shows them now."""
-        request = next(self._queue_asked)
-        deadline = time.monotonic() + timeout
-        asked = False
-        with self._queue_came:
-            while request not in self._queue_answers:
-                asked = asked or self.core.ask_queue(request)
-                if not asked:
-                    self._have_daemon()
-                if time.monotonic() >= deadline:
-                    raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
-                self._queue_came.wait(0.2 if asked else 0.02)
-            return self._queue_answers.pop(request)
+        return self.ask(self.core.ask_queue, timeout)
+
+    # ---- named tasks ----
+
+    def ask_names(self, question: Question, timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
+        rows, error = self.ask(question, timeout)
+        if error is not None:
+            raise errors.make(*error)
+        return [NamedRow(*row) for row in rows]
+
+    def names(self, name: str, timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
+        """Of one name, or of all with an empty one; those whose future is here hear of it."""
+        rows = self.ask_names(lambda *request: self.core.ask_names(*request, name), timeout)
+        self._tell_named(rows)
+        return rows
+
+    def _tell_named(self, rows: list[NamedRow]) -> None:
+        for row in rows:
+            for future in [one for one in self._named if one.name == row.name]:
+                future._heard(row)
+
+    def follow(self, future: NamedFuture) -> None:
+        with self._order:
+            self._named.append(future)
+
+    def unfollow(self, future: NamedFuture) -> bool:
+        """Whether it was followed: of several threads that bring its end one wins."""
+        with self._order:
+            if future not in self._named:
+                return False
+            self._named.remove(future)
+            return True
 
     # ---- pounced ----
 
@@ -167,6 +247,9 @@ class Session:
                 if not isinstance(error, (errors.DaemonUnavailable, errors.SlurmUnreachable)):
                     break  # waiting does not mend it
         assert problem is not None
+        with self._answer_came:
+            self._no_daemon = problem
+            self._answer_came.notify_all()
         try:
             self.core.daemon_failed(problem.code, problem.text, problem.remedy, problem.context)
         except errors.ClientClosed:
@@ -178,6 +261,8 @@ class Session:
         self._closed = True
         self.core.close()
         self.handle(self.core.drain())
+        for future in list(self._named):
+            future._left()
         # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
         if self._notifier.is_alive() and self._notifier is not threading.current_thread():
             self._notifier.join(5)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import errors, serialize
+from . import errors, named, serialize
 from ._session import Session
 from .errors import BadRequest
 from .functions import FunctionCache, Pickled
 from .future import Future
-from .options import Options
+from .options import Options, grace
 from .queue import Queue, Row
 from .ref import Ref
 from .view import View
@@ -39,6 +40,11 @@ class Client(View):
         Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
     config : path, optional
         pounced's configuration file, if it has to be started.
+    cancel_grace : float (seconds), timedelta or str
+        How long a cancelled task that runs has to stop after its KeyboardInterrupt; then its worker is killed.
+    env : path, optional
+        Another environment for the workers: its ``bin/python`` runs there, and must have this pounce and this minor version
+        of Python. By default the notebook's own, as it was activated.
     **options
         What each task asks for unless ``options()`` says otherwise: its keywords, for example ``gpus=1``.
 
@@ -56,16 +62,31 @@ class Client(View):
     1024
     """
 
-    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, **options: Any):
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None,
+                 cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None, **options: Any):
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
         self._options = Options().changed(**options)
-        self._session = Session(launcher, None if config is None else os.fspath(config))
+        if self._options.name:
+            raise BadRequest("a name is for one task", "Use client.options(name=...).submit(...).")
+        prefix = None if env is None else os.path.abspath(os.path.expanduser(os.fspath(env)))
+        self._session = Session(launcher, None if config is None else os.fspath(config), grace(cancel_grace), prefix)
+        self._environments: dict[str, Client] = {}
+        self._environments_lock = threading.Lock()
+        self._like_us = dict(launcher=launcher, config=config, cancel_grace=cancel_grace)
         self._functions = FunctionCache()
         _open.add(self)
 
     def _home(self) -> Client:
         return self
+
+    def _in(self, env: str | os.PathLike[str]) -> Client:
+        """The client whose workers run in another environment: it is a session of its own, and ends with this one."""
+        key = os.path.abspath(os.path.expanduser(os.fspath(env)))
+        with self._environments_lock:
+            if key not in self._environments:
+                self._environments[key] = Client(env=env, **self._like_us)
+            return self._environments[key]
 
     # ---- work ----
 
@@ -75,6 +96,8 @@ class Client(View):
         if not callable(function):
             raise BadRequest(f"submit takes a function and its arguments, not {function!r}")
         name = getattr(function, "__name__", type(function).__name__)
+        if options.name:
+            return self._submit_named(options, function, args, kwargs, retries, name)
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         pickled = self._pickled(function, name)
         if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
@@ -83,6 +106,18 @@ class Client(View):
             pickled = self._pickled(serialize.apply, name)
         payload, objects = self._arguments(args, kwargs, name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
         return self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
+
+    def _submit_named(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                      retries: int, name: str) -> Future:
+        try:
+            parts = named.parts_of(function, args, kwargs)
+        except errors.PounceError:
+            raise
+        except Exception as error:
+            if serialize.path_of_unpicklable(function, name) is not None:
+                raise _not_picklable(function, name, error) from error
+            raise _not_picklable_arguments(args, kwargs, name, error) from error
+        return named.submit(self._session, options.name, parts, options.as_tuple(), retries)
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
         try:
@@ -174,7 +209,12 @@ class Client(View):
     # ---- life ----
 
     def close(self) -> None:
-        """Ends the session: its tasks are cancelled and its leases given back. Twice is once. Blocks at most 0.3 s."""
+        """Ends the session: its tasks are cancelled, except those with a name, and its leases given back.
+
+        Twice is once. Blocks at most 0.3 s.
+        """
+        for other in self._environments.values():
+            other.close()
         self._session.close()
         _open.discard(self)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _core, serialize
+from .modules import Fresh, LocalModules, Source
 from .serialize import _ATOMS
 
 
@@ -30,8 +31,26 @@ class FunctionCache:
 
     def __init__(self) -> None:
         self._known: weakref.WeakKeyDictionary[Any, tuple[Any, Pickled]] = weakref.WeakKeyDictionary()
+        self._modules = LocalModules()
+        self._fresh: dict[bytes, Pickled] = {}  # by the digest of the function alone, with self._sources
+        self._sources: dict[str, Source] = {}
 
     def pickled(self, function: Callable[..., Any]) -> Pickled:
+        plain = self._plain(function)
+        sources = self._modules.edited()
+        # One with data in it travels as an argument of another function, which brings the modules.
+        return self._with_sources(plain, sources) if sources and not plain.buffers and not plain.objects else plain
+
+    def _with_sources(self, plain: Pickled, sources: dict[str, Source]) -> Pickled:
+        if sources is not self._sources:
+            self._sources, self._fresh = sources, {}
+        fresh = self._fresh.get(plain.id)
+        if fresh is None:
+            data = serialize.dumps(Fresh(sources, plain.pickle))[0]
+            fresh = self._fresh[plain.id] = Pickled(_core.digest(data), data, [], [])
+        return fresh
+
+    def _plain(self, function: Callable[..., Any]) -> Pickled:
         fingerprint = _fingerprint(function)
         if fingerprint is not None:
             known = self._known.get(function)

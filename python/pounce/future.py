@@ -63,7 +63,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         1024
         """
         if not self._over and not self.done():
-            self._session.wait(self, timeout)
+            self._wait(timeout)
         try:
             return super().result(0)
         except concurrent.futures.CancelledError:
@@ -72,17 +72,22 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None. Blocks; may be called from any thread."""
         if not self._over and not self.done():
-            self._session.wait(self, timeout)
+            self._wait(timeout)
         try:
             return super().exception(0)
         except concurrent.futures.CancelledError:
             raise self._cancelled() from None
 
     def __await__(self) -> Generator[Any, None, Any]:
-        """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await cancels the task."""
+        """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await ends the task, also one that runs."""
         import asyncio
 
-        return asyncio.wrap_future(self).__await__()
+        try:
+            return (yield from asyncio.wrap_future(self))
+        except asyncio.CancelledError:
+            if not self.done():
+                self._session.cancel(self)
+            raise
 
     # ---- asking ----
 
@@ -132,6 +137,9 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         return f"<pounce.Future {self._name} {state}>"
 
     # ---- the session's ----
+
+    def _wait(self, timeout: float | None) -> None:
+        self._session.wait(self, timeout)
 
     def _end(self, ok: bool, error: tuple[Any, ...] | None, raised: bool, pickle: Any, buffers: list[Any], stamps: tuple[int, ...]) -> None:
         """Its end has come: unpickles it and sets the result, whichever thread that happens on."""

@@ -37,6 +37,30 @@ def _gathered(futures: Any, skip: bool, deadline: float) -> Any:
     return futures
 
 
+async def gather_async(futures: Any, skip: bool, timeout: float | None) -> Any:
+    """As `gather`; the event loop is free meanwhile. The first failure is raised when it comes."""
+    import asyncio
+
+    waiting = [asyncio.wrap_future(one) for one in _each(futures)]
+    if waiting:
+        until = asyncio.ALL_COMPLETED if skip else asyncio.FIRST_EXCEPTION
+        done, late = await asyncio.wait(waiting, timeout=timeout, return_when=until)
+        failed = [one for one in done if one.cancelled() or one.exception() is not None]
+        if failed and not skip:
+            await failed[0]
+        if late:
+            raise errors.Timeout(f"{len(late)} of the futures have not ended in time; they go on")
+    return gather(futures, skip, 0)
+
+
+def _each(futures: Any) -> Iterator[Future]:
+    if isinstance(futures, concurrent.futures.Future):
+        yield futures  # type: ignore[misc]
+    elif isinstance(futures, (dict, list, tuple, set, frozenset)):
+        for one in futures.values() if isinstance(futures, dict) else futures:
+            yield from _each(one)
+
+
 def _failed(future: Any, deadline: float) -> bool:
     if not isinstance(future, concurrent.futures.Future):
         return False
@@ -190,7 +214,8 @@ class Results:
             if not self._ahead:
                 raise StopAsyncIteration
             future = self._ahead[0]
-            took = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), _left_until(self._deadline))
+            await asyncio.wait([asyncio.wrap_future(future)], timeout=_left_until(self._deadline))
+            took = future.result(0)
             self._ahead.popleft()
             self._take(future, took)
         return self._next_ready()

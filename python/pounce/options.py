@@ -14,7 +14,10 @@ _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)\s*", re.IGNORECASE)
 _SECONDS_OF = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MOST_WORKERS = 256  # daemon/pounce-worker checks it too
 _HINTS = {
+    "n_workers": "workers",
+    "ntasks": "workers",
     "qos": "class_",
     "partition": "class_",
     "gpu": "gpus",
@@ -27,7 +30,7 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Options:
-    """Resources of one worker. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
+    """Resources of one worker, and how many of them. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
 
     class_name: str = ""
     gpus: int = 0
@@ -35,6 +38,8 @@ class Options:
     cpus: int = 0
     memory_mib: int = 0
     time_min: int = 0
+    workers: int = 1
+    name: str = ""  # of one task that outlives its kernel: no resource
 
     def changed(self, **words: Any) -> Options:
         """These, with some replaced: the keywords of ``Client.options``."""
@@ -45,12 +50,20 @@ class Options:
             changes.update(_PARSERS[word](value))
         return replace(self, **changes)
 
-    def as_tuple(self) -> tuple[str, int, str, int, int, int]:
-        return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min
+    def as_tuple(self) -> tuple[str, int, str, int, int, int, int]:
+        return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min, self.workers
+
+
+def grace(value: Any) -> float:
+    """Seconds that a cancelled task has to stop: a number, a timedelta or a text such as "30s"."""
+    seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _seconds(value)
+    if seconds is None or not seconds >= 0:
+        raise BadRequest(f"a grace is a number of seconds, a timedelta or '30s', not {value!r}")
+    return seconds
 
 
 def _unknown(word: str) -> str:
-    valid = ", ".join(f"{name}=" for name in _PARSERS)
+    valid = ", ".join(f"{name}=" for name in (*_PARSERS, "env"))
     hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""
     return f"there is no option {word}={hint}; the options are {valid}"
 
@@ -78,6 +91,12 @@ def _cpus(value: Any) -> dict[str, Any]:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadRequest(f"cpus= takes a number of CPUs, at least 1, not {value!r}")
     return {"cpus": value}
+
+
+def _workers(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WORKERS:
+        raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, not {value!r}")
+    return {"workers": value}
 
 
 def _memory(value: Any) -> dict[str, Any]:
@@ -118,4 +137,10 @@ def _seconds(value: Any) -> float | None:
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
-_PARSERS = {"gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class}
+def _name(value: Any) -> dict[str, Any]:
+    from .named import checked
+
+    return {"name": checked(value)}
+
+
+_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class, "name": _name}

@@ -6,6 +6,7 @@ in a notebook (``__main__``) goes by value, through cloudpickle; what can be imp
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,16 +35,17 @@ def dumps(obj: Any) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     buffers: list[pickle.PickleBuffer] = []
     if _is_plain(obj):
         return pickle.dumps(obj, 5, buffer_callback=buffers.append), buffers, []
-    import cloudpickle
+    from .buffers import Pickler
 
+    file = io.BytesIO()
     outer = getattr(_pickling, "ids", None)
     ids: dict[str, int] = {}
     _pickling.ids = ids
     try:
-        data = cloudpickle.dumps(obj, protocol=5, buffer_callback=buffers.append)
+        Pickler(file, protocol=5, buffer_callback=buffers.append).dump(obj)
     finally:
         _pickling.ids = outer
-    return data, buffers, list(ids)
+    return file.getvalue(), buffers, list(ids)
 
 
 def loads(data: Any, buffers: Sequence[Any] = (), resolve: Callable[[int], Any] | None = None) -> Any:
@@ -72,7 +74,7 @@ def _is_plain(obj: Any, depth: int = 3) -> bool:
     if kind is dict:
         return len(obj) <= 64 and all(type(k) is str and _is_plain(v, depth - 1) for k, v in obj.items())
     if kind.__name__ == "ndarray" and kind.__module__ == "numpy":
-        return not obj.dtype.hasobject
+        return obj.flags.forc and obj.dtype.kind not in "OmMT"
     return False
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .errors import BadRequest
 from .future import Future
-from .many import Completed, Results
+from .many import Completed, Results, gather_async
 from .many import gather as _gather
+from .named import NamedFuture
 from .options import Options
+from .options import grace as _grace
 
 if TYPE_CHECKING:
     from .client import Client
@@ -59,13 +62,17 @@ class View:
         """
         return self._home()._submit(self._options, function, args, kwargs, retries)
 
-    def options(self, **options: Any) -> View:
+    def options(self, *, env: str | os.PathLike[str] | None = None, **options: Any) -> View:
         """This client with other resources for its tasks.
 
         Parameters
         ----------
+        workers : int
+            Processes of one lease: one Slurm job on one node, so many tasks at a time. The resources below are *for each of
+            them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs only; the memory is
+            the job's, so a worker that takes more takes it from the others.
         gpus : int or str
-            For each worker: ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
+            ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
         cpus : int
         memory : int (bytes) or str
             ``"8GB"``.
@@ -73,6 +80,11 @@ class View:
             Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
         class_ : str
             A class of the cluster's policy: ``"cheetah"``.
+        env : path
+            Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
+        name : str
+            For one task that outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps the
+            result for 7 days. ``attach(name)`` finds it, from any later kernel too.
 
         Raises
         ------
@@ -85,10 +97,40 @@ class View:
         >>> small.submit(pow, 2, 10).result()
         1024
         """
-        return View(self._home(), self._options.changed(**options))
+        home = self._home() if env is None else self._home()._in(env)
+        return View(home, self._options.changed(**options))
 
-    def cancel(self, futures: Future | Iterable[Future]) -> None:
+    def attach(self, name: str) -> NamedFuture:
+        """The task of that name, whichever kernel submitted it. Blocks for pounced's answer.
+
+        Raises
+        ------
+        NoSuchName
+            Lists the names that there are.
+
+        Examples
+        --------
+        >>> submitted = client.options(name="train-7").submit(pow, 2, 10)
+        >>> later = client.attach("train-7")  # also in another kernel, days after
+        >>> later.result(), later.state
+        (1024, 'done')
+        >>> later.forget()
+        """
+        from .named import attach, checked
+
+        return attach(self._home()._session, checked(name))
+
+    def cancel(self, futures: Future | Iterable[Future], *, grace: Any = None) -> None:
         """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
+
+        A task that has not stopped after `grace` ends with its worker's Python, which is killed and started again: what
+        else was kept there is gone. A function that catches the interrupt and returns has its result.
+
+        Parameters
+        ----------
+        grace : float (seconds), timedelta or str, optional
+            ``0`` kills at once, ``"10min"`` gives time to save; by default what the client was made with, 5 s. May be
+            called again with a shorter one.
 
         Examples
         --------
@@ -100,9 +142,12 @@ class View:
         ...     print("it ended")
         it ended
         """
+        seconds = None if grace is None else _grace(grace)
         for future in [futures] if isinstance(futures, Future) else futures:
-            if not future.done():
-                self._home()._session.cancel(future)
+            if isinstance(future, NamedFuture):
+                future.cancel()
+            elif not future.done():
+                future._session.cancel(future, seconds)  # of this client or of one in another environment
 
     # ---- many calls ----
 
@@ -134,11 +179,13 @@ class View:
         """
         if chunksize is not None and chunksize < 1:
             raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
+        if self._options.name:
+            raise BadRequest("a name is for one task, and map makes many", "Submit one function that does it all.")
         if not iterables:
             raise BadRequest("map takes a function and at least one iterable")
         return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905: as the built-in map
 
-    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None) -> Any:
+    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:
         """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.
 
         Parameters
@@ -147,6 +194,8 @@ class View:
             What to do with a task that failed: raise what it raised, or leave it out.
         timeout : float, seconds, optional
             For all of them together.
+        asynchronous : bool
+            Return a coroutine: ``await client.gather(futures, asynchronous=True)``.
 
         Examples
         --------
@@ -155,7 +204,7 @@ class View:
         """
         if errors not in ("raise", "skip"):
             raise BadRequest(f"errors= is 'raise' or 'skip', not {errors!r}")
-        return _gather(futures, errors == "skip", timeout)
+        return (gather_async if asynchronous else _gather)(futures, errors == "skip", timeout)
 
     def as_completed(self, futures: Iterable[Future], *, with_results: bool = False, timeout: float | None = None) -> Completed:
         """The futures in the order in which they end; with ``with_results`` pairs of future and result. Does not block.

@@ -18,13 +18,18 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
+from .modules import Fresh
 from .serialize import dumps, loads
+
+core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
+node = devices = ""
 
 # (ok, pickle, buffers, error, run_start_ns, run_end_ns): what _core.Worker sends as the outcome of a job.
 Outcome = tuple[bool, Any, Any, Any, int, int]
 
 _TRACEBACK_CHARS = 16_000  # a header is small (limits.h); the whole traceback travels inside the pickled exception
 _SUMMARY_CHARS = 2_000
+_COMMAND_ENDS_S = 3.0
 
 
 class _ResultNotPicklable(Exception):
@@ -34,16 +39,26 @@ class _ResultNotPicklable(Exception):
 class Runner:
     """Turns jobs into outcomes. Functions are unpickled once and kept by digest, with their globals."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: dict[str, str]) -> None:
+        self._where = where  # node and devices, for what a later kernel reads
         self._functions: dict[bytes, Callable[..., Any]] = {}
 
     def execute(self, job: Any) -> Outcome:
+        return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
+
+    def _execute(self, job: Any) -> Outcome:
         start = end = 0
         stage = "its function was unpickled"
         try:
-            function = self._function(job)
-            stage = "its arguments were unpickled"
-            args, kwargs = loads(job.pickle, job.buffers, _Resolver(job))
+            if job.command:
+                stage = "the command was started"
+                return self._command(job)
+            if job.kept_in:
+                function, args, kwargs = _kept_call(job)
+            else:
+                function = self._function(job)
+                stage = "its arguments were unpickled"
+                args, kwargs = loads(job.pickle, job.buffers, _Resolver(job))
             _take_back_interrupt()
             stage = ""
             start = time.monotonic_ns()
@@ -62,18 +77,37 @@ class Runner:
         except BaseException as error:  # SystemExit too: it ends the task, not the worker
             return (*_failure(job, error, stage), start, end)
         finally:
-            _flush()
+            flush()
 
     def describe(self, job: Any, error: BaseException) -> Outcome:
         """The outcome of a job whose interrupt struck between execute's lines."""
         now = time.monotonic_ns()
-        return (*_failure(job, error, ""), now, now)
+        outcome: Outcome = (*_failure(job, error, ""), now, now)
+        return _kept(job, outcome, self._where) if job.kept_in else outcome
+
+    def _command(self, job: Any) -> Outcome:
+        """A command line runs as a child of ours, its output is ours: it comes live. The outcome is JSON, not a pickle."""
+        import json
+        import subprocess
+
+        start = time.monotonic_ns()
+        with subprocess.Popen(json.loads(job.function_pickle), stdin=subprocess.DEVNULL) as child:
+            try:
+                code = child.wait()
+            except BaseException:  # cancelled
+                child.terminate()
+                try:
+                    child.wait(_COMMAND_ENDS_S)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                raise
+        return True, json.dumps({"exit_code": code}).encode(), (), None, start, time.monotonic_ns()
 
     def _function(self, job: Any) -> Callable[..., Any]:
         function = self._functions.get(job.function)
         if function is None:
             function = self._functions[job.function] = loads(job.function_pickle)
-        return function
+        return function.function() if type(function) is Fresh else function
 
 
 class _Resolver:
@@ -87,6 +121,31 @@ class _Resolver:
         if index not in self._values:
             self._values[index] = loads(*self._job.object(index))
         return self._values[index]
+
+
+def _kept_call(job: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    from . import kept
+
+    _, (data, *buffers) = kept.read(os.path.join(job.kept_in, f"{job.task}.call"))
+    return loads(data, buffers)
+
+
+def _kept(job: Any, outcome: Outcome, where: dict[str, str]) -> Outcome:
+    """Of a named task: the outcome goes to its file, and the file's digest takes the pickle's place."""
+    from . import kept
+
+    ok, pickle, buffers, error, start, end = outcome
+    if error is not None and error[0] == "cancelled":
+        return outcome  # pounced knows why it ended
+    facts: dict[str, Any] = {"ok": ok, "run_ns": end - start}
+    if error is not None:
+        code, text, context = error
+        facts["error"] = (code, text, "", {**context, **where})
+    try:
+        digest = kept.write_outcome(job.kept_in, job.task, facts, [pickle, *buffers])
+    except OSError as problem:
+        return False, b"", (), ("result_gone", f"the outcome could not be kept in {job.kept_in}: {problem.strerror}", {}), start, end
+    return ok, digest.encode(), (), error, start, end
 
 
 def _failure(job: Any, error: BaseException, stage: str) -> tuple[bool, bytes, tuple[()], tuple[str, str, dict[str, str]]]:
@@ -145,7 +204,7 @@ def _type_name(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _flush() -> None:
+def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -178,6 +237,7 @@ def _become_script() -> None:
 
 
 def _start() -> Any:
+    global node, devices
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
@@ -191,6 +251,7 @@ def _start() -> Any:
 
 
 def main() -> None:
+    global core
     core = _start()
     _make_streams_live()
     faulthandler.enable()
@@ -201,7 +262,7 @@ def main() -> None:
     import cloudpickle  # while the daemon introduces the first client
 
     core.set_cloudpickle(cloudpickle.__version__)
-    runner = Runner()
+    runner = Runner({"node": node, "devices": devices})
     core.serve(runner.execute, runner.describe)
 
 

@@ -17,6 +17,7 @@ struct Call {
   std::uint32_t retries = 0;
   FunctionId function;
   Buffer function_pickle;
+  bool command = false;            // a command line instead of a pickle
   std::vector<Buffer> payload;     // the pickled arguments, then their small buffers
   std::vector<ObjectId> objects;   // what the Refs inside the pickle stand for
   std::int64_t submitted_ns = 0;   // steady clock, when submit() was entered

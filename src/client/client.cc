@@ -73,9 +73,15 @@ Result<void> Client::submit(Call call) {
   return {};
 }
 
-Result<void> Client::cancel(const TaskId& task) {
+Result<void> Client::tell(const TaskId& task, const std::vector<Buffer>& message) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.cancel(task); });
+  parts_->baton.hold([&] { parts_->engine.tell(task, message); });
+  return {};
+}
+
+Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.cancel(task, grace); });
   return {};
 }
 
@@ -105,10 +111,9 @@ Result<void> Client::release_object(const ObjectId& id) {
   return {};
 }
 
-Result<bool> Client::ask_queue(std::uint32_t request) {
+Result<std::uint32_t> Client::ask(const protocol::Header& question, std::uint32_t asked) {
   if (auto error = unusable()) return failure(*std::move(error));
-  bool asked = false;
-  parts_->baton.hold([&] { asked = parts_->engine.ask_queue(request); });
+  parts_->baton.hold([&] { asked = parts_->engine.ask(question, asked); });
   return asked;
 }
 

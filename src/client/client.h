@@ -24,12 +24,13 @@ class Client {
   Result<void> daemon_failed(const Error& error);
 
   Result<void> submit(Call call);
-  Result<void> cancel(const TaskId& task);
+  Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
+  Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace);
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
-  Result<bool> ask_queue(std::uint32_t request);
+  Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
 
   // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
   // interrupted() says so, which is asked after signals and several times a second. Returns the news there is.

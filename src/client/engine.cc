@@ -16,6 +16,7 @@ Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue
       keys_(std::move(keys)),
       setup_(std::move(setup)),
       news_(news),
+      machine_({}, [this](const task::Place& place, const TaskId& task) { return bytes_there(place, task); }),
       hall_(context, keys_, setup_.session) {}
 
 Engine::~Engine() = default;
@@ -26,7 +27,7 @@ void Engine::turn(int wake_fd, TimePoint until) {
     came_ = false;
     for (pollfd& item : polled_) item.revents = 0;
     service(Clock::now());
-    if (came_) return;
+    if (came_ || has_stale()) return;
   }
   wait(wake_fd, std::min(until, next_deadline()));
   service(Clock::now());
@@ -122,7 +123,13 @@ void Engine::submit(Call call) {
   ask_for_daemon();
 }
 
-void Engine::cancel(const TaskId& task) { happened(task::CancelAsked{task}); }
+void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace) { happened(task::CancelAsked{task, grace}); }
+
+void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {
+  const auto found = under_way_.find(task);
+  WorkerLink* link = found == under_way_.end() ? nullptr : link_at(found->second.place);
+  if (link != nullptr) link->send(protocol::Input{task}, message);
+}
 
 std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) const {
   const auto want = machine_.want_of(task);
@@ -131,9 +138,32 @@ std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) co
 
 void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
   objects_.hold(id, std::move(object));
-  if (!send_now) return;
-  for (auto& [place, peer] : peers_)
-    if (peer.link->connected() && peer.link->send_object(id, *objects_.find(id))) peer.link->flush();
+  if (send_now) send_ahead(id);
+}
+
+// To one worker of each lease, the one that was given least: calls that need it prefer that one, and whoever else needs it
+// gets it then.
+void Engine::send_ahead(const ObjectId& id) {
+  std::map<LeaseId, WorkerLink*> chosen;  // null: the lease has it
+  for (auto& [place, peer] : peers_) {
+    if (!peer.link->connected()) continue;
+    WorkerLink*& link = chosen.try_emplace(place.lease, peer.link.get()).first->second;
+    if (peer.link->held().contains(id))
+      link = nullptr;
+    else if (link != nullptr && peer.link->held().bytes() < link->held().bytes())
+      link = peer.link.get();
+  }
+  for (const auto& [lease, link] : chosen)
+    if (link != nullptr && link->send_object(id, *objects_.find(id))) link->flush();
+}
+
+std::uint64_t Engine::bytes_there(const task::Place& place, const TaskId& task) {
+  const auto found = under_way_.find(task);
+  WorkerLink* link = link_at(place);
+  if (found == under_way_.end() || link == nullptr) return 0;
+  std::uint64_t bytes = 0;
+  for (const ObjectId& id : found->second.call.objects) bytes += link->held().bytes_of(id);
+  return bytes;
 }
 
 void Engine::release_object(const ObjectId& id) {
@@ -141,13 +171,10 @@ void Engine::release_object(const ObjectId& id) {
   for (auto& [place, peer] : peers_) drop_unneeded(*peer.link);
 }
 
-bool Engine::ask_queue(std::uint32_t request) {
-  if (!hall_.open()) {
-    ask_for_daemon();
-    return false;
-  }
-  hall_.send(protocol::QueueAsk{request});
-  return true;
+std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t asked) {
+  if (hall_.down()) want_daemon();
+  if (hall_.open() && hall_.opening() != asked) hall_.send(question);
+  return hall_.opening();
 }
 
 void Engine::close() {
@@ -158,7 +185,11 @@ void Engine::close() {
 }
 
 void Engine::ask_for_daemon() {
-  if (!hall_.down() || daemon_asked_ || closed_ || !machine_.needs_daemon()) return;
+  if (hall_.down() && machine_.needs_daemon()) want_daemon();
+}
+
+void Engine::want_daemon() {
+  if (daemon_asked_ || closed_) return;
   daemon_asked_ = true;
   news_.push(DaemonWanted{});
 }
@@ -189,9 +220,12 @@ void Engine::perform(const task::Action& action) {
     retired_.push_back(std::move(found->second.link));
     peers_.erase(found);
   } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
-    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task});
+    const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
+    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task, grace_ms});
   } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
     if (WorkerLink* link = link_at(query->place)) link->send(protocol::Query{query->tasks});
+  } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {
+    tell_reach(*reach);
   } else if (const auto* demand = std::get_if<task::SendDemand>(&action)) {
     send_demand(*demand);
   }

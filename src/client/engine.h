@@ -44,14 +44,17 @@ class Engine final : public transport::Engine {
   void daemon_failed(const Error& error);
 
   void submit(Call call);
-  void cancel(const TaskId& task);
+  void cancel(const TaskId& task, std::chrono::milliseconds grace);
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
 
+  void tell(const TaskId& task, const std::vector<Buffer>& message);  // the code of a task that runs, which asked
   void hold_object(const ObjectId& id, Object object, bool send_now);
   void release_object(const ObjectId& id);
 
-  bool ask_queue(std::uint32_t request);  // false: not connected to pounced now
+  // Sends it, unless this connection to pounced has it already: `asked` is what the last call returned, from 0. Returns
+  // the connection that has it; 0: none now, and one is seen to.
+  std::uint32_t ask(const protocol::Header& question, std::uint32_t asked);
   void close();                           // every task ends; what is told to pounced still has to be pumped out
   bool closed_for_good(TimePoint told) const { return hall_.down() || hall_.heard_after(told); }
 
@@ -88,11 +91,14 @@ class Engine final : public transport::Engine {
   void perform(const task::Action& action);
   void connect(const task::Connect& order);
   void send_task(const task::SendTask& order);
+  void send_ahead(const ObjectId& id);
+  std::uint64_t bytes_there(const task::Place& place, const TaskId& task);
   void acknowledge(const task::Acknowledge& order);
   void deliver(const TaskId& task);
   void end(Ended ended);
   Timings timings_of(const UnderWay& under_way, const protocol::Outcome& outcome, std::int64_t received_ns) const;
   void send_demand(const task::SendDemand& order);
+  void tell_reach(const task::TellReach& order);
 
   void on_hall(const HallEvent& event);
   void on_message(const protocol::Header& header);
@@ -104,6 +110,7 @@ class Engine final : public transport::Engine {
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
   void drop_unneeded(WorkerLink& link);
   void ask_for_daemon();
+  void want_daemon();
   WorkerLink* link_at(const task::Place& place);
 
   transport::Context& context_;

@@ -1,5 +1,6 @@
 // The engine's other half: what comes in from pounced and from the workers becomes events of the core.
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "client/engine.h"
@@ -18,6 +19,20 @@ task::Known known(protocol::TaskState state) {
     case protocol::TaskState::kDone: return task::Known::kDone;
   }
   return task::Known::kUnknown;
+}
+
+// Which tasks that interpreter had started, as its supervisor read it from their shared page (docs/protocol.md §7).
+std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
+  const auto words = error.context.find("started");
+  if (words == error.context.end()) return std::nullopt;
+  std::vector<TaskId> tasks;
+  std::istringstream list(words->second);
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto task = TaskId::from_hex(word);
+    if (!task) return std::nullopt;
+    tasks.push_back(*task);
+  }
+  return tasks;
 }
 
 std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
@@ -47,7 +62,7 @@ void Engine::on_message(const protocol::Header& header) {
     on_status(*status);
   } else if (const auto* down = std::get_if<protocol::WorkerDown>(&header)) {
     const task::Place place{down->lease, down->worker};
-    hold_back(task::WorkerDied{place, down->epoch, down->error}, down->lease, down->worker);
+    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error)}, down->lease, down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
     hold_back(task::LeaseLost{ended->lease, ended->error}, ended->lease, std::nullopt);
     board_.forget(ended->lease);
@@ -56,6 +71,8 @@ void Engine::on_message(const protocol::Header& header) {
     happened(task::WantRefused{failed->want, failed->error});
   } else if (const auto* queue = std::get_if<protocol::QueueIs>(&header)) {
     news_.push(QueueShown{*queue});
+  } else if (const auto* names = std::get_if<protocol::NamesAre>(&header)) {
+    news_.push(NamesShown{*names});
   } else if (const auto* notice = std::get_if<protocol::Notice>(&header)) {
     news_.push(Told{notice->text});
   }
@@ -100,6 +117,16 @@ void Engine::release_held(TimePoint now) {
   }
 }
 
+void Engine::tell_reach(const task::TellReach& order) {
+  const auto status = board_.of_lease(order.place.lease);
+  std::string worker = "the worker";
+  if (status && !status->node.empty()) worker += " on " + status->node;
+  if (status && status->job != 0) worker += " (job " + std::to_string(status->job) + ")";
+  news_.push(Told{worker + (order.reachable ? " can be reached again."
+                                            : " is unreachable. Its task may go on there: wait until the network is "
+                                              "back, or until the batch system ends the job.")});
+}
+
 // ---- workers ----------------------------------------------------------------------------------------------------
 
 void Engine::on_link(const task::Place& place, LinkEvent event) {
@@ -109,7 +136,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
   if (auto* outcome = std::get_if<OutcomeWhole>(&event)) {
     on_outcome(place, *outcome);
   } else if (auto* printed = std::get_if<TaskPrinted>(&event)) {
-    news_.push(Printed{printed->task, printed->to_stderr, std::move(printed->text)});
+    news_.push(Printed{printed->task, printed->stream == "stderr", std::move(printed->text), printed->stream == "message",
+                       std::move(printed->buffers)});
   } else if (const auto* started = std::get_if<protocol::Started>(&event)) {
     happened(task::TaskStarted{place, epoch, started->task});
   } else if (auto* attached = std::get_if<LinkAttached>(&event)) {
@@ -118,6 +146,10 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     happened(task::WorkerAttached{place, epoch});
   } else if (std::holds_alternative<LinkLost>(event)) {
     happened(task::WorkerUnreachable{place, epoch});
+  } else if (std::holds_alternative<LinkSilent>(event)) {
+    happened(task::WorkerSilent{place, epoch});
+  } else if (std::holds_alternative<LinkHeard>(event)) {
+    happened(task::WorkerHeard{place, epoch});
   } else if (const auto* refused = std::get_if<LinkRefused>(&event)) {
     happened(task::WorkerRefusedUs{place, epoch, refused->error});
   } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {

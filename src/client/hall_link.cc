@@ -117,6 +117,7 @@ void HallLink::follow_link(transport::Link link, TimePoint now, std::vector<Hall
       flush();
       if (stage_ != Stage::kHall) return;
       stage_ = Stage::kOpen;
+      ++openings_;
       beat_due_ = now + heartbeat_;
       events.emplace_back(HallOpened{});
       return;

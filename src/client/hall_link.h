@@ -38,6 +38,8 @@ class HallLink {
   void send(const protocol::Header& header);  // dropped while not open: what matters is said again at each opening
   bool open() const { return stage_ == Stage::kOpen; }
   bool down() const { return stage_ == Stage::kDown; }
+  // Which connection this is, from 1; 0: not open. An answer never comes over another one than its question.
+  std::uint32_t opening() const { return open() ? openings_ : 0; }
 
   std::vector<HallEvent> pump(TimePoint now);  // everything that is ready, and what is due
   TimePoint next_deadline() const;
@@ -62,6 +64,7 @@ class HallLink {
   const protocol::OpenSession session_;
 
   Stage stage_ = Stage::kDown;
+  std::uint32_t openings_ = 0;
   std::unique_ptr<transport::DealerSocket> socket_;
   Descriptors descriptors_;
   PublicKey daemon_key_;

@@ -17,6 +17,11 @@ class HeldObjects {
 
   bool contains(const ObjectId& id) const { return objects_.contains(id); }
   bool confirmed(const ObjectId& id) const;
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes_of(const ObjectId& id) const {
+    const auto found = objects_.find(id);
+    return found == objects_.end() ? 0 : found->second.bytes;
+  }
   void sent(const ObjectId& id, std::uint64_t bytes);
   void used(const ObjectId& id);
   void confirm(const ObjectId& id);

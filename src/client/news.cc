@@ -23,7 +23,8 @@ void NewsQueue::push(News news) {
   if (auto* printed = std::get_if<Printed>(&news)) {
     if (printed_bytes_ > kMaxPrintedBytes) return;
     printed_bytes_ += printed->text.size();
-    if (printed_bytes_ > kMaxPrintedBytes) printed->text = kDropped;
+    for (const std::string& buffer : printed->buffers) printed_bytes_ += buffer.size();
+    if (printed_bytes_ > kMaxPrintedBytes) *printed = Printed{printed->task, printed->to_stderr, kDropped, false, {}};
   }
   queue_.push_back(std::move(news));
   if (waiters_ == 0) signal();

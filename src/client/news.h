@@ -19,6 +19,8 @@ struct Printed {
   TaskId task;
   bool to_stderr = false;
   std::string text;
+  bool message = false;                // text is the JSON of a Jupyter message, with these
+  std::vector<std::string> buffers{};
 };
 struct Told {  // one line for the person
   std::string text;
@@ -30,7 +32,10 @@ struct DaemonWanted {};  // the connection to pounced is gone and needed: run `p
 struct QueueShown {
   protocol::QueueIs answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown>;
+struct NamesShown {
+  protocol::NamesAre answer;
+};
+using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, NamesShown>;
 
 class NewsQueue {
  public:

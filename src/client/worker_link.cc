@@ -9,17 +9,22 @@
 namespace pounce::client {
 namespace {
 
-constexpr std::chrono::seconds kBeat{5};
+constexpr std::chrono::seconds kBeat{2};
+// Without an answer for so long it counts as silent: the person is told, the connection stays (a stopped process comes back).
+constexpr std::chrono::seconds kSilence{5};
 // ZeroMQ's own heartbeats notice a peer whose host has gone without a word.
 constexpr std::chrono::seconds kPeerSilence{15};
 // Some 64 MiB under way: more only makes cancels and beats wait. Fewer cost short calls: ZeroMQ's pipe tells its other
 // end each time half of them have been read, which wakes its thread.
 constexpr int kMessagesUnderWay = 64;
+constexpr int kMessagesATurn = 16;  // read before somebody else has a turn: 16 MiB when bulk
 // Round trips right after attaching: the quickest one gives the clock.
 constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kLongestReopenPause{1000};
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
+// With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
+constexpr std::size_t kMostToAcknowledge = 64;
 
 std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
 
@@ -49,10 +54,6 @@ void WorkerLink::open(TimePoint now) {
 std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   std::vector<LinkEvent> events;
   if (now >= reopen_at_) open(now);
-  if (now >= beat_due_) {
-    beat_due_ = now + kBeat;
-    ask_clock();
-  }
   if (now >= acknowledge_at_) post_acknowledgements();
   exchange(events);
   monitor_changed |= std::exchange(descriptors_.fresh, false);
@@ -62,12 +63,28 @@ std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
     follow_link(*link, now, events);
     exchange(events);
   }
+  keep_time(now, events);
   return events;
 }
 
-// Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change.
+// After reading: what has come ends a silence, however late we look.
+void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
+  if (now >= beat_due_) {
+    beat_due_ = now + kBeat;
+    ask_clock();
+  }
+  if (now < silent_at_) return;
+  silent_at_ = TimePoint::max();
+  silent_ = true;
+  events.emplace_back(LinkSilent{});
+}
+
+// Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change. Not for ever:
+// where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have their turn too.
 void WorkerLink::exchange(std::vector<LinkEvent>& events) {
-  while (socket_ != nullptr && socket_->ready(connected() && !outbox_.empty())) {
+  for (int messages = 0; socket_ != nullptr && socket_->ready(connected() && !outbox_.empty()); ++messages) {
+    descriptors_.stale = true;
+    if (messages == kMessagesATurn) return;
     if (auto message = socket_->receive()) take(std::move(*message), events);
     flush();
   }
@@ -101,7 +118,8 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
   to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
   acknowledge_at_ = TimePoint::max();
   held_.forget_unconfirmed();
-  beat_due_ = TimePoint::max();
+  beat_due_ = silent_at_ = TimePoint::max();
+  silent_ = false;
   if (stage_ != Stage::kConnecting) events.emplace_back(LinkLost{});
   stage_ = Stage::kConnecting;
 }
@@ -109,13 +127,17 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
 void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events) {
   auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
   if (!header) return;
+  if (stage_ == Stage::kAttached) silent_at_ = Clock::now() + kSilence;
+  if (std::exchange(silent_, false)) events.emplace_back(LinkHeard{});
   if (auto* outcome = std::get_if<protocol::Outcome>(&*header)) {
     take_outcome(std::move(*outcome), std::move(message), events);
   } else if (const auto* chunk = std::get_if<protocol::Chunk>(&*header)) {
     take_chunk(*chunk, message, events);
   } else if (const auto* output = std::get_if<protocol::Output>(&*header)) {
-    if (message.size() > 1)
-      events.emplace_back(TaskPrinted{output->task, output->stream == "stderr", std::string(message[1].text())});
+    if (message.size() < 2) return;
+    TaskPrinted printed{output->task, output->stream, std::string(message[1].text()), {}};
+    for (std::size_t i = 2; i < message.size(); ++i) printed.buffers.emplace_back(message[i].text());
+    events.emplace_back(std::move(printed));
   } else if (const auto* started = std::get_if<protocol::Started>(&*header)) {
     events.emplace_back(*started);
   } else if (auto* answer = std::get_if<protocol::QueryIs>(&*header)) {
@@ -128,6 +150,7 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
     stage_ = Stage::kAttached;
     clock_questions_ = kClockQuestions;
     beat_due_ = Clock::now() + kBeat;
+    silent_at_ = Clock::now() + kSilence;
     ask_clock();
     events.emplace_back(LinkAttached{std::move(*attached)});
   } else if (auto* refused = std::get_if<protocol::Refused>(&*header)) {
@@ -167,7 +190,7 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
 
 void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
   if (functions_.insert(call.function).second)
-    outbox_.post(protocol::Function{call.function}, {call.function_pickle});
+    outbox_.post(protocol::Function{call.function, call.command}, {call.function_pickle});
   bool behind_bulk = false;
   for (const ObjectId& id : call.objects) {
     held_.used(id);
@@ -192,13 +215,14 @@ bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   return true;
 }
 
-void WorkerLink::send(const protocol::Header& header) {
-  outbox_.post(header);
+void WorkerLink::send(const protocol::Header& header, const std::vector<Buffer>& payload) {
+  outbox_.post(header, payload);
   flush();
 }
 
 void WorkerLink::acknowledge(const TaskId& task, TimePoint now) {
   to_acknowledge_.push_back(task);
+  if (to_acknowledge_.size() >= kMostToAcknowledge) return post_acknowledgements();
   acknowledge_at_ = std::min(acknowledge_at_, now + kLongestAcknowledgePause);
 }
 
@@ -213,6 +237,6 @@ void WorkerLink::flush() {
   outbox_.flush(*socket_);
 }
 
-TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_}); }
+TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_}); }
 
 }  // namespace pounce::client

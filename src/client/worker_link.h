@@ -31,21 +31,24 @@ struct LinkAttached {
   protocol::Attached who;
 };
 struct LinkLost {};
+struct LinkSilent {};  // it stands, but nothing has come for a while
+struct LinkHeard {};   // something came after a LinkSilent
 struct LinkRefused {  // for good: versions that do not match
   Error error;
 };
 struct TaskPrinted {
   TaskId task;
-  bool to_stderr = false;
+  std::string stream;
   std::string text;
+  std::vector<std::string> buffers;  // of a "message"
 };
 struct OutcomeWhole {
   Result<Incoming> incoming;
   TaskId task;
   std::int64_t received_ns = 0;
 };
-using LinkEvent = std::variant<LinkAttached, LinkLost, LinkRefused, TaskPrinted, OutcomeWhole, protocol::Started,
-                               protocol::QueryIs>;
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkHeard, LinkRefused, TaskPrinted, OutcomeWhole,
+                               protocol::Started, protocol::QueryIs>;
 
 class WorkerLink {
  public:
@@ -61,7 +64,7 @@ class WorkerLink {
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
-  void send(const protocol::Header& header);
+  void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
   void post_acknowledgements();
@@ -80,6 +83,7 @@ class WorkerLink {
   void take_beat(const protocol::Beat& beat);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
+  void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();
 
   transport::Context& context_;
@@ -99,6 +103,8 @@ class WorkerLink {
   int clock_questions_ = 0;
   std::vector<TaskId> to_acknowledge_;
   TimePoint beat_due_ = TimePoint::max(), reopen_at_ = TimePoint::max(), acknowledge_at_ = TimePoint::max();
+  TimePoint silent_at_ = TimePoint::max();  // unless something comes before
+  bool silent_ = false;
   std::chrono::milliseconds reopen_pause_{5};
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -43,6 +44,7 @@ std::string text_of(const LocalJob& job) {
   line("cpus", std::to_string(view.resources.cpus));
   line("memory_mib", std::to_string(view.resources.memory_mib));
   line("time_min", std::to_string(view.resources.time.count()));
+  line("workers", std::to_string(view.resources.workers));
   line("devices", view.devices);
   for (const std::uint32_t gpu : job.gpus) line("gpu", std::to_string(gpu));
   line("end", "of record");
@@ -88,7 +90,8 @@ std::optional<LocalJob> read_record(const std::filesystem::path& path) {
                     value("gpu_type"),
                     number<std::uint32_t>(value("cpus")),
                     number<std::uint64_t>(value("memory_mib")),
-                    std::chrono::minutes(number<std::int64_t>(value("time_min")))};
+                    std::chrono::minutes(number<std::int64_t>(value("time_min"))),
+                    std::max(1u, number<std::uint32_t>(value("workers")))};
   view.devices = value("devices");
   view.submit_time_s = view.start_time_s = view.incarnation.submit_time_s;
   view.end_time_s = number<std::int64_t>(value("end_s"));

@@ -107,13 +107,14 @@ void LocalLauncher::submit(const JobSpec& spec, Reply<Incarnation> reply) { repl
 // The devices' name for the person, "" for none. Those that fewest others use first: nobody queues on one's own
 // machine.
 Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
-  if (asked.gpus == 0) return std::string();
-  if (asked.gpus <= options_.stand_in_gpus) return std::string(kStandIn);
+  const std::uint32_t gpus = asked.all_gpus();
+  if (gpus == 0) return std::string();
+  if (gpus <= options_.stand_in_gpus) return std::string(kStandIn);
   std::vector<std::uint32_t> here = gpus_here();
-  if (here.size() < std::max<std::size_t>(asked.gpus, 1)) {
+  if (here.size() < gpus) {
     const std::string count = here.empty() ? "none" : "only " + std::to_string(here.size());
     return failure(ErrorCode::kUnsatisfiable,
-                   "this machine has " + count + " of the " + std::to_string(asked.gpus) + " GPU(s) asked for",
+                   "this machine has " + count + " of the " + std::to_string(gpus) + " GPU(s) asked for",
                    options_.stand_in_gpus > 0
                        ? "Ask for at most " + std::to_string(options_.stand_in_gpus) + "."
                        : "Ask for no GPU, or set stand_in_gpus to let the CPU stand in for one.");
@@ -124,9 +125,9 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
     });
   };
   std::ranges::stable_sort(here, {}, users);
-  given.assign(here.begin(), here.begin() + asked.gpus);
+  given.assign(here.begin(), here.begin() + gpus);
   std::ranges::sort(given);
-  return "gpu:" + std::to_string(asked.gpus) + "(IDX:" + joined(given) + ")";
+  return "gpu:" + std::to_string(gpus) + "(IDX:" + joined(given) + ")";
 }
 
 Result<Incarnation> LocalLauncher::start(const JobSpec& spec) {

@@ -8,7 +8,9 @@
 
 #include "pounce/version.h"
 #include "protocol/hot_headers.h"
+#include "protocol/command.h"
 #include "protocol/endpoint_file.h"
+#include "protocol/named_record.h"
 
 using nlohmann::json;
 
@@ -80,7 +82,8 @@ static void from_json(const json& j, Error& error) {
 
 static void to_json(json& j, const Resources& r) {
   j = {{"class", r.class_name}, {"gpus", r.gpus},     {"gpu_type", r.gpu_type},
-       {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
+       {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()},
+       {"workers", r.workers}};
 }
 static void from_json(const json& j, Resources& r) {
   std::int64_t minutes = 0;
@@ -90,6 +93,7 @@ static void from_json(const json& j, Resources& r) {
   protocol::read_field(j, "cpus", r.cpus);
   protocol::read_field(j, "memory_mib", r.memory_mib);
   protocol::read_field(j, "time_min", minutes);
+  protocol::read_field(j, "workers", r.workers);
   r.time = std::chrono::minutes(minutes);
 }
 
@@ -100,6 +104,7 @@ namespace pounce::protocol {
 // The enumerators' names, in order. The library's own macro would read any unknown name as the first of them.
 static constexpr const char* kRoles[] = {"client", "worker"};
 static constexpr const char* kProofs[] = {"peer", "munge", "key_file"};
+static constexpr const char* kReleaseHows[] = {"when_idle", "now", "cancel"};
 static constexpr const char* kTaskStates[] = {"unknown", "queued", "running", "done"};
 
 template <class Enum, std::size_t N>
@@ -113,9 +118,11 @@ static Enum enumerator(const json& j, const char* const (&words)[N], std::option
 
 static void to_json(json& j, Role role) { j = kRoles[static_cast<std::size_t>(role)]; }
 static void to_json(json& j, Proof proof) { j = kProofs[static_cast<std::size_t>(proof)]; }
+static void to_json(json& j, ReleaseHow how) { j = kReleaseHows[static_cast<std::size_t>(how)]; }
 static void to_json(json& j, TaskState state) { j = kTaskStates[static_cast<std::size_t>(state)]; }
 static void from_json(const json& j, Role& role) { role = enumerator<Role>(j, kRoles); }
 static void from_json(const json& j, Proof& proof) { proof = enumerator<Proof>(j, kProofs); }
+static void from_json(const json& j, ReleaseHow& how) { how = enumerator<ReleaseHow>(j, kReleaseHows); }
 // A state that a later version adds is one we do not know.
 static void from_json(const json& j, TaskState& state) {
   state = enumerator<TaskState>(j, kTaskStates, TaskState::kUnknown);
@@ -150,11 +157,21 @@ POUNCE_FIELDS(QueueRow, job, name, class_name, state, reason, node, devices, lea
 POUNCE_FIELDS(QueueIs, request, rows, error, launcher)
 POUNCE_FIELDS(StatusAsk, request)
 POUNCE_FIELDS(StatusIs, request, document)
+POUNCE_FIELDS(ReleaseAsk, request, leases, how, by)
+POUNCE_FIELDS(ReleaseRow, lease, state, waiting, running)
+POUNCE_FIELDS(ReleaseIs, request, rows)
+POUNCE_FIELDS(NameTask, request, name, task, resources, retries)
+POUNCE_FIELDS(NameAsk, request, name)
+POUNCE_FIELDS(NameEnd, request, name, forget)
+POUNCE_FIELDS(NamedRow, name, task, state, reason, lease, job, node, ok, digest, size, submit_time_s, end_time_s, error)
+POUNCE_FIELDS(NamesAre, request, rows, error)
+POUNCE_FIELDS(RunNamed, lease, worker, epoch, session, task, folder)
+POUNCE_FIELDS(NamedEnded, lease, worker, epoch, task, ok, digest, error)
 POUNCE_FIELDS(Notice, text)
 POUNCE_FIELDS(WorkerUp, lease, worker, job, restart, node, devices, pid, interpreter_ready, epoch, endpoint, key)
 POUNCE_FIELDS(InterpreterUp, lease, worker, epoch, endpoint, key)
 POUNCE_FIELDS(InterpreterDown, lease, worker, epoch, error, restarting)
-POUNCE_FIELDS(WorkerBeat, lease, worker, running)
+POUNCE_FIELDS(WorkerBeat, lease, worker, running, leaving)
 POUNCE_FIELDS(Admit, lease, session, key)
 POUNCE_FIELDS(Dismiss, lease, session, reason)
 POUNCE_FIELDS(EndWorker, lease, reason, only_if_idle)
@@ -163,7 +180,7 @@ POUNCE_FIELDS(Activity, running, client_heard_ms_ago)
 POUNCE_FIELDS(Walltime, end_time_s)
 POUNCE_FIELDS(Attach, session, pounce, python, cloudpickle)
 POUNCE_FIELDS(Attached, pounce, python, cloudpickle, host, node, devices, directory, pid)
-POUNCE_FIELDS(Function, function)
+POUNCE_FIELDS(Function, function, command)
 POUNCE_FIELDS(Object, object, buffers, pickle_follows)
 POUNCE_FIELDS(Chunk, of, buffer, offset)
 POUNCE_FIELDS(Have, object)
@@ -175,9 +192,11 @@ POUNCE_FIELDS(Outcome, task, ok, error, buffers, pickle_follows, received_ns, ru
 POUNCE_FIELDS(Ack, tasks)
 POUNCE_FIELDS(Query, tasks)
 POUNCE_FIELDS(QueryIs, tasks, states)
-POUNCE_FIELDS(CancelTask, task)
+POUNCE_FIELDS(CancelTask, task, grace_ms)
+POUNCE_FIELDS(Input, task)
 POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
-              log)
+              log, results)
+POUNCE_FIELDS(NamedRecord, v, instance, row, opened, resources, retries, worker, epoch)
 #undef POUNCE_FIELDS
 #undef POUNCE_READ
 #undef POUNCE_WRITE
@@ -244,6 +263,19 @@ std::string encode_endpoint_file(const EndpointFile& file) {
   return json(file).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string encode_named_record(const NamedRecord& record) {
+  return json(record).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<NamedRecord> decode_named_record(std::string_view text) {
+  try {
+    auto record = json::parse(text).get<NamedRecord>();
+    return record.v == 1 ? std::optional(std::move(record)) : std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
 Result<EndpointFile> decode_endpoint_file(std::string_view text) {
   try {
     auto file = json::parse(text).get<EndpointFile>();
@@ -251,6 +283,18 @@ Result<EndpointFile> decode_endpoint_file(std::string_view text) {
     return file;
   } catch (const json::exception& e) {
     return failure(ErrorCode::kProtocol, std::string("malformed endpoint file: ") + e.what());
+  }
+}
+
+std::string encode_command(const std::vector<std::string>& argv) {
+  return json(argv).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<int> decode_exit_code(std::string_view text) {
+  try {
+    return integer<int>(json::parse(text).at("exit_code"));
+  } catch (const json::exception& e) {
+    return failure(ErrorCode::kProtocol, std::string("malformed end of a command: ") + e.what());
   }
 }
 

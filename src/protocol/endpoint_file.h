@@ -18,6 +18,7 @@ struct EndpointFile {
   std::string key;                // D's public key, Z85
   std::vector<std::string> door;  // ipc first, then tcp
   std::string munge_socket, proof, key_file, launcher, version, log;
+  std::string results;  // the folder of named tasks (named_record.h)
 };
 
 // One line of JSON without a newline. Implemented in codec.cc, the only file that knows JSON.

@@ -12,34 +12,11 @@
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
+#include "protocol/door_messages.h"
+#include "protocol/named_messages.h"
+#include "protocol/release_messages.h"
 
 namespace pounce::protocol {
-
-// ---- door: the only thing a stranger may say, and the two answers ---------------------------------------------
-
-enum class Role : std::uint8_t { kClient, kWorker };
-// How the speaker shows that it is the daemon's own user (design §5). kPeer: the kernel vouches on ipc://.
-enum class Proof : std::uint8_t { kPeer, kMunge, kKeyFile };
-
-struct Hello {  // client or supervisor -> door; payload: [proof bytes] (empty frame for kPeer)
-  static constexpr char kType[] = "hello";
-  Role role = Role::kClient;
-  Proof proof = Proof::kPeer;
-  std::string key;        // own public CURVE key, Z85; must be the key of the connection
-  std::string session;    // role client: SessionId hex
-  std::string lease;      // role worker: LeaseId hex
-  std::string version;    // pounce version, for the message of a mismatch
-};
-struct Welcome {  // door -> speaker: the hall now admits your key
-  static constexpr char kType[] = "welcome";
-  std::vector<std::string> hall;  // endpoints, the one to prefer first
-  std::string instance;
-  std::uint32_t heartbeat_ms = 5000;
-};
-struct Refused {  // door or worker -> speaker
-  static constexpr char kType[] = "refused";
-  Error error;
-};
 
 // ---- hall: client <-> daemon -------------------------------------------------------------------------------------
 
@@ -177,6 +154,7 @@ struct WorkerBeat {  // supervisor -> daemon every heartbeat_ms
   LeaseId lease;
   WorkerIndex worker;
   std::uint32_t running = 0;  // tasks queued or running in the interpreter
+  bool leaving = false;       // the last one: it ends, and the batch system knows why
 };
 struct Admit {  // daemon -> supervisor -> interpreter: this client key may use your data socket
   static constexpr char kType[] = "admit";
@@ -227,9 +205,10 @@ struct Attached {  // worker -> client
   std::string host, node, devices, directory;
   std::uint32_t pid = 0;
 };
-struct Function {  // client -> worker, before the first task that needs it; payload: [pickle]
+struct Function {  // client -> worker, before the first task that needs it; payload: [pickle or command]
   static constexpr char kType[] = "function";
   FunctionId function;
+  bool command = false;  // the payload is a command line (protocol/command.h), not a pickle
 };
 struct Object {  // client -> worker: announce; payload: [pickle] with its out-of-band buffers following as Chunks
   static constexpr char kType[] = "object";
@@ -295,12 +274,19 @@ struct QueryIs {  // worker -> client, one state per asked id; outcomes of done 
 struct CancelTask {  // client -> worker: drop it if queued, interrupt it (KeyboardInterrupt) if running
   static constexpr char kType[] = "cancel_task";
   TaskId task;
+  std::uint32_t grace_ms = 5000;  // still running then: the interpreter is killed
+};
+
+struct Input {  // client -> worker: an answer for the code of a task that runs; payload as of Output's "message"
+  static constexpr char kType[] = "input";
+  TaskId task;
 };
 
 using Header = std::variant<
     Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown, LeaseEnded,
-    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, Notice, WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat,
-    Admit, Dismiss, EndWorker, Ready, Activity, Walltime, Attach, Attached, Function, Object, Chunk, Have, Drop, Task,
-    Started, Output, Outcome, Ack, Query, QueryIs, CancelTask>;
+    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NamesAre, Notice,
+    WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat, Admit, Dismiss, EndWorker, RunNamed, NamedEnded, Ready, Activity,
+    Walltime, Attach, Attached, Function, Object, Chunk, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
+    CancelTask, Input>;
 
 }  // namespace pounce::protocol

@@ -50,7 +50,8 @@ static void from_json(const json& j, Incarnation& i) {
 static void to_json(json& j, const Resources& r) {
   j = {{"class_name", r.class_name}, {"gpus", r.gpus},
        {"gpu_type", r.gpu_type},     {"cpus", r.cpus},
-       {"memory_mib", r.memory_mib}, {"time_min", r.time.count()}};
+       {"memory_mib", r.memory_mib}, {"time_min", r.time.count()},
+       {"workers", r.workers}};
 }
 static void from_json(const json& j, Resources& r) {
   j.at("class_name").get_to(r.class_name);
@@ -59,6 +60,7 @@ static void from_json(const json& j, Resources& r) {
   j.at("cpus").get_to(r.cpus);
   j.at("memory_mib").get_to(r.memory_mib);
   r.time = std::chrono::minutes(j.at("time_min").get<std::int64_t>());
+  j.at("workers").get_to(r.workers);
 }
 static void to_json(json& j, const ClassLimits& l) {
   j = {{"name", l.name},
@@ -73,7 +75,7 @@ static void from_json(const json& j, ClassLimits& l) {
   j.at("max_submit_per_user").get_to(l.max_submit_per_user);
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket, auth_type, controller_address,
-                                   default_partition, default_class, classes)
+                                   default_partition, default_class, associated, classes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
 static void to_json(json& j, const JobView& v) {

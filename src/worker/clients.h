@@ -16,6 +16,7 @@ namespace pounce::worker {
 
 struct ClientSeat {
   PublicKey key;
+  std::string cloudpickle{};       // its version
   bool attached = false;           // said Attach with versions that fit
   std::string route;               // empty: not connected
   std::optional<TimePoint> heard;  // last message

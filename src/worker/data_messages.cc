@@ -40,14 +40,32 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (attach.pounce != kVersion)
     return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has pounce " + attach.pounce +
                                                                   ", the worker " + kVersion));
-  if (attach.python != setup_.python)
+  if (!attach.python.empty() && attach.python != setup_.python)  // empty: a client without Python sends commands only
     return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook runs Python " + attach.python +
                                                                   ", the worker Python " + setup_.python));
+  seat.cloudpickle = attach.cloudpickle;
+  if (!same_cloudpickle(seat)) return;
   seat.attached = true;
   activity_changed_ = true;
   protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0};
   answer.pid = static_cast<std::uint32_t>(::getpid());
   seat.outbox.post(answer);
+}
+
+// It is imported while the first client is introduced, so that client may be here before its version is known.
+void WorkerEngine::set_cloudpickle(std::string version) {
+  cloudpickle_ = std::move(version);
+  for (auto& [session, seat] : clients_.seats())
+    if (seat.attached && !same_cloudpickle(seat)) tell_core(exec::SessionDismissed{session});
+  flush_outboxes();
+}
+
+bool WorkerEngine::same_cloudpickle(ClientSeat& seat) {
+  if (cloudpickle_.empty() || seat.cloudpickle.empty() || seat.cloudpickle == cloudpickle_) return true;
+  seat.attached = false;
+  refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has cloudpickle " + seat.cloudpickle +
+                                                         ", the worker cloudpickle " + cloudpickle_));
+  return false;
 }
 
 void WorkerEngine::refuse(ClientSeat& seat, Error error) { seat.outbox.post(protocol::Refused{std::move(error)}); }
@@ -58,8 +76,8 @@ void WorkerEngine::on(const protocol::Beat& beat, Letter letter) {
 
 void WorkerEngine::on(const protocol::Function& function, Letter letter) {
   if (letter.frames.size() != 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "function needs one payload"));
-  auto& kept = functions_[function.function];
-  if (!kept) kept = std::make_shared<const std::string>(letter.frames[1].text());
+  KeptFunction& kept = functions_[function.function];
+  if (!kept.bytes) kept = {std::make_shared<const std::string>(letter.frames[1].text()), function.command};
 }
 
 void WorkerEngine::on(const protocol::Object& object, Letter letter) {
@@ -93,7 +111,7 @@ void WorkerEngine::on(const protocol::Task& task, Letter letter) {
   if (letter.frames.size() < 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
   if (ending_) return letter.seat.outbox.post(protocol::QueryIs{{task.task}, {protocol::TaskState::kUnknown}});
   arriving_ = Payload{task.function, task.objects, std::make_shared<transport::Message>(std::move(letter.frames)),
-                      to_ns(*letter.seat.heard)};
+                      to_ns(*letter.seat.heard), {}};
   tell_core(exec::TaskArrived{letter.session, task.task, task.attempt, inputs_here(task)});
   arriving_.reset();
 }
@@ -107,7 +125,15 @@ void WorkerEngine::on(const protocol::Query& query, Letter letter) {
 }
 
 void WorkerEngine::on(const protocol::CancelTask& cancel, Letter letter) {
-  tell_core(exec::CancelAsked{letter.session, cancel.task});
+  tell_core(exec::CancelAsked{letter.session, cancel.task, std::chrono::milliseconds(cancel.grace_ms)});
+}
+
+void WorkerEngine::on(const protocol::Input& input, Letter letter) {
+  if (letter.frames.size() < 2) return refuse(letter.seat, error_of(ErrorCode::kProtocol, "input needs its message"));
+  if (input.task != output_task_ || letter.session != output_session_) return;  // it has ended
+  std::vector<std::string> parts;
+  for (std::size_t i = 1; i < letter.frames.size(); ++i) parts.emplace_back(letter.frames[i].text());
+  inputs_.push_back(std::move(parts));
 }
 
 template <class Unexpected>
@@ -122,6 +148,7 @@ void WorkerEngine::read_supervisor() {
   while (const auto header = supervisor_.next()) {
     if (const auto* one = std::get_if<protocol::Admit>(&*header)) admit(*one);
     if (const auto* one = std::get_if<protocol::Dismiss>(&*header)) dismiss(one->session);
+    if (const auto* one = std::get_if<protocol::RunNamed>(&*header)) run_named(*one);
     if (const auto* one = std::get_if<protocol::EndWorker>(&*header)) one->only_if_idle ? end_if_idle() : end();
   }
   if (!supervisor_.open()) end();
@@ -136,6 +163,14 @@ void WorkerEngine::dismiss(const SessionId& session) {
   store_.drop_all(session);
   clients_.dismiss(session);
   activity_changed_ = true;
+}
+
+void WorkerEngine::run_named(const protocol::RunNamed& order) {
+  if (ending_) return;  // pounced hears of the end
+  named_.insert(order.task);
+  arriving_ = Payload{{}, {}, nullptr, to_ns(Clock::now()), order.folder};
+  tell_core(exec::TaskArrived{order.session, order.task, 0, true});
+  arriving_.reset();
 }
 
 // A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on.

@@ -30,6 +30,7 @@ std::string cause(const Death& death) {
     if (death.memory_limit) text += " (" + std::to_string(*death.memory_limit >> 20) + " MiB)";
     return text + " and was killed";
   }
+  if (death.gave_up) return "the cancelled task did not stop in time: its worker" + where + " was killed and starts again";
   if (!death.was_ready) return "the worker's interpreter" + where + " did not start: " + death.command;
   if (WIFSIGNALED(death.wait_status)) {
     const int signal = WTERMSIG(death.wait_status);
@@ -44,10 +45,15 @@ std::string list_of(const std::vector<TaskId>& tasks) {
   return text;
 }
 
+ErrorCode code(const Death& death) {
+  if (death.gave_up) return ErrorCode::kCancelled;
+  return death.killed_for_memory ? ErrorCode::kOutOfMemory : ErrorCode::kWorkerCrashed;
+}
+
 }  // namespace
 
 Error death_report(const Death& death) {
-  Error error{death.killed_for_memory ? ErrorCode::kOutOfMemory : ErrorCode::kWorkerCrashed, cause(death), {}, {}};
+  Error error{code(death), cause(death), {}, {}};
   error.context["node"] = death.node;
   error.context["last_lines"] = death.last_lines;
   if (WIFSIGNALED(death.wait_status)) {

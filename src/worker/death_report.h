@@ -16,6 +16,7 @@ struct Death {
   std::string node{};
   bool killed_for_memory = false;
   std::optional<std::uint64_t> memory_limit{};  // bytes
+  bool gave_up = false;         // it ended itself: its cancelled task did not stop
   bool was_ready = true;        // false: it died before it could take a task
   std::string command{};        // of the interpreter, for the message when it never ran
   std::string last_lines{};

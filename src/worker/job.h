@@ -17,12 +17,19 @@
 
 namespace pounce::worker {
 
+// What a client's `function` message brought, kept for all tasks that name it.
+struct KeptFunction {
+  std::shared_ptr<const std::string> bytes;  // its pickle, or a command line
+  bool command = false;
+};
+
 struct Job {
   TaskId task;
   FunctionId function;
-  std::shared_ptr<const std::string> function_pickle;
+  KeptFunction function_body;
   std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers: shared with the Python buffers over them
   std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
+  std::string kept_in;                         // of a named task: its call is there and its outcome goes there
   std::optional<Error> failure;                // it cannot run: its inputs found no memory
 };
 

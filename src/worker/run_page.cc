@@ -60,6 +60,8 @@ void RunPage::acknowledged(const TaskId& task) {
   std::replace(page_->tasks.begin(), page_->tasks.end(), slot_of(task), Slot{});
 }
 
+void RunPage::give_up() { page_->gave_up = 1; }
+
 std::optional<TaskId> RunPage::running() const {
   const TaskId task(page_->running);
   return task.empty() ? std::nullopt : std::optional(task);

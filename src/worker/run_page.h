@@ -30,8 +30,10 @@ class RunPage {
   void started(const TaskId& task);
   void ended();
   void acknowledged(const TaskId& task);
+  void give_up();  // about to end itself, since its cancelled task does not stop
 
   std::optional<TaskId> running() const;
+  bool gave_up() const { return page_->gave_up != 0; }
   // nullopt when more than kTasks were started and not acknowledged: then nothing is known.
   std::optional<std::vector<TaskId>> unacknowledged() const;
 
@@ -39,7 +41,7 @@ class RunPage {
   struct Layout {
     std::array<std::array<std::uint8_t, TaskId::kBytes>, kTasks> tasks;  // zero = free
     std::array<std::uint8_t, TaskId::kBytes> running;
-    std::uint32_t overflowed;
+    std::uint32_t overflowed, gave_up;
   };
   explicit RunPage(Layout* page) : page_(page) {}
   Layout* page_;

@@ -51,6 +51,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
             facts_.devices, STDOUT_FILENO, core_limit},
       memory_(MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      epoch_(options_.first_epoch),
       signals_(open_signals()),
       dead_man_(options_.dead_man_idle, options_.dead_man_busy, Clock::now()),
       daemon_heard_(Clock::now()) {
@@ -66,15 +67,15 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
 
 Supervisor::~Supervisor() = default;
 
-int Supervisor::run() {
-  spdlog::info("lease={} job={} restart={} node={} devices='{}' serving", options_.lease.hex(), facts_.job,
-               facts_.restart, facts_.node, facts_.devices);
+SupervisorEnd Supervisor::run() {
+  spdlog::info("lease={} worker={} job={} restart={} node={} devices='{}' serving", options_.lease.hex(),
+               options_.worker.value, facts_.job, facts_.restart, facts_.node, facts_.devices);
   daemon_->open();
   beat();
   check_dead_man();
   loop_.run();
-  spdlog::info("lease={} over", options_.lease.hex());
-  return 0;
+  spdlog::info("lease={} worker={} over", options_.lease.hex(), options_.worker.value);
+  return leaving_ ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver;
 }
 
 void Supervisor::on_connected() {
@@ -91,6 +92,19 @@ void Supervisor::on_connected() {
 void Supervisor::tell_deaths() {
   if (untold_.empty() || !daemon_->connected()) return;
   for (const auto& down : untold_) daemon_->send(down);
+  ask_for_answer();
+}
+
+// pounced asks the batch system at once why the job ends; else it would notice our silence only.
+void Supervisor::say_farewell() {
+  if (!daemon_->connected()) return;
+  farewell_under_way_ = true;
+  tell_running();
+  ask_for_answer();
+}
+
+// Answered: what was sent before it has arrived.
+void Supervisor::ask_for_answer() {
   told_ns_ = Clock::now().time_since_epoch().count();
   daemon_->send(protocol::Beat{false, told_ns_, 0});
 }
@@ -100,7 +114,10 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   dead_man_.heard(daemon_heard_);
   if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
     if (!beat->answer) daemon_->send(protocol::Beat{true, beat->sent_ns, daemon_heard_.time_since_epoch().count()});
-    if (beat->answer && beat->sent_ns == told_ns_) untold_.clear();
+    if (beat->answer && beat->sent_ns == told_ns_) {
+      untold_.clear();
+      farewell_under_way_ = false;
+    }
     stop_if_alone();
   } else if (const auto* admit = std::get_if<protocol::Admit>(&header)) {
     admitted_[admit->session] = *admit;
@@ -108,6 +125,8 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   } else if (const auto* dismiss = std::get_if<protocol::Dismiss>(&header)) {
     admitted_.erase(dismiss->session);
     if (interpreter_) interpreter_->socket().send(*dismiss);
+  } else if (const auto* run = std::get_if<protocol::RunNamed>(&header)) {
+    if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
     over->only_if_idle ? end_if_idle(over->reason) : end(over->reason);
   } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
@@ -125,7 +144,7 @@ void Supervisor::beat() {
   loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
 }
 
-void Supervisor::tell_running() { daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_}); }
+void Supervisor::tell_running() { daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_}); }
 
 void Supervisor::check_dead_man() {
   const TimePoint now = Clock::now();
@@ -155,6 +174,7 @@ void Supervisor::end(const std::string& why) {
   ending_ = true;
   spdlog::info("lease={} ending: {}", options_.lease.hex(), why);
   if (interpreter_) interpreter_->socket().send(protocol::EndWorker{options_.lease, why});
+  say_farewell();
   loop_.at(Clock::now() + kOrderlyEnd, [this] { press_on(); });
   stop_if_alone();
 }
@@ -162,8 +182,8 @@ void Supervisor::end(const std::string& why) {
 // Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).
 void Supervisor::end_if_idle(const std::string& why) {
   if (ending_ || leaving_) return;
-  if (!interpreter_ || !ready_) return end(why);
   leaving_ = why;
+  if (!interpreter_ || !ready_) return end(why);
   interpreter_->socket().send(protocol::EndWorker{options_.lease, why, true});
   loop_.at(Clock::now() + kOrderlyEnd, [this] {
     if (leaving_) end(*leaving_);
@@ -179,7 +199,8 @@ void Supervisor::press_on() {
 
 void Supervisor::stop_if_alone() {
   if (!ending_ || interpreter_ || !descendants_of(::getpid()).empty()) return;
-  if (untold_.empty() || end_steps_ > 0) loop_.stop();
+  const bool all_told = untold_.empty() && !farewell_under_way_;
+  if (all_told || end_steps_ > 0) loop_.stop();
 }
 
 }  // namespace pounce::worker

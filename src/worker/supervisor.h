@@ -1,4 +1,4 @@
-// The first process of the job: keeps one interpreter alive, tells the daemon what becomes of it, carries introductions
+// The first process of the job, or one of its crew: keeps one interpreter alive, tells the daemon what becomes of it, carries introductions
 // between the two, and ends the whole process tree when the job's time is over. It is not on the data path. Thread: loop.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "pounce/ids.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
+#include "worker/crew.h"
 #include "worker/daemon_link.h"
 #include "worker/dead_man.h"
 #include "worker/interpreter.h"
@@ -26,7 +27,7 @@ class Supervisor {
   Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit);
   ~Supervisor();
 
-  int run();  // until the job is over; the exit code
+  SupervisorEnd run();  // until there is nothing left to do
 
  private:
   // starting and dying interpreters (supervisor_interpreter.cc)
@@ -44,6 +45,8 @@ class Supervisor {
   // the daemon (supervisor.cc)
   void on_connected();
   void tell_deaths();
+  void say_farewell();
+  void ask_for_answer();
   void on_daemon_message(const protocol::Header& header);
   void beat();
   void tell_running();
@@ -67,7 +70,7 @@ class Supervisor {
   std::unique_ptr<Interpreter> interpreter_;
   transport::EventLoop::WatchId interpreter_watch_ = 0;
   std::uint64_t memory_kills_ = 0;
-  Epoch epoch_{};
+  Epoch epoch_;
   bool ready_ = false;
   protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
   std::uint32_t running_ = 0;
@@ -78,6 +81,7 @@ class Supervisor {
   std::unique_ptr<DaemonLink> daemon_;
   DeadMan dead_man_;
   TimePoint daemon_heard_;
+  bool farewell_under_way_ = false;
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
   std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
 

@@ -60,6 +60,9 @@ void Supervisor::on_interpreter_message() {
   while (const auto header = socket.next()) {
     if (const auto* ready = std::get_if<protocol::Ready>(&*header)) on_ready(*ready);
     if (const auto* activity = std::get_if<protocol::Activity>(&*header)) on_activity(*activity);
+    if (const auto* ended = std::get_if<protocol::NamedEnded>(&*header))
+      daemon_->send(protocol::NamedEnded{options_.lease, options_.worker, epoch_, ended->task, ended->ok, ended->digest,
+                                         ended->error});
   }
   if (!socket.open()) loop_.unwatch(interpreter_watch_);  // SIGCHLD tells the rest
 }
@@ -118,8 +121,9 @@ void Supervisor::end_helpers() {
 
 void Supervisor::report_death(int wait_status, const std::string& words) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-  Death death{wait_status, facts_.node, killed && memory_.kills().value_or(0) > memory_kills_, {}, ready_,
-              joined(plan_.command), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
+  const bool gave_up = killed && interpreter_->page().gave_up();
+  const bool for_memory = killed && !gave_up && memory_.kills().value_or(0) > memory_kills_;
+  Death death{wait_status, facts_.node, for_memory, {}, gave_up, ready_, joined(plan_.command), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
               interpreter_->page().unacknowledged()};
   if (death.killed_for_memory) death.memory_limit = memory_.limit();
   const Error error = death_report(death);

@@ -15,7 +15,9 @@ namespace pounce::worker {
 
 struct SupervisorOptions {
   LeaseId lease;
-  WorkerIndex worker;
+  WorkerIndex worker;    // this one of
+  std::uint32_t workers = 1;
+  Epoch first_epoch;     // above those of a supervisor that died in this place
   std::string door;      // tcp://host:port
   PublicKey daemon_key;
   protocol::Proof proof = protocol::Proof::kMunge;

@@ -1,4 +1,8 @@
 // What core/exec decided, done; and the main thread's side of a run.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "worker/outcome_message.h"
@@ -18,12 +22,31 @@ std::optional<Job> WorkerEngine::take_job() { return std::exchange(job_, std::nu
 bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   forward_output(Clock::now(), true);  // before the outcome, so that what a task printed comes before what it returned
   started_untold_.reset();
+  named_log_.reset();
   page_.ended();
   if (ended_by_us(task, result)) return std::exchange(interrupt_sent_, false);
   outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
   tell_core(exec::RunEnded{task});
   flush_outboxes();
   return std::exchange(interrupt_sent_, false);
+}
+
+bool WorkerEngine::show(const std::vector<SharedBytes>& message) {
+  forward_output(Clock::now(), true);
+  flush_outboxes();
+  if (output_blocked()) return false;
+  ClientSeat* seat = clients_.seat(output_session_);
+  if (seat == nullptr || !seat->attached) return true;  // as with what is printed then
+  seat->outbox.post(protocol::Output{output_task_, "message"}, message);
+  flush_outboxes();
+  return true;
+}
+
+std::optional<std::vector<std::string>> WorkerEngine::take_input() {
+  if (inputs_.empty()) return std::nullopt;
+  std::vector<std::string> input = std::move(inputs_.front());
+  inputs_.pop_front();
+  return input;
 }
 
 // Interrupted because the job ends. Why it ends only pounced can find out: its word reaches the client, ours would be a
@@ -45,7 +68,17 @@ void WorkerEngine::perform(const exec::KeepTask& action) {
 void WorkerEngine::perform(const exec::StartTask& action) {
   Payload payload = std::move(payloads_.at(action.task));
   payloads_.erase(action.task);
-  Job job{action.task, payload.function, functions_.at(payload.function), std::move(payload.frames), {}, {}};
+  page_.started(action.task);
+  running_received_ns_ = payload.received_ns;
+  output_session_ = action.session;
+  output_task_ = started_untold_.emplace(action.task);
+  inputs_.clear();
+  interrupt_sent_ = false;
+  job_ = payload.kept_in.empty() ? job_of(action.task, std::move(payload)) : named_job(action.task, std::move(payload.kept_in));
+}
+
+Job WorkerEngine::job_of(const TaskId& task, Payload payload) {
+  Job job{task, payload.function, functions_.at(payload.function), std::move(payload.frames), {}, {}, {}};
   for (const ObjectId& object : payload.objects) {
     auto use = store_.use(object);
     if (!use) {
@@ -54,12 +87,31 @@ void WorkerEngine::perform(const exec::StartTask& action) {
     }
     job.objects.push_back(std::move(*use));
   }
-  page_.started(action.task);
-  running_received_ns_ = payload.received_ns;
-  output_session_ = action.session;
-  output_task_ = started_untold_.emplace(action.task);
-  interrupt_sent_ = false;
-  job_ = std::move(job);
+  return job;
+}
+
+// The log that the kernel made, under a name that nobody can guess: whoever sees it sees the kernel's folder.
+Job WorkerEngine::named_job(const TaskId& task, std::string folder) {
+  const std::string path = folder + "/" + task.hex() + ".log";
+  named_log_.reset(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  Job job;
+  job.task = task;
+  job.kept_in = std::move(folder);
+  if (!named_log_)
+    job.failure = Error{ErrorCode::kNotShared, "the worker on " + setup_.node + " does not see " + path + ", which the notebook made",
+                        {}, {{"node", setup_.node}}};
+  return job;
+}
+
+// Python has kept the outcome; what it hands over in place of the pickle is the digest (python/pounce/worker.py).
+void WorkerEngine::tell_named_end(const TaskId& task) {
+  const JobResult& result = outcomes_.at(task).result;
+  protocol::NamedEnded ended;
+  ended.task = task;
+  ended.ok = result.ok;
+  ended.digest.assign(reinterpret_cast<const char*>(result.pickle->view().data()), result.pickle->size());
+  if (ended.digest.empty()) ended.error = result.error;
+  supervisor_.send(ended);
 }
 
 void WorkerEngine::perform(const exec::TellStarted& action) {
@@ -69,6 +121,14 @@ void WorkerEngine::perform(const exec::TellStarted& action) {
 void WorkerEngine::perform(const exec::InterruptTask&) {
   interrupt_sent_ = true;
   setup_.interrupt();
+}
+
+// A loop in C, a call that blocks, code that swallows KeyboardInterrupt: no way but this one. The supervisor tells of it
+// and starts the next interpreter.
+void WorkerEngine::perform(const exec::GiveUp&) {
+  forward_last_output();
+  page_.give_up();
+  ::kill(::getpid(), SIGKILL);
 }
 
 void WorkerEngine::perform(const exec::FailTask& action) {
@@ -82,6 +142,7 @@ void WorkerEngine::perform(const exec::FailTask& action) {
 }
 
 void WorkerEngine::perform(const exec::SendOutcome& action) {
+  if (named_.contains(action.task)) return tell_named_end(action.task);
   ClientSeat* seat = clients_.seat(action.session);
   if (seat == nullptr || !seat->attached) return;  // it will ask when it comes back
   OutcomeMessage message = outcome_message(action.task, outcomes_.at(action.task));
@@ -99,6 +160,7 @@ void WorkerEngine::perform(const exec::AnswerStates& action) {
 void WorkerEngine::perform(const exec::ForgetTask& action) {
   payloads_.erase(action.task);
   outcomes_.erase(action.task);
+  named_.erase(action.task);
   page_.acknowledged(action.task);
   for (auto& [session, seat] : clients_.seats()) seat.outbox.drop_bulk(action.task);
 }

@@ -91,6 +91,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   receive_messages();
   read_supervisor();
   const TimePoint now = Clock::now();
+  if (now >= core_.next_deadline()) tell_core(exec::TimePassed{});
   forward_output(now, false);
   flush_outboxes();
   tell_activity(now);
@@ -99,7 +100,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = now + kLongSleep;
+  TimePoint deadline = std::min(now + kLongSleep, core_.next_deadline());
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)
@@ -146,7 +147,8 @@ void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
   for (OutputPipe& pipe : pipes_) {
     if (!to_the_end && (pipe.resting(now) || output_blocked())) continue;
     for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
-      if (seat != nullptr && seat->attached)
+      if (named_log_) static_cast<void>(!::write(named_log_.get(), bytes.data(), bytes.size()));  // a full disk ends no task
+      else if (seat != nullptr && seat->attached)
         seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
   }
 }

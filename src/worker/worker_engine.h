@@ -4,10 +4,12 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/curve_key.h"
@@ -53,7 +55,10 @@ class WorkerEngine final : public transport::Engine {
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
   bool interrupt_sent() const { return interrupt_sent_; }
-  void set_cloudpickle(std::string version) { cloudpickle_ = std::move(version); }
+  // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
+  bool show(const std::vector<SharedBytes>& message);
+  std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
+  void set_cloudpickle(std::string version);  // before the first job
   bool ending() const { return ending_; }  // the supervisor said so, or is gone
 
   const std::string& endpoint() const { return socket_->endpoints().front(); }
@@ -67,6 +72,7 @@ class WorkerEngine final : public transport::Engine {
     std::vector<ObjectId> objects;
     std::shared_ptr<transport::Message> frames;
     std::int64_t received_ns = 0;
+    std::string kept_in;  // of a named task: its folder
   };
   struct Letter {  // one message of an admitted, attached client
     SessionId session;
@@ -98,13 +104,16 @@ class WorkerEngine final : public transport::Engine {
   void on(const protocol::Ack& ack, Letter letter);
   void on(const protocol::Query& query, Letter letter);
   void on(const protocol::CancelTask& cancel, Letter letter);
+  void on(const protocol::Input& input, Letter letter);
   template <class Unexpected>
   void on(const Unexpected& message, Letter letter);
+  bool same_cloudpickle(ClientSeat& seat);
   void refuse(ClientSeat& seat, Error error);
   void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, Letter letter);
   void read_supervisor();
   void admit(const protocol::Admit& admit);
   void dismiss(const SessionId& session);
+  void run_named(const protocol::RunNamed& order);
   void end();
   void end_if_idle();
 
@@ -114,6 +123,7 @@ class WorkerEngine final : public transport::Engine {
   void perform(const exec::StartTask& action);
   void perform(const exec::TellStarted& action);
   void perform(const exec::InterruptTask& action);
+  void perform(const exec::GiveUp& action);
   void perform(const exec::FailTask& action);
   void perform(const exec::SendOutcome& action);
   void perform(const exec::AnswerStates& action);
@@ -121,6 +131,9 @@ class WorkerEngine final : public transport::Engine {
   void perform(const exec::TellActivity& action);
   bool ended_by_us(const TaskId& task, const JobResult& result) const;
   bool inputs_here(const protocol::Task& task) const;
+  Job job_of(const TaskId& task, Payload payload);
+  Job named_job(const TaskId& task, std::string folder);
+  void tell_named_end(const TaskId& task);
 
   const EngineSetup setup_;
   KeyPair keys_;
@@ -135,15 +148,18 @@ class WorkerEngine final : public transport::Engine {
   exec::ExecCore core_;
   Clients clients_;
   ObjectStore store_;
-  std::map<FunctionId, std::shared_ptr<const std::string>> functions_;
+  std::map<FunctionId, KeptFunction> functions_;
   std::map<TaskId, Payload> payloads_;
   std::map<TaskId, KeptOutcome> outcomes_;
+  std::set<TaskId> named_;                   // of pounced itself: their ends go there
+  UniqueFd named_log_;                       // of the one that runs
   std::optional<Payload> arriving_;  // of the Task message being handled
   std::optional<Job> job_;           // for the main thread to take
   std::int64_t running_received_ns_ = 0;
   std::optional<TaskId> started_untold_;
   SessionId output_session_;  // whose task ran last: what threads print later goes there too
   TaskId output_task_;
+  std::deque<std::vector<std::string>> inputs_;  // for it
 
   bool more_ = false;      // a turn's budget was used up: do not sleep before the next
   bool blocked_ = false;   // an outbox could not be emptied

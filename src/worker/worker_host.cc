@@ -87,6 +87,28 @@ bool WorkerHost::interrupt_sent() {
   return sent;
 }
 
+bool WorkerHost::show(const std::vector<SharedBytes>& message) {
+  bool taken = false;
+  baton_->hold([&] { taken = engine_->show(message); });
+  return taken;
+}
+
+std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bool()>& interrupted) {
+  std::optional<std::vector<std::string>> message;
+  bool over = forked_;
+  const auto done = [&] {
+    message = engine_->take_input();
+    return message || engine_->ending();
+  };
+  while (!message && !over) {
+    bool stop = false;
+    const auto stopped = [&] { return stop = interrupted(); };
+    const bool ended = baton_->pump_until(done, Clock::now() + std::chrono::hours(1), stopped);
+    over = ended || stop;
+  }
+  return message;
+}
+
 void WorkerHost::set_cloudpickle(std::string version) {
   baton_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
 }

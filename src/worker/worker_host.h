@@ -27,6 +27,9 @@ class WorkerHost {
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task);
   bool interrupt_sent();
+  bool show(const std::vector<SharedBytes>& message);  // any thread
+  // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
+  std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
   bool ending() const { return ending_; }
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -119,12 +120,24 @@ def _end(pid: int) -> None:
         return
 
 
-@pytest.fixture
-def home(request):
-    """Somebody's home with a configuration for the local launcher: `home.run("...")` runs a program of theirs."""
+@contextlib.contextmanager
+def made_home(**config):
     folder = Path(tempfile.mkdtemp(prefix="pounce-home-"))
-    config = getattr(request, "param", {})
     made = Home(folder, **config)
     yield made
     made.close()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def home(request):
+    """Somebody's home with a configuration for the local launcher: `home.run("...")` runs a program of theirs."""
+    with made_home(**getattr(request, "param", {})) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def module_home():
+    """The same for tests that look at one program from several sides."""
+    with made_home() as made:
+        yield made

@@ -46,7 +46,7 @@ def test_every_script_that_the_documents_name_is_there():
 
 
 def test_the_smallest_example_prints_its_result(home):
-    run = home.run((ROOT / "examples" / "02_first_submit" / "first_submit.py").read_text())
+    run = home.run((ROOT / "examples" / "00_first_submit" / "first_submit.py").read_text())
 
     assert run.stdout.split() == ["1024"]
 
@@ -56,7 +56,7 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "view", "many", "executor", "future", "queue"):
+        for name in ("client", "view", "many", "executor", "future", "named", "queue"):
             module = importlib.import_module("pounce." + name)
             outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
             report(**{name: list(outcome)})

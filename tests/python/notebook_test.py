@@ -1,13 +1,16 @@
-"""The example notebook's promise that its kernel never touches a GPU, and that a touch would be noticed."""
+"""The example notebooks run; the first one's promise that its kernel never touches a GPU, and that a touch would be noticed."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "01_offload_training" / "offload.ipynb"
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "examples" / "01_offload_training" / "offload.ipynb"
 TOUCH = """
 try:
     torch.cuda._lazy_init()
@@ -52,3 +55,16 @@ ctypes.CDLL("{library}")
     run = home.run(program(plant), code=1)
 
     assert "AssertionError" in run.stderr
+
+
+@pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
+                                     "05_the_cell/the_cell"])
+def test_the_small_examples_run_to_their_end(home, example):
+    saved = home.folder / "executed.ipynb"
+    words = [sys.executable, ROOT / "packaging" / "run_notebook.py", ROOT / "examples" / f"{example}.ipynb", "--output", saved]
+
+    done = subprocess.run(words, env=home.environment, capture_output=True, text=True, timeout=300)
+
+    assert done.returncode == 0, done.stdout
+    outputs = [output for cell in json.loads(saved.read_text())["cells"] for output in cell.get("outputs", ())]
+    assert outputs and not any(output["output_type"] == "error" for output in outputs)

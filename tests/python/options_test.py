@@ -41,7 +41,7 @@ def test_a_class_has_a_name():
 
 @pytest.mark.parametrize(
     "words",
-    [dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
+    [dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
      dict(memory=0), dict(time="soon"), dict(time=0), dict(time="12:30"), dict(class_=""), dict(class_=3)],
 )
 def test_a_value_that_means_nothing_is_refused_with_examples(words):
@@ -52,7 +52,7 @@ def test_a_value_that_means_nothing_is_refused_with_examples(words):
 
 
 def test_an_unknown_name_lists_the_valid_ones():
-    with pytest.raises(BadRequest, match=r"gpus=, cpus=, memory=, time=, class_="):
+    with pytest.raises(BadRequest, match=r"workers=, gpus=, cpus=, memory=, time=, class_="):
         Options().changed(colour="red")
 
 
@@ -64,7 +64,7 @@ def test_qos_is_answered_with_class():
 def test_views_add_up():
     options = Options().changed(gpus="a100:2", memory="1GB").changed(gpus=1)
 
-    assert options.as_tuple() == ("", 1, "", 0, 1024, 0)
+    assert options.as_tuple() == ("", 1, "", 0, 1024, 0, 1)
 
 
 def test_a_clients_own_options_are_what_its_tasks_ask_for():

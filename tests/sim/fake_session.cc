@@ -40,8 +40,15 @@ void FakeSession::second() {
     alive_ = false;
     return;
   }
+  if (!world_.calm() && world_.random.chance(world_.faults.release)) release();
   if (!world_.settling() && world_.random.chance(25'000)) new_tasks();
   for (const auto& [want, entry] : wants_) send(want);
+}
+
+void FakeSession::release() {
+  const Error why{ErrorCode::kLeaseEnded, "Released by a person.", {}, {}};
+  for (const auto& [id, want] : wants_)
+    if (want.holds) say(lease::ReleaseAsked{*want.holds, world_.random.chance(500'000), why});
 }
 
 void FakeSession::new_tasks() {
@@ -49,6 +56,7 @@ void FakeSession::new_tasks() {
   Want& want = wants_[id];
   want.resources.class_name = "cheetah";
   want.resources.gpus = id.value;
+  want.resources.workers = id.value == 2 ? 3 : 1;
   const std::uint32_t tasks = world_.random.below(4) + 1;
   want.waiting += tasks;
   asked += tasks;
@@ -67,12 +75,14 @@ void FakeSession::tell_demand() {
 
 void FakeSession::send(WantId id) {
   Want& want = wants_[id];
-  if (!alive_ || !want.holds || want.running > 0 || want.waiting == 0) return;
-  FakeWorker* worker = world_.worker(*want.holds);
-  if (worker == nullptr || !worker->run(id_, id, world_.random.between(10ms, 20s))) return;
-  --want.waiting;
-  ++want.running;
-  tell_demand();
+  bool sent = false;
+  while (alive_ && want.holds && want.running < want.resources.workers && want.waiting > 0) {
+    if (!world_.run_somewhere(*want.holds, id_, id, world_.random.between(10ms, 20s))) break;
+    --want.waiting;
+    ++want.running;
+    sent = true;
+  }
+  if (sent) tell_demand();
 }
 
 void FakeSession::task_ended(WantId id, bool ok) {

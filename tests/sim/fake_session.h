@@ -35,6 +35,7 @@ class FakeSession {
   };
 
   void second();
+  void release();
   void new_tasks();
   void send(WantId id);
   void tell_demand();

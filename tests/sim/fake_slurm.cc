@@ -144,7 +144,7 @@ void FakeSlurm::start(Job& job) {
   job.view.nodes = "g1";
   job.changed = world_.time.now();
   if (world_.random.chance(world_.faults.start_fail)) return end(job, JobEnd::kFailed, 100ms);
-  world_.start_worker(job.view);
+  world_.start_workers(job.view);
 }
 
 void FakeSlurm::trouble(Job& job) {
@@ -156,7 +156,7 @@ void FakeSlurm::trouble(Job& job) {
   if (random.chance(faults.scancel)) return end(job, JobEnd::kCancelled, random.between(0ms, 5s));
   if (random.chance(faults.out_of_memory)) return end(job, JobEnd::kOutOfMemory, 0ms);
   if (random.chance(faults.requeue)) {
-    world_.kill_worker(job.view.incarnation.job);
+    world_.kill_workers(job.view.incarnation.job);
     ++job.view.incarnation.restart;
     job.view.incarnation.submit_time_s = next_submit_s_++;
     job.view.state = JobState::kQueued;
@@ -165,7 +165,7 @@ void FakeSlurm::trouble(Job& job) {
 
 void FakeSlurm::end(Job& job, JobEnd end, Millis killing) {
   const Incarnation which = job.view.incarnation;
-  world_.kill_worker(which.job);
+  world_.kill_workers(which.job);
   job.changed = world_.time.now();
   if (killing == 0ms) {
     job.view.state = JobState::kEnded;

@@ -4,8 +4,8 @@
 
 namespace pounce::sim {
 
-FakeWorker::FakeWorker(World& world, const JobView& job)
-    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job.incarnation) {
+FakeWorker::FakeWorker(World& world, const JobView& job, WorkerIndex index, Epoch first)
+    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job), index_(index), epoch_(first) {
   daemon_heard_ = client_heard_ = world_.time.now();
   hangs_ = world_.random.chance(world_.faults.worker_hang);
   world_.time.in(world_.random.between(50ms, 2s), [this] { hello(); });
@@ -28,15 +28,15 @@ void FakeWorker::hello() {
   if (!alive_ || cut_off() || daemon.life() == 0) return;
   daemon_life_ = daemon.life();
   link_ = world_.fresh_link();
-  say(lease::WorkerConnected{lease_, WorkerIndex{0}, link_, job_.job, job_.restart, "g1", ""});
-  if (ready_) say(lease::InterpreterStarted{lease_, WorkerIndex{0}, link_, epoch_});
+  say(lease::WorkerConnected{lease_, index_, link_, job_.incarnation.job, job_.incarnation.restart, "g1", ""});
+  if (ready_) say(lease::InterpreterStarted{lease_, index_, link_, epoch_});
   beat();
 }
 
 void FakeWorker::beat() {
   if (daemon_life_ == 0 || daemon_life_ != world_.daemon(instance_).life() || cut_off()) return;
   daemon_heard_ = world_.time.now();
-  say(lease::WorkerHeard{lease_, WorkerIndex{0}, link_, static_cast<std::uint32_t>(tasks_.size())});
+  say(lease::WorkerHeard{lease_, index_, link_, static_cast<std::uint32_t>(tasks_.size())});
 }
 
 void FakeWorker::second() {
@@ -44,30 +44,38 @@ void FakeWorker::second() {
   world_.time.in(1s, [this] { second(); });
   ++age_s_;
   if (world_.random.chance(world_.faults.partition)) cut_until_ = world_.time.now() + world_.random.between(1s, 40s);
-  if (ready_ && world_.random.chance(world_.faults.interpreter_crash)) interpreter_down();
+  if (ready_ && world_.random.chance(world_.faults.interpreter_crash)) crash();
+  if (!alive_) return;
   if (daemon_life_ != world_.daemon(instance_).life() && age_s_ > 2) hello();
   if (age_s_ % 5 == 0) beat();
   if (!tasks_.empty()) client_heard_ = world_.time.now();  // its client beats on the direct connection
   const auto silent = world_.time.now() - std::max(daemon_heard_, client_heard_);
-  if (silent > 150s && tasks_.empty()) leave(JobEnd::kCompleted);  // the dead-man timer
+  if (silent > 150s && tasks_.empty()) leave(false);  // the dead-man timer
 }
 
 void FakeWorker::interpreter_up() {
   if (!alive_) return;
   ++epoch_.value;
   ready_ = true;
-  say(lease::InterpreterStarted{lease_, WorkerIndex{0}, link_, epoch_});
+  say(lease::InterpreterStarted{lease_, index_, link_, epoch_});
+}
+
+// The interpreter's, or now and then its supervisor's: then a crew of several starts another.
+void FakeWorker::crash() {
+  if (job_.resources.workers == 1 || !world_.random.chance(250'000)) return interpreter_down();
+  die();
+  world_.start_again(*this, job_);
 }
 
 void FakeWorker::interpreter_down() {
   ready_ = false;
   lose_tasks();
-  say(lease::InterpreterDied{lease_, WorkerIndex{0}, link_, epoch_, {ErrorCode::kWorkerCrashed, "simulated", {}, {}}, true});
+  say(lease::InterpreterDied{lease_, index_, link_, epoch_, {ErrorCode::kWorkerCrashed, "simulated", {}, {}}, true});
   world_.time.in(world_.random.between(200ms, 2s), [this] { interpreter_up(); });
 }
 
 bool FakeWorker::run(const SessionId& session, WantId want, Millis length) {
-  if (!alive_ || !ready_ || !admitted_.contains(session)) return false;
+  if (!alive_ || !ready_ || !tasks_.empty() || !admitted_.contains(session)) return false;
   client_heard_ = world_.time.now();
   const std::uint64_t id = next_task_++;
   tasks_[id] = {session, want};
@@ -94,20 +102,19 @@ void FakeWorker::dismiss(const SessionId& session) {
 void FakeWorker::end(bool only_if_idle) {
   if (!alive_ || hangs_) return;
   if (only_if_idle && !tasks_.empty()) return beat();
-  leave(JobEnd::kCompleted);
+  leave(only_if_idle);
 }
 
-void FakeWorker::leave(JobEnd end) {
-  const SlurmJobId job = job_.job;
+void FakeWorker::leave(bool only_idle) {
   die();
-  world_.slurm.worker_left(job, end);
+  world_.worker_left(*this, job_, only_idle);
 }
 
 void FakeWorker::die() {
   if (!alive_) return;
   alive_ = ready_ = false;
   lose_tasks();
-  if (world_.faults.partition == 0 || world_.random.chance(800'000)) say(lease::WorkerLost{lease_, WorkerIndex{0}, link_});
+  if (world_.faults.partition == 0 || world_.random.chance(800'000)) say(lease::WorkerLost{lease_, index_, link_});
 }
 
 }  // namespace pounce::sim

@@ -1,4 +1,4 @@
-// A supervisor with its interpreter, as the daemon and the clients see it.
+// One supervisor of a job with its interpreter, as the daemon and the clients see it.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class FakeSession;
 
 class FakeWorker {
  public:
-  FakeWorker(World& world, const JobView& job);
+  FakeWorker(World& world, const JobView& job, WorkerIndex index, Epoch first);
 
   // The client's direct connection. False: refused, nothing was started.
   bool run(const SessionId& session, WantId want, Millis length);
@@ -28,6 +28,7 @@ class FakeWorker {
 
   lease::WorkerLink link() const { return link_; }
   bool alive() const { return alive_; }
+  WorkerIndex index() const { return index_; }
   const LeaseId& lease() const { return lease_; }
 
  private:
@@ -39,9 +40,10 @@ class FakeWorker {
   void second();
   void hello();
   void beat();
+  void crash();
   void interpreter_up();
   void interpreter_down();
-  void leave(JobEnd end);
+  void leave(bool only_idle);
   void lose_tasks();
   bool cut_off() const;
   template <class E>
@@ -50,11 +52,12 @@ class FakeWorker {
   World& world_;
   const InstanceId instance_;
   const LeaseId lease_;
-  const Incarnation job_;
+  const JobView job_;
+  const WorkerIndex index_;
   bool alive_ = true, ready_ = false, hangs_ = false;
   lease::WorkerLink link_{};
   std::uint64_t daemon_life_ = 0;  // 0: not connected
-  Epoch epoch_{};
+  Epoch epoch_;
   std::set<SessionId> admitted_;
   std::map<std::uint64_t, Task> tasks_;
   std::uint64_t next_task_ = 1;

@@ -16,6 +16,7 @@ struct Faults {
   std::uint32_t worker_hang = 0, interpreter_crash = 0, partition = 0;  // workers
   std::uint32_t daemon_crash = 0, journal_lost = 0;                     // pounced
   std::uint32_t session_kill = 0, session_close = 0, repeated = 0;      // clients and messages
+  std::uint32_t release = 0;                                           // a person asks for a lease back
 
   static Faults drawn(Random& random) {
     const auto some = [&random](std::uint32_t rate) { return random.chance(500'000) ? 0 : random.below(rate); };
@@ -38,6 +39,7 @@ struct Faults {
     faults.session_kill = some(5'000);
     faults.session_close = some(5'000);
     faults.repeated = some(100'000);
+    faults.release = some(20'000);
     return faults;
   }
 };

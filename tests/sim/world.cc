@@ -1,5 +1,6 @@
 #include "sim/world.h"
 
+#include <algorithm>
 #include <array>
 
 namespace pounce::sim {
@@ -46,10 +47,11 @@ FakeDaemon& World::daemon(const InstanceId& instance) {
   return *daemons_[daemons_[0]->instance() == instance ? 0 : 1];
 }
 
-FakeWorker* World::worker(const LeaseId& lease) {
-  for (auto& [job, worker] : by_job_)
-    if (worker->alive() && worker->lease() == lease) return worker;
-  return nullptr;
+bool World::run_somewhere(const LeaseId& lease, const SessionId& session, WantId want, Millis length) {
+  for (auto& [job, crew] : by_job_)
+    for (FakeWorker* worker : crew)
+      if (worker->lease() == lease && worker->run(session, want, length)) return true;
+  return false;
 }
 
 void World::deliver(FakeDaemon& to, std::uint64_t life, TimePoint when, const lease::Event& event) {
@@ -63,8 +65,9 @@ void World::deliver(FakeDaemon& to, std::uint64_t life, TimePoint when, const le
 
 void World::to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(FakeWorker&)> what) {
   time.in(random.between(0ms, 20ms), [this, lease, link, what] {
-    for (auto& [job, worker] : by_job_)
-      if (worker->alive() && worker->lease() == lease && worker->link() == link) return what(*worker);
+    for (auto& [job, crew] : by_job_)
+      for (FakeWorker* worker : crew)
+        if (worker->alive() && worker->lease() == lease && worker->link() == link) return what(*worker);
   });
 }
 
@@ -76,17 +79,44 @@ void World::task_ended(const SessionId& session, WantId want, bool done) {
   to_session(session, [want, done](FakeSession& to) { to.task_ended(want, done); });
 }
 
-void World::start_worker(const JobView& job) {
-  workers_.push_back(std::make_unique<FakeWorker>(*this, job));
-  by_job_[job.incarnation.job] = workers_.back().get();
+void World::start_workers(const JobView& job) {
+  by_job_[job.incarnation.job].clear();
+  for (std::uint32_t index = 0; index < job.resources.workers; ++index) start_worker(job, WorkerIndex{index});
 }
 
-void World::kill_worker(SlurmJobId job) {
+// Its epochs are above those of all that were in its place before.
+void World::start_worker(const JobView& job, WorkerIndex index) {
+  auto& crew = by_job_[job.incarnation.job];
+  workers_.push_back(std::make_unique<FakeWorker>(*this, job, index, Epoch{static_cast<std::uint32_t>(crew.size()) * 1000}));
+  crew.push_back(workers_.back().get());
+}
+
+void World::kill_workers(SlurmJobId job) {
   const auto found = by_job_.find(job);
   if (found == by_job_.end()) return;
-  FakeWorker* worker = found->second;
+  const std::vector<FakeWorker*> crew = found->second;
   by_job_.erase(found);
-  worker->die();
+  for (FakeWorker* worker : crew) worker->die();
+}
+
+bool World::anybody_in(SlurmJobId job) const {
+  const auto found = by_job_.find(job);
+  return found != by_job_.end() && std::ranges::any_of(found->second, [](const FakeWorker* one) { return one->alive(); });
+}
+
+// The job ends with its last worker. One that left idle while others stayed comes back.
+void World::worker_left(const FakeWorker& worker, const JobView& job, bool only_idle) {
+  const SlurmJobId id = job.incarnation.job;
+  if (!anybody_in(id)) return slurm.worker_left(id, JobEnd::kCompleted);
+  if (only_idle) time.in(10s, [this, &worker, job] { start_again(worker, job); });
+}
+
+// Only within the same run of the job: its number may be another's by now.
+void World::start_again(const FakeWorker& worker, const JobView& job) {
+  const auto found = by_job_.find(job.incarnation.job);
+  if (found == by_job_.end() || std::ranges::find(found->second, &worker) == found->second.end()) return;
+  if (!anybody_in(job.incarnation.job)) return slurm.worker_left(job.incarnation.job, JobEnd::kCompleted);
+  start_worker(job, worker.index());
 }
 
 LeaseId World::fresh_lease() {

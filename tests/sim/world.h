@@ -34,13 +34,15 @@ class World {
   // ---- for the fakes ----------------------------------------------------------------------------------------------
   void fail(const std::string& what);
   FakeDaemon& daemon(const InstanceId& instance);
-  FakeWorker* worker(const LeaseId& lease);
+  bool run_somewhere(const LeaseId& lease, const SessionId& session, WantId want, Millis length);
   void deliver(FakeDaemon& daemon, std::uint64_t life, TimePoint when, const lease::Event& event);
   void to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(FakeWorker&)> what);
   void to_session(const SessionId& session, std::function<void(FakeSession&)> what);
   void task_ended(const SessionId& session, WantId want, bool done);
-  void start_worker(const JobView& job);
-  void kill_worker(SlurmJobId job);
+  void start_workers(const JobView& job);
+  void kill_workers(SlurmJobId job);
+  void worker_left(const FakeWorker& worker, const JobView& job, bool only_idle);
+  void start_again(const FakeWorker& worker, const JobView& job);
   LeaseId fresh_lease();
   lease::WorkerLink fresh_link() { return lease::WorkerLink{++links_}; }
   bool settling() const { return settling_; }
@@ -56,12 +58,14 @@ class World {
   void quiet_down();
   void check_settled();
   void add_session();
+  void start_worker(const JobView& job, WorkerIndex index);
+  bool anybody_in(SlurmJobId job) const;
 
   const Mutant mutant_;
   bool settling_ = false;
   std::vector<std::unique_ptr<FakeDaemon>> daemons_;
   std::map<SessionId, std::unique_ptr<FakeSession>> sessions_;
-  std::map<SlurmJobId, FakeWorker*> by_job_;
+  std::map<SlurmJobId, std::vector<FakeWorker*>> by_job_;  // dead ones too
   std::vector<std::unique_ptr<FakeWorker>> workers_;
   std::uint64_t links_ = 0, leases_ = 0;
   std::optional<std::string> failure_;

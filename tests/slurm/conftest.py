@@ -17,14 +17,26 @@ def cluster():
     return CLUSTER
 
 
-@pytest.fixture
-def quiet_cluster():
-    """A second cluster for tests that stop or restart its daemons: nobody else waits for those."""
+@pytest.fixture(scope="module")
+def spare_cluster():
+    """A second cluster for the tests of one file that stop its daemons or cut its links: nobody else waits for those."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can start the disposable Slurm and its namespaces")
     number = 1 + worker_number()
-    env = {**os.environ, "POUNCE_CLUSTER_ID": str(number)}
-    subprocess.run([str(CLUSTER), "up"], check=True, env=env, stdout=subprocess.DEVNULL)
     yield number
-    subprocess.run([str(CLUSTER), "down"], check=True, env=env, stdout=subprocess.DEVNULL)
+    cluster_command(number, "down")
+
+
+@pytest.fixture
+def quiet_cluster(spare_cluster):
+    """It, with everything up that an earlier test ended."""
+    cluster_command(spare_cluster, "up")
+    return spare_cluster
+
+
+def cluster_command(number: int, *words: str) -> None:
+    env = {**os.environ, "POUNCE_CLUSTER_ID": str(number)}
+    subprocess.run([str(CLUSTER), *words], check=True, env=env, stdout=subprocess.DEVNULL)
 
 
 def worker_number() -> int:

@@ -52,6 +52,7 @@ def a_job(instance: str, *command: str, **resources) -> dict:
     """A JobSpec; it sleeps where no command is given."""
     asked = {
         "class_name": "cheetah",
+        "workers": 1,
         "gpus": 0,
         "gpu_type": "",
         "cpus": 0,

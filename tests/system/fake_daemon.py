@@ -260,7 +260,7 @@ class RealWorker:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("POUNCE_")}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [worker_program(), "serve", "--lease", LEASE, "--worker", "0", "--door", daemon.door_endpoint,
+                [worker_program(), "serve", "--lease", LEASE, "--workers", "1", "--door", daemon.door_endpoint,
                  "--daemon-key", daemon.key.text, "--proof", "key_file", "--key-file", str(daemon.key_file),
                  "--endpoint-file", str(daemon.folder / "endpoint"), "--heartbeat-ms", str(daemon.heartbeat_ms),
                  *options, "--", *interpreter],

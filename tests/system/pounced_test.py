@@ -11,42 +11,8 @@ from pathlib import Path
 
 import pytest
 import zmq
-from daemon_world import Hall, Home, program, running, wait
+from daemon_world import program, running, wait
 from zmq.utils.monitor import recv_monitor_message
-
-
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path)
-    yield home
-    home.close()
-
-
-@pytest.fixture
-def make_home(tmp_path_factory):
-    homes = []
-
-    def make(**config):
-        homes.append(Home(tmp_path_factory.mktemp("home"), **config))
-        return homes[-1]
-
-    yield make
-    for home in homes:
-        home.close()
-
-
-@pytest.fixture
-def enter():
-    halls = []
-
-    def enter(endpoint, *arguments, **more):
-        halls.append(Hall(endpoint, *arguments, **more))
-        return halls[-1]
-
-    yield enter
-    for hall in halls:
-        hall.close()
-
 
 # ---- start and end --------------------------------------------------------------------------------------------------
 
@@ -238,16 +204,6 @@ def test_the_door_stays_open_after_more_visits_than_it_keeps(home, enter):
 # ---- leases -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def session(home, enter):
-    """A client that waits for a GPU, and what it was granted."""
-    client = enter(home.ensure())
-    client.open_session(home.folder)
-    client.demand(waiting=1, gpus=1)
-    client.granted = client.wait_for("granted")
-    return client
-
-
 def test_a_demand_is_granted_a_worker_and_every_status_says_what_it_is(home, session):
     lease = session.granted["lease"]
     assert session.granted["endpoint"].startswith("tcp://127.0.0.1:") and len(session.granted["key"]) == 40
@@ -342,30 +298,3 @@ def test_a_machine_without_slurm_says_so_to_each_session(home, enter):
     client = enter(home.ensure())
     client.open_session(home.folder)
     assert "no Slurm" in client.wait_for("notice")["text"]
-
-
-# ---- pouncectl --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["status", "queue"])
-def test_pouncectl_never_starts_a_daemon(home, command):
-    done = home.run("pouncectl", command, "--json")
-    assert done.returncode == 3
-    assert json.loads(done.stdout)["error"]["code"] == "daemon_unavailable"
-    assert home.daemons() == []
-
-
-def test_pouncectl_shows_the_daemon_and_its_leases(home, session):
-    status = json.loads(home.run("pouncectl", "status", "--json").stdout)
-    assert status["pid"] == session.endpoint["pid"]
-    assert status["leases"][0]["lease"] == session.granted["lease"]
-    queue = json.loads(home.run("pouncectl", "queue", "--json").stdout)
-    assert queue["jobs"][0]["lease"] == session.granted["lease"]
-    table = home.run("pouncectl", "queue")
-    assert table.returncode == 0 and "CPU standing in" in table.stdout and "\x1b" not in table.stdout
-
-
-def test_pouncectl_version_tells_its_parts(home):
-    version = json.loads(home.run("pouncectl", "version", "--json").stdout)
-    assert version["pounce"] and version["protocol"] >= 1
-    assert "libslurm" in version

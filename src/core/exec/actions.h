@@ -27,6 +27,9 @@ struct TellStarted {  // a repeated task that runs already: its sender may have 
 struct InterruptTask {  // SIGINT to the main thread; it runs this task now
   TaskId task;
 };
+struct GiveUp {  // it did not stop within its grace: only the end of the interpreter ends it
+  TaskId task;
+};
 struct FailTask {  // it will never run: make its outcome, keep it, send it
   SessionId session;
   TaskId task;
@@ -48,7 +51,7 @@ struct TellActivity {  // queued and running tasks, after a change
   std::uint32_t running = 0;
 };
 
-using Action = std::variant<KeepTask, StartTask, TellStarted, InterruptTask, FailTask, SendOutcome, AnswerStates,
+using Action = std::variant<KeepTask, StartTask, TellStarted, InterruptTask, GiveUp, FailTask, SendOutcome, AnswerStates,
                             ForgetTask, TellActivity>;
 
 }  // namespace pounce::exec

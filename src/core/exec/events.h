@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "pounce/ids.h"
 
 namespace pounce::exec {
@@ -31,12 +32,14 @@ struct StatesAsked {
 struct CancelAsked {
   SessionId session;
   TaskId task;
+  Duration grace{};  // from its interrupt until the interpreter is given up
 };
 struct SessionDismissed {
   SessionId session;
 };
+struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<TaskArrived, RunnerReady, RunEnded, OutcomesAcknowledged, StatesAsked, CancelAsked,
-                           SessionDismissed>;
+                           SessionDismissed, TimePassed>;
 
 }  // namespace pounce::exec

@@ -6,7 +6,8 @@
 
 namespace pounce::exec {
 
-std::vector<Action> ExecCore::handle(const Event& event, TimePoint) {
+std::vector<Action> ExecCore::handle(const Event& event, TimePoint now) {
+  now_ = now;
   Actions actions;
   const std::uint32_t before = unfinished();
   std::visit([&](const auto& one) { on(one, actions); }, event);
@@ -134,10 +135,7 @@ void ExecCore::on(const CancelAsked& event, Actions& actions) {
     return;
   }
   record->cancel_asked = true;
-  if (record->state == State::kRunning) {
-    actions.push_back(InterruptTask{event.task});
-    return;
-  }
+  if (record->state == State::kRunning) return interrupt(event.task, *record, event.grace, actions);
   remove_from_queue(event.task);
   record->state = State::kDone;
   actions.push_back(FailTask{event.session, event.task, Failure::kCancelled});
@@ -151,7 +149,7 @@ void ExecCore::on(const SessionDismissed& event, Actions& actions) {
       ++it;
     } else if (record.state == State::kRunning) {
       record.cancel_asked = record.orphan = true;
-      actions.push_back(InterruptTask{task});
+      interrupt(task, record, kGrace, actions);
       ++it;
     } else {
       if (record.state == State::kQueued) remove_from_queue(task);
@@ -160,6 +158,18 @@ void ExecCore::on(const SessionDismissed& event, Actions& actions) {
     }
   }
 }
+
+// Asked again it is interrupted again; the shortest grace holds.
+void ExecCore::interrupt(const TaskId& task, Record& record, Duration grace, Actions& actions) {
+  record.stop_by = std::min(record.stop_by, now_ + grace);
+  actions.push_back(InterruptTask{task});
+}
+
+void ExecCore::on(const TimePassed&, Actions& actions) {
+  if (now_ >= next_deadline()) actions.push_back(GiveUp{*running_});
+}
+
+TimePoint ExecCore::next_deadline() const { return running_ ? tasks_.at(*running_).stop_by : TimePoint::max(); }
 
 void ExecCore::remove_from_queue(const TaskId& task) { queue_.erase(std::find(queue_.begin(), queue_.end(), task)); }
 

@@ -3,6 +3,7 @@
 // sees and touches only its own tasks. Pure: no I/O, no clock, no thread (style §5.5). Thread: the owner's.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,6 +21,8 @@ class ExecCore {
  public:
   // Ids of acknowledged tasks remembered so that a late duplicate does not run again.
   static constexpr std::size_t kRemembered = 4096;
+  // For the running task of a client that is gone; one that is there says how long it gives.
+  static constexpr Duration kGrace = std::chrono::seconds(5);
 
   std::vector<Action> handle(const Event& event, TimePoint now);
 
@@ -27,6 +30,8 @@ class ExecCore {
   std::optional<TaskId> running() const { return running_; }
   // A running task that somebody asked to stop: its KeyboardInterrupt is ours, not its own.
   bool cancel_asked(const TaskId& task) const;
+  // When TimePassed should come; TimePoint::max() = never.
+  TimePoint next_deadline() const;
   std::uint32_t unfinished() const { return static_cast<std::uint32_t>(queue_.size()) + (running_ ? 1 : 0); }
   std::uint64_t ignored() const { return ignored_; }  // late, foreign or repeated news: normal, counted
 
@@ -39,6 +44,7 @@ class ExecCore {
     State state = State::kQueued;
     std::uint32_t attempt = 0;
     bool cancel_asked = false;
+    TimePoint stop_by = TimePoint::max();  // cancelled while it ran
     bool orphan = false;  // its session was dismissed while it ran: the outcome interests nobody
   };
   using Actions = std::vector<Action>;
@@ -50,10 +56,12 @@ class ExecCore {
   void on(const StatesAsked& event, Actions& actions);
   void on(const CancelAsked& event, Actions& actions);
   void on(const SessionDismissed& event, Actions& actions);
+  void on(const TimePassed& event, Actions& actions);
 
   void repeated(const TaskArrived& event, const Record& known, Actions& actions);
   bool ran_before(const TaskArrived& event) const;
   void accept(const TaskArrived& event, Actions& actions);
+  void interrupt(const TaskId& task, Record& record, Duration grace, Actions& actions);
   void start_next(Actions& actions);
   void remove_from_queue(const TaskId& task);
   void remember(const TaskId& task, std::uint32_t attempt);
@@ -66,6 +74,7 @@ class ExecCore {
   std::map<TaskId, std::uint32_t> remembered_;  // acknowledged task -> its last attempt
   std::deque<TaskId> remembered_order_;
   std::uint64_t ignored_ = 0;
+  TimePoint now_{};
 };
 
 }  // namespace pounce::exec

@@ -19,6 +19,7 @@ struct Defaults {
   std::chrono::milliseconds poll_max{30'000};
   std::chrono::milliseconds sweep_interval{60'000};
   std::chrono::milliseconds worker_silence{15'000};
+  std::chrono::milliseconds lost_after{60'000};
   std::chrono::milliseconds heartbeat{5'000};
   std::chrono::milliseconds daemon_idle_exit{1'800'000};
   std::chrono::milliseconds dead_man_idle{150'000};
@@ -26,6 +27,7 @@ struct Defaults {
   std::chrono::milliseconds crash_window{300'000};
   std::chrono::milliseconds no_replacement{60'000};
   std::chrono::milliseconds slurm_request{30'000};
+  std::chrono::milliseconds result_keep{604'800'000};
   std::uint32_t crash_limit = 3;
 };
 
@@ -49,6 +51,7 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"poll_max_s", &Defaults::poll_max, nullptr, "longest wait between two looks; each wait is twice the last"},
     {"sweep_interval_s", &Defaults::sweep_interval, nullptr, "search by tag, only while leases or doubts exist"},
     {"worker_silence_s", &Defaults::worker_silence, nullptr, "a worker not heard for so long: Slurm is asked"},
+    {"lost_after_s", &Defaults::lost_after, nullptr, "a worker not heard for so long: its job is cancelled"},
     {"heartbeat_ms", &Defaults::heartbeat, nullptr, "beat of clients and workers to pounced"},
     {"daemon_idle_exit_s", &Defaults::daemon_idle_exit, nullptr, "pounced without leases and sessions ends"},
     {"dead_man_idle_s", &Defaults::dead_man_idle, nullptr, "a worker that nobody speaks to ends; nothing runs"},
@@ -57,6 +60,7 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"crash_window_s", &Defaults::crash_window, nullptr, "see crash_limit"},
     {"no_replacement_s", &Defaults::no_replacement, nullptr, "after a foreign scancel no new job for this long"},
     {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},
+    {"result_keep_s", &Defaults::result_keep, nullptr, "the result of a named task is kept this long"},
 });
 
 }  // namespace pounce::lease

@@ -32,17 +32,37 @@ void LeaseCore::give_back(Lease& lease, Error why, bool only_if_idle) {
 }
 
 void LeaseCore::drain(Lease& lease, bool only_if_idle) {
-  act(EndWorker{lease.id, lease.worker->link, lease.end->text, only_if_idle});
+  send_away(lease, lease.end->text, only_if_idle);
   lease.only_if_idle = only_if_idle;
   enter(lease, LeaseState::kDraining, lease.end->text);
-  poll_soon(defaults_.poll_min);  // a worker that leaves says no farewell
+  poll_soon(defaults_.poll_min);  // in case its farewell is lost
   if (!only_if_idle) detach(lease, *lease.end);
 }
 
+void LeaseCore::send_away(const Lease& lease, const std::string& why, bool only_if_idle) {
+  for (const auto& [index, worker] : lease.workers)
+    if (worker.linked) act(EndWorker{lease.id, worker.link, why, only_if_idle});
+}
+
 void LeaseCore::cancel(Lease& lease) {
+  end_job(lease);
+  detach(lease, *lease.end);
+}
+
+// Its worker is silent, its task may be running: the owner is told when the batch system shows that it ends.
+void LeaseCore::give_up(Lease& lease) {
+  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now_ - lease.heard).count();
+  lease.end = Error{ErrorCode::kLost,
+                    "Its worker" + (lease.facts.node.empty() ? "" : " on " + lease.facts.node) + " was not heard for " +
+                        std::to_string(silence) + " s and its job was cancelled: its task may have executed.",
+                    {},
+                    {}};
+  end_job(lease);
+}
+
+void LeaseCore::end_job(Lease& lease) {
   lease.only_if_idle = false;
   enter(lease, LeaseState::kEnding, lease.end->text);
-  detach(lease, *lease.end);
   lease.cancel_wait = defaults_.poll_min;
   send_cancel(lease);
   poll_soon(defaults_.poll_min);
@@ -78,7 +98,7 @@ void LeaseCore::finish(Lease& lease, Error why) {
   detach(lease, why);
   if (lease.journalled) record(lease, JournalRecord::Kind::kEnded, why.text);
   lease.end = std::move(why);
-  lease.worker.reset();
+  lease.workers.clear();
   lease.only_if_idle = false;
   ended_.push_back(lease.id);
 }
@@ -95,7 +115,7 @@ void LeaseCore::detach(Lease& lease, const Error& why) {
 
 // A lease that never got an interpreter up says something about the request or the site: not for ever again.
 void LeaseCore::count_bad_start(Lease& lease, const Error& why, bool give_up) {
-  if (lease.worker && lease.worker->ever_ready) return;
+  if (lease.ever_ready) return;
   WantBook* book = want_of(lease);
   if (book == nullptr) return;
   if (++book->bad_starts < defaults_.crash_limit && !give_up) return hold_off(*book, why.text);

@@ -31,6 +31,7 @@ using WorkerLink = Number<struct WorkerLinkTag, std::uint64_t>;
 
 struct SessionOpened {  // also again, after either side restarted: statuses and grants are repeated
   SessionId session;
+  bool stays = false;  // the shell itself speaks for it: it is never silent, and ends only when closed
 };
 struct SessionHeard {  // a beat, or anything else, from it
   SessionId session;
@@ -47,6 +48,12 @@ struct Want {
 struct DemandChanged {  // the whole truth of one session, idempotent; opens a session that fell silent
   SessionId session;
   std::vector<Want> wants;
+};
+
+struct ReleaseAsked {  // by a person: this lease shall be given back
+  LeaseId lease;
+  bool now = false;  // false: as soon as it is idle. true: whatever waits for it or runs on it ends with `why`
+  Error why;
 };
 
 // ---- the batch system --------------------------------------------------------------------------------------------
@@ -113,8 +120,8 @@ struct WorkerLost {  // its connection is gone
 
 struct TimePassed {};  // at next_deadline(), or whenever
 
-using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, JournalRead, Submitted, SubmitFailed,
-                           Swept, Polled, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied, WorkerHeard,
-                           WorkerLost, TimePassed>;
+using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, ReleaseAsked, JournalRead, Submitted,
+                           SubmitFailed, Swept, Polled, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
+                           WorkerHeard, WorkerLost, TimePassed>;
 
 }  // namespace pounce::lease

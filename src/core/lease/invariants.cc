@@ -34,24 +34,25 @@ std::optional<std::string> LeaseCore::broken_invariant() const {
 
 std::optional<std::string> LeaseCore::broken_by_itself(const Lease& lease) const {
   if (lease.over()) {
-    if (lease.owner || lease.worker) return "has ended and keeps its owner or worker";
+    if (lease.owner || !lease.workers.empty()) return "has ended and keeps its owner or workers";
     return std::nullopt;
   }
   if (lease.owner && !sessions_.contains(lease.owner->session)) return "belongs to nobody who is here";
-  if (lease.owner && (lease.end && lease.state != LeaseState::kDraining)) return "ends and still belongs to somebody";
+  if (lease.owner && lease.end && lease.state != LeaseState::kDraining && !lease.lost()) return "ends and still belongs to somebody";
   if (lease.state == LeaseState::kWanted && (!lease.owner || lease.job || lease.journalled)) return "is more than wanted";
   if (lease.state > LeaseState::kWanted && !lease.journalled && lease.state != LeaseState::kSubmitting)
     return "acts without a line in the journal";
   if (lease.state == LeaseState::kQueued && !lease.job) return "is queued without a job";
   if (lease.state == LeaseState::kQueued && lease.owner && !needed(lease)) return "waits in the queue for nobody (I7)";
-  if (lease.active() && (!lease.worker || !lease.worker->ready)) return "is active without an interpreter";
+  if (lease.active() && !lease.ready()) return "is active without an interpreter";
   const WantBook* book = want_of(lease);
-  const bool busy = (book != nullptr && book->demanded()) || (lease.worker && lease.worker->running > 0);
+  const bool busy = (book != nullptr && book->demanded()) || lease.running() > 0;
   if (lease.active() && busy != (lease.state == LeaseState::kBusy)) return "is not what its tasks say (I8)";
   if (lease.state == LeaseState::kIdle && now_ >= lease.last_busy + defaults_.idle_release + defaults_.keep_warm)
     return "is idle and was not given back (I8)";
   if (lease.state == LeaseState::kEnding && !lease.end && !lease.job_ending) return "ends without a reason";
-  if (lease.worker && lease.worker->died && *lease.worker->died > lease.worker->epoch) return "its epoch shrank (I2)";
+  for (const auto& [index, worker] : lease.workers)
+    if (worker.died && *worker.died > worker.epoch) return "an epoch of its workers shrank (I2)";
   return std::nullopt;
 }
 

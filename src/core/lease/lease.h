@@ -1,9 +1,11 @@
-// One lease in the core's books: our right to one batch job's worker. Plain data; the rules are in LeaseCore's files.
+// One lease in the core's books: our right to one batch job's workers. Plain data; the rules are in LeaseCore's files.
 // Only the core's own files include this. Thread: loop.
 #pragma once
 
 #include <cstdint>
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -25,17 +27,15 @@ struct Owner {
   auto operator<=>(const Owner&) const = default;
 };
 
-// The supervisor that speaks for the job, and its interpreter.
+// One supervisor of the job, and its interpreter.
 struct Worker {
-  WorkerIndex index;
   WorkerLink link;
   bool linked = true;  // its connection is up
-  bool silence_noted = false;
   bool ready = false;  // an interpreter is up
-  bool ever_ready = false;
+  bool spent = false;  // it died too often: sent away, while others of the lease go on
   Epoch epoch;         // of the last interpreter told of
   std::uint32_t running = 0;
-  TimePoint heard;
+  std::string devices;
   std::optional<Epoch> died;  // the last interpreter whose death was told
   std::deque<TimePoint> crashes;
 };
@@ -50,6 +50,7 @@ struct JobFacts {
 struct Lease {
   LeaseId id;
   LeaseState state = LeaseState::kWanted;
+  TimePoint born;
   TimePoint since;  // in this state
   Resources resources;
   std::optional<Owner> owner;
@@ -64,9 +65,13 @@ struct Lease {
   std::uint64_t doubt_from = 0;   // sweeps begun up to here prove nothing about its absence
   std::uint32_t absent = 0;       // successful sweeps that did not show it, in a row
 
-  std::optional<Worker> worker;
+  std::map<WorkerIndex, Worker> workers;  // those that came, in the order of their indexes
+  bool ever_ready = false;                // one of them has had an interpreter
+  TimePoint heard;                        // any of them
+  bool silence_noted = false;
 
   std::optional<Error> end;       // why it ends, once that is decided
+  bool release_asked = false;     // by a person: not kept when idle
   bool only_if_idle = false;      // draining: a busy worker may refuse
   bool cancelled_by_us = false;
   bool cancel_under_way = false;
@@ -84,7 +89,19 @@ struct Lease {
   bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
   // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a sweep tells it).
   bool identified() const { return job && job->submit_time_s != 0; }
-  bool linked() const { return worker && worker->linked; }
+  // Its owner is told when the batch system confirms the end: until then a result may come.
+  bool lost() const { return end && end->code == ErrorCode::kLost; }
+  bool linked() const {
+    return std::ranges::any_of(workers, [](const auto& entry) { return entry.second.linked; });
+  }
+  bool ready() const {
+    return std::ranges::any_of(workers, [](const auto& entry) { return entry.second.ready; });
+  }
+  std::uint32_t running() const {  // tasks, by the workers' last beats
+    std::uint32_t sum = 0;
+    for (const auto& [index, worker] : workers) sum += worker.running;
+    return sum;
+  }
 };
 
 }  // namespace pounce::lease

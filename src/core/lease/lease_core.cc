@@ -1,5 +1,5 @@
 // The frame of the lease core: one event in, actions out; what every rule file shares. The rules are in sessions.cc,
-// submitting.cc, restart.cc, sweeping.cc, polling.cc, workers.cc, ending.cc and timing.cc.
+// submitting.cc, restart.cc, sweeping.cc, polling.cc, workers.cc, ending.cc, releasing.cc and timing.cc.
 #include "core/lease/lease_core.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@ LeaseCore::LeaseCore(InstanceId instance, Defaults defaults, std::function<Lease
 
 std::vector<Action> LeaseCore::handle(const Event& event, TimePoint now) {
   now_ = std::max(now_, now);  // a clock that goes back changes nothing
+  if (deadline_ < now_) excuse_silence(now_ - deadline_);
   actions_.clear();
   ++counters_.events;
   std::visit([this](const auto& happened) { on(happened); }, event);
@@ -52,12 +53,10 @@ void LeaseCore::enter(Lease& lease, LeaseState state, const std::string& why) {
 }
 
 void LeaseCore::refresh(Lease& lease) {
-  const bool ready = lease.worker && lease.worker->ready;
-  if (!lease.active() && !(lease.state == LeaseState::kStarting && ready)) return;
+  if (!lease.active() && !(lease.state == LeaseState::kStarting && lease.ready())) return;
   const WantBook* book = want_of(lease);
   const bool demanded = book != nullptr && book->demanded();
-  const bool running = lease.worker && lease.worker->running > 0;
-  enter(lease, demanded || running ? LeaseState::kBusy : LeaseState::kIdle, demanded ? "tasks wait or run" : "ready");
+  enter(lease, demanded || lease.running() > 0 ? LeaseState::kBusy : LeaseState::kIdle, demanded ? "tasks wait or run" : "ready");
 }
 
 void LeaseCore::tell(const Lease& lease) {
@@ -81,7 +80,7 @@ std::string LeaseCore::reason_of(const Lease& lease) const {
     case LeaseState::kQueued:
       return plain_reason(lease.facts.slurm_reason);
     case LeaseState::kStarting:
-      return lease.worker ? "the interpreter starts" : "the job starts";
+      return !lease.workers.empty() ? "the interpreter starts" : "the job starts";
     case LeaseState::kIdle:
     case LeaseState::kBusy:
       return "ready";
@@ -147,9 +146,13 @@ std::vector<LeaseView> LeaseCore::leases() const {
   std::vector<LeaseView> views;
   for (const auto& [id, lease] : leases_) {
     if (lease.over()) continue;
+    const WantBook* book = want_of(lease);
     views.push_back({id, lease.state, lease.resources, lease.owner, lease.job, lease.facts.node, lease.facts.devices,
                      lease.facts.slurm_reason, lease.facts.start_s, lease.facts.end_s,
-                     lease.worker ? lease.worker->running : 0, lease.linked()});
+                     lease.running(), lease.linked(), reason_of(lease), book != nullptr ? book->want.waiting : 0,
+                     lease.release_asked, lease.born, lease.since,
+                     static_cast<std::uint32_t>(std::ranges::count_if(
+                         lease.workers, [](const auto& entry) { return entry.second.ready; }))});
   }
   return views;
 }

@@ -34,8 +34,13 @@ struct LeaseView {
   std::optional<Incarnation> job;
   std::string node, devices, slurm_reason;
   std::int64_t start_s = 0, end_s = 0;  // unix; 0 = not known
-  std::uint32_t running = 0;            // tasks, by the worker's last beat
-  bool worker_linked = false;
+  std::uint32_t running = 0;            // tasks, by the workers' last beats
+  bool worker_linked = false;  // one of them at least
+  std::string reason;          // why it is in this state, in plain words
+  std::uint32_t waiting = 0;   // tasks not yet sent, by its want's last demand
+  bool release_asked = false;
+  TimePoint born{}, since{};   // since: in this state
+  std::uint32_t workers_ready = 0;
 };
 
 struct Counters {
@@ -116,26 +121,40 @@ class LeaseCore {
   Lease& take_on_trust(const LeaseId& id);
   bool right_job(Lease& lease, const WorkerConnected& event);
   void link_worker(Lease& lease, const WorkerConnected& event);
-  Lease* worker_of(const LeaseId& lease, WorkerLink link, News news);
-  void introduce(Lease& lease);
+  struct Heard {
+    Lease* lease = nullptr;  // null: ignored
+    Worker* worker = nullptr;
+  };
+  Heard hear(const LeaseId& lease, WorkerIndex index, WorkerLink link, News news);
+  void worker_spent(Lease& lease, Worker& worker, const Error& error);
+  void introduce(const Lease& lease);
+  void introduce(const Lease& lease, WorkerIndex index);
   // ending.cc
   void on(const CancelDone& event);
   void give_back(Lease& lease, Error why, bool only_if_idle = false);
   void drain(Lease& lease, bool only_if_idle);
+  void send_away(const Lease& lease, const std::string& why, bool only_if_idle);
   void cancel(Lease& lease);
+  void give_up(Lease& lease);
+  void end_job(Lease& lease);
   void send_cancel(Lease& lease);
   void send_excess(const Incarnation& job, const std::string& what);
   void finish(Lease& lease, Error why);
   void detach(Lease& lease, const Error& why);
   void count_bad_start(Lease& lease, const Error& why, bool give_up = false);
+  // releasing.cc
+  void on(const ReleaseAsked& event);
+  void release_now(Lease& lease, const Error& why);
   // timing.cc
   void on(const TimePassed& event);
+  void excuse_silence(Duration late);
   void settle();
   bool due(TimePoint when);  // true: now or past; else remembered as a deadline
   void settle_sessions();
   void settle_lease(Lease& lease);
   void settle_wanted(Lease& lease);
   void settle_serving(Lease& lease);
+  bool worker_lost(const Lease& lease);
   std::optional<Error> deadline_passed(const Lease& lease);
   void note_silence(Lease& lease);
   void settle_wants();
@@ -184,6 +203,7 @@ class LeaseCore {
   Duration poll_wait_{};
   std::optional<TimePoint> unreachable_since_;
   std::string unreachable_why_;
+  TimePoint reached_since_{};  // after it did not answer
 
   std::optional<TimePoint> idle_since_;  // without leases and sessions
   bool end_told_ = false;

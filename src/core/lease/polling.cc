@@ -115,7 +115,10 @@ void LeaseCore::job_runs(Lease& lease, const std::string& why) {
 
 // Its processes are dying. Where the reason is known already, the owner need not wait for the rest.
 void LeaseCore::job_ends(Lease& lease, const JobView& view) {
-  if (lease.state == LeaseState::kEnding) return;
+  if (lease.state == LeaseState::kEnding) {
+    if (lease.lost()) detach(lease, reason_of_end(lease, view));
+    return;
+  }
   enter(lease, LeaseState::kEnding, "Slurm is ending its job");
   poll_soon(defaults_.poll_min);
   if (view.end == JobEnd::kNone && !lease.end) return;
@@ -129,7 +132,8 @@ void LeaseCore::job_over(Lease& lease, const JobView& view) { finish(lease, reas
 Error LeaseCore::reason_of_end(Lease& lease, const JobView& view) {
   if (view.end == JobEnd::kGone) sweeps_after_doubt_ = 2;  // or was it requeued, and has another submit time?
   const bool foreign = view.end == JobEnd::kCancelled && !lease.cancelled_by_us;
-  if (lease.end && !foreign) return *lease.end;
+  const bool node_failed = view.end == JobEnd::kNodeFail && lease.lost();
+  if (lease.end && !foreign && !node_failed) return *lease.end;
   const Error why = error_of_end(view);
   WantBook* book = want_of(lease);
   if (book != nullptr && foreign) {
@@ -144,7 +148,7 @@ Error LeaseCore::reason_of_end(Lease& lease, const JobView& view) {
 bool LeaseCore::to_poll(const Lease& lease) const {
   if (!lease.job || !lease.journalled || lease.over()) return false;
   if (lease.absent > 0) return true;
-  const bool silent = !lease.linked() || now_ - lease.worker->heard >= defaults_.worker_silence;
+  const bool silent = !lease.linked() || now_ - lease.heard >= defaults_.worker_silence;
   switch (lease.state) {
     case LeaseState::kSubmitting:
     case LeaseState::kQueued:
@@ -172,6 +176,7 @@ void LeaseCore::poll_soon(Duration wait) {
 void LeaseCore::reached(bool ok, const std::string& what) {
   if (ok == !unreachable_since_.has_value()) return;
   unreachable_since_ = ok ? std::nullopt : std::optional(now_);
+  if (ok) reached_since_ = now_;
   unreachable_why_ = what;
   changed_ = true;
   for (const auto& [id, lease] : leases_)

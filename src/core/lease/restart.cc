@@ -50,7 +50,7 @@ void LeaseCore::replay_intent(const JournalRecord& line) {
   lease.owner.reset();
   if (!line.session.empty()) lease.owner = owner;
   lease.journalled = true;
-  lease.since = lease.last_busy = lease.unclaimed_since = now_;
+  lease.born = lease.since = lease.last_busy = lease.unclaimed_since = now_;
   sweeps_after_doubt_ = 2;
   lease.story.add(now_, "journal: intent");
 }

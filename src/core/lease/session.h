@@ -25,6 +25,7 @@ struct WantBook {
 
 struct Session {
   TimePoint heard;
+  bool stays = false;  // never silent
   // Known from the journal, and has not said yet what it wants: until then its leases count as needed.
   std::optional<TimePoint> awaited_until;
   std::map<WantId, WantBook> wants;

@@ -12,6 +12,7 @@ constexpr std::size_t kClosedKept = 256;
 void LeaseCore::on(const SessionOpened& event) {
   std::erase(closed_, event.session);
   sessions_[event.session].heard = now_;
+  sessions_[event.session].stays |= event.stays;
   for (auto& [id, lease] : leases_) {
     if (!lease.owner || lease.owner->session != event.session) continue;
     tell(lease);
@@ -35,7 +36,8 @@ void LeaseCore::on(const SessionClosed& event) {
 void LeaseCore::forget_session(const SessionId& session, const std::string& why) {
   for (auto& [id, lease] : leases_) {
     if (!lease.owner || lease.owner->session != session) continue;
-    if (lease.linked()) act(DismissClient{id, lease.worker->link, session, why});
+    for (const auto& [index, worker] : lease.workers)
+      if (worker.linked) act(DismissClient{id, worker.link, session, why});
     if (accept(lease, News::kOwnerGone)) give_back(lease, {ErrorCode::kLeaseEnded, "Given back: " + why + ".", {}, {}});
   }
   sessions_.erase(session);
@@ -92,7 +94,9 @@ void LeaseCore::answer_holds(const Owner& owner, const Want& want) {
   if (!reconciled_) return;  // it may yet be adopted
   for (const LeaseId& id : want.holds) {
     const Lease* held = find(id);
-    if (held != nullptr && !held->over()) continue;
+    // One on its way out that has nobody told its holder already, perhaps while the holder could not hear.
+    const bool told = held != nullptr && !held->owner && held->end && held->state >= LeaseState::kDraining;
+    if (held != nullptr && !held->over() && !told) continue;
     const Error unknown{ErrorCode::kLeaseEnded, "This lease has ended.", {}, {{"lease", id.hex()}}};
     act(TellLeaseEnded{owner.session, owner.want, id, held != nullptr && held->end ? *held->end : unknown});
   }

@@ -12,7 +12,7 @@ void LeaseCore::want_lease(const Owner& owner) {
   lease.id = fresh_lease_();
   lease.owner = owner;
   lease.resources = sessions_[owner.session].wants[owner.want].want.resources;
-  lease.since = lease.last_busy = now_;
+  lease.born = lease.since = lease.last_busy = now_;
   lease.story.add(now_, "wanted by session " + owner.session.hex());
   tell(leases_.emplace(lease.id, std::move(lease)).first->second);
   changed_ = true;

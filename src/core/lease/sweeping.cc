@@ -63,7 +63,7 @@ Lease& LeaseCore::adopt(const JobView& view) {
 }
 
 void LeaseCore::sweep_missed(Lease& lease) {
-  const bool vouched = lease.journalled && lease.linked() && now_ - lease.worker->heard <= defaults_.worker_silence;
+  const bool vouched = lease.journalled && lease.linked() && now_ - lease.heard <= defaults_.worker_silence;
   if (lease.submit_under_way || sweeps_begun_ <= lease.doubt_from || vouched) return;
   if (!accept(lease, News::kAbsent)) return;
   ++lease.absent;
@@ -73,7 +73,7 @@ void LeaseCore::sweep_missed(Lease& lease) {
     return poll_soon(Duration{});
   }
   sweeps_after_doubt_ = std::max(sweeps_after_doubt_, 1u);
-  if (lease.linked()) act(EndWorker{lease.id, lease.worker->link, "Slurm does not know this job", false});
+  send_away(lease, "Slurm does not know this job", false);
   if (!lease.job) lease.owner.reset();  // there never was a job: its want just tries again
   const std::string job = lease.job ? "job " + std::to_string(lease.job->job.value) : "a job of this lease";
   finish(lease, {ErrorCode::kLeaseEnded, "Slurm does not know " + job + " any more.", {}, {}});

@@ -14,6 +14,7 @@ enum class News : std::uint8_t {
   kDemandCame,          // its want has tasks waiting or running
   kDemandGone,          // its want has none any more
   kOwnerGone,           // its session closed, fell silent, or changed its mind about the resources
+  kReleaseAsked,        // a person wants it given back, now or when it is idle
   kSubmitted,           // Slurm took the job
   kSubmitRefused,       // Slurm said clearly no
   kSubmitUnclear,       // nobody knows whether a job exists
@@ -32,7 +33,7 @@ enum class News : std::uint8_t {
   kWorkerLost,
   kTimePassed           // one of the state's own deadlines
 };
-inline constexpr int kNewsKinds = 20;
+inline constexpr int kNewsKinds = 21;
 
 std::string_view word(News news);
 

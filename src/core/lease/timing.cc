@@ -8,6 +8,7 @@
 namespace pounce::lease {
 namespace {
 constexpr int kMaxRounds = 64;
+constexpr std::chrono::seconds kStopped{5};
 constexpr std::size_t kEndedKept = 256;
 }  // namespace
 
@@ -36,6 +37,14 @@ void LeaseCore::settle() {
   }
 }
 
+// A deadline that comes so late means that this process was stopped: nobody could be heard meanwhile.
+void LeaseCore::excuse_silence(Duration late) {
+  if (late < kStopped) return;
+  for (auto& [id, session] : sessions_) session.heard += late;
+  for (auto& [id, lease] : leases_)
+    if (!lease.workers.empty()) lease.heard += late;
+}
+
 void LeaseCore::settle_sessions() {
   std::vector<SessionId> silent;
   for (auto& [id, session] : sessions_) {
@@ -43,7 +52,7 @@ void LeaseCore::settle_sessions() {
       session.awaited_until.reset();
       changed_ = true;
     }
-    if (due(session.heard + defaults_.orphan_grace)) silent.push_back(id);
+    if (!session.stays && due(session.heard + defaults_.orphan_grace)) silent.push_back(id);
   }
   for (const SessionId& id : silent) forget_session(id, "its session was not heard any more");
 }
@@ -86,6 +95,10 @@ void LeaseCore::settle_serving(Lease& lease) {
     return;
   }
   note_silence(lease);
+  if (worker_lost(lease)) {
+    if (accept(lease, News::kTimePassed)) give_up(lease);
+    return;
+  }
   if (lease.owner && !needed(lease) && lease.state == LeaseState::kQueued) {
     accept(lease, News::kDemandGone);
     return give_back(lease, {ErrorCode::kLeaseEnded, "Nothing waits for it any more.", {}, {}});
@@ -97,11 +110,18 @@ void LeaseCore::settle_serving(Lease& lease) {
   }
 }
 
+// Where Slurm does not answer either, it is perhaps us who cannot be reached.
+bool LeaseCore::worker_lost(const Lease& lease) {
+  if (lease.workers.empty() || unreachable_since_) return false;
+  return due(std::max(lease.heard, reached_since_) + defaults_.lost_after);
+}
+
 std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {
   const auto ended = [](const char* why) { return Error{ErrorCode::kLeaseEnded, why, {}, {}}; };
   const bool idle = lease.state == LeaseState::kIdle || (lease.state == LeaseState::kStarting && !needed(lease));
   if (lease.state == LeaseState::kStarting && due(lease.since + defaults_.hello_deadline))
     return ended("The job runs, but no interpreter came up in time.");
+  if (idle && lease.release_asked) return ended("Given back: a person asked for it, and nothing waited for it or ran on it.");
   if (idle && due(lease.last_busy + defaults_.idle_release + defaults_.keep_warm))
     return ended("Given back: nothing waited for it or ran on it.");
   if (!lease.owner && !idle && due(lease.unclaimed_since + defaults_.orphan_grace))
@@ -110,10 +130,10 @@ std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {
 }
 
 void LeaseCore::note_silence(Lease& lease) {
-  if (!lease.linked() || lease.worker->silence_noted) return;
-  if (!due(lease.worker->heard + defaults_.worker_silence)) return;
-  lease.worker->silence_noted = true;
-  lease.story.add(now_, "worker is silent");
+  if (!lease.linked() || lease.silence_noted) return;
+  if (!due(lease.heard + defaults_.worker_silence)) return;
+  lease.silence_noted = true;
+  lease.story.add(now_, lease.workers.size() > 1 ? "its workers are silent" : "worker is silent");
   poll_soon(Duration{});
 }
 

@@ -30,6 +30,7 @@ bool clear_refusal(ErrorCode code) {
     case ErrorCode::kNoSlurm:
     case ErrorCode::kSlurmConfig:
     case ErrorCode::kRefusesRoot:
+    case ErrorCode::kDaemonUnavailable:  // it could not write its journal: no job was asked for
       return true;
     default:
       return false;
@@ -77,7 +78,7 @@ std::string plain_reason(const std::string& slurm_reason) {
 
 bool covers(const Resources& have, const Resources& want) {
   const auto fits = []<class T>(const T& has, const T& asked) { return asked == T{} || has == asked; };
-  return have.gpus == want.gpus && fits(have.class_name, want.class_name) && fits(have.gpu_type, want.gpu_type) &&
+  return have.workers == want.workers && have.gpus == want.gpus && fits(have.class_name, want.class_name) && fits(have.gpu_type, want.gpu_type) &&
          fits(have.cpus, want.cpus) && fits(have.memory_mib, want.memory_mib) && fits(have.time, want.time);
 }
 

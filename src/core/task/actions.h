@@ -25,6 +25,7 @@ struct SendTask {
 struct SendCancel {
   Place place;
   TaskId task;
+  std::chrono::milliseconds grace{};
 };
 struct SendQuery {
   Place place;
@@ -41,6 +42,10 @@ struct Fail {  // the task's end
   TaskId task;
   Error error;
 };
+struct TellReach {  // the person whose task is there, or waits for it, is told
+  Place place;
+  bool reachable = false;  // true: again
+};
 struct Want {
   WantId id;
   Resources resources;
@@ -53,6 +58,7 @@ struct SendDemand {  // the whole truth
 };
 
 using Action =
-    std::variant<Connect, Disconnect, SendTask, SendCancel, SendQuery, Acknowledge, Deliver, Fail, SendDemand>;
+    std::variant<Connect, Disconnect, SendTask, SendCancel, SendQuery, Acknowledge, Deliver, Fail, TellReach,
+                 SendDemand>;
 
 }  // namespace pounce::task

@@ -22,8 +22,10 @@ void Machine::on(const CancelAsked& event) {
   Task& task = found->second;
   if (task.state == TaskState::kWaiting) return fail(event.task, {ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
   task.cancelling = true;
+  task.grace = event.grace;
   // A worker out of reach hears of it when it is asked about the task (on QueryAnswered).
-  if (workers_.at(*task.place).link == Link::kAttached) emit(SendCancel{*task.place, event.task});
+  if (const Link link = workers_.at(*task.place).link; link == Link::kAttached || link == Link::kSilent)
+    emit(SendCancel{*task.place, event.task, task.grace});
 }
 
 void Machine::on(const ClientClosing&) {
@@ -64,7 +66,7 @@ void Machine::on(const WorkerGranted& event) {
     if (old->second.epoch >= event.epoch) return;  // repeated after a restart of pounced: the connection stands
     lose_worker(event.place, {ErrorCode::kWorkerCrashed, "Its Python was started anew.", {}, {}});
   }
-  workers_[event.place] = Worker{event.want, event.epoch, Link::kConnecting, now_, {}};
+  workers_[event.place] = Worker{event.want, event.epoch, Link::kConnecting, now_, false, {}, 1, {}};
   emit(Connect{event.place, event.epoch});
   dispatch(event.want);  // what the earlier interpreter lost and may run again
 }

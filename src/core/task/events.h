@@ -8,10 +8,13 @@
 // Thread: the baton's holder.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "pounce/error.h"
 #include "pounce/ids.h"
@@ -35,6 +38,7 @@ struct TaskSubmitted {
 };
 struct CancelAsked {
   TaskId task;
+  std::chrono::milliseconds grace{5000};  // how long a running one has to stop by itself
 };
 struct ClientClosing {};
 
@@ -53,6 +57,7 @@ struct WorkerDied {
   Place place;
   Epoch epoch;
   Error error;
+  std::optional<std::vector<TaskId>> started{};  // no other task was ever started there; nullopt: not known
 };
 struct LeaseLost {
   LeaseId lease;
@@ -70,6 +75,14 @@ struct WorkerAttached {  // each time the connection is (again) usable
   Epoch epoch;
 };
 struct WorkerUnreachable {
+  Place place;
+  Epoch epoch;
+};
+struct WorkerSilent {  // its connection stands, but nothing comes
+  Place place;
+  Epoch epoch;
+};
+struct WorkerHeard {  // something came after all
   Place place;
   Epoch epoch;
 };
@@ -105,7 +118,7 @@ struct TaskUnsendable {  // the shell cannot send it (its data changed after sub
 struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<TaskSubmitted, CancelAsked, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
-                           WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerRefusedUs,
-                           TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
+                           WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
+                           WorkerHeard, WorkerRefusedUs, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 
 }  // namespace pounce::task

@@ -34,7 +34,7 @@ void Machine::check_invariants() const {
   POUNCE_CHECK(waiting + sent == tasks_.size(), "each task waits or is in a window");
   // Work that could run does: nothing waits beside a free worker.
   for (const auto& [place, worker] : workers_)
-    POUNCE_CHECK(worker.link != Link::kAttached || worker.window.size() == settings_.window ||
+    POUNCE_CHECK(worker.link != Link::kAttached || worker.window.size() >= room(worker) ||
                      wants_.at(worker.want).waiting.empty(),
                  "nothing waits beside a free worker");
 }

@@ -24,7 +24,7 @@ void Machine::on(const WorkerDied& event) {
   dead = std::max(dead, event.epoch);
   if (worker_at(event.place, event.epoch) == nullptr) return;  // said twice, or a newer interpreter is at work
   const WantId want = lease->second.want;
-  lose_worker(event.place, event.error);
+  lose_worker(event.place, event.error, event.started);
   dispatch(want);
 }
 
@@ -51,6 +51,12 @@ void Machine::on(const WorkerRefusedUs& event) {
 }
 
 void Machine::on(const TimePassed&) {
+  tell_reach();
+  fence();
+}
+
+// A worker that nobody can reach ends itself in time: its tasks are lost then, not before.
+void Machine::fence() {
   std::vector<Place> fenced;
   for (const auto& [place, worker] : workers_)
     if (worker.link != Link::kAttached && !worker.window.empty() && now_ >= worker.silent_since + settings_.fenced_after)
@@ -61,28 +67,37 @@ void Machine::on(const TimePassed&) {
   for (const auto& [want, record] : wants_) dispatch(want);
 }
 
-void Machine::lose_worker(Place place, const Error& reason) {
+void Machine::lose_worker(Place place, const Error& reason, const Started& started) {
   const auto found = workers_.find(place);
-  lose_window(found->second, reason);
+  lose_window(found->second, reason, started);
   workers_.erase(found);
   emit(Disconnect{place});
 }
 
-void Machine::lose_window(Worker& worker, const Error& reason) {
+void Machine::lose_window(Worker& worker, const Error& reason, const Started& started) {
   const auto window = worker.window;
   // Workers run their window in order: only its first task can be what took the worker down.
-  for (std::size_t i = 0; i < window.size(); ++i) lose(window[i], reason, i == 0);
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    Task& task = tasks_.at(window[i]);
+    const bool never_started = started && std::ranges::find(*started, window[i]) == started->end();
+    if (never_started && !task.cancelling && task.state != TaskState::kRunning)
+      wait_again(window[i], task);
+    else
+      lose(window[i], reason, i == 0);
+  }
 }
 
 void Machine::lose(TaskId id, const Error& reason, bool may_be_the_cause) {
   Task& task = tasks_.at(id);
-  if (task.cancelling) return fail(id, {ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
+  const bool gave_up = reason.code == ErrorCode::kCancelled;  // on a task that did not stop
+  if (task.cancelling) return fail(id, gave_up ? reason : Error{ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
   if (task.retries_left > 0 && !is_an_order(reason.code)) {
     --task.retries_left;
     ++task.attempt;
     return wait_again(id, task);
   }
-  fail(id, may_be_the_cause || task.state == TaskState::kRunning ? reason : may_have_executed(reason));
+  const bool is_the_reason = !gave_up && (may_be_the_cause || task.state == TaskState::kRunning);
+  fail(id, is_the_reason ? reason : may_have_executed(reason));
 }
 
 }  // namespace pounce::task

@@ -19,9 +19,11 @@ std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
 
 TimePoint Machine::next_deadline() const {
   TimePoint next = demand_due_;
-  for (const auto& [place, worker] : workers_)
+  for (const auto& [place, worker] : workers_) {
+    next = std::min(next, tell_reach_at(worker));
     if (worker.link != Link::kAttached && !worker.window.empty())
       next = std::min(next, worker.silent_since + settings_.fenced_after);
+  }
   return next;
 }
 
@@ -94,18 +96,19 @@ void Machine::fail_waiting(WantId want, const Error& error) {
   for (const auto& [sequence, id] : waiting) fail(id, error);
 }
 
-// First come, first served, each to the worker with the most room.
+// First come, first served, each to the worker with the most room, and among those to the one that has most of its data.
 void Machine::dispatch(WantId want) {
   auto& waiting = wants_[want].waiting;
   Place place;
   while (!waiting.empty()) {
-    Worker* worker = freest_worker(want, place);
-    if (worker == nullptr) return;
     const TaskId id = waiting.begin()->second;
+    Worker* worker = freest_worker(want, id, place);
+    if (worker == nullptr) return;
     waiting.erase(waiting.begin());
     Task& task = tasks_.at(id);
     task.state = TaskState::kSent;
     task.place = place;
+    if (worker->window.empty()) worker->begun = now_;
     worker->window.push_back(id);
     auto& record = wants_[want];
     record.peak = std::max(record.peak, ++record.running);
@@ -114,15 +117,32 @@ void Machine::dispatch(WantId want) {
   }
 }
 
-Machine::Worker* Machine::freest_worker(WantId want, Place& place) {
+Machine::Worker* Machine::freest_worker(WantId want, const TaskId& task, Place& place) {
   Worker* best = nullptr;
+  std::uint64_t best_near = 0;
   for (auto& [at, worker] : workers_) {
-    if (worker.want != want || worker.link != Link::kAttached || worker.window.size() >= settings_.window) continue;
-    if (best != nullptr && best->window.size() <= worker.window.size()) continue;
+    if (worker.want != want || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
+    if (best != nullptr && best->window.size() < worker.window.size()) continue;
+    const std::uint64_t near = nearness_ ? nearness_(at, task) : 0;
+    if (best != nullptr && best->window.size() == worker.window.size() && near <= best_near) continue;
     best = &worker;
+    best_near = near;
     place = at;
   }
   return best;
+}
+
+std::size_t Machine::room(const Worker& worker) const {
+  const WantRecord& record = wants_.at(worker.want);
+  const bool alone =
+      std::ranges::count_if(workers_, [&](const auto& entry) { return entry.second.want == worker.want; }) < 2;
+  return alone && record.waiting.size() >= settings_.window ? worker.ahead : 1;
+}
+
+// One of its tasks has come back: whether the next ones may follow without waiting for each other.
+void Machine::pace(Worker& worker) const {
+  worker.ahead = now_ - worker.begun <= settings_.short_task ? std::min(2 * worker.ahead, settings_.window) : 1;
+  worker.begun = now_;
 }
 
 }  // namespace pounce::task

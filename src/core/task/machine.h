@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,7 +29,11 @@ enum class TaskState : std::uint8_t {
 
 class Machine {
  public:
-  explicit Machine(Settings settings = {}) : settings_(settings) {}
+  // How many bytes of what a task needs that worker has already; asked where workers are equally free.
+  using Nearness = std::function<std::uint64_t(const Place&, const TaskId&)>;
+
+  explicit Machine(Settings settings = {}, Nearness nearness = {})
+      : settings_(settings), nearness_(std::move(nearness)) {}
 
   std::vector<Action> handle(const Event& event, TimePoint now);
   // When TimePassed should come; TimePoint::max() = never.
@@ -50,19 +56,24 @@ class Machine {
     std::optional<Place> place;
     std::uint32_t attempt = 0, retries_left = 0;
     bool cancelling = false;
+    std::chrono::milliseconds grace{};  // of the cancel
   };
   struct WantRecord {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
   };
-  enum class Link : std::uint8_t { kConnecting, kAttached, kUnreachable };
+  using Started = std::optional<std::vector<TaskId>>;  // tasks that may have run; nullopt: any may
+  enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
   struct Worker {
     WantId want;
     Epoch epoch;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
+    bool told = false;            // the person was told that it cannot be reached
     std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
+    std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
+    TimePoint begun{};            // when the first of its window was at the front
   };
   struct Lease {
     WantId want;
@@ -81,6 +92,8 @@ class Machine {
   void on(const WantRefused& event);
   void on(const WorkerAttached& event);
   void on(const WorkerUnreachable& event);
+  void on(const WorkerSilent& event);
+  void on(const WorkerHeard& event);
   void on(const WorkerRefusedUs& event);
   void on(const TaskStarted& event);
   void on(const OutcomeArrived& event);
@@ -96,20 +109,28 @@ class Machine {
   Worker* worker_at(const Place& place, Epoch epoch);
   Task* task_at(const Place& place, Epoch epoch, TaskId id);
   void dispatch(WantId want);
-  Worker* freest_worker(WantId want, Place& place);
+  Worker* freest_worker(WantId want, const TaskId& task, Place& place);
+  std::size_t room(const Worker& worker) const;
+  void pace(Worker& worker) const;
   void take_from_window(Task& task, TaskId id);
   void wait_again(TaskId id, Task& task);
   void end(TaskId id);
   void fail(TaskId id, Error error);
   void fail_waiting(WantId want, const Error& error);
-  void lose_window(Worker& worker, const Error& reason);
+  void lose_window(Worker& worker, const Error& reason, const Started& started);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
-  void lose_worker(Place place, const Error& reason);  // a copy: the place often is the key that is erased
+  // A copy of the place: it often is the key that is erased.
+  void lose_worker(Place place, const Error& reason, const Started& started = std::nullopt);
+  TimePoint tell_reach_at(const Worker& worker) const;
+  void attached(const Place& place, Worker& worker);
+  void tell_reach();
+  void fence();
   void plan_demand();
   void tell_demand();
   bool demand_is_urgent(const std::vector<Want>& wanted) const;
 
   Settings settings_;
+  Nearness nearness_;
   std::unordered_map<TaskId, Task> tasks_;  // never iterated
   std::map<WantId, WantRecord> wants_;
   std::map<Resources, WantId> want_ids_;

@@ -1,4 +1,6 @@
 // Events that workers cause: attached and out of reach, started, done, and their answers to a query.
+#include <utility>
+
 #include "core/task/machine.h"
 
 namespace pounce::task {
@@ -6,7 +8,7 @@ namespace pounce::task {
 void Machine::on(const WorkerAttached& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr) return;
-  worker->link = Link::kAttached;
+  attached(event.place, *worker);
   // What was under way when the connection broke may have arrived, or not: ask before anything is sent again.
   if (!worker->window.empty()) emit(SendQuery{event.place, worker->window});
   dispatch(worker->want);
@@ -15,8 +17,43 @@ void Machine::on(const WorkerAttached& event) {
 void Machine::on(const WorkerUnreachable& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr || worker->link == Link::kUnreachable) return;
+  if (worker->link != Link::kSilent) worker->silent_since = now_;
   worker->link = Link::kUnreachable;
+}
+
+// What was sent is still on its way: it is neither asked about nor sent elsewhere, but nothing new goes there.
+void Machine::on(const WorkerSilent& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr || worker->link != Link::kAttached) return;
+  worker->link = Link::kSilent;
   worker->silent_since = now_;
+}
+
+void Machine::on(const WorkerHeard& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr || worker->link != Link::kSilent) return;
+  attached(event.place, *worker);
+  dispatch(worker->want);
+}
+
+void Machine::attached(const Place& place, Worker& worker) {
+  worker.link = Link::kAttached;
+  if (std::exchange(worker.told, false)) emit(TellReach{place, true});
+}
+
+// When the person shall hear that this worker cannot be reached; max: they know, or nothing of theirs depends on it.
+TimePoint Machine::tell_reach_at(const Worker& worker) const {
+  if (worker.link == Link::kAttached || worker.told) return TimePoint::max();
+  if (worker.window.empty() && wants_.at(worker.want).waiting.empty()) return TimePoint::max();
+  return worker.silent_since + settings_.unreachable_after;
+}
+
+void Machine::tell_reach() {
+  for (auto& [place, worker] : workers_) {
+    if (now_ < tell_reach_at(worker)) continue;
+    worker.told = true;
+    emit(TellReach{place, false});
+  }
 }
 
 void Machine::on(const TaskStarted& event) {
@@ -31,9 +68,12 @@ void Machine::on(const OutcomeArrived& event) {
     return;
   }
   const WantId want = task->want;
+  Worker& worker = *worker_at(event.place, event.epoch);
+  pace(worker);
   end(event.task);
   emit(Deliver{event.task});
   dispatch(want);
+  if (worker.window.empty()) worker.ahead = 1;  // what comes next may be of another kind
 }
 
 void Machine::on(const QueryAnswered& event) {
@@ -49,7 +89,7 @@ void Machine::on(const QueryAnswered& event) {
   }
   if (event.state == Known::kRunning) task->state = TaskState::kRunning;
   // A done one's outcome is sent again by itself.
-  if (task->cancelling && event.state != Known::kDone) emit(SendCancel{event.place, event.task});
+  if (task->cancelling && event.state != Known::kDone) emit(SendCancel{event.place, event.task, task->grace});
 }
 
 }  // namespace pounce::task

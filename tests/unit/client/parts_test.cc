@@ -124,4 +124,13 @@ TEST(NewsQueueTest, OutputThatNobodyReadsIsDroppedAndSaysSo) {
   EXPECT_NE(std::get<Printed>(kept.back()).text.find("dropped"), std::string::npos);
 }
 
+TEST(NewsQueueTest, BuffersOfMessagesThatNobodyReadsCountToo) {
+  NewsQueue news;
+  const std::string mebibyte(1024 * 1024, 'x');
+  for (int i = 0; i < 200; ++i) news.push(Printed{TaskId{}, false, "{}", true, {mebibyte}});
+  const auto kept = news.drain();
+  EXPECT_LT(kept.size(), 70u);
+  EXPECT_FALSE(std::get<Printed>(kept.back()).message) << "the notice is text";
+}
+
 }  // namespace pounce::client

@@ -102,13 +102,29 @@ TEST_F(SessionTest, ClosingEndsTasksAndSaysSo) {
 
 TEST_F(SessionTest, TheQueueIsAskedAndItsAnswerPassedOn) {
   open_session();
-  settle([&] { return engine->ask_queue(7); });
+  settle([&] { return engine->ask(protocol::QueueAsk{7}, 0) != 0; });
   settle([&] { return hall->count<protocol::QueueAsk>() > 0; });
   protocol::QueueIs answer;
   answer.request = 7;
   answer.rows.emplace_back().job = 42;
   hall->say(answer);
   settle([&] { return count_told<QueueShown>() > 0; });
+}
+
+TEST_F(SessionTest, AQuestionIsAskedOncePerConnection) {
+  open_session();
+  const std::uint32_t first = engine->ask(protocol::QueueAsk{7}, 0);
+  engine->ask(protocol::QueueAsk{7}, first);
+  settle([&] { return hall->count<protocol::QueueAsk>() > 0; });
+  door.reset();
+  hall.reset();
+  settle([&] { return engine->ask(protocol::QueueAsk{7}, first) == 0 && count_told<DaemonWanted>() > 0; });
+  start_daemon();
+  open_session();
+  std::uint32_t now = 0;
+  settle([&] { return (now = engine->ask(protocol::QueueAsk{7}, now)) != 0 && hall->count<protocol::QueueAsk>() > 0; });
+  EXPECT_EQ(hall->count<protocol::QueueAsk>(), 1);
+  EXPECT_NE(now, first);
 }
 
 TEST_F(SessionTest, ANoticeAndAStatusArePassedOn) {

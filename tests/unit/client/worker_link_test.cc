@@ -145,6 +145,22 @@ TEST_F(WorkerTest, OutputComesBeforeTheEndThatFollowedIt) {
   EXPECT_EQ(kinds, (std::vector<std::string>{"hello\n", "end"}));
 }
 
+TEST_F(WorkerTest, AMessageForThePageComesInItsPlaceAmongTheOutputWithItsBuffers) {
+  const auto [task, worker] = running_task();
+  worker->say(protocol::Output{task, "stdout"}, {"before\n"});
+  worker->say(protocol::Output{task, "message"}, {R"({"type":"comm_msg"})", "one", "two"});
+  finish(*worker, task);
+  end_of(task);
+  std::vector<Printed> output;
+  for (const News& item : told)
+    if (const auto* printed = std::get_if<Printed>(&item)) output.push_back(*printed);
+  ASSERT_EQ(output.size(), 2u);
+  EXPECT_FALSE(output[0].message);
+  EXPECT_TRUE(output[1].message);
+  EXPECT_EQ(output[1].text, R"({"type":"comm_msg"})");
+  EXPECT_EQ(output[1].buffers, (std::vector<std::string>{"one", "two"}));
+}
+
 TEST_F(WorkerTest, AFailureNamesNodeAndDevices) {
   const auto [task, worker] = running_task();
   protocol::Outcome outcome;
@@ -159,7 +175,7 @@ TEST_F(WorkerTest, AFailureNamesNodeAndDevices) {
 
 TEST_F(WorkerTest, ARunningTaskIsCancelledAtItsWorker) {
   const auto [task, worker] = running_task();
-  engine->cancel(task);
+  engine->cancel(task, std::chrono::seconds(5));
   settle([&, w = worker] { return w->count<protocol::CancelTask>() > 0; });
   EXPECT_EQ(worker->all<protocol::CancelTask>().front().task, task);
 }

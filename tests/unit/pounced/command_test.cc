@@ -34,8 +34,8 @@ class CommandTest : public testing::Test {
 };
 
 TEST_F(CommandTest, TellsTheSupervisorWhereAndHowToSayHello) {
-  EXPECT_THAT(spec().command, ElementsAre("/opt/bin/pounce-worker", "serve", "--lease", "0102030405060708", "--worker",
-                                          "0", "--door", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof",
+  EXPECT_THAT(spec().command, ElementsAre("/opt/bin/pounce-worker", "serve", "--lease", "0102030405060708", "--workers",
+                                          "1", "--door", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof",
                                           "munge", "--munge-socket", "/run/munge.socket", "--endpoint-file",
                                           "/home/alice/state/endpoint", "--heartbeat-ms", "5000", "--dead-man-idle-s",
                                           "150", "--dead-man-busy-s", "900", "--", "/opt/env/bin/python", "-X", "dev"));

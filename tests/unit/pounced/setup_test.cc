@@ -30,7 +30,7 @@ TEST_F(SetupTest, FallsBackToThisMachineWhereNothingSpeaksOfSlurmAndSaysSo) {
 }
 
 TEST_F(SetupTest, DoesNotFallBackWhenSlurmWasAskedFor) {
-  const auto setup = set_up({"", "slurm", {}}, places());
+  const auto setup = set_up({"", "slurm", "", {}}, places());
   ASSERT_FALSE(setup);
   EXPECT_EQ(setup.error().code, ErrorCode::kNoSlurm);
 }
@@ -50,7 +50,7 @@ TEST_F(SetupTest, DoesNotFallBackWhenTheDefaultSlurmConfNamesNoCluster) {
 }
 
 TEST_F(SetupTest, SaysNothingWhenThisMachineWasAskedFor) {
-  const auto setup = set_up({"", "local", {}}, places());
+  const auto setup = set_up({"", "local", "", {}}, places());
   ASSERT_TRUE(setup);
   EXPECT_EQ(setup->notice, "");
   EXPECT_EQ(setup->place.cluster, "local");
@@ -58,32 +58,32 @@ TEST_F(SetupTest, SaysNothingWhenThisMachineWasAskedFor) {
 
 TEST_F(SetupTest, LetsTheCommandLineOverruleTheConfiguration) {
   const std::string file = folder.write("c.json", R"({"launcher": "slurm"})");
-  const auto setup = set_up({file, "local", {}}, places());
+  const auto setup = set_up({file, "local", "", {}}, places());
   ASSERT_TRUE(setup);
   EXPECT_EQ(setup->launcher, LauncherKind::kLocal);
 }
 
 TEST_F(SetupTest, RefusesALauncherThatDoesNotExist) {
-  const auto setup = set_up({"", "pbs", {}}, places());
+  const auto setup = set_up({"", "pbs", "", {}}, places());
   ASSERT_FALSE(setup);
   EXPECT_EQ(setup.error().code, ErrorCode::kBadRequest);
 }
 
 TEST_F(SetupTest, KeepsItsFoldersBelowTheHome) {
-  const auto setup = set_up({"", "local", {}}, places());
+  const auto setup = set_up({"", "local", "", {}}, places());
   ASSERT_TRUE(setup);
   EXPECT_EQ(setup->folders.state, folder.path() + "/.local/state/pounce/local/" + setup->instance.hex());
 }
 
 TEST_F(SetupTest, IsAnotherInstanceInsideAnotherJob) {
-  const auto outside = set_up({"", "local", 0u}, places()), inside = set_up({"", "local", 17u}, places());
+  const auto outside = set_up({"", "local", "", 0u}, places()), inside = set_up({"", "local", "", 17u}, places());
   ASSERT_TRUE(outside && inside);
   EXPECT_NE(outside->instance, inside->instance);
 }
 
 TEST_F(SetupTest, KnowsTheJobItRunsInByTheEnvironment) {
   const Variable outer("SLURM_JOB_ID", "17");
-  const auto by_environment = set_up({"", "local", {}}, places()), told = set_up({"", "local", 17u}, places());
+  const auto by_environment = set_up({"", "local", "", {}}, places()), told = set_up({"", "local", "", 17u}, places());
   ASSERT_TRUE(by_environment && told);
   EXPECT_EQ(by_environment->instance, told->instance);
 }

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "launch/process_table.h"
 #include "pounced/instance.h"
 #include "unit/pounced/scratch_folder.h"
 
@@ -23,6 +24,13 @@ class StartLockTest : public testing::Test {
     ::waitpid(child, nullptr, 0);
     LockOwner owner = this_process();
     owner.pid = child;
+    return owner;
+  }
+
+  static LockOwner owner_of(pid_t child) {
+    LockOwner owner = this_process();
+    owner.pid = child;
+    owner.start_ticks = launch::start_ticks(child).value_or(0);
     return owner;
   }
 
@@ -51,6 +59,26 @@ TEST_F(StartLockTest, IsFreeAgainWhenItsOwnerDied) {
   ASSERT_TRUE(take(dead()));
   EXPECT_FALSE(StartLock::holder(base));
   EXPECT_TRUE(take());
+}
+
+TEST_F(StartLockTest, IsFreeAgainWhenItsOwnerDiedAndNobodyWaitedForIt) {
+  int go[2];
+  ASSERT_EQ(::pipe(go), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char byte;
+    ::close(go[1]);
+    ::_exit(::read(go[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  ASSERT_TRUE(take(owner_of(child)));
+  EXPECT_TRUE(StartLock::holder(base)) << "it runs";
+  ::close(go[1]);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, child, &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(StartLock::holder(base));
+  EXPECT_TRUE(take());
+  ::close(go[0]);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(StartLockTest, DoesNotTakeARecycledProcessNumberForItsOwner) {

@@ -20,6 +20,7 @@ inline const TaskId kTask = id_of<TaskId>(0x30);
 inline const ObjectId kObject = id_of<ObjectId>(0x40);
 inline const FunctionId kFunction = id_of<FunctionId>(0x50);
 inline const std::string kKey = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";  // the example key of the Z85 specification
+inline const std::string kDigest(64, 'b');
 inline const std::string kDataEndpoint = "tcp://10.77.0.1:40001";
 
 inline Error example_error() {
@@ -35,7 +36,13 @@ inline Resources example_resources() {
   resources.cpus = 4;
   resources.memory_mib = 8192;
   resources.time = std::chrono::minutes(20);
+  resources.workers = 3;
   return resources;
+}
+
+inline NamedRow example_named_row() {
+  return {"train-7", kTask,   "done",        "waits for a free GPU", kLease, 42, "g1", true,
+          kDigest,   800'512, 1'700'000'000, 1'700'001'260,          example_error()};
 }
 
 inline std::vector<Header> door_and_client_examples() {
@@ -61,6 +68,12 @@ inline std::vector<Header> door_and_client_examples() {
               "slurm"},
       StatusAsk{8},
       StatusIs{8, R"({"leases":[]})"},
+      ReleaseAsk{9, {kLease}, ReleaseHow::kNow, "pouncectl release --now"},
+      ReleaseIs{9, {ReleaseRow{kLease, "draining", 2, 1}}},
+      NameTask{9, "train-7", kTask, example_resources(), 2},
+      NameAsk{10, "train-7"},
+      NameEnd{11, "train-7", true},
+      NamesAre{12, {example_named_row()}, example_error()},
       Notice{"no Slurm here: this machine's CPU stands in"},
   };
 }
@@ -70,10 +83,12 @@ inline std::vector<Header> worker_examples() {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
-      WorkerBeat{kLease, {1}, 1},
+      WorkerBeat{kLease, {1}, 1, false},
       Admit{kLease, kSession, kKey},
       Dismiss{kLease, kSession, "the session is over"},
       EndWorker{kLease, "idle for a minute", true},
+      RunNamed{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
+      NamedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
       Activity{1, 250},
       Walltime{1'700'001'200},
@@ -84,7 +99,7 @@ inline std::vector<Header> data_examples() {
   return {
       Attach{kSession, "0.1.0", "3.11", "2.2.0"},
       Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713},
-      Function{kFunction},
+      Function{kFunction, false},
       Object{kObject, {3'000'000, 5}, true},
       Chunk{kObject.hex(), 1, 1'048'576},
       Have{kObject},
@@ -97,6 +112,7 @@ inline std::vector<Header> data_examples() {
       Query{{kTask}},
       QueryIs{{kTask}, {TaskState::kRunning}},
       CancelTask{kTask},
+      Input{kTask},
   };
 }
 

@@ -78,10 +78,14 @@ TEST(ProtocolDocTest, ListsEveryMessageWithExactlyItsFields) {
 TEST(ProtocolDocTest, ListsTheValuesInsideMessagesWithTheirFields) {
   const json want = encoded(Demand{kSession, {Want{}}})["wants"][0];
   const json row = encoded(QueueIs{1, {QueueRow{}}, {}, ""})["rows"][0];
+  const json released = encoded(ReleaseIs{1, {ReleaseRow{}}})["rows"][0];
+  const json named = encoded(NamesAre{1, {NamedRow{}}, {}})["rows"][0];
   const std::map<std::string, Fields> expected{{"error", keys_of(encoded(Refused{})["error"])},
                                                {"resources", keys_of(want["resources"])},
                                                {"want", keys_of(want)},
-                                               {"queue row", keys_of(row)}};
+                                               {"queue row", keys_of(row)},
+                                               {"release row", keys_of(released)},
+                                               {"named row", keys_of(named)}};
 
   EXPECT_EQ(table("values", 1), expected);
 }

@@ -106,7 +106,7 @@ TEST(WireTest, AJobViewArrivesWhole) {
 TEST(WireTest, FactsArriveWhole) {
   Answer answer;
   answer.facts = {"pounce0",     "slurm 22.05.8", "/run/munge.sock", "auth/munge",
-                  "10.77.0.254", "bigcats",       "cheetah",         {{"cheetah", std::chrono::minutes(30), 20, 0}}};
+                  "10.77.0.254", "bigcats",       "cheetah",         true, {{"cheetah", std::chrono::minutes(30), 20, 0}}};
   const auto got = decode_answer(encode(answer));
   ASSERT_TRUE(got);
   EXPECT_EQ(got->facts.cluster, "pounce0");

@@ -38,6 +38,12 @@ TEST(DeathReportTest, TellsOutOfMemoryWithTheLimit) {
   EXPECT_EQ(error.context.at("memory_limit_mib"), "200");
 }
 
+TEST(DeathReportTest, TellsTheEndOfATaskThatDidNotStopAsACancelAndNotAsACrash) {
+  const Error error = death_report({.wait_status = killed(9), .node = "g1", .gave_up = true});
+  EXPECT_EQ(error.code, ErrorCode::kCancelled);
+  EXPECT_THAT(error.text, HasSubstr("its worker on g1 was killed"));
+}
+
 TEST(DeathReportTest, TellsAnInterpreterThatNeverStartedByItsCommand) {
   const Error error = death_report({.wait_status = exited(127), .node = "g1", .was_ready = false, .command = "/no/python -m x"});
   EXPECT_EQ(error.text, "the worker's interpreter on g1 did not start: /no/python -m x");

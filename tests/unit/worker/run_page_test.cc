@@ -52,6 +52,12 @@ TEST_F(RunPageTest, KnowsNothingRatherThanTooLittleOnceItOverflowed) {
   EXPECT_EQ(reader.unacknowledged(), std::nullopt);
 }
 
+TEST_F(RunPageTest, ShowsThatItEndedItself) {
+  EXPECT_FALSE(reader.gave_up());
+  writer.give_up();
+  EXPECT_TRUE(reader.gave_up());
+}
+
 TEST_F(RunPageTest, StartsEmptyForTheNextInterpreter) {
   for (std::size_t n = 0; n <= RunPage::kTasks; ++n) writer.started(numbered(n));
   writer.clear();

@@ -24,6 +24,7 @@ struct Words {
   std::string operator()(const StartTask& a) const { return "start " + hex2(a.task) + " of " + hex2(a.session); }
   std::string operator()(const TellStarted& a) const { return "tell started " + hex2(a.task); }
   std::string operator()(const InterruptTask& a) const { return "interrupt " + hex2(a.task); }
+  std::string operator()(const GiveUp& a) const { return "give up " + hex2(a.task); }
   std::string operator()(const FailTask& a) const {
     return (a.why == Failure::kCancelled ? "fail cancelled " : "fail missing ") + hex2(a.task);
   }
@@ -42,7 +43,7 @@ class ExecTest : public testing::Test {
  protected:
   std::vector<std::string> tell(const Event& event) {
     std::vector<std::string> words;
-    for (const Action& action : core.handle(event, TimePoint{})) words.push_back(std::visit(Words{}, action));
+    for (const Action& action : core.handle(event, now)) words.push_back(std::visit(Words{}, action));
     EXPECT_EQ(core.broken_invariant(), nullptr);
     return words;
   }
@@ -57,8 +58,10 @@ class ExecTest : public testing::Test {
   }
 
   ExecCore core;
+  TimePoint now = TimePoint{} + std::chrono::hours(1);
 };
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -161,6 +164,41 @@ TEST_F(ExecTest, InterruptsARunningTaskAndRemembersThatItWasAsked) {
   EXPECT_THAT(tell(CancelAsked{session(1), task(1)}), ElementsAre("interrupt 1"));
   EXPECT_TRUE(core.cancel_asked(task(1)));
   EXPECT_THAT(tell(RunEnded{task(1)}), ElementsAre("outcome 1 to 1", "active 0"));
+}
+
+TEST_F(ExecTest, GivesUpACancelledTaskThatDoesNotStopWithinItsGrace) {
+  run(1);
+  EXPECT_EQ(core.next_deadline(), TimePoint::max());
+  tell(CancelAsked{session(1), task(1), 10s});
+  now += 10s - 1ms;
+  EXPECT_THAT(tell(TimePassed{}), IsEmpty());
+  now += 1ms;
+  EXPECT_EQ(core.next_deadline(), now);
+  EXPECT_THAT(tell(TimePassed{}), ElementsAre("give up 1"));
+}
+
+TEST_F(ExecTest, AnotherCancelInterruptsAgainAndTheShortestGraceHolds) {
+  run(1);
+  tell(CancelAsked{session(1), task(1), 10s});
+  EXPECT_THAT(tell(CancelAsked{session(1), task(1), 1s}), ElementsAre("interrupt 1"));
+  tell(CancelAsked{session(1), task(1), 20s});
+  EXPECT_EQ(core.next_deadline(), now + 1s);
+}
+
+TEST_F(ExecTest, GivesNothingUpOnceACancelledTaskHasStopped) {
+  run(1);
+  tell(CancelAsked{session(1), task(1), 10s});
+  tell(RunEnded{task(1)});
+  run(2);
+  now += 1h;
+  EXPECT_THAT(tell(TimePassed{}), IsEmpty());
+}
+
+TEST_F(ExecTest, GivesUpTheTaskOfADismissedSessionToo) {
+  run(1);
+  tell(SessionDismissed{session(1)});
+  now += ExecCore::kGrace;
+  EXPECT_THAT(tell(TimePassed{}), ElementsAre("give up 1"));
 }
 
 TEST_F(ExecTest, DoesNotInterruptATaskThatHasEnded) {

@@ -82,10 +82,12 @@ TEST_F(JobTest, AnUnknownStateChangesNothing) {
   swept({view(JobState::kUnknown)});
   EXPECT_EQ(state(), LeaseState::kQueued);
   tell(connected());
-  swept({view(JobState::kUnknown)});
+  advance_alive(61s);
+  tell(Swept{std::vector{view(JobState::kUnknown)}});
   EXPECT_EQ(state(), LeaseState::kStarting);
   tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{1}});
-  swept({view(JobState::kUnknown)});
+  advance_alive(61s);
+  tell(Swept{std::vector{view(JobState::kUnknown)}});
   EXPECT_EQ(state(), LeaseState::kBusy);
   EXPECT_EQ(core.counters().cancels, 0u);
 }

@@ -74,6 +74,7 @@ class PairWorld : public LeaseWorld {
     events.push_back(DemandChanged{session(1), {}});
     events.push_back(DemandChanged{session(1), {{WantId{1}, resources("lion", 2), 1, 0, {}}}});
     events.push_back(SessionClosed{session(1)});
+    for (const bool at_once : {false, true}) events.push_back(ReleaseAsked{lease(1), at_once, trouble(ErrorCode::kLeaseEnded)});
     return events;
   }
 

@@ -37,6 +37,19 @@ TEST_F(SessionTest, ASilentSessionsTaskIsCancelledAndItsLeaseEnded) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+TEST_F(SessionTest, ASessionThatStaysIsNeverSilentAndEndsWhenItIsClosed) {
+  given_busy();
+  tell(SessionOpened{session(1), true});
+  for (int i = 0; i < 600; ++i) {
+    advance(1s);
+    EXPECT_EQ(count<DismissClient>() + count<EndWorker>(), 0u);
+    tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1});
+  }
+
+  tell(SessionClosed{session(1)});
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
 TEST_F(SessionTest, ASilentSessionsJobIsGoneWithinAMinute) {
   given_busy();
   const TimePoint silent = now;
@@ -120,6 +133,17 @@ TEST_F(SessionTest, WhoHoldsAnEndedLeaseIsToldAgain) {
   tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 0, 0, {lease(1)}}}});
   ASSERT_EQ(count<TellLeaseEnded>(), 1u);
   EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kPreempted);
+}
+
+// A suspended kernel: the end was told while it could not hear, and Slurm had not yet shown it when it came back.
+TEST_F(SessionTest, WhoHoldsALeaseThatEndsIsToldAgain) {
+  given_busy();
+  advance(31s);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  ASSERT_EQ(state(), LeaseState::kDraining);
+  tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 0, 1, {lease(1)}}}});
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].lease, lease(1));
 }
 
 TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterASweep) {

@@ -111,7 +111,8 @@ TEST_P(RefusalTest, FailsTheWantOnceAndIsNotSubmittedAgain) {
 INSTANTIATE_TEST_SUITE_P(EachClearRefusal, RefusalTest,
                          ::testing::Values(ErrorCode::kBadRequest, ErrorCode::kUnknownClass, ErrorCode::kNoAssociation,
                                            ErrorCode::kUnsatisfiable, ErrorCode::kRejected, ErrorCode::kNoSlurm,
-                                           ErrorCode::kSlurmConfig, ErrorCode::kRefusesRoot));
+                                           ErrorCode::kSlurmConfig, ErrorCode::kRefusesRoot,
+                                           ErrorCode::kDaemonUnavailable));
 
 TEST_F(SubmitTest, TheSameDemandAfterARefusalIsToldTheRefusalAgain) {
   given_submitting();

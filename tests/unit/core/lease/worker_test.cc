@@ -55,6 +55,16 @@ TEST_F(WorkerTest, ThreeDeathsInFiveMinutesEndTheLease) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+TEST_F(WorkerTest, DeathsThatThePersonAskedForAreNoCrashes) {
+  given_busy();
+  for (std::uint32_t epoch = 1; epoch <= 5; ++epoch) {
+    tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{epoch}, trouble(ErrorCode::kCancelled), true});
+    come_up(epoch + 1);
+  }
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
 TEST_F(WorkerTest, ThreeDeathsFarApartDoNot) {
   given_busy();
   for (std::uint32_t epoch = 1; epoch <= 4; ++epoch) {
@@ -221,6 +231,75 @@ TEST_F(WorkerTest, UnderTheLocalLauncherWorkersHaveNoJobNumber) {
   given_queued();
   tell(connected(0, 0));
   EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+// ---- silence ----
+
+class SilenceTest : public WorkerTest {
+ protected:
+  // The session goes on; nothing is heard of the worker; Slurm says that its job runs.
+  void silence(std::chrono::seconds length) {
+    std::vector<Action> all;
+    for (auto second = 0s; second < length; second += 1s) {
+      advance(1s);
+      all.insert(all.end(), actions.begin(), actions.end());
+      if (count<PollJobs>() > 0) tell(Polled{std::vector{view(JobState::kRunning)}});
+      tell(SessionHeard{session(1)});
+    }
+    actions = std::move(all);
+  }
+};
+
+TEST_F(SilenceTest, ALostWorkersJobIsCancelledAndItsOwnerToldWhenSlurmSaysThatItEnds) {
+  given_busy();
+  silence(59s);
+  EXPECT_EQ(count<CancelJob>() + count<TellLeaseEnded>(), 0u);
+  silence(1s);
+  EXPECT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u) << "its result may still come";
+  EXPECT_EQ(state(), LeaseState::kEnding);
+  tell(CancelDone{lease(1), {}});
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  polled(view(JobState::kEnding, JobEnd::kCancelled));
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kLost);
+}
+
+TEST_F(SilenceTest, ALostWorkerOnANodeThatSlurmCallsDownFailedWithItsNode) {
+  given_busy();
+  silence(60s);
+  tell(CancelDone{lease(1), {}});
+  polled(view(JobState::kEnded, JobEnd::kNodeFail));
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kNodeFailed);
+}
+
+TEST_F(SilenceTest, WhileSlurmDoesNotAnswerNobodyIsLost) {
+  given_busy();
+  silence(20s);
+  wait_for<PollJobs>();
+  tell(Polled{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
+  for (int i = 0; i < 20; ++i) {
+    wait_for<PollJobs>();
+    tell(Polled{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
+  }
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  wait_for<PollJobs>();
+  tell(Polled{std::vector{view(JobState::kRunning)}});
+  silence(59s);
+  EXPECT_EQ(state(), LeaseState::kBusy) << "the line to the worker may come back as the one to Slurm did";
+  silence(1s);
+  EXPECT_EQ(state(), LeaseState::kEnding);
+}
+
+TEST_F(SilenceTest, WhoeverWasStoppedItselfCallsNobodySilent) {
+  given_busy();
+  now += 10min;  // no timer came meanwhile
+  tell(TimePassed{});
+  EXPECT_EQ(count<TellLeaseEnded>() + count<EndWorker>() + count<CancelJob>() + count<DismissClient>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  advance(61s);
+  EXPECT_EQ(count<DismissClient>(), 1u) << "now it is";
 }
 
 }  // namespace

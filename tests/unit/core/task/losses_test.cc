@@ -127,17 +127,81 @@ TEST_F(LossTest, AWorkerSilentForLongerThanItsDeadManTimerHasEndedItself) {
   one_running();
   unreachable(1);
   EXPECT_EQ(machine.next_deadline(), std::min(machine.next_deadline(), now + 16min));
-  now += 16min - 1s;
-  EXPECT_THAT(happens(TimePassed{}), IsEmpty());
+  EXPECT_THAT(passes(16min - 1s), ElementsAre("unreachable w1"));
   now += 1s;
   EXPECT_THAT(happens(TimePassed{}), ElementsAre("fail t1 lost", "disconnect w1"));
 }
 
-TEST_F(LossTest, TheSecondTaskInAWindowMayHaveExecutedWhenTheFirstTookTheWorkerDown) {
-  machine = Machine(Settings{.window = 2});
+TEST_F(LossTest, APersonIsToldThatTheirWorkerIsUnreachableOnceAndWhenItIsBack) {
   one_running();
+  unreachable(1);
+  EXPECT_THAT(passes(2s - 1ms), IsEmpty());
+  EXPECT_EQ(machine.next_deadline(), now + 1ms);
+  EXPECT_THAT(passes(1ms), ElementsAre("unreachable w1"));
+  EXPECT_THAT(passes(1min), IsEmpty());
+  EXPECT_THAT(attach(1), ElementsAre("reachable w1", "query w1 t1"));
+}
+
+TEST_F(LossTest, ADeathThatFollowsItsBrokenConnectionIsNotCalledUnreachable) {
+  one_running();
+  unreachable(1);
+  now += 1s;
+  EXPECT_THAT(dies(1), ElementsAre("fail t1 worker_crashed", "disconnect w1"));
+  EXPECT_THAT(passes(1min), IsEmpty());
+}
+
+TEST_F(LossTest, ASilentWorkerIsToldAndGetsNothingNewAndIsNotAskedAgainWhenItIsHeard) {
+  one_running();
+  silent(1);
   submit(2);
-  EXPECT_THAT(dies(1), ElementsAre("fail t1 worker_crashed", "fail t2 lost", "disconnect w1"));
+  EXPECT_THAT(passes(2s), ElementsAre("unreachable w1"));
+  EXPECT_THAT(happens(CancelAsked{task(1)}), ElementsAre("cancel t1 w1")) << "its connection stands";
+  EXPECT_THAT(heard(1), ElementsAre("reachable w1"));
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
+}
+
+TEST_F(LossTest, AnIdleWorkerOutOfReachIsNoNews) {
+  one_running();
+  outcome(1, 1);
+  unreachable(1);
+  EXPECT_THAT(passes(1min), IsEmpty());
+  submit(2);
+  EXPECT_THAT(passes(0s), ElementsAre("unreachable w1"));
+}
+
+TEST_F(LossTest, AWorkerThatCanNeverBeReachedIsTold) {
+  submit(1);
+  grant(1);
+  EXPECT_THAT(passes(2s), ElementsAre("unreachable w1"));
+}
+
+TEST_F(LossTest, ATaskThatADeadInterpreterNeverStartedIsSentElsewhere) {
+  two_sent();
+  happens(CancelAsked{task(2), 1s});
+  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kCancelled, "", {}, {}}, {{task(2)}}}),
+              ElementsAre("fail t2 cancelled", "disconnect w1"));
+  grant(1, 2);
+  EXPECT_THAT(attach(1, 2), ElementsAre("send t3 w1"));
+}
+
+TEST_F(LossTest, ATaskThatWasBeingCancelledIsNotSentElsewhere) {
+  submit(1);
+  grant(1);
+  attach(1);
+  happens(CancelAsked{task(1), 1s});
+  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, std::vector<TaskId>{}}),
+              ElementsAre("fail t1 cancelled", "disconnect w1"));
+}
+
+TEST_F(LossTest, AnotherTasksKillIsNotTheEndOfOneThatMayHaveRun) {
+  two_sent();
+  happens(CancelAsked{task(3), 1s});
+  EXPECT_THAT(dies(1, ErrorCode::kCancelled), ElementsAre("fail t2 lost", "fail t3 cancelled", "disconnect w1"));
+}
+
+TEST_F(LossTest, TheSecondTaskInAWindowMayHaveExecutedWhenTheFirstTookTheWorkerDown) {
+  two_sent();
+  EXPECT_THAT(dies(1), ElementsAre("fail t2 worker_crashed", "fail t3 lost", "disconnect w1"));
 }
 
 }  // namespace pounce::task

@@ -42,6 +42,41 @@ TEST_F(TaskTest, TasksGoInTheOrderOfSubmission) {
   EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2", "send t3 w1"));
 }
 
+TEST_F(TaskTest, ShortTasksAreSentAheadWhileAsManyWait) {
+  machine = Machine(Settings{.window = 4});
+  for (int n = 1; n <= 8; ++n) submit(n);
+  grant(1);
+  attach(1);
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1", "send t3 w1"));
+  EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2", "send t4 w1", "send t5 w1"));
+  EXPECT_THAT(outcome(1, 3), ElementsAre("ack t3", "deliver t3"));  // three wait: each for a worker that is free
+  EXPECT_THAT(outcome(1, 4), ElementsAre("ack t4", "deliver t4"));
+  EXPECT_THAT(outcome(1, 5), ElementsAre("ack t5", "deliver t5", "send t6 w1"));
+}
+
+TEST_F(TaskTest, NothingIsSentAheadOfWhatTakesLonger) {
+  machine = Machine(Settings{.window = 2});
+  for (int n = 1; n <= 9; ++n) submit(n);
+  grant(1);
+  attach(1);
+  outcome(1, 1);  // now there are two
+  now += 3ms;
+  EXPECT_THAT(outcome(1, 2), ElementsAre("ack t2", "deliver t2"));
+  now += 3ms;
+  EXPECT_THAT(outcome(1, 3), ElementsAre("ack t3", "deliver t3", "send t4 w1"));
+}
+
+TEST_F(TaskTest, AfterAPauseNothingIsSentAheadUntilTasksAreSeenToBeShort) {
+  machine = Machine(Settings{.window = 2});
+  for (int n = 1; n <= 3; ++n) submit(n);
+  grant(1);
+  attach(1);
+  for (int n = 1; n <= 3; ++n) outcome(1, n);
+  submit(4);
+  submit(5);
+  EXPECT_THAT(submit(6), IsEmpty());
+}
+
 TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
   submit(1);
   grant(1);
@@ -50,6 +85,26 @@ TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
   resources.gpus = 1;
   EXPECT_THAT(submit(2), IsEmpty());
   EXPECT_EQ(machine.want_of(task(2)), WantId{2});
+}
+
+TEST_F(TaskTest, SeveralWorkersHaveOneTaskEachAndTheOthersWaitForWhicheverIsFreeFirst) {
+  for (int n : {1, 2, 3, 4}) submit(n);
+  for (int lease : {1, 2}) grant(lease);
+  EXPECT_THAT(attach(1), ElementsAre("send t1 w1"));
+  EXPECT_THAT(attach(2), ElementsAre("send t2 w2"));
+  EXPECT_THAT(outcome(2, 2), ElementsAre("ack t2", "deliver t2", "send t3 w2"));
+  EXPECT_THAT(outcome(2, 3), ElementsAre("ack t3", "deliver t3", "send t4 w2")) << "the first is still busy";
+}
+
+TEST_F(TaskTest, ATaskGoesToTheFreeWorkerThatHasMostOfItsData) {
+  near = {{place(2), 100}, {place(3), 7}};
+  for (int lease : {1, 2, 3}) grant(lease);
+  submit(1);
+  for (int lease : {1, 2, 3}) grant(lease), attach(lease);
+  outcome(1, 1);
+  EXPECT_THAT(submit(2), ElementsAre("send t2 w2"));
+  EXPECT_THAT(submit(3), ElementsAre("send t3 w3"));
+  EXPECT_THAT(submit(4), ElementsAre("send t4 w1")) << "it does not wait for those that are busy";
 }
 
 TEST_F(TaskTest, EqualResourcesShareAWant) {

@@ -38,18 +38,26 @@ class Walk {
       case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
       case 3:
       case 4: return WorkerGranted{WantId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
-      case 5: return WorkerDied{some_place(), some_epoch(), error()};
+      case 5:
+        return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()})};
       case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_place().lease, error()});
       case 7: return pick(10) ? Event(TimePassed{}) : Event(WantRefused{WantId{1}, error()});
       case 8:
       case 9: return WorkerAttached{some_place(), some_epoch()};
-      case 10: return WorkerUnreachable{some_place(), some_epoch()};
+      case 10: return unreachable_or_silent();
       case 11: return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
       case 12: return TaskStarted{some_place(), some_epoch(), some_task()};
       case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
       case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(4))};
       case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
       default: return new_task();
+    }
+  }
+  Event unreachable_or_silent() {
+    switch (pick(3)) {
+      case 0: return WorkerUnreachable{some_place(), some_epoch()};
+      case 1: return WorkerSilent{some_place(), some_epoch()};
+      default: return WorkerHeard{some_place(), some_epoch()};
     }
   }
   Event new_task() {
@@ -70,7 +78,7 @@ class Walk {
   }
 
   std::mt19937 random_;
-  Machine machine_;
+  Machine machine_{Settings{.window = 3, .short_task = 300ms}};
   TimePoint now_ = TimePoint{} + 1h;
   std::size_t submitted_ = 0;
   std::map<TaskId, int> ends_;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct InWords {
   std::string operator()(const Acknowledge& a) const { return "ack " + name(a.task); }
   std::string operator()(const Deliver& a) const { return "deliver " + name(a.task); }
   std::string operator()(const Fail& a) const { return "fail " + name(a.task) + " " + std::string(wire_name(a.error.code)); }
+  std::string operator()(const TellReach& a) const { return (a.reachable ? "reachable " : "unreachable ") + name(a.place); }
   std::string operator()(const SendDemand& a) const {
     std::string words = "demand";
     for (const Want& want : a.wants)
@@ -98,6 +100,12 @@ class TaskTest : public testing::Test {
   }
   Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{place(lease).lease, {code, "It ended.", {}, {}}}); }
   Words unreachable(int lease) { return happens(WorkerUnreachable{place(lease), Epoch{1}}); }
+  Words silent(int lease) { return happens(WorkerSilent{place(lease), Epoch{1}}); }
+  Words heard(int lease) { return happens(WorkerHeard{place(lease), Epoch{1}}); }
+  Words passes(Duration time) {
+    now += time;
+    return happens(TimePassed{});
+  }
   Words answer(int lease, int n, Known known) { return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known}); }
 
   // A worker with task 1 running on it.
@@ -108,8 +116,18 @@ class TaskTest : public testing::Test {
     start(1, 1);
   }
 
+  // A worker with tasks 2 and 3, the second sent ahead.
+  void two_sent() {
+    machine = Machine(Settings{.window = 2});
+    for (int n = 1; n <= 5; ++n) submit(n);
+    grant(1);
+    attach(1);
+    outcome(1, 1);
+  }
+
   Resources resources;
-  Machine machine;
+  std::map<Place, std::uint64_t> near;  // bytes of every task's data
+  Machine machine{{}, [this](const Place& place, const TaskId&) { return near.contains(place) ? near[place] : 0; }};
   TimePoint now = TimePoint{} + 1h;
 };
 

@@ -1,0 +1,208 @@
+// The doctor about this machine: programs, Python, folders, clock.
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/unique_fd.h"
+#include "pounce/error.h"
+#include "pounce/version.h"
+#include "pouncectl/check.h"
+#include "pouncectl/program.h"
+
+namespace pounce::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kReinstall[] = "Install them together: python -m pip install --force-reinstall pounce-hpc";
+constexpr std::uint64_t kLeastFreeMib = 64;
+constexpr std::size_t kLongestSocketPath = 107;
+constexpr double kClockSlack_s = 60;
+
+// Says what it finds in one line of JSON; a pounce that is not ours has no _core.
+constexpr char kPythonScript[] = R"(
+import importlib.metadata, json, sys
+found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": ""}
+try:
+    found["ours"] = str(importlib.metadata.distribution("pounce-hpc").locate_file("pounce/__init__.py"))
+except importlib.metadata.PackageNotFoundError:
+    pass
+try:
+    import pounce
+    found["file"], found["version"] = str(pounce.__file__), str(getattr(pounce, "__version__", ""))
+    import pounce._core
+except Exception as error:
+    found["trouble"] = f"{type(error).__name__}: {error}"
+print(json.dumps(found)))";
+
+std::string python_beside() {
+  std::error_code absent;
+  for (const char* name : {"python", "python3"})
+    if (const std::string path = sibling(name); fs::is_regular_file(path, absent)) return path;
+  return "python3";
+}
+
+// The nearest folder above that is there.
+fs::path existing(fs::path path) {
+  std::error_code absent;
+  while (!fs::exists(path, absent) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+bool on_network(const fs::path& path) {
+  constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42,
+                                                  0x0BD00BD0};  // NFS, SMB, CIFS, SMB2, Lustre
+  struct statfs facts {};
+  if (::statfs(path.c_str(), &facts) != 0) return false;
+  return std::ranges::find(kNetwork, static_cast<unsigned long>(facts.f_type)) != kNetwork.end();
+}
+
+std::uint64_t free_mib(const fs::path& path) {
+  struct statfs facts {};
+  if (::statfs(path.c_str(), &facts) != 0) return 0;
+  return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize) / (1024 * 1024);
+}
+
+// A file that is written to disk and removed again: its own time stamp, as its file system gives it.
+struct Probe {
+  std::string trouble;
+  double stamp_s = 0;
+};
+
+Probe probe(const fs::path& folder) {
+  std::string name = (folder / ".doctor-XXXXXX").string();
+  const UniqueFd file(::mkstemp(name.data()));
+  if (!file) return {std::strerror(errno)};
+  const std::string content(4096, ' ');
+  const bool written = ::write(file.get(), content.data(), content.size()) == 4096 && ::fsync(file.get()) == 0;
+  const std::string trouble = written ? "" : std::strerror(errno);
+  struct stat facts {};
+  ::fstat(file.get(), &facts);
+  ::unlink(name.c_str());
+  return {trouble, static_cast<double>(facts.st_mtim.tv_sec)};
+}
+
+}  // namespace
+
+Finding check_programs(const Facts&) {
+  std::string found;
+  for (const char* name : {"pounced", "pounce-worker"}) {
+    const std::string path = sibling(name);
+    if (::access(path.c_str(), X_OK) != 0) return wrong(path + " is not there", kReinstall);
+    const std::string said = output_of({path, "--version"});
+    if (said.find(kVersion) == std::string::npos)
+      return wrong(path + " is of another version: " + said.substr(0, said.find('\n')) + ", and pouncectl " + kVersion,
+                   kReinstall);
+    found += std::string(name) + ", ";
+  }
+  const bool slurm = ::access(sibling("pounce-slurm").c_str(), X_OK) == 0;
+  return fine("pouncectl, " + found + (slurm ? "pounce-slurm: " : "no pounce-slurm: ") + kVersion + ", in " +
+                  fs::path(sibling("pounced")).parent_path().string(),
+              {{"pounce_slurm", slurm ? "there" : ""}});
+}
+
+Finding check_python(const Facts& facts) {
+  const std::string python = fact(facts, "python").empty() ? python_beside() : fact(facts, "python");
+  const std::string install = python + " -m pip install pounce-hpc";
+  const auto told = json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
+  if (!told.is_object())
+    return wrong("there is no Python " + python + ", or it cannot start",
+                 "Name the one of your notebooks: pouncectl doctor --python PATH");
+  const std::string file = told.value("file", ""), version = told.value("version", "");
+  if (file.empty()) return wrong(python + " has no pounce: " + told.value("trouble", ""), install);
+  const std::string trouble = told.value("trouble", ""), ours = told.value("ours", "");
+  if (!trouble.empty() && file != ours)
+    return wrong(file + " is another pounce than pounce-hpc",
+                 ours.empty() ? python + " -m pip uninstall pounce, then: " + install : "Rename or remove " + file);
+  if (!trouble.empty()) return wrong(file + " cannot be used: " + trouble, install + " --force-reinstall");
+  if (version != kVersion)
+    return wrong(file + " is of version " + version + ", and pouncectl of " + kVersion, install + "==" + kVersion);
+  return fine("pounce-hpc " + version + " in " + python + " (Python " + told.value("python", "") + ")");
+}
+
+// What a start of pounced would use, for the checks after this one.
+Finding check_configuration(const Facts&) {
+  const auto where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
+  if (!where.is_object()) return wrong("pounced could not be asked what it would use", kReinstall);
+  Facts facts;
+  for (const auto& [name, value] : where.items())
+    if (value.is_string()) facts[name] = value.get<std::string>();
+  if (where.contains("error")) {
+    const auto& error = where["error"];
+    const std::string remedy = error.value("remedy", "");
+    const ErrorCode code = error_code_from_wire(error.value("code", ""));
+    facts["error"] = error.value("code", "");
+    return wrong(error.value("text", ""), remedy.empty() ? std::string(default_remedy(code)) : remedy, facts);
+  }
+  const std::string file = facts["config"].empty() ? "defaults, no file" : facts["config"];
+  return fine(file + "; work runs " +
+                  (facts["launcher"] == "slurm" ? "in Slurm, cluster " + facts["cluster"] : "on this machine"),
+              facts);
+}
+
+Finding check_state_folder(const Facts& facts) {
+  const bool known = !fact(facts, "state_folder").empty();
+  const fs::path folder = known ? fact(facts, "state_folder") : fact(facts, "state_base");
+  if (folder.empty()) return note("not known while pounced cannot be asked");
+  const fs::path there = existing(folder);
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
+    return wrong(there.string() + " cannot be written to: " + std::strerror(errno),
+                 "chmod u+rwx " + there.string() + ", or set state_folder in the configuration");
+  if (const Probe written = probe(there); !written.trouble.empty())
+    return wrong("nothing can be written in " + there.string() + ": " + written.trouble,
+                 "Make room there (quota?), or set state_folder in the configuration");
+  if (const auto mib = free_mib(there); mib < kLeastFreeMib)
+    return wrong("only " + std::to_string(mib) + " MiB are free in " + there.string(),
+                 "Make room there, or set state_folder in the configuration");
+  return fine(folder.string() + (on_network(there) ? " (a network file system, which is fine)" : ""),
+              {{"probe_folder", there.string()}});
+}
+
+Finding check_runtime_folder(const Facts& facts) {
+  const fs::path folder = fact(facts, "runtime_folder");
+  if (folder.empty()) return note("not known while the configuration is wrong");
+  const fs::path there = existing(folder);
+  struct stat is {};
+  const fs::path own = folder.parent_path();  // the one that is ours alone; /tmp above it is everybody's
+  if (::lstat(own.c_str(), &is) == 0 && (!S_ISDIR(is.st_mode) || is.st_uid != ::geteuid()))
+    return wrong(own.string() + " is not a folder of yours",
+                 "Have it removed, or set XDG_RUNTIME_DIR to a folder of your own");
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
+    return wrong(there.string() + " cannot be written to: " + std::strerror(errno),
+                 "Set XDG_RUNTIME_DIR to a folder of your own");
+  if (on_network(there))
+    return wrong(there.string() + " is on a network file system, where sockets do not work",
+                 "unset XDG_RUNTIME_DIR: /tmp is used then");
+  if (folder.string().size() + std::strlen("/door") > kLongestSocketPath)
+    return wrong(folder.string() + " is too long for a socket", "unset XDG_RUNTIME_DIR: /tmp is used then");
+  const char* xdg = std::getenv("XDG_RUNTIME_DIR");
+  const bool passed_over = xdg != nullptr && *xdg && !folder.string().starts_with(xdg);
+  return fine(folder.string() + (passed_over ? " (XDG_RUNTIME_DIR is not usable)" : ""));
+}
+
+// Credentials are refused, and ages are nonsense, where clocks differ. The only other clock at hand is the file
+// server's.
+Finding check_clock(const Facts& facts) {
+  const Probe written = probe(fact(facts, "probe_folder"));
+  const double apart = static_cast<double>(std::time(nullptr)) - written.stamp_s;
+  if (written.trouble.empty() && std::abs(apart) > kClockSlack_s)
+    return wrong("this clock and the file server's differ by " + std::to_string(static_cast<long>(apart)) + " s",
+                 "Ask the admin to set this machine's clock (chronyd or ntpd).");
+  struct timex kernel {};
+  if (::adjtimex(&kernel) == TIME_ERROR)
+    return note("the kernel does not say that this clock is kept right (chronyd or ntpd)");
+  return fine("kept right");
+}
+
+}  // namespace pounce::ctl

@@ -1,0 +1,113 @@
+// The doctor about Slurm and munge. Where there is no Slurm they say so: that is a way to use pounce, not a fault.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+
+#include "identity/proof.h"
+#include "pouncectl/check.h"
+#include "pouncectl/libslurm.h"
+
+namespace pounce::ctl {
+namespace {
+
+bool slurm_here(const Facts& facts) { return !fact(facts, "slurm").empty() && fact(facts, "slurm") != "nothing"; }
+bool used(const Facts& facts) { return fact(facts, "launcher") != "local" && slurm_here(facts); }
+
+Finding not_used(const Facts& facts) {
+  return slurm_here(facts) ? note("not looked at: the configuration says that work runs on this machine")
+                           : note("no Slurm here: work runs on this machine");
+}
+
+// AuthInfo's, read from the text: libslurm's own word comes only where slurmctld answers, and that needs munged.
+std::string socket_named_in(const std::string& conf) {
+  std::ifstream file(conf);
+  for (std::string line; std::getline(file, line);) {
+    line.erase(std::min(line.find('#'), line.size()));
+    constexpr std::string_view kKey = "authinfo", kSocket = "socket=";
+    const bool ours =
+        std::ranges::equal(line.substr(0, kKey.size()), kKey, {}, [](unsigned char c) { return std::tolower(c); });
+    const auto found = line.find(kSocket);
+    if (!ours || found == std::string::npos) continue;
+    const std::string rest = line.substr(found + kSocket.size());
+    return rest.substr(0, rest.find_first_of(", \t\r"));
+  }
+  return {};
+}
+
+std::string shown(const Error& error) {
+  const auto told = error.context.find("stderr");
+  std::string text = error.text;
+  if (told != error.context.end() && !told->second.empty())
+    text += " (" + told->second.substr(0, told->second.find('\n')) + ")";
+  return text;
+}
+
+Finding from(const Error& error) { return wrong(shown(error), std::string(error.advice())); }
+
+}  // namespace
+
+Finding check_slurm_conf(const Facts& facts) {
+  if (!slurm_here(facts)) return not_used(facts);
+  const std::string path = fact(facts, "slurm_conf");
+  if (path.empty()) return fine("configless: slurmctld gives it");
+  if (::access(path.c_str(), R_OK) != 0)
+    return wrong(path + " cannot be read",
+                 "Correct or unset SLURM_CONF; where it is right, ask the admin for the file");
+  return fine(path, {{"munge_socket", socket_named_in(path)}});
+}
+
+Finding check_libslurm(const Facts& facts) {
+  if (!used(facts)) return not_used(facts);
+  if (fact(facts, "pounce_slurm").empty())
+    return wrong("pounce was built without libslurm",
+                 "Build it where Slurm's headers are (libslurm-dev): python -m pip install --no-binary :all: "
+                 "--force-reinstall pounce-hpc");
+  const auto loaded = loaded_libslurm();
+  return loaded ? fine(*loaded) : from(loaded.error());
+}
+
+Finding check_slurmctld(const Facts& facts) {
+  if (!used(facts)) return not_used(facts);
+  const auto cluster = cluster_facts();
+  if (!cluster) return from(cluster.error());
+  std::string classes;
+  for (const ClassLimits& one : cluster->classes) classes += (classes.empty() ? "" : ", ") + one.name;
+  return fine(cluster->version + " at " + cluster->controller_address,
+              {{"answered", "yes"},
+               {"associated", cluster->associated ? "yes" : ""},
+               {"classes", classes},
+               {"default_class", cluster->default_class},
+               {"auth_type", cluster->auth_type},
+               {"munge_socket", cluster->munge_socket},
+               {"controller", cluster->controller_address}});
+}
+
+Finding check_classes(const Facts& facts) {
+  if (!used(facts)) return not_used(facts);
+  if (fact(facts, "answered").empty()) return note("not known while slurmctld does not answer");
+  const std::string classes = fact(facts, "classes"), user = std::to_string(::geteuid());
+  if (fact(facts, "associated").empty())
+    return wrong("no class is open to you (uid " + user + "); there are " + classes,
+                 "Ask the admin for an account: sacctmgr add user NAME account=ACCOUNT qos=CLASSES");
+  if (classes.empty()) return fine("this Slurm keeps no accounts: leave class_ unset");
+  const std::string preset = fact(facts, "default_class");
+  return fine(classes + (preset.empty() ? "" : " (" + preset + " where none is named)"));
+}
+
+Finding check_munge(const Facts& facts) {
+  if (!used(facts)) return not_used(facts);
+  const std::string auth = fact(facts, "auth_type"), socket = fact(facts, "munge_socket");
+  if (!auth.empty() && auth != "auth/munge")
+    return note("this Slurm uses " + auth + ": workers show a key file of your home");
+  const identity::Claim claim{{}, {}, "client", "doctor"};
+  const auto made = identity::munge_proof(claim, socket, ::geteuid());
+  const std::string at = socket.empty() ? "at its usual socket" : "at " + socket;
+  if (!made) return wrong(made.error().text, "Ask the admin to start munged (systemctl start munge) " + at);
+  const auto read = identity::verify_munge_proof(claim, *made, socket, ::geteuid());
+  return read ? fine("answers " + at)
+              : wrong(read.error().text, "Ask the admin to restart munged (systemctl restart munge)");
+}
+
+}  // namespace pounce::ctl

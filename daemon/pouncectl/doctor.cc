@@ -1,0 +1,115 @@
+// pouncectl doctor: what is wrong here, each line with the exact fix.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+#include "pouncectl/check.h"
+#include "pouncectl/commands.h"
+#include "pouncectl/style.h"
+
+namespace pounce::ctl {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kHealth[] = {"ok", "note", "wrong"};
+
+std::string as_text(const Finding& finding) {
+  const json object = {{"health", static_cast<int>(finding.health)},
+                       {"text", finding.text},
+                       {"fix", finding.fix},
+                       {"facts", finding.facts}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Finding from_text(const std::string& text) {
+  const json object = json::parse(text, nullptr, false);
+  if (!object.is_object())
+    return wrong("the check itself broke", "Report this with the output of: pouncectl doctor --json");
+  return {static_cast<Health>(object.value("health", 2)), object.value("text", ""), object.value("fix", ""),
+          object.value("facts", Facts{})};
+}
+
+// What the child says before the deadline; nothing: it hangs.
+std::optional<std::string> said(const UniqueFd& pipe, TimePoint deadline) {
+  std::string text;
+  char buffer[4096];
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd readable{pipe.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) == 0) return std::nullopt;
+    const ssize_t n = ::read(pipe.get(), buffer, sizeof buffer);
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+// In a process group of its own: what a check has started goes with it. One that cannot even be killed (a dead file
+// server holds it) is left behind, so it is not waited for.
+Finding examine(const Check& check, const Facts& facts) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return wrong("no pipe could be made", "Close some files: ulimit -n");
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    const std::string text = as_text(check.run(facts));
+    ::_exit(::write(writer.get(), text.data(), text.size()) < 0 ? 1 : 0);
+  }
+  writer.reset();
+  const auto text = child < 0 ? std::string() : said(reader, Clock::now() + check.patience);
+  if (child > 0) ::kill(-child, SIGKILL);
+  if (text && child > 0) ::waitpid(child, nullptr, 0);
+  if (!text) return wrong("no answer within " + std::to_string(check.patience.count()) + " s", std::string(check.hung));
+  return from_text(*text);
+}
+
+bool watched() { return ::isatty(STDOUT_FILENO) != 0; }
+
+void print(const Check& check, const Finding& finding) {
+  constexpr Colour kColours[] = {Colour::kGreen, Colour::kYellow, Colour::kRed};
+  const auto health = static_cast<std::size_t>(finding.health);
+  std::string word(kHealth[health]);
+  word.resize(5, ' ');
+  std::string name(check.name);
+  name.resize(14, ' ');
+  if (watched()) std::cout << "\r\033[K";  // in the place of the progress
+  std::cout << coloured(kColours[health], word, STDOUT_FILENO) << "  " << name << "  " << finding.text << '\n';
+  if (!finding.fix.empty()) std::cout << "       fix:            " << finding.fix << '\n';
+}
+
+}  // namespace
+
+int doctor(const std::string& python, bool json_wanted) {
+  Facts facts{{"python", python}};
+  json document = {{"checks", json::array()}};
+  int wrongs = 0;
+  for (const Check& check : checks()) {
+    if (!json_wanted && watched()) std::cout << "...    " << check.name << std::flush;
+    Finding finding = examine(check, facts);
+    if (finding.health == Health::kWrong) ++wrongs;
+    for (auto& [name, value] : finding.facts) facts[name] = value;
+    document["checks"].push_back({{"check", check.name},
+                                  {"state", kHealth[static_cast<std::size_t>(finding.health)]},
+                                  {"text", finding.text},
+                                  {"fix", finding.fix}});
+    if (!json_wanted) print(check, finding);
+  }
+  document["wrong"] = wrongs;
+  if (json_wanted)
+    std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  else
+    std::cout << (wrongs == 0 ? "nothing is wrong"
+                              : std::to_string(wrongs) + (wrongs == 1 ? " thing is wrong" : " things are wrong"))
+              << '\n';
+  return wrongs == 0 ? kOk : kFailed;
+}
+
+}  // namespace pounce::ctl

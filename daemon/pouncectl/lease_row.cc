@@ -1,0 +1,142 @@
+#include "pouncectl/lease_row.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace pounce::ctl {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kShortId = 8;
+
+LeaseRow row_of(const json& lease, const std::map<std::string, json>& sessions) {
+  LeaseRow row;
+  row.id = lease.value("lease", "");
+  row.class_name = lease.value("class", "");
+  row.gpu_type = lease.value("gpu_type", "");
+  row.state = lease.value("state", "");
+  row.reason = lease.value("reason", "");
+  row.node = lease.value("node", "");
+  row.devices = lease.value("devices", "");
+  row.session = lease.value("session", "");
+  row.gpus = lease.value("gpus", 0u);
+  row.cpus = lease.value("cpus", 0u);
+  row.job = lease.value("job", 0u);
+  row.waiting = lease.value("waiting", 0u);
+  row.running = lease.value("running", 0u);
+  row.memory_mib = lease.value("memory_mib", std::uint64_t{0});
+  row.time_min = lease.value("time_min", std::int64_t{0});
+  row.age_s = lease.value("age_s", 0.0);
+  row.state_s = lease.value("state_s", 0.0);
+  row.release_asked = lease.value("release_asked", false);
+  if (const auto session = sessions.find(row.session); session != sessions.end()) {
+    row.directory = session->second.value("directory", "");
+    row.host = session->second.value("host", "");
+    row.pid = session->second.value("pid", 0u);
+  }
+  return row;
+}
+
+std::string list_of(const std::vector<LeaseRow>& rows) {
+  std::string list;
+  for (const LeaseRow& row : rows) list += (list.empty() ? "" : ", ") + short_id(row.id);
+  return list;
+}
+
+std::string counted(std::uint64_t count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+tl::unexpected<Error> unknown(const std::string& what, const std::string& there_are) {
+  return failure(ErrorCode::kBadRequest, what, there_are.empty() ? "There is none." : "There are: " + there_are + ".");
+}
+
+}  // namespace
+
+std::vector<LeaseRow> lease_rows(const std::string& status_document) {
+  std::vector<LeaseRow> rows;
+  const json document = json::parse(status_document, nullptr, false);
+  if (!document.is_object()) return rows;
+  std::map<std::string, json> sessions;
+  for (const json& session : document.value("sessions", json::array()))
+    sessions[session.value("session", "")] = session;
+  for (const json& lease : document.value("leases", json::array())) rows.push_back(row_of(lease, sessions));
+  return rows;
+}
+
+Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std::vector<std::string>& beginnings) {
+  std::vector<LeaseRow> found;
+  for (const std::string& beginning : beginnings) {
+    std::vector<LeaseRow> fits;
+    for (const LeaseRow& row : rows)
+      if (row.id.starts_with(beginning)) fits.push_back(row);
+    if (fits.empty()) return unknown("no lease's id begins with \"" + beginning + "\"", list_of(rows));
+    if (fits.size() > 1) return unknown("the ids of several leases begin with \"" + beginning + "\"", list_of(fits));
+    const bool again = std::ranges::any_of(found, [&](const LeaseRow& row) { return row.id == fits.front().id; });
+    if (!again) found.push_back(fits.front());
+  }
+  return found;
+}
+
+Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, const std::string& beginning) {
+  std::vector<LeaseRow> found;
+  std::map<std::string, std::string> sessions;  // short id to notebook
+  for (const LeaseRow& row : rows) {
+    if (row.session.empty()) continue;
+    sessions[short_id(row.session)] = notebook_of(row);
+    if (row.session.starts_with(beginning)) found.push_back(row);
+  }
+  for (const LeaseRow& row : found)
+    if (row.session != found.front().session)
+      return failure(ErrorCode::kBadRequest, "the ids of several sessions begin with \"" + beginning + "\"",
+                     "Give more digits.");
+  if (!found.empty()) return found;
+  std::string list;
+  for (const auto& [id, notebook] : sessions) list += (list.empty() ? "" : ", ") + id + " " + notebook;
+  return unknown("no session with a lease has an id that begins with \"" + beginning + "\"", list);
+}
+
+std::string short_id(std::string_view id) { return std::string(id.substr(0, kShortId)); }
+
+std::string asks(const LeaseRow& row) {
+  std::string words = row.gpus > 0 ? counted(row.gpus, "GPU") : "CPU only";
+  if (!row.gpu_type.empty()) words += " " + row.gpu_type;
+  if (row.cpus > 0) words += ", " + counted(row.cpus, "CPU");
+  if (row.memory_mib > 0) words += ", " + std::to_string(row.memory_mib) + " MiB";
+  if (row.time_min > 0) words += ", " + in_words(static_cast<double>(row.time_min) * 60);
+  return words;
+}
+
+std::string in_words(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::max(seconds, 0.0));
+  const std::int64_t minutes = whole / 60, hours = minutes / 60, days = hours / 24;
+  const auto part = [](std::int64_t count, const char* unit) { return std::to_string(count) + unit; };
+  if (minutes == 0) return part(whole, " s");
+  if (hours == 0) return part(minutes, " min");
+  if (days == 0) return part(hours, " h") + (minutes % 60 > 0 ? part(minutes % 60, " min").insert(0, " ") : "");
+  return part(days, " d") + (hours % 24 > 0 ? part(hours % 24, " h").insert(0, " ") : "");
+}
+
+std::string tasks_of(const LeaseRow& row) {
+  std::string words;
+  if (row.waiting > 0) words = std::to_string(row.waiting) + (row.waiting == 1 ? " waits" : " wait");
+  if (row.running > 0)
+    words += (words.empty() ? "" : ", ") + std::to_string(row.running) + (row.running == 1 ? " runs" : " run");
+  return words;
+}
+
+std::string notebook_of(const LeaseRow& row) {
+  return row.pid == 0 ? "" : row.directory + " (pid " + std::to_string(row.pid) + ")";
+}
+
+std::string why(const LeaseRow& row) {
+  std::string words = row.reason.substr(0, row.reason.find_last_not_of('.') + 1);
+  if (row.state == "draining" || row.state == "ending") return words;
+  if (row.session.empty()) words += (words.empty() ? "" : "; ") + std::string("no notebook claims it");
+  if (row.release_asked) words += (words.empty() ? "" : "; ") + std::string("goes back when idle");
+  return words;
+}
+
+}  // namespace pounce::ctl

@@ -1,0 +1,129 @@
+// pouncectl logs: pounced's log, or that of a lease's job. Reads files, so it works without a daemon too: then those of
+// this instance's last daemon, or (after a reboot) of the newest instance beside it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "pouncectl/commands.h"
+#include "pouncectl/lease_row.h"
+#include "pouncectl/program.h"
+#include "pouncectl/report.h"
+
+namespace pounce::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kLook{200};
+constexpr std::streamoff kMostBytes = 4 * 1024 * 1024;  // of a long log only the end is looked at
+
+// The state folder whose log was written last, of all instances of all clusters below `base`.
+fs::path newest_below(const fs::path& base) {
+  fs::path newest;
+  fs::file_time_type when{};
+  std::error_code hidden;  // what cannot be looked at has no log for us
+  for (const auto& cluster : fs::directory_iterator(base, hidden))
+    for (const auto& instance : fs::directory_iterator(cluster, hidden)) {
+      const auto written = fs::last_write_time(instance.path() / "pounced.log", hidden);
+      if (hidden || (!newest.empty() && written < when)) continue;
+      newest = instance.path();
+      when = written;
+    }
+  return newest;
+}
+
+Result<fs::path> state_folder() {
+  const json where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
+  if (!where.is_object())
+    return failure(ErrorCode::kDaemonUnavailable, "pounced could not be asked where its files are");
+  const fs::path own = where.value("state_folder", "");
+  std::error_code absent;
+  if (!own.empty() && fs::exists(own / "pounced.log", absent)) return own;
+  const fs::path base = own.empty() ? fs::path(where.value("state_base", "")) : own.parent_path().parent_path();
+  const fs::path newest = newest_below(base);
+  if (newest.empty())
+    return failure(ErrorCode::kDaemonUnavailable, "no pounced has run here: there is no log below " + base.string(),
+                   "It is started by the first client.");
+  return newest;
+}
+
+Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning) {
+  std::vector<LeaseRow> known;
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(folder / "leases", absent))
+    if (entry.path().extension() == ".log") {
+      known.emplace_back();
+      known.back().id = entry.path().stem().string();
+    }
+  std::ranges::sort(known, {}, &LeaseRow::id);
+  const auto found = named(known, {beginning});
+  if (!found) return failure(found.error());
+  return folder / "leases" / (found->front().id + ".log");
+}
+
+std::vector<std::string> last_lines(std::ifstream& file, int most) {
+  file.seekg(0, std::ios::end);
+  file.seekg(std::max<std::streamoff>(file.tellg() - kMostBytes, 0));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  const auto surplus = std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(lines.size()) - most, 0);
+  lines.erase(lines.begin(), lines.begin() + surplus);
+  return lines;
+}
+
+bool same_file(const struct stat& one, const struct stat& other) {
+  return one.st_ino == other.st_ino && one.st_size <= other.st_size;
+}
+
+// Until it is interrupted. A log that was put aside or cut is read anew from its beginning.
+[[noreturn]] void follow(const fs::path& path, std::streamoff from) {
+  struct stat before {
+  }, now{};
+  ::stat(path.c_str(), &before);
+  while (true) {
+    if (::stat(path.c_str(), &now) == 0) {
+      if (!same_file(before, now)) from = 0;
+      before = now;
+      std::ifstream file(path);
+      file.seekg(from);
+      for (char buffer[4096]; file.read(buffer, sizeof buffer), file.gcount() > 0; from += file.gcount())
+        std::cout.write(buffer, file.gcount());
+      std::cout.flush();
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace
+
+int logs(const LogOptions& options, bool json_wanted) {
+  const auto folder = state_folder();
+  if (!folder) return report(folder.error(), json_wanted);
+  const auto path =
+      options.lease.empty() ? Result<fs::path>(*folder / "pounced.log") : lease_log(*folder, options.lease);
+  if (!path) return report(path.error(), json_wanted);
+  std::ifstream file(*path);
+  if (!file) return report(Error{ErrorCode::kInternal, path->string() + " cannot be read", {}, {}}, json_wanted);
+  const auto lines = last_lines(file, options.lines);
+  if (json_wanted) {
+    const json document = {{"log", path->string()}, {"lines", lines}};
+    std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    return kOk;
+  }
+  for (const std::string& line : lines) std::cout << line << '\n';
+  if (!options.follow) return kOk;
+  std::cout.flush();
+  file.clear();
+  file.seekg(0, std::ios::end);
+  follow(*path, file.tellg());
+}
+
+}  // namespace pounce::ctl

@@ -1,0 +1,70 @@
+// pouncectl release and cancel: leases are given back, when idle or now; one and the same request to the daemon.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "pouncectl/commands.h"
+#include "pouncectl/daemon_link.h"
+#include "pouncectl/lease_row.h"
+#include "pouncectl/release_words.h"
+#include "pouncectl/report.h"
+
+namespace pounce::ctl {
+namespace {
+
+using protocol::ReleaseHow;
+
+Result<std::vector<LeaseRow>> chosen(const ReleaseOptions& options, const std::vector<LeaseRow>& rows) {
+  if (options.all) return rows;
+  if (!options.session.empty()) return of_session(rows, options.session);
+  return named(rows, options.leases);
+}
+
+Result<protocol::ReleaseIs> ask_release(const std::vector<LeaseRow>& rows, ReleaseHow how, const std::string& by) {
+  const auto daemon = find_daemon();
+  if (!daemon) return failure(daemon.error());
+  protocol::ReleaseAsk question{1, {}, how, by};
+  for (const LeaseRow& row : rows)
+    if (const auto id = LeaseId::from_hex(row.id)) question.leases.push_back(*id);
+  const auto answer = ask(*daemon, question);
+  if (!answer) return failure(answer.error());
+  if (const auto* refused = std::get_if<protocol::Refused>(&*answer)) return failure(refused->error);
+  if (const auto* done = std::get_if<protocol::ReleaseIs>(&*answer);
+      done != nullptr && done->rows.size() == rows.size())
+    return *done;
+  return failure(ErrorCode::kProtocol, "pounced answered something else");
+}
+
+void print(const std::vector<LeaseRow>& before, const protocol::ReleaseIs& after, ReleaseHow how, bool json) {
+  nlohmann::json document = {{"leases", nlohmann::json::array()}};
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const std::string words = release_words(before[i], after.rows[i], how);
+    document["leases"].push_back({{"lease", before[i].id}, {"state", after.rows[i].state}, {"what", words}});
+    if (!json) std::cout << short_id(before[i].id) << "  " << words << '\n';
+  }
+  if (json) std::cout << document.dump(2) << '\n';
+  if (!json && before.empty()) std::cout << "no leases: there is nothing to give back\n";
+}
+
+int release_how(const ReleaseOptions& options, ReleaseHow how, const std::string& by, bool json) {
+  const auto status = ask_status();
+  if (!status) return report(status.error(), json);
+  const auto rows = chosen(options, lease_rows(*status));
+  if (!rows) return report(rows.error(), json);
+  const auto answer = ask_release(*rows, how, by);
+  if (!answer) return report(answer.error(), json);
+  print(*rows, *answer, how, json);
+  return kOk;
+}
+
+}  // namespace
+
+int release(const ReleaseOptions& options, bool json) {
+  if (options.now) return release_how(options, ReleaseHow::kNow, "pouncectl release --now", json);
+  return release_how(options, ReleaseHow::kWhenIdle, "pouncectl release", json);
+}
+
+int cancel(const ReleaseOptions& options, bool json) {
+  return release_how(options, ReleaseHow::kCancel, "pouncectl cancel", json);
+}
+
+}  // namespace pounce::ctl

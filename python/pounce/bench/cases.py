@@ -1,0 +1,180 @@
+"""What is measured: one function for each subcommand of ``pounce-bench``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .contenders import PEERS, Contender, Curve, Dask, Echo, IPyParallel, Pool, Pounce, Tcp, opened
+from .counts import Usage, bytes_sent, usage
+from .rounds import Goal, Table, interleaved
+from .work import noop
+
+_WARM_UP = 300
+FLOOR = "bare libzmq (C++), CURVE"
+
+
+@dataclass
+class Settings:
+    """The command line's."""
+
+    rounds: int = 5
+    calls: int = 2000
+    mib: int = 1024
+    seconds: float = 30.0
+    leases: int = 3
+    peers: bool = False
+    floors: Path | None = None  # folder of the C++ floors, bench_roundtrip and bench_stream
+    client: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Report:
+    tables: list[Table]
+    missing: list[str] = field(default_factory=list)
+
+
+def _contenders(settings: Settings, stack: contextlib.ExitStack, floors: list[type[Contender]],
+                peers: list[type[Contender]]) -> tuple[list[Any], list[str]]:
+    pounce = Pounce(**settings.client)
+    stack.callback(pounce.close)
+    found, missing = opened(floors + (peers if settings.peers else []), stack)
+    return [pounce, *found], missing
+
+
+def _floor_program(settings: Settings, name: str, key: str, repetitions: int) -> dict[str, Callable[[], float]]:
+    if settings.floors is None:
+        return {}
+    words = [str(settings.floors / name), str(repetitions)]
+    return {FLOOR: lambda: json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)[key]}
+
+
+# ---- one call after another --------------------------------------------------------------------------------------------
+
+
+def rtt(settings: Settings) -> Report:
+    with contextlib.ExitStack() as stack:
+        everybody, missing = _contenders(settings, stack, [Echo, Tcp, Curve], PEERS)
+        for contender in everybody:
+            _microseconds(contender, _WARM_UP // contender.slowness)
+        counted = _counts(everybody[0], settings.calls)
+        turns = {c.name: lambda c=c: _microseconds(c, max(1, settings.calls // c.slowness)) for c in everybody}
+        turns |= _floor_program(settings, "bench_roundtrip", "p50_us", settings.calls)
+        figures = interleaved(turns, settings.rounds)
+    goals = [
+        Goal("at most 1.3 x a bare ZeroMQ round trip with CURVE", Pounce.name, 1.3, True, FLOOR if FLOOR in figures else Echo.name),
+        Goal("at least 20 x faster than ipyparallel", Pounce.name, 20, False, IPyParallel.name, inverse=True),
+        Goal("at least 40 x faster than dask", Pounce.name, 40, False, Dask.name, inverse=True),
+    ]
+    return Report([Table("one call after another, median", "µs", figures, goals), counted], missing)
+
+
+def _microseconds(contender: Any, calls: int) -> float:
+    took = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        contender.call(noop)
+        took.append(time.perf_counter() - start)
+    return statistics.median(took) * 1e6 if took else 0.0
+
+
+def _counts(pounce: Any, calls: int) -> Table:
+    """What a busy machine does not change much: the regression gate of tests/python/counts_test.py."""
+    there, here = pounce.call(usage), usage()
+    for _ in range(calls):
+        pounce.call(noop)
+    here, there = usage().since(here), Usage(*pounce.call(usage)).since(there)
+    figures = {f"{what}, {where}": [amount / calls] for where, of in (("client", here), ("worker", there))
+               for what, amount in (("wake-ups", of.switches), ("reads and writes", of.reads_writes), ("CPU in µs", of.cpu_s * 1e6))}
+    return Table("counted for each call", "", figures)
+
+
+# ---- many at once ------------------------------------------------------------------------------------------------------
+
+
+def throughput(settings: Settings) -> Report:
+    count = 5 * settings.calls
+    with contextlib.ExitStack() as stack:
+        everybody, missing = _contenders(settings, stack, [Curve], [Pool, Dask, IPyParallel])
+        at_once = _rates(everybody, "many", count, settings.rounds)
+        mapped = _rates(everybody, "map", 10 * count, settings.rounds)
+    at_once.title, mapped.title = f"{count:,} calls submitted at once", f"map over {10 * count:,} items"
+    at_once.goals = [Goal("at least 1.5 x ProcessPoolExecutor", Pounce.name, 1.5, False, Pool.name)]
+    mapped.goals = [Goal("at least 100 x dask", Pounce.name, 100, False, Dask.name)]
+    return Report([at_once, mapped], missing)
+
+
+def _rates(everybody: list[Any], method: str, count: int, rounds: int) -> Table:
+    able = [contender for contender in everybody if hasattr(contender, method)]
+    turns = {c.name: lambda c=c: _per_second(getattr(c, method), count // c.slowness) for c in able}
+    notes = {c.name: f"{count // c.slowness:,} of them" for c in able if c.slowness > 1}
+    return Table("", "calls/s", interleaved(turns, rounds), notes=notes)
+
+
+def _per_second(call: Callable[[int], None], count: int) -> float:
+    start = time.perf_counter()
+    call(count)
+    return count / (time.perf_counter() - start)
+
+
+# ---- data --------------------------------------------------------------------------------------------------------------
+
+
+def scatter(settings: Settings) -> Report:
+    import numpy
+
+    nbytes = settings.mib * 2**20
+    array = numpy.ones(nbytes, dtype=numpy.uint8)
+    sent_again: list[float] = []
+    with contextlib.ExitStack() as stack:
+        everybody, missing = _contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
+        pounce = everybody[0]
+        counter = iter(range(1, 2**20))
+
+        def turn(contender: Any) -> float:
+            array[:8] = numpy.frombuffer(next(counter).to_bytes(8, "little"), dtype=numpy.uint8)  # new: it has to travel
+            rate = _gigabytes_per_second(lambda: contender.deliver(array), nbytes)
+            if contender is pounce:
+                before = bytes_sent()
+                pounce.deliver(array)
+                sent_again.append(bytes_sent() - before)
+            return rate
+
+        for contender in everybody:
+            turn(contender)
+        sent_again.clear()
+        turns = {c.name: lambda c=c: turn(c) for c in everybody}
+        turns |= _floor_program(settings, "bench_stream", "best_gb_s", 1)
+        figures = interleaved(turns, settings.rounds)
+    floor = FLOOR if FLOOR in figures else Curve.name
+    goals = [Goal("at least 0.8 x the same bytes over ZeroMQ with CURVE", Pounce.name, 0.8, False, floor)]
+    again = Table("the same array once more", "bytes sent", {Pounce.name: sent_again},
+                  [Goal("nothing of the array: less than 4,096 bytes", Pounce.name, 4096, True)])
+    return Report([Table(f"{settings.mib} MiB from here to its use on a worker", "GB/s", figures, goals), again], missing)
+
+
+def gather(settings: Settings) -> Report:
+    nbytes = settings.mib * 2**20
+    with contextlib.ExitStack() as stack:
+        everybody, missing = _contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
+        for contender in everybody:
+            contender.fetch(nbytes)
+        turns = {c.name: lambda c=c: _gigabytes_per_second(lambda: c.fetch(nbytes), nbytes) for c in everybody}
+        figures = interleaved(turns, settings.rounds)
+    goals = [Goal("at least 0.8 x the same bytes over ZeroMQ with CURVE", Pounce.name, 0.8, False, Curve.name)]
+    return Report([Table(f"{settings.mib} MiB made on a worker, until they are here", "GB/s", figures, goals)], missing)
+
+
+def _gigabytes_per_second(act: Callable[[], Any], nbytes: int) -> float:
+    start = time.perf_counter()
+    act()
+    return nbytes / 1e9 / (time.perf_counter() - start)
+
+

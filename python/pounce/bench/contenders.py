@@ -1,0 +1,278 @@
+"""Whoever can be measured: pounce, floors under it, and others beside it. One worker each.
+
+All have the same few methods; one that cannot do a thing has not got the method. Peers are imported when they are opened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from .. import Client
+from .server import TcpPeer, ZmqPeer, curve_socket
+from .work import look, make, noop
+
+_PING = bytes(64)
+
+
+class Contender:
+    name = ""
+    needs: str | None = None  # a module
+    slowness = 1              # it gets so many times fewer calls where many are measured
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+
+
+class Pounce(Contender):
+    name = "pounce"
+
+    def __init__(self, **arguments: Any):
+        self.client = Client(**arguments)
+        self.call(noop)
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return self.client.submit(function, *args).result()
+
+    def many(self, count: int) -> None:
+        for future in [self.client.submit(noop) for _ in range(count)]:
+            future.result()
+
+    def map(self, count: int) -> None:
+        for _ in self.client.map(noop, range(count)):
+            pass
+
+    def deliver(self, array: Any) -> Any:
+        ref = self.client.scatter(array)
+        return self.call(look, ref)
+
+    def fetch(self, nbytes: int) -> Any:
+        return self.call(make, nbytes)
+
+    def close(self) -> None:
+        self.client.close()
+
+
+# ---- floors ------------------------------------------------------------------------------------------------------------
+
+
+class _Wire(Contender):
+    """A bare server of our own at the other end (server.py)."""
+
+    kind = ""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen([sys.executable, "-m", "pounce.bench.server", self.kind], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self._peer = self._connect(json.loads(self._process.stdout.readline()))
+
+    def call(self, function: Any, *args: Any) -> Any:
+        self._peer.send((function, args))
+        return self._peer.receive()
+
+    def deliver(self, array: Any) -> Any:
+        return self.call(look, array)
+
+    def fetch(self, nbytes: int) -> Any:
+        return self.call(make, nbytes)
+
+    def close(self) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(10)
+
+    def _connect(self, where: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+class Tcp(_Wire):
+    name = "TCP, pickle (not encrypted)"
+    kind = "tcp"
+
+    def _connect(self, where: dict[str, Any]) -> Any:
+        return TcpPeer(socket.create_connection(("127.0.0.1", where["port"])))
+
+
+class Curve(_Wire):
+    """pyzmq with pickled calls: what one would write by hand."""
+
+    name = "pyzmq by hand, CURVE"
+    needs = "zmq"
+    kind = "zmq"
+
+    def _connect(self, where: dict[str, Any]) -> Any:
+        import zmq
+
+        self._socket, _ = curve_socket(zmq, zmq.DEALER, where["key"].encode())
+        self._socket.connect(f"tcp://127.0.0.1:{where['port']}")
+        return ZmqPeer(self._socket, False)
+
+    def many(self, count: int) -> None:
+        ahead = 100  # with more on the way than their queues hold, both ends would wait for each other
+        for number in range(count + ahead):
+            if number < count:
+                self._peer.send((noop, ()))
+            if number >= ahead:
+                self._peer.receive()
+
+    def close(self) -> None:
+        self._socket.close()
+        super().close()
+
+
+class Echo(Curve):
+    """64 bytes there and back, nothing pickled: the least that a call can cost on this wire."""
+
+    name = "bare pyzmq, CURVE"
+    kind = "echo"
+
+    def call(self, function: Any, *args: Any) -> Any:
+        self._socket.send(_PING)
+        return self._socket.recv()
+
+
+# ---- peers -------------------------------------------------------------------------------------------------------------
+
+
+class Pool(Contender):
+    name = "ProcessPoolExecutor"
+
+    def __init__(self) -> None:
+        import concurrent.futures
+        import multiprocessing
+
+        self._pool = concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        self.call(noop)
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return self._pool.submit(function, *args).result()
+
+    def many(self, count: int) -> None:
+        for future in [self._pool.submit(noop) for _ in range(count)]:
+            future.result()
+
+    def map(self, count: int) -> None:
+        for _ in self._pool.map(noop, range(count)):
+            pass
+
+    def deliver(self, array: Any) -> Any:
+        return self.call(look, array)
+
+    def fetch(self, nbytes: int) -> Any:
+        return self.call(make, nbytes)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+class Dask(Contender):
+    name = "dask.distributed"
+    needs = "distributed"
+    slowness = 10
+
+    def __init__(self) -> None:
+        import distributed
+
+        self._cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None,
+                                                 memory_limit=0)
+        self._client = distributed.Client(self._cluster)
+        self.call(noop)
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return self._client.submit(function, *args, pure=False).result()
+
+    def many(self, count: int) -> None:
+        self._client.gather([self._client.submit(noop, pure=False) for _ in range(count)])
+
+    def map(self, count: int) -> None:
+        self._client.gather(self._client.map(noop, range(count), pure=False))
+
+    def deliver(self, array: Any) -> Any:
+        return self.call(look, self._client.scatter(array))
+
+    def fetch(self, nbytes: int) -> Any:
+        return self.call(make, nbytes)
+
+    def close(self) -> None:
+        self._client.close()
+        self._cluster.close()
+
+
+class IPyParallel(Contender):
+    name = "ipyparallel"
+    needs = "ipyparallel"
+    slowness = 20
+
+    def __init__(self) -> None:
+        import logging
+
+        import ipyparallel
+
+        self._cluster = ipyparallel.Cluster(n=1, log_level=logging.ERROR)
+        self._client = self._cluster.start_and_connect_sync()
+        self._view = self._client[0]
+        self.call(noop)
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return self._view.apply_sync(function, *args)
+
+    def many(self, count: int) -> None:
+        for future in [self._view.apply_async(noop) for _ in range(count)]:
+            future.get()
+
+    def map(self, count: int) -> None:
+        self._client.load_balanced_view().map_sync(noop, range(count))
+
+    def deliver(self, array: Any) -> Any:
+        return self.call(look, array)
+
+    def fetch(self, nbytes: int) -> Any:
+        return self.call(make, nbytes)
+
+    def close(self) -> None:
+        self._client.close()
+        self._cluster.stop_cluster_sync()
+
+
+class Submitit(Contender):
+    """A job for each call, polled for; here with its local executor."""
+
+    name = "submitit"
+    needs = "submitit"
+    slowness = 1000
+
+    def __init__(self) -> None:
+        import submitit
+
+        self._folder = tempfile.TemporaryDirectory(prefix="pounce-bench-submitit-")
+        self._executor = submitit.LocalExecutor(self._folder.name)
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return self._executor.submit(function, *args).result()
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+PEERS: list[type[Contender]] = [Pool, Dask, IPyParallel, Submitit]
+
+
+def opened(kinds: list[type[Contender]], stack: contextlib.ExitStack) -> tuple[list[Any], list[str]]:
+    """Those that are installed, and the names of those that are not. The stack closes them."""
+    found, missing = [], []
+    for kind in kinds:
+        if kind.needs is not None and importlib.util.find_spec(kind.needs) is None:
+            missing.append(kind.name)
+            continue
+        contender = kind()
+        stack.callback(contender.close)
+        found.append(contender)
+    return found, missing

@@ -1,0 +1,141 @@
+"""The other end of the floors: ``python -m pounce.bench.server tcp|zmq|echo``. No code of pounce is on the way.
+
+A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each; the
+answer likewise. Prints one line of JSON, where it can be reached, and ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import socket
+import struct
+import sys
+import threading
+from typing import Any
+
+CHUNK = 1024 * 1024  # the frame of the CURVE floor, and pounce's own: the cheapest size
+
+
+def pack(value: Any) -> tuple[bytes, list[memoryview]]:
+    buffers: list[pickle.PickleBuffer] = []
+    body = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    raw = [buffer.raw() for buffer in buffers]
+    return struct.pack("<QQ", len(body), len(raw)) + struct.pack(f"<{len(raw)}Q", *(b.nbytes for b in raw)) + body, raw
+
+
+def unpack_head(head: bytes) -> tuple[bytes, list[int]]:
+    length, count = struct.unpack_from("<QQ", head)
+    sizes = list(struct.unpack_from(f"<{count}Q", head, 16))
+    return head[16 + 8 * count : 16 + 8 * count + length], sizes
+
+
+class TcpPeer:
+    """Messages over one connection."""
+
+    def __init__(self, connection: socket.socket):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._connection = connection
+
+    def send(self, value: Any) -> None:
+        head, buffers = pack(value)
+        self._connection.sendall(struct.pack("<Q", len(head)) + head)
+        for buffer in buffers:
+            self._connection.sendall(buffer)
+
+    def receive(self) -> Any:
+        (length,) = struct.unpack("<Q", self._exactly(8))
+        body, sizes = unpack_head(bytes(self._exactly(length)))
+        return pickle.loads(body, buffers=[self._exactly(size) for size in sizes])
+
+    def _exactly(self, size: int) -> Any:
+        data = _memory(size)
+        view, got = memoryview(data), 0
+        while got < size:
+            more = self._connection.recv_into(view[got:])
+            if more == 0:
+                raise EOFError
+            got += more
+        return data
+
+
+class ZmqPeer:
+    """Messages over one DEALER or ROUTER with CURVE; large buffers in frames of CHUNK bytes, copied into one array."""
+
+    def __init__(self, zmq_socket: Any, routed: bool):
+        self._socket, self._routed, self._route = zmq_socket, routed, b""
+
+    def send(self, value: Any) -> None:
+        head, buffers = pack(value)
+        self._send([head])
+        for buffer in buffers:
+            for start in range(0, buffer.nbytes, CHUNK):
+                self._send([buffer[start : start + CHUNK]], copy=False)
+
+    def receive(self) -> Any:
+        body, sizes = unpack_head(self._receive().bytes)
+        return pickle.loads(body, buffers=[self._gather(size) for size in sizes])
+
+    def _gather(self, size: int) -> Any:
+        data = _memory(size)
+        view, got = memoryview(data), 0
+        while got < size:
+            frame = self._receive().buffer
+            view[got : got + frame.nbytes] = frame
+            got += frame.nbytes
+        return data
+
+    def _send(self, frames: list[Any], copy: bool = True) -> None:
+        self._socket.send_multipart([self._route, *frames] if self._routed else frames, copy=copy)
+
+    def _receive(self) -> Any:
+        frames = self._socket.recv_multipart(copy=False)
+        if self._routed:
+            self._route = frames[0].bytes
+        return frames[-1]
+
+
+def _memory(size: int) -> Any:
+    if size < CHUNK:
+        return bytearray(size)
+    import numpy
+
+    return numpy.empty(size, dtype=numpy.uint8)  # unlike a bytearray it is not filled with zeros first
+
+
+def curve_socket(zmq: Any, kind: int, server: bytes | None) -> tuple[Any, bytes]:
+    public, secret = zmq.curve_keypair()
+    made = zmq.Context.instance().socket(kind)
+    made.linger = 0
+    made.curve_publickey, made.curve_secretkey = public, secret
+    if server is None:
+        made.curve_server = True
+    else:
+        made.curve_serverkey = server
+    return made, public
+
+
+def serve(peer: Any) -> None:
+    while True:
+        function, args = peer.receive()
+        peer.send(function(*args))
+
+
+def main(kind: str) -> None:
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+    if kind == "tcp":
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
+        serve(TcpPeer(listener.accept()[0]))
+    import zmq
+
+    router, public = curve_socket(zmq, zmq.ROUTER, None)
+    print(json.dumps({"port": router.bind_to_random_port("tcp://127.0.0.1"), "key": public.decode()}), flush=True)
+    while kind == "echo":
+        router.send_multipart(router.recv_multipart())
+    serve(ZmqPeer(router, True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

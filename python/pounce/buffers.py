@@ -1,0 +1,104 @@
+"""Arrays and tensors hand over their memory where their own pickling would copy it into the pickle.
+
+numpy does so itself only for contiguous arrays of plain numbers, torch never: and tensors that share memory would not share
+it any more.
+"""
+
+from __future__ import annotations
+
+import collections
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import cloudpickle
+
+_ALIGNED = 16  # of a tensor's memory: what its kernels may count on, and a frame does not promise
+
+_reducers: dict[type, Callable[[Any], Any]] = {}
+_current = threading.local()  # .storages: of the pickling under way, so that what is shared is pickled once
+
+
+class Pickler(cloudpickle.Pickler):
+    """cloudpickle's, with ours for the types below. One per object."""
+
+    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, cloudpickle.Pickler.dispatch_table)
+
+    def dump(self, obj: Any) -> Any:
+        _know_imported()
+        outer = getattr(_current, "storages", None)
+        _current.storages = {}
+        try:
+            return super().dump(obj)
+        finally:
+            _current.storages = outer
+
+
+def _know_imported() -> None:
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None and hasattr(numpy, "memmap"):
+        _reducers.setdefault(numpy.ndarray, _array)
+        _reducers.setdefault(numpy.memmap, _array)
+    if torch is not None and hasattr(torch, "UntypedStorage"):
+        _reducers.setdefault(torch.Tensor, _tensor)
+
+
+# ---- numpy ----
+
+def _array(array: Any) -> Any:
+    import numpy
+
+    plain = numpy.asarray(array)  # a memmap's file is not on the other machine
+    if plain.dtype.hasobject:
+        return plain.__reduce_ex__(5)
+    if plain.dtype.kind in "mM":  # dates have no buffer of their own
+        return _dates, (numpy.ascontiguousarray(plain).view("i8").reshape(plain.shape), plain.dtype)
+    if not plain.flags.forc:
+        plain = numpy.ascontiguousarray(plain)
+    return plain.__reduce_ex__(5)
+
+
+def _dates(numbers: Any, dtype: Any) -> Any:
+    return numbers.view(dtype)
+
+
+# ---- torch ----
+
+class _Storage:
+    """The memory of one or more tensors."""
+
+    def __init__(self, storage: Any):
+        self._storage = storage
+
+    def __reduce__(self) -> Any:
+        import torch
+
+        return _storage, (pickle.PickleBuffer(torch.empty(0, dtype=torch.uint8).set_(self._storage).numpy()),)
+
+
+def _tensor(tensor: Any) -> Any:
+    import torch
+
+    plain = tensor.device.type == "cpu" and tensor.layout is torch.strided and not tensor.is_quantized
+    if not plain or tensor.is_conj() or tensor.is_neg() or tensor.__dict__:
+        return tensor.__reduce_ex__(5)
+    storage = tensor.untyped_storage()
+    shared = _current.storages.setdefault(storage.data_ptr(), _Storage(storage)) if storage.nbytes() else _Storage(storage)
+    return _view, (shared, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+
+
+def _storage(buffer: Any) -> Any:
+    import torch
+
+    if memoryview(buffer).nbytes == 0:
+        return torch.UntypedStorage(0)
+    numbers = torch.frombuffer(buffer, dtype=torch.uint8)
+    return (numbers if numbers.data_ptr() % _ALIGNED == 0 else numbers.clone()).untyped_storage()
+
+
+def _view(storage: Any, dtype: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Any:
+    import torch
+
+    return torch.empty(0, dtype=dtype).set_(storage, offset, shape, stride).requires_grad_(requires_grad)

@@ -1,0 +1,133 @@
+"""What one worker's namespace holds, as far as the kernel knows, and so what the next cell has to bring along.
+
+When a variable changed on both sides the later change wins, by the kernel's count of executed cells. A change in place is
+first seen by the next cell that reads the variable, and counts as made then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import errors, serialize
+from . import bundle
+
+
+@dataclass
+class Entry:
+    """A variable that the worker has."""
+
+    digest: bytes        # of the kernel's value when the two were last told apart; b"": the kernel had none
+    ident: int           # its identity then
+    kernel_at: int = 0   # the cell that gave the name another value in the kernel since; 0: none did
+    worker_at: int = 0   # the cell that assigned it on the worker since; 0: none did
+
+
+@dataclass
+class Parcel:
+    """What travels with one cell."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)  # compared by samples only, and found the same
+    files: set[str] = field(default_factory=set)        # of functions: for their lines in tracebacks
+    notes: list[str] = field(default_factory=list)
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+
+class Ledger:
+    def __init__(self) -> None:
+        self.worker = ""  # the id of the namespace that this is about; "": none yet
+        self.entries: dict[str, Entry] = {}
+
+    def parcel(self, names: Iterable[str], namespace: dict[str, Any], now: int, forced: bool = False) -> Parcel:
+        """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state."""
+        parcel = Parcel()
+        ahead, seen = sorted(names), set()
+        while ahead:
+            name = ahead.pop()
+            if name in seen or name not in namespace:
+                continue
+            seen.add(name)
+            measured = self._measured(name, namespace[name])
+            ahead.extend(measured.names)
+            parcel.files |= measured.files
+            if forced or self._is_due(name, namespace[name], measured, now, parcel):
+                parcel.values[name] = namespace[name]
+                parcel.sizes[name] = measured.nbytes
+                parcel.entries[name] = Entry(measured.digest, id(namespace[name]))
+        return parcel
+
+    def _is_due(self, name: str, value: Any, measured: bundle.Measured, now: int, parcel: Parcel) -> bool:
+        entry = self.entries.get(name)
+        if entry is None:
+            return True
+        if entry.digest == measured.digest:
+            if not measured.checked:
+                parcel.unchecked.append(name)
+            return False
+        if not entry.worker_at:
+            return True
+        kernel_at = entry.kernel_at or now
+        mine = kernel_at > entry.worker_at
+        side = "the notebook's" if mine else "the worker's"
+        parcel.notes.append(f"{name} changed in the notebook (cell {kernel_at}) and on the worker (cell {entry.worker_at}): "
+                            f"{side} value, the later one, is used")
+        if not mine:
+            self.entries[name] = Entry(measured.digest, id(value), 0, entry.worker_at)
+        return mine
+
+    @staticmethod
+    def _measured(name: str, value: Any) -> bundle.Measured:
+        try:
+            return bundle.measure(value)
+        except Exception as error:
+            found = serialize.path_of_unpicklable(value, name)
+            where, part, why = found or (name, value, error)
+            raise errors.NotPicklable(
+                f"the cell reads {name}, which cannot be sent: {where} is a {type(part).__name__}: {why}",
+                f"Make {name} inside a %%pounce cell, or say with --in which variables to send.",
+                {"path": where},
+            ) from error
+
+    # ---- what has happened ----
+
+    def arrived(self, parcel: Parcel) -> None:
+        self.entries.update(parcel.entries)
+
+    def assigned(self, names: Iterable[str], namespace: dict[str, Any], now: int) -> None:
+        """The worker's cell gave values to these names."""
+        for name in names:
+            self.entries[name] = Entry(_digest(namespace, name), id(namespace.get(name)), 0, now)
+
+    def deleted(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.entries.pop(name, None)
+
+    def brought(self, names: Iterable[str], namespace: dict[str, Any]) -> None:
+        """Both sides have the worker's value now."""
+        for name in names:
+            self.entries[name] = Entry(_digest(namespace, name), id(namespace[name]))
+
+    def cell_ended(self, namespace: dict[str, Any], now: int) -> None:
+        """A cell of the kernel's own: which names have another value?"""
+        for name, entry in self.entries.items():
+            if not entry.kernel_at and id(namespace.get(name)) != entry.ident:
+                entry.kernel_at = now
+
+    def forget(self) -> list[str]:
+        """The worker is another one. Returns what only the last one had."""
+        lost = [name for name, entry in self.entries.items() if entry.worker_at]
+        self.worker = ""
+        self.entries.clear()
+        return lost
+
+
+def _digest(namespace: dict[str, Any], name: str) -> bytes:
+    if name not in namespace:
+        return b""
+    try:
+        return bundle.measure(namespace[name]).digest
+    except Exception:  # it cannot be sent anyway: whoever tries is told so
+        return b"?"

@@ -1,0 +1,268 @@
+"""``%%pounce`` and ``%pounce``: the way in from a notebook."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+
+from .. import errors
+from ..client import Client
+from ..options import Options
+from . import bundle, runner
+from .ledger import Ledger, Parcel
+from .names import reads
+from .options_line import OPTIONS, VERBS, CellLine, parse_cell, parse_verb
+from .show import Shown, size
+from .traceback import remote_error, syntax_error
+
+_NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
+
+
+def load(shell: Any) -> None:
+    """Registers the magics; twice is once."""
+    if "pounce" in shell.magics_manager.magics["cell"]:
+        return
+    magics = PounceMagics(shell)
+    shell.register_magics(magics)
+    shell.events.register("post_run_cell", magics.cell_ended)
+    shell.set_hook("complete_command", lambda _, event: _completions(event), re_key=r"%%?pounce\b")
+
+
+@magics_class
+class PounceMagics(Magics):
+    def __init__(self, shell: Any):
+        super().__init__(shell)
+        self._client: Client | None = None
+        self._ledgers: dict[Options, Ledger] = {}
+
+    # ---- the cell ----
+
+    @cell_magic("pounce")
+    def cell(self, line: str, cell: str) -> Any:
+        """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is work.
+
+            %%pounce --gpu 1
+            model = train(Net().cuda(), loader)
+
+        Variables, functions and classes of the notebook that the cell reads are sent along (only what the worker lacks, or
+        what changed). What the cell assigns stays on the worker, for the next %%pounce cell with the same options. Prints,
+        progress bars, figures and tracebacks appear here as they come. The stop button stops the cell on the worker and keeps
+        the worker's variables; while the cell still waits for its turn, it takes the request back.
+
+        Options
+          --gpu N|TYPE     how many GPUs, or which: 1, a100, a100:2
+          --mem SIZE       memory: 8GB
+          --cpus N         processors
+          --time T         how long the lease may last at most: 20min, 2h
+          --class NAME     a class of this cluster: cheetah
+          --in a,b         send just these variables, even if they seem unchanged
+          --out x,y        bring these variables back into the notebook
+
+        See also  %pounce vars | pull x,y | push a,b | status | restart | release   (followed by the options of the cell)
+        """
+        asked = _usage(parse_cell, line)
+        tree = self._parsed(cell)
+        if tree is None:
+            return None
+        namespace = self.shell.user_ns
+        wanted = asked.sends if asked.sends is not None else [n for n in reads(tree) if self._is_ours(n)]
+        self._require(wanted if asked.sends is not None else ())
+        reply = self._exchange(asked, wanted, cell)
+        ledger = self._ledger(asked.options)
+        ledger.assigned(reply["assigned"], namespace, self._number())
+        ledger.deleted(reply["deleted"])
+        if "error" in reply:
+            raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.options))
+        self._bring(reply, ledger)
+        return Shown(*reply["shown"]) if reply["shown"] is not None else None
+
+    def _parsed(self, cell: str) -> ast.Module | None:
+        """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""
+        compiler, code = self.shell.compile, "\n" + cell
+        try:
+            code = "\n" + self.shell.transform_cell(cell)
+            filename = compiler.cache(code, self._number())
+            tree = compile(code, filename, "exec", compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        except SyntaxError as error:
+            raise syntax_error(self.shell, error) from None
+        return tree if tree.body else None
+
+    def _is_ours(self, name: str) -> bool:
+        """A variable of the person's, not of IPython's."""
+        return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
+
+    def _exchange(self, asked: CellLine, wanted: Any, source: str) -> dict[str, Any]:
+        """Sends what the worker lacks and the source; again, and all of it, to a worker that turns out to be a new one."""
+        ledger, number = self._ledger(asked.options), self._number()
+        while True:
+            parcel = ledger.parcel(wanted, self._own(), number, forced=asked.sends is not None)
+            request = {"namespace": ledger.worker, "source": source, "number": number,
+                       "files": self._files(parcel), "brings": asked.brings, "colors": self.shell.colors}
+            self._tell(parcel)
+            data, buffers = bundle.dumps(parcel.values)
+            reply = self._wait(self._the_client().options(**_words(asked.options)).submit(runner.run_cell, request, data, buffers))
+            if reply["ran"]:
+                ledger.worker = reply["namespace"]
+                ledger.arrived(parcel)
+                return reply
+            lost = ledger.forget()
+            if lost:
+                _say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
+
+    def _own(self) -> dict[str, Any]:
+        hidden = self.shell.user_ns_hidden
+        return {name: value for name, value in self.shell.user_ns.items() if name not in hidden}
+
+    def _wait(self, future: Any) -> dict[str, Any]:
+        """The stop button: once asks the worker to stop, whose own end follows; a third time ends the worker."""
+        pressed = told = 0
+        while True:
+            try:  # around all that a press leads to: the next one may come at any line
+                if pressed == 2 and told < 2:
+                    told = 2
+                    _say("the cell has not stopped yet; stop once more ends its worker, and the variables there")
+                elif pressed > 2:
+                    self._the_client().cancel(future, grace=0)
+                return future.result()
+            except KeyboardInterrupt:
+                if future.done() and not future.cancelled():
+                    raise
+                pressed += 1
+            except errors.Cancelled:
+                if not pressed:
+                    raise
+                how = "was taken back before it ran" if pressed == 1 else "ended with its worker"
+                raise KeyboardInterrupt(f"the cell {how}") from None
+
+    def _files(self, parcel: Parcel) -> dict[str, tuple[int, str]]:
+        """The cells that hold the functions of a parcel: number and text."""
+        cells = self.shell.compile._filename_map
+        return {name: (cells[name], "".join(linecache.getlines(name))) for name in parcel.files if name in cells}
+
+    def _tell(self, parcel: Parcel) -> None:
+        for note in parcel.notes:
+            _say(note)
+        if parcel.sizes:
+            _say("sent " + ", ".join(f"{name} ({size(nbytes)})" for name, nbytes in sorted(parcel.sizes.items())))
+        if parcel.unchecked:
+            _say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} (--in sends them again)")
+
+    def _bring(self, reply: dict[str, Any], ledger: Ledger) -> None:
+        if reply["missing"]:
+            raise NameError(f"the worker has no variable {', '.join(reply['missing'])}")
+        values = bundle.loads(*reply["bundle"])
+        self.shell.push(values)
+        ledger.brought(values, self.shell.user_ns)
+
+    def _require(self, names: Any) -> None:
+        missing = [name for name in names if name not in self.shell.user_ns]
+        if missing:
+            raise NameError(f"the notebook has no variable {', '.join(missing)}")
+
+    def _hint(self, name: str | None, options: Options) -> str:
+        """Why a name is not on the worker although the person knows it."""
+        if name is None:
+            return ""
+        if self._is_ours(name):
+            return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
+        elsewhere = [other for other, ledger in self._ledgers.items() if other != options and name in ledger.entries]
+        return f"{name} is on the worker of other options: bring it here with %pounce pull {name} and those." if elsewhere else ""
+
+    # ---- the line ----
+
+    @line_magic("pounce")
+    def line(self, line: str) -> Any:
+        """Looks after the workers of %%pounce cells. Options after the names say which worker is meant, as in the cell.
+
+        %pounce status           which workers this notebook has
+        %pounce vars             the variables on the worker
+        %pounce pull x,y         brings variables into the notebook
+        %pounce push a,b         sends variables of the notebook
+        %pounce restart          gives the worker back and forgets its variables; the next cell starts afresh
+        %pounce release          gives all workers back
+        """
+        verb, asked, names = _usage(parse_verb, line)
+        if verb in ("pull", "push") and not names:
+            raise UsageError(f"%pounce {verb} takes names of variables, such as a,b")
+        return getattr(self, f"_{verb}")(asked, names)
+
+    def _status(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        ledgers = [(options, ledger) for options, ledger in self._ledgers.items() if ledger.worker]
+        for options, ledger in ledgers:
+            print(f"worker with {_in_words(options)}: {', '.join(sorted(ledger.entries)) or 'no variables'}")
+        if not ledgers:
+            print("no worker: the next %%pounce cell asks for one")
+
+    def _vars(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        client = self._the_client().options(**_words(asked.options))
+        for name, kind, more in self._wait(client.submit(runner.variables)):  # type: ignore[misc]
+            print(f"{name:20} {kind} {more}".rstrip())
+
+    def _pull(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        reply = self._exchange(CellLine(asked.options, (), names), (), "")
+        self._bring(reply, self._ledger(asked.options))
+
+    def _push(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        self._require(names)
+        self._exchange(CellLine(asked.options, names), names, "")
+
+    def _restart(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        self._release(asked, names)
+
+    def _release(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        self._ledgers.clear()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # ---- helpers ----
+
+    def _number(self) -> int:
+        """Of the cell that runs; IPython's own count is one ahead in some versions."""
+        return self.shell.displayhook.prompt_count
+
+    def cell_ended(self, result: Any) -> None:
+        for ledger in self._ledgers.values():
+            ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
+
+    def _the_client(self) -> Client:
+        if self._client is None:
+            self._client = Client(cancel_grace=_NEVER_S)
+        return self._client
+
+    def _ledger(self, options: Options) -> Ledger:
+        return self._ledgers.setdefault(options, Ledger())
+
+
+def _words(options: Options) -> dict[str, Any]:
+    """The keywords of Client.options that give these."""
+    gpus: Any = f"{options.gpu_type}:{options.gpus}" if options.gpu_type else options.gpus
+    words = {"gpus": gpus, "cpus": options.cpus, "memory": options.memory_mib * 2**20, "time": options.time_min * 60,
+             "class_": options.class_name}
+    return {word: value for word, value in words.items() if value}
+
+
+def _in_words(options: Options) -> str:
+    words = {"GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
+             "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
+             "minutes": options.time_min or "", "class": options.class_name}
+    return ", ".join(f"{value} {unit}" for unit, value in words.items() if value) or "no GPU"
+
+
+def _usage(parse: Any, line: str) -> Any:
+    try:
+        return parse(line)
+    except errors.BadRequest as error:
+        raise UsageError(str(error)) from None
+
+
+def _say(text: str) -> None:
+    print(f"pounce: {text}", flush=True)
+
+
+def _completions(event: Any) -> list[str]:
+    return list(OPTIONS) if event.line.lstrip().startswith("%%") else [*VERBS, *OPTIONS]

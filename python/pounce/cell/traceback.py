@@ -1,0 +1,36 @@
+"""A remote cell's error as if it had been raised here: its own type, the worker's lines, and one line that says where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import errors
+from . import bundle
+
+
+def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:
+    where = " · ".join(filter(None, ("on " + (error["node"] or "the worker"), error["devices"])))
+    lines = [where, *error["lines"], *([hint] if hint else [])]
+    exception = _exception(error)
+    exception._render_traceback_ = lambda *_: lines  # type: ignore[attr-defined]  # IPython asks for it
+    return exception
+
+
+def syntax_error(shell: Any, error: SyntaxError) -> BaseException:
+    """A SyntaxError of the notebook's own cell, shown as IPython shows one: without our lines."""
+    lines = shell.SyntaxTB.structured_traceback(type(error), error, [])
+    return type(type(error).__name__, (Exception,), {"_render_traceback_": lambda _: lines})(str(error))
+
+
+def _exception(error: dict[str, Any]) -> BaseException:
+    if error["type"] == "KeyboardInterrupt":
+        return KeyboardInterrupt(error["text"])
+    try:
+        exception = bundle.loads(error["pickle"], ())["error"]
+        # IPython shows a SyntaxError, and ends at a SystemExit, without asking for our lines.
+        if not isinstance(exception, (SyntaxError, SystemExit)):
+            exception._render_traceback_ = None
+            return exception
+    except Exception:
+        pass
+    return type(error["type"], (errors.TaskRaised,), {})(error["text"])

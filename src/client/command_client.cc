@@ -1,0 +1,163 @@
+// The public C++ client: an engine, and what it told of each command. Nobody drains its news but the calls below.
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/random_id.h"
+#include "client/client.h"
+#include "pounce/client.h"
+#include "pounce/version.h"
+#include "protocol/command.h"
+#include "protocol/endpoint_file.h"
+
+namespace pounce {
+namespace {
+
+// As python/pounce/_daemon.py, never all of it: anything secret may be in an environment.
+constexpr std::array kTravels = {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "TZ",
+                                 "HOME", "USER",       "LOGNAME",         "SHELL",       "TMPDIR"};
+
+// A cancelled command has three seconds between SIGTERM and SIGKILL (python/pounce/worker.py); then its worker is ended.
+constexpr std::chrono::seconds kGrace{10};
+
+std::map<std::string, std::string> travelling_environment() {
+  std::map<std::string, std::string> travelling;
+  for (const char* name : kTravels)
+    if (const char* value = std::getenv(name)) travelling[name] = value;
+  return travelling;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+Result<protocol::EndpointFile> ensure_daemon() {
+  std::FILE* answer = ::popen("exec pounced ensure", "re");
+  if (answer == nullptr) return failure(ErrorCode::kDaemonUnavailable, "pounced could not be started.");
+  std::string text;
+  std::array<char, 4096> piece;
+  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), answer)) text.append(piece.data(), got);
+  if (::pclose(answer) != 0) return failure(ErrorCode::kDaemonUnavailable, "pounced ensure failed: " + text);
+  return protocol::decode_endpoint_file(text);
+}
+
+client::Setup setup_of(const Client::Options& options) {
+  client::Setup setup;
+  setup.session = {random_id<SessionId>(),    static_cast<std::uint32_t>(::getpid()), host_name(),
+                   std::filesystem::current_path().string(), options.interpreter,      travelling_environment()};
+  setup.attach.session = setup.session.session;
+  setup.attach.pounce = kVersion;
+  return setup;
+}
+
+}  // namespace
+
+struct Client::Impl {
+  struct Told {  // of one command
+    TaskId task;
+    std::string output;
+    std::optional<Result<int>> end;
+  };
+
+  explicit Impl(const Options& options) : engine(setup_of(options)) {}
+
+  Told* of(const TaskId& task) {
+    for (Told& one : told)
+      if (one.task == task) return &one;
+    return nullptr;
+  }
+  void take(std::vector<client::News> news);
+  void take(client::Ended& ended);
+  Result<int> wait(std::size_t number, TimePoint deadline);
+
+  client::Client engine;
+  std::vector<Told> told;
+};
+
+void Client::Impl::take(std::vector<client::News> news) {
+  for (client::News& one : news) {
+    if (auto* printed = std::get_if<client::Printed>(&one)) {
+      if (Told* command = of(printed->task)) command->output += printed->text;
+    } else if (auto* ended = std::get_if<client::Ended>(&one)) {
+      take(*ended);
+    } else if (std::holds_alternative<client::DaemonWanted>(one)) {
+      const auto endpoint = ensure_daemon();
+      static_cast<void>(endpoint ? engine.set_daemon(*endpoint) : engine.daemon_failed(endpoint.error()));
+    }
+  }
+}
+
+void Client::Impl::take(client::Ended& ended) {
+  Told* command = of(ended.task);
+  if (command == nullptr) return;
+  const auto bytes = ended.pickle.bytes;
+  command->end = ended.ok ? protocol::decode_exit_code({reinterpret_cast<const char*>(bytes.data()), bytes.size()})
+                          : Result<int>(failure(std::move(ended.error)));
+}
+
+Result<int> Client::Impl::wait(std::size_t number, TimePoint deadline) {
+  while (!told[number].end) {
+    auto news = engine.wait(told[number].task, deadline, [] { return false; });
+    if (!news) return failure(std::move(news.error()));
+    take(*std::move(news));
+    if (!told[number].end && Clock::now() >= deadline)
+      return failure(ErrorCode::kTimeout, "The command has not ended in time; it goes on.");
+  }
+  return *told[number].end;
+}
+
+// ---- the public side -----------------------------------------------------------------------------------------------
+
+Client::Client(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() {
+  if (impl_ != nullptr) impl_->engine.close();
+}
+
+Result<Client> Client::start(Options options) {
+  const auto endpoint = ensure_daemon();
+  if (!endpoint) return failure(endpoint.error());
+  Client client(std::make_shared<Impl>(options));
+  if (auto set = client.impl_->engine.set_daemon(*endpoint); !set) return failure(std::move(set.error()));
+  return client;
+}
+
+Result<Command> Client::command(const std::vector<std::string>& argv, const Resources& resources) {
+  if (argv.empty()) return failure(ErrorCode::kBadRequest, "A command needs at least the program's name.");
+  client::Call call;
+  call.task = random_id<TaskId>();
+  call.resources = resources;
+  call.command = true;
+  call.function_pickle = client::own_buffer(protocol::encode_command(argv));
+  call.function = FunctionId(client::digest(call.function_pickle.bytes));
+  call.payload = {client::own_buffer({})};
+  call.submitted_ns = Clock::now().time_since_epoch().count();
+  impl_->told.push_back({call.task, {}, std::nullopt});
+  if (auto submitted = impl_->engine.submit(std::move(call)); !submitted) return failure(std::move(submitted.error()));
+  return Command(impl_, impl_->told.size() - 1);
+}
+
+Command::Command(std::shared_ptr<Client::Impl> client, std::size_t number) : client_(std::move(client)), number_(number) {}
+
+Result<int> Command::wait(std::chrono::milliseconds timeout) { return client_->wait(number_, Clock::now() + timeout); }
+
+std::string Command::output() const {
+  client_->take(client_->engine.drain());
+  return client_->told[number_].output;
+}
+
+void Command::cancel() {
+  // A client that was closed has ended it already.
+  static_cast<void>(client_->engine.cancel(client_->told[number_].task, kGrace));
+}
+
+}  // namespace pounce

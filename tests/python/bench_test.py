@@ -1,0 +1,51 @@
+"""pounce-bench measures each of its cases, says what it could not measure, and judges its goals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sysconfig
+
+import pytest
+
+SMALL = ["--rounds", "2", "--calls", "40", "--mib", "8", "--seconds", "1", "--leases", "1"]
+
+
+def bench(*words: str) -> str:
+    program = shutil.which("pounce-bench", path=sysconfig.get_path("scripts"))
+    assert program is not None
+    return subprocess.run([program, *words], check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize(
+    "case, titles",
+    [
+        ("rtt", ["one call after another, median", "counted for each call"]),
+        ("throughput", ["200 calls submitted at once", "map over 2,000 items"]),
+        ("scatter", ["8 MiB from here to its use on a worker", "the same array once more"]),
+        ("gather", ["8 MiB made on a worker, until they are here"]),
+        ("lease", ["no lease yet: from submit to the function's first line"]),
+        ("idle", ["1 idle leases, 1 s: share of one core", "1 idle leases, 1 s: wake-ups", "1 idle leases, 1 s: memory"]),
+    ],
+)
+def test_each_case_measures_pounce(case, titles):
+    report = json.loads(bench(case, "--json", *SMALL))
+
+    assert report["bench"] == case
+    assert [table["title"] for table in report["tables"]] == titles
+    for table in report["tables"]:
+        assert all(row["least"] <= row["median"] <= row["most"] for row in table["rows"])
+
+
+def test_a_table_names_the_floors_the_goals_and_who_is_not_installed():
+    shown = bench("rtt", "--peers", *SMALL)
+
+    assert "bare pyzmq, CURVE" in shown and "ProcessPoolExecutor" in shown
+    assert "goal: at most 1.3 x a bare ZeroMQ round trip with CURVE: " in shown
+    pytest.importorskip("zmq")
+    for module, name in (("distributed", "dask.distributed"), ("ipyparallel", "ipyparallel"), ("submitit", "submitit")):
+        try:
+            __import__(module)
+        except ImportError:
+            assert name in shown.split("not installed: ")[1]

@@ -1,0 +1,116 @@
+"""What a remote cell shows beside text, in its order, through a real kernel."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+
+from conftest import Home
+from kernel import Notebook
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    folder = Path(tempfile.mkdtemp(prefix="pounce-display-"))
+    home = Home(folder, idle_release_s=600)
+    made = Notebook(home)
+    made.run("%load_ext pounce")
+    yield made
+    made.run("%pounce release")
+    made.close()
+    home.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_prints_and_displays_keep_their_order(notebook):
+    cell = notebook.run("%%pounce\nimport os, sys\nfrom IPython.display import HTML\nprint('one')\ndisplay(HTML('<b>two</b>'))\n"
+                        "os.system('echo three')\ndisplay(4)\nprint('five', file=sys.stderr)")
+
+    pieces: list = []
+    for message in cell.messages:
+        content = message["content"]
+        if message["msg_type"] == "stream" and pieces and isinstance(pieces[-1], str):
+            pieces[-1] += content["text"]
+        elif message["msg_type"] in ("stream", "display_data"):
+            pieces.append(content.get("text") or content["data"])
+    html = {"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>two</b>"}
+    assert pieces == ["one\n", html, "three\n", {"text/plain": "4"}, "five\n"]
+
+
+def test_a_display_is_updated_in_place(notebook):
+    cell = notebook.run("%%pounce\nhandle = display('before', display_id=True)\nhandle.update('after')")
+
+    first, second = cell.of("display_data"), cell.of("update_display_data")
+    assert first[0]["transient"]["display_id"] == second[0]["transient"]["display_id"]
+    assert second[0]["data"]["text/plain"] == "'after'"
+
+
+def test_clear_output_is_this_cells(notebook):
+    cell = notebook.run("%%pounce\nfrom IPython.display import clear_output\nprint('gone')\nclear_output(wait=True)\nprint('here')")
+
+    assert cell.of("clear_output") == [{"wait": True}]
+    cleared = cell.kinds.index("clear_output")
+    assert 0 < cleared < len(cell.kinds) - 1 and set(cell.kinds) == {"stream", "clear_output"}
+
+
+def test_a_result_comes_in_all_its_forms(notebook):
+    cell = notebook.run("%%pounce\nclass Rich:\n    def __repr__(self): return 'plain'\n"
+                        "    def _repr_html_(self): return '<i>rich</i>'\nRich()")
+
+    (result,) = cell.of("execute_result")
+    assert result["data"] == {"text/plain": "plain", "text/html": "<i>rich</i>"}
+
+
+def test_a_figure_is_shown_without_matplotlib_in_the_kernel(notebook):
+    pytest.importorskip("matplotlib")
+    cell = notebook.run("%%pounce\nimport matplotlib.pyplot as plt\nplt.plot([1, 2, 3]);")
+
+    (figure,) = cell.of("display_data")
+    assert figure["data"]["image/png"].startswith("iVBORw0KGgo")
+    assert notebook.run("import sys\n'matplotlib' in sys.modules").value == "False"
+
+
+def test_carriage_returns_of_a_text_bar_stay(notebook):
+    pytest.importorskip("tqdm")
+    cell = notebook.run("%%pounce\nfrom tqdm import tqdm\nfor _ in tqdm(range(3), mininterval=0): pass")
+
+    assert "\r" in cell.stream("stderr") and "3/3" in cell.stream("stderr")
+
+
+def test_a_notebook_bar_is_a_widget_without_ipywidgets_in_the_kernel(notebook):
+    pytest.importorskip("ipywidgets")
+    cell = notebook.run("%%pounce\nfrom tqdm.auto import tqdm\nfor _ in tqdm(range(20), mininterval=0): pass")
+
+    opened = [content["data"]["state"]["_model_name"] for content in cell.of("comm_open")]
+    (bar,) = cell.of("display_data")
+    assert "FloatProgressModel" in opened
+    assert "application/vnd.jupyter.widget-view+json" in bar["data"]
+    values = [content["data"].get("state", {}).get("value") for content in cell.of("comm_msg")]
+    assert 20.0 in values
+    assert notebook.run("import sys\n'ipywidgets' in sys.modules").value == "False"
+
+
+def test_displays_work_under_capture_as_at_home(notebook):
+    cell = notebook.run("%%capture kept\n%%pounce\nprint('text')\ndisplay(1)")
+
+    assert cell.kinds == []
+    assert notebook.run("kept.stdout.splitlines()[-1], len(kept.outputs)").value == "('text', 1)"
+
+
+def test_a_flood_of_prints_comes_whole_and_in_few_messages(notebook):
+    cell = notebook.run("%%pounce\nfor i in range(100_000): print(i)")
+
+    assert cell.stdout.split() == [str(i) for i in range(100_000)]
+    assert len(cell.of("stream")) < 2000
+
+
+def test_an_output_that_is_too_large_is_said_and_not_sent(notebook):
+    cell = notebook.run("%%pounce\nfrom IPython.display import HTML\ndisplay(HTML('x' * (40 << 20)))\nprint('on')")
+
+    assert "an output of 40 MiB is not shown" in cell.stdout and cell.stdout.endswith("on\n")

@@ -1,0 +1,68 @@
+"""The words behind %%pounce and %pounce."""
+
+from __future__ import annotations
+
+import pytest
+from pounce import BadRequest
+from pounce.cell.options_line import parse_cell, parse_verb
+from pounce.options import Options
+
+
+def test_an_empty_line_asks_for_what_the_class_gives():
+    assert parse_cell("").options == Options()
+    assert parse_cell("").sends is None
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("--gpu 1", Options(gpus=1)),
+        ("--gpu=a100:2 --mem 8GB", Options(gpus=2, gpu_type="a100", memory_mib=8192)),
+        ("--cpus 4 --time 20min --class cheetah", Options(cpus=4, time_min=20, class_name="cheetah")),
+        ("--time '1 h'", Options(time_min=60)),
+    ],
+)
+def test_resources(line, options):
+    assert parse_cell(line).options == options
+
+
+def test_names_to_send_and_to_bring():
+    line = parse_cell("--in a,b --out x --gpu 1")
+
+    assert (line.sends, line.brings) == (("a", "b"), ("x",))
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("--gpus 1", "did you mean --gpu?"),
+        ("--memory 8GB", "did you mean --mem?"),
+        ("--qos lion", "did you mean --class?"),
+        ("--tiem 20min", "did you mean --time?"),
+        ("--frobnicate 1", "there is no option --frobnicate. The options are --gpu"),
+        ("--gpu", "--gpu needs a value, for example --gpu 1"),
+        ("--gpu --mem 8GB", "--gpu needs a value"),
+        ("print(1)", "the code begins in the line below"),
+        ("--in a-b", "takes names of variables"),
+        ("--gpu a:b:c", "--gpu takes a number"),
+        ("--mem lots", "--mem takes bytes or a text such as '8GB'"),
+        ("--cpus many", "--cpus takes a number of CPUs"),
+        ("--in 'a", "Close the quotes"),
+    ],
+)
+def test_a_wrong_line_says_what_would_be_right(line, hint):
+    with pytest.raises(BadRequest) as refused:
+        parse_cell(line)
+
+    assert hint in str(refused.value)
+
+
+def test_a_verb_with_names_and_the_options_of_its_worker():
+    verb, line, names = parse_verb("pull a,b c --gpu 1")
+
+    assert (verb, line.options, names) == ("pull", Options(gpus=1), ("a", "b", "c"))
+
+
+def test_a_wrong_verb_says_which_is_nearest():
+    with pytest.raises(BadRequest, match=r"there is no %pounce stats; did you mean status\?"):
+        parse_verb("stats")

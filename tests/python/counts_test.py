@@ -1,0 +1,74 @@
+"""What a call costs, counted and not timed, so that a busy machine changes little: the gate against a slow regression.
+
+The bounds leave about half again over what was measured (docs/performance.md).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+CALLS = 1000
+
+
+@pytest.fixture(scope="module")
+def counted(module_home):
+    pytest.importorskip("numpy")
+    run = module_home.run(f"""
+        from pounce.bench.counts import Usage, bytes_sent, usage
+        from pounce.bench.work import noop
+        def after_calls(client, act):
+            there, here = client.submit(usage).result(), usage()
+            act()
+            here, there = usage().since(here), Usage(*client.submit(usage).result()).since(there)
+            return dict(here=here._asdict(), there=there._asdict())
+        with pounce.Client() as client:
+            for _ in range(300):
+                client.submit(noop).result()
+            def one_by_one():
+                for _ in range({CALLS}):
+                    client.submit(noop).result()
+            report(one_by_one=after_calls(client, one_by_one))
+            def at_once():
+                for future in [client.submit(noop) for _ in range({CALLS})]:
+                    future.result()
+            report(at_once=after_calls(client, at_once))
+            import numpy
+            data = numpy.ones(64 * 2**20, dtype=numpy.uint8)
+            def scatter():
+                client.submit(len, client.scatter(data)).result()
+            before = bytes_sent()
+            report(first=after_calls(client, scatter), first_bytes=bytes_sent() - before)
+            before = bytes_sent()
+            report(again=after_calls(client, scatter), again_bytes=bytes_sent() - before)
+    """)
+    return run.reports
+
+
+def test_a_call_wakes_few_threads(counted):
+    usage = counted["one_by_one"]
+
+    assert usage["here"]["switches"] / CALLS <= 5
+    assert usage["there"]["switches"] / CALLS <= 5
+
+
+def test_a_call_makes_few_reads_and_writes(counted):
+    usage = counted["one_by_one"]
+
+    assert usage["here"]["reads_writes"] / CALLS <= 6.5
+    assert usage["there"]["reads_writes"] / CALLS <= 12
+
+
+def test_many_calls_at_once_share_their_wake_ups(counted):
+    usage = counted["at_once"]
+
+    assert usage["here"]["switches"] / CALLS <= 5
+    assert usage["there"]["switches"] / CALLS <= 5
+
+
+def test_an_array_is_sent_once(counted):
+    assert counted["first_bytes"] > 64 * 2**20
+    assert counted["again_bytes"] < 4096
+
+
+def test_what_is_scattered_is_not_copied_here(counted):
+    assert counted["first"]["here"]["peak_bytes"] < 16 * 2**20

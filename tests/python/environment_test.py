@@ -1,0 +1,104 @@
+"""What of the notebook's environment a worker has, and other environments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ACTIVATION = {
+    "LD_LIBRARY_PATH": "/opt/cuda/lib64", "CONDA_PREFIX": "/opt/conda/envs/a", "CONDA_DEFAULT_ENV": "a", "LOADEDMODULES": "cuda/12:gcc/12",
+    "_LMFILES_": "/m/cuda:/m/gcc", "MODULEPATH": "/m", "OMP_NUM_THREADS": "3", "PYTHONHASHSEED": "7",
+}
+STAYS = {"SLURM_JOB_ID": "4711", "SLURM_CPUS_PER_TASK": "64", "SBATCH_PARTITION": "x", "SECRET_TOKEN": "s3cret"}
+
+
+def test_a_worker_has_what_activation_gave_and_nothing_of_an_outer_job(home):
+    home.environment.update(ACTIVATION | STAYS)
+
+    run = home.run("""
+        with pounce.Client(launcher="local") as client:
+            report(there=client.submit(lambda: __import__("os").environ.copy()).result(60))
+            report(python=client.submit(lambda: __import__("sys").executable).result(60) == sys.executable)
+    """)
+
+    there = run.reports["there"]
+    assert {name: there.get(name) for name in ACTIVATION} == ACTIVATION
+    assert {name: there[name] for name in STAYS if name in there} == {}
+    assert run.reports["python"]
+
+
+def another_environment(home, version: str = "") -> str:
+    """An environment whose Python is this one under another path; it may say that it is of another version."""
+    import sys
+
+    python = home.folder / "other" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    lie = f"sys.version_info = type('V', (), dict(major={version[0]}, minor={version[2:]}))();" if version else ""
+    code = f"import sys, runpy; {lie} runpy.run_module('pounce.worker', run_name='__main__', alter_sys=True)"
+    python.write_text(f'#!/bin/sh\nIN_OTHER=yes exec {sys.executable} -c "{code}"\n')
+    python.chmod(0o755)
+    return str(python.parent.parent)
+
+
+def test_another_environments_python_runs_where_it_is_asked_for(home):
+    prefix = another_environment(home)
+
+    run = home.run(f"""
+        def where(): return os.environ.get("IN_OTHER"), os.environ.get("VIRTUAL_ENV"), os.environ["PATH"].split(":")[0]
+        client = pounce.Client()
+        other = client.options(env={prefix!r})
+        report(here=client.submit(where).result(60)[0], there=other.submit(where).result(60), jobs=len(client.queue()))
+        report(again=other.options(cpus=1).submit(where).result(60)[0], same=client.options(env={prefix!r})._home() is other._home())
+        client.close()
+        report(closed=error_of(lambda: other.submit(where))["type"])
+    """)
+
+    assert run.reports["here"] is None and run.reports["there"] == ["yes", prefix, prefix + "/bin"]
+    assert run.reports["jobs"] == 2 and run.reports["again"] == "yes" and run.reports["same"]
+    assert run.reports["closed"] == "ClientClosed"
+
+
+def test_a_python_of_another_version_is_refused_before_anything_runs_and_both_are_named(home):
+    prefix = another_environment(home, "3.7")
+
+    run = home.run(f"""
+        client = pounce.Client(env={prefix!r})
+        report(error=error_of(lambda: client.submit(os.mkdir, "ran").result(60)), python="%d.%d" % sys.version_info[:2])
+    """)
+
+    error = run.reports["error"]
+    assert error["type"] == "VersionMismatch" and "3.7" in error["text"] and run.reports["python"] in error["text"]
+    assert not (home.folder / "ran").exists()
+
+
+def test_a_folder_that_is_no_environment_is_refused_at_once(home):
+    run = home.run("""
+        client = pounce.Client()
+        report(error=error_of(lambda: client.options(env=".")))
+    """)
+
+    assert run.reports["error"]["type"] == "BadRequest" and "bin/python" in run.reports["error"]["text"]
+
+
+def test_what_condas_activation_would_set_is_set_on_the_worker(home):
+    prefix = another_environment(home)
+    write(prefix, "conda-meta/state", '{"env_vars": {"OF_THE_PERSON": "declared by hand"}}')
+    write(prefix, "etc/conda/env_vars.d/gdal.json", '{"OF_A_PACKAGE": "declared"}')
+    write(prefix, "etc/conda/activate.d/a.sh", 'echo noise; export HOOKED="$CONDA_PREFIX/share/$OF_A_PACKAGE"; unset OMP_NUM_THREADS')
+    write(prefix, "etc/conda/activate.d/b.sh", "false; nonsense-command; export AFTER_A_MISTAKE='two\nlines'")
+    home.environment["OMP_NUM_THREADS"] = "3"
+
+    run = home.run(f"""
+        client = pounce.Client(env={prefix!r})
+        report(there=client.submit(lambda: __import__("os").environ.copy()).result(60))
+    """)
+
+    there = run.reports["there"]
+    assert there["OF_THE_PERSON"] == "declared by hand" and there["OF_A_PACKAGE"] == "declared"
+    assert there["HOOKED"] == f"{prefix}/share/declared" and there["AFTER_A_MISTAKE"] == "two\nlines"
+    assert there["CONDA_PREFIX"] == prefix and "OMP_NUM_THREADS" not in there
+
+
+def write(prefix: str, name: str, text: str) -> None:
+    path = Path(prefix, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)

@@ -1,0 +1,94 @@
+"""A real kernel in somebody's home, and what its cells show."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from jupyter_client.manager import KernelManager
+
+SECONDS = 120  # for anything: the machine may be busy
+
+
+@dataclass
+class Shown:
+    """Everything that one cell showed, in order."""
+
+    messages: list[dict] = field(default_factory=list)
+    reply: dict = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[dict]:
+        return [m["content"] for m in self.messages if m["msg_type"] == kind]
+
+    def stream(self, name: str) -> str:
+        return "".join(content["text"] for content in self.of("stream") if content["name"] == name)
+
+    @property
+    def stdout(self) -> str:
+        """What the cell printed, without pounce's own lines."""
+        return "".join(line for line in self.stream("stdout").splitlines(True) if not line.startswith("pounce: "))
+
+    @property
+    def said(self) -> str:
+        return "".join(line for line in self.stream("stdout").splitlines(True) if line.startswith("pounce: "))
+
+    @property
+    def value(self) -> str:
+        (result,) = self.of("execute_result")
+        return result["data"]["text/plain"]
+
+    @property
+    def error(self) -> dict:
+        (error,) = self.of("error")
+        return {**error, "text": "\n".join(error["traceback"])}
+
+    @property
+    def kinds(self) -> list[str]:
+        """In order, without what every cell has."""
+        return [m["msg_type"] for m in self.messages if m["msg_type"] not in ("status", "execute_input")]
+
+
+class Notebook:
+    def __init__(self, home):
+        self.home = home
+        self.manager = KernelManager(kernel_name="python3")
+        self.manager.start_kernel(env=home.environment, cwd=str(home.folder))
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=SECONDS)
+
+    def start(self, source: str, allow_stdin: bool = False) -> str:
+        return self.client.execute(source, allow_stdin=allow_stdin)
+
+    def ended(self, cell: str, until=None) -> Shown:
+        """All that the cell shows, until it ends, or until `until` is true of it."""
+        shown, deadline = Shown(), time.monotonic() + SECONDS
+        while True:
+            message = self.client.get_iopub_msg(timeout=max(0, deadline - time.monotonic()))
+            if message["parent_header"].get("msg_id") != cell:
+                continue
+            assert until is None or message["content"].get("execution_state") != "idle", f"ended before that: {shown}"
+            shown.messages.append(message)
+            if until is not None and until(shown):
+                return shown
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                break
+        while True:
+            reply = self.client.get_shell_msg(timeout=max(0, deadline - time.monotonic()))
+            if reply["parent_header"].get("msg_id") == cell:
+                shown.reply = reply["content"]
+                return shown
+
+    def asked(self, answer: str | None) -> tuple[str, bool]:
+        """Waits for a question, answers it if `answer` is text; returns (prompt, whether it is for a password)."""
+        question = self.client.get_stdin_msg(timeout=SECONDS)["content"]
+        if answer is not None:
+            self.client.input(answer)
+        return question["prompt"], question["password"]
+
+    def run(self, source: str) -> Shown:
+        return self.ended(self.start(source))
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)

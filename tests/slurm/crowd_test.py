@@ -1,0 +1,35 @@
+"""Two hundred clients of one user, fifty calls each, on a class that lets twenty of their jobs run at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faults import measured
+
+CLIENTS, CALLS = 200, 50
+CROWD = f"""
+    import pounce
+    clients = [pounce.Client(cpus=1, memory="100MB") for _ in range({CLIENTS})]
+    start = time.monotonic()
+    futures = [[client.submit(pow, 2, n) for n in range({CALLS})] for client in clients]
+    report(submitted=True)
+    served = []
+    for client, mine in zip(clients, futures):
+        served.append(sum(future.result(250) == 2**n for n, future in enumerate(mine)))
+        client.close()
+    report(served=served, seconds=time.monotonic() - start)
+"""
+
+
+def test_every_client_of_a_crowd_is_served_and_pounced_stays_small(person):
+    alice = person("bob", idle_release_s=0.2)
+
+    run = alice.python(CROWD)
+    run.reported("submitted")
+    daemon = alice.endpoint()["pid"]
+    assert run.reported("served", 280) == [CALLS] * CLIENTS
+
+    measured("200 clients with 50 calls each", run.reported("seconds"))
+    peak = next(line for line in Path(f"/proc/{daemon}/status").read_text().splitlines() if line.startswith("VmHWM"))
+    assert int(peak.split()[1]) < 100 * 1024, f"pounced's memory: {peak}"
+    print("MEASURED", peak)

@@ -1,0 +1,125 @@
+"""What the fault tests share: a task that runs until the test lets it go, and the daemons and links of a quiet cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import textwrap
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from login_node import Person, Running, wait_until
+
+HELD_TASK = """
+    {before}
+    import pounce
+    def hold(flag):
+        import os, time
+        print('REPORT {{"worker": %d}}' % os.getpid(), flush=True)
+        while not os.path.exists(flag):
+            time.sleep(0.02)
+        return 1024
+    client = pounce.Client()
+    future = client.options({options}).submit(hold, {flag!r})
+    while not future.running() and not future.done():
+        time.sleep(0.02)
+    report(running=True, kernel=os.getpid())
+    try:
+        report(result=future.result(200))
+    except Exception as e:
+        report(error=error(e), told_at=time.time())
+    {after}
+    client.close()
+"""
+AGAIN = "report(again=client.submit(pow, 2, 5).result(100))"
+
+
+class HeldTask:
+    """A task on a worker that ends when `let_go` is called."""
+
+    def __init__(self, who: Person, options: str = "", before: str = "", after: str = "", **environment):
+        self.who, self.flag = who, who.folder / f"flag{who.count}"
+        script = HELD_TASK.format(options=options, flag=str(self.flag), before=before, after=after)
+        self.run: Running = who.python(script, **environment)
+        self.run.reported("running", 100)
+
+    def job(self) -> dict:
+        (job,) = self.who.jobs(self.who.endpoint()["instance"])
+        return job
+
+    def node(self) -> str:
+        return self.who.run("squeue", "--noheader", "--jobs", self.job()["id"], "--format=%N").strip()
+
+    def let_go(self) -> None:
+        self.flag.touch()
+
+    def result(self, seconds: float = 90) -> int:
+        return self.run.ended(seconds).reported("result")
+
+    def error(self, seconds: float = 90) -> dict:
+        return self.run.ended(seconds).reported("error")
+
+    def told(self, words: str, seconds: float) -> float:
+        """Waits until the person is told; returns the seconds that it took."""
+        start = time.monotonic()
+        wait_until(lambda: words in self.run.output, seconds, f"the person is told {words!r}; so far:\n{self.run.output}")
+        return time.monotonic() - start
+
+
+def assert_told(error: dict, type_name: str, *words: str) -> None:
+    """A typed error whose text has a sentence of cause and one of remedy."""
+    assert error["type"] == type_name, error
+    for word in words:
+        assert word in error["text"], error
+    assert error["text"].count(".") >= 2, error
+
+
+def measured(what: str, seconds: float) -> None:
+    """Shown by `pytest -s`, copied to docs/faults.md; never a reason to fail."""
+    print(f"MEASURED {what}: {seconds:.2f} s")
+
+
+def submit_script(call: str, functions: str = "", options: str = "", after: str = "") -> str:
+    return textwrap.dedent("""
+        import pounce
+        {functions}
+        client = pounce.Client()
+        try:
+            report(result=repr(client.options({options}).submit({call}).result(100)))
+        except BaseException as e:
+            report(error=error(e))
+        {after}
+        client.close()
+    """).format(call=call, functions=textwrap.dedent(functions).strip(), options=options, after=textwrap.dedent(after).strip())
+
+
+# ---- a cluster's parts -------------------------------------------------------------------------------------------------
+
+def daemon_pid(cluster_id: int, name: str) -> int:
+    return int(Path(f"/opt/pounce-cluster-{cluster_id}/run/{name}.pid").read_text())
+
+
+@contextmanager
+def stopped(pid: int):
+    """The process hangs while the block runs."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def unplugged(link: str):
+    """The cable is out while the block runs: what is behind the bridge's port neither hears nor is heard."""
+    subprocess.run(["ip", "link", "set", link, "down"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["ip", "link", "set", link, "up"], check=True)
+
+
+def node_link(cluster_id: int, node: str) -> str:
+    return f"pounce{cluster_id}{node}"

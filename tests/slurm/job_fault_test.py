@@ -1,0 +1,57 @@
+"""A job that somebody or something ends: the person is told by whom, and quickly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+from faults import AGAIN, HeldTask, assert_told, measured
+from login_node import CLUSTER
+
+
+def as_admin(*words: str) -> None:
+    subprocess.run([str(CLUSTER), "run", "--", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_scancel_is_told_at_once(person):
+    task = HeldTask(person())
+
+    start = time.time()
+    task.who.run("scancel", task.job()["id"])
+
+    assert_told(task.error(), "JobCancelled", "cancelled")
+    measured("scancel until JobCancelled", task.run.reported("told_at") - start)
+
+
+def test_a_killed_worker_is_told_at_once_and_started_again(person):
+    task = HeldTask(person(), after=AGAIN)
+    pid = task.run.reported("worker")
+
+    start = time.time()
+    os.kill(pid, signal.SIGKILL)
+
+    assert_told(task.error(), "WorkerCrashed", "SIGKILL")
+    assert task.run.reported("again") == 32
+    measured("SIGKILL of the worker until WorkerCrashed", task.run.reported("told_at") - start)
+
+
+def test_a_requeue_by_the_admin_ends_the_task_and_leaves_no_job(person):
+    task = HeldTask(person(idle_release_s=2))
+    job = task.job()["id"]
+
+    as_admin("scontrol", "update", f"jobid={job}", "requeue=1")
+    start = time.time()
+    as_admin("scontrol", "requeue", job)
+
+    error = task.error()
+    assert_told(error, error["type"])
+    assert error["type"] in ("LeaseEnded", "JobCancelled"), error
+    measured(f"scontrol requeue until {error['type']}: {error['text']}", task.run.reported("told_at") - start)
+
+
+def test_a_job_that_reaches_its_walltime_says_so(person):
+    task = HeldTask(person(), options="time=1")
+
+    assert_told(task.error(180), "WalltimeReached", "time limit")

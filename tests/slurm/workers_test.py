@@ -1,0 +1,72 @@
+"""Several workers in one job, and jobs for different needs side by side, on a real Slurm."""
+
+from __future__ import annotations
+
+MEET = """
+    import pounce
+    def meet(folder, everybody):
+        import os, pathlib, time
+        here = pathlib.Path(folder)
+        here.mkdir(exist_ok=True)
+        (here / str(os.getpid())).touch()
+        deadline = time.monotonic() + 90
+        while len(list(here.iterdir())) < everybody:
+            assert time.monotonic() < deadline, "the others did not come"
+            time.sleep(0.02)
+        return os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    import tempfile
+    folder = tempfile.mkdtemp()
+"""
+
+
+def test_workers_of_one_job_run_at_the_same_time_each_with_its_own_gpu(person):
+    alice = person(idle_release_s=60)
+    run = alice.python(MEET + """
+    with pounce.Client(gpus=1, cpus=2, memory="1GB", workers=4) as client:
+        seen = client.gather([client.submit(meet, folder + "/a", 4) for _ in range(4)], timeout=120)
+        report(pids=len({pid for pid, _ in seen}), gpus=sorted(gpus for _, gpus in seen))
+        instance = json.loads(os.popen("pounced ensure").read().splitlines()[-1])["instance"]
+        shown = os.popen("squeue --me --noheader -O NumCPUs:8,NumTasks:8,MinMemory:10,tres-per-node:30,comment:60").read()
+        report(jobs=[line.split() for line in shown.splitlines() if instance in line])
+    """).ended(150)
+
+    assert run.reported("pids") == 4
+    assert run.reported("gpus") == ["0", "1", "2", "3"]
+    ((cpus, tasks, memory, gpus, _),) = run.reported("jobs")
+    assert (cpus, tasks, memory) == ("8", "4", "4G") and gpus.endswith("gpu:4")
+
+
+def test_a_cpu_lease_and_a_gpu_lease_stand_side_by_side(person):
+    run = person(idle_release_s=60).python(MEET + """
+    with pounce.Client() as client:
+        cpu, gpu = client.options(cpus=1, workers=2), client.options(gpus=1)
+        seen = client.gather([view.submit(meet, folder + "/a", 3) for view in (cpu, cpu, gpu)], timeout=120)
+        report(pids=len({pid for pid, _ in seen}), gpus=[gpus for _, gpus in seen], jobs=len(client.queue()))
+    """).ended(150)
+
+    assert run.reported("pids") == 3 and run.reported("jobs") >= 2
+    assert run.reported("gpus")[:2] == ["", ""] and run.reported("gpus")[2] != ""
+
+
+def test_a_walltime_of_several_workers_ends_their_tasks_with_its_name(person):
+    run = person().python("""
+    import pounce
+    with pounce.Client(workers=2, time="1min") as client:
+        futures = [client.submit(time.sleep, 600) for _ in range(2)]
+        report(ends=[type(future.exception(150)).__name__ for future in futures])
+    """).ended(200)
+
+    assert run.reported("ends") == ["WalltimeReached", "WalltimeReached"]
+
+
+def test_more_than_one_user_gets_is_told_for_all_workers_together(person):
+    run = person().python("""
+    import pounce
+    with pounce.Client(gpus=4, workers=64) as client:
+        try:
+            client.submit(pow, 2, 2).result(60)
+        except pounce.Unsatisfiable as e:
+            report(refusal=str(e))
+    """).ended()
+
+    assert "64 workers, each with 4 GPUs" in run.reported("refusal")
