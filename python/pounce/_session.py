@@ -17,7 +17,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import __version__, _core, _daemon, environment, errors
 from .cell import show
@@ -25,6 +25,9 @@ from .future import Future
 from .named import NamedFuture
 from .named import Row as NamedRow
 from .status import StatusLine
+
+if TYPE_CHECKING:
+    from .cell.background import CellOutput
 
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
 _LONGEST_GRACE_MS = 2**32 - 1
@@ -64,6 +67,7 @@ class Session:
         self._no_daemon: errors.PounceError | None = None  # why it could not be started again
         self._news: deque[tuple[Any, ...]] = deque()
         self._ended: deque[tuple[Future | None, list[Any]]] = deque()
+        self._outputs: dict[bytes, CellOutput] = {}
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._closed = False
         self._notifier = threading.Thread(
@@ -133,8 +137,10 @@ class Session:
                 if kind == "ended":
                     self._ended.append((self._futures.pop(what[0], None), what[1:]))
                     self._questions.pop(what[0], None)
+                    self._outputs.pop(what[0], None)
                 elif kind == "printed":
-                    _show(what[1], what[2])
+                    output = self._outputs.get(what[0])
+                    (output.printed if output else _show)(what[1], what[2])
                 elif kind == "message":
                     self._message(*what)
                 elif kind == "told":
@@ -159,8 +165,17 @@ class Session:
         message = json.loads(text)
         if message["type"] == "input_request":
             self._questions.setdefault(task, []).append(message["content"])
+        elif task in self._outputs:
+            self._outputs[task].message(message, buffers)
         else:
             show.republish(message, buffers)
+
+    def show_elsewhere(self, submit: Callable[[], Future], output: CellOutput) -> Future:
+        """What this task shows goes to `output`, from its first word."""
+        with self._order:
+            future = submit()
+            self._outputs[future._task] = output
+        return future
 
     def _answer(self, future: Future) -> None:
         """What the task asks the person. Not while news are handled: this waits for a person, and others for the news."""

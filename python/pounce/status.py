@@ -29,7 +29,7 @@ class StatusLine:
                 self._device = _device(lease)
             self._end("running" if state else "done")
             return _TICK_S
-        words, self._device = _words(lease)
+        words, self._device = words_of(lease), _device(lease) if lease is not None else ""
         if self._out is None:
             self._out = _output()
         self._out.show(f"pounce: {words} · {self._seconds()}", words != self._shown)
@@ -52,15 +52,16 @@ class StatusLine:
         return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60} s"
 
 
-def _words(lease: tuple[Any, ...] | None) -> tuple[str, str]:
+def words_of(lease: tuple[Any, ...] | None) -> str:
+    """How a request stands: state, reason, job, when it is expected to start, device."""
     if lease is None:
-        return "asking for a lease", ""
+        return "asking for a lease"
     _, state, reason, job, _, _, estimate, _ = lease
     words = state + (f" ({reason})" if reason else "") + (f" · job {job}" if job else "")
     if state == "queued" and estimate:
         words += f" · Slurm expects {time.strftime('%H:%M', time.localtime(estimate))}"
     device = _device(lease)
-    return words + (f" · {device}" if device else ""), device
+    return words + (f" · {device}" if device else "")
 
 
 def _device(lease: tuple[Any, ...]) -> str:

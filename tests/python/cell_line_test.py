@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from pounce import BadRequest
 from pounce.cell.options_line import parse_cell, parse_verb
@@ -9,7 +11,7 @@ from pounce.options import Options
 
 
 def test_an_empty_line_asks_for_what_the_class_gives():
-    assert parse_cell("").options == Options()
+    assert parse_cell("").place.options == Options()
     assert parse_cell("").sends is None
 
 
@@ -23,13 +25,32 @@ def test_an_empty_line_asks_for_what_the_class_gives():
     ],
 )
 def test_resources(line, options):
-    assert parse_cell(line).options == options
+    assert parse_cell(line).place.options == options
 
 
 def test_names_to_send_and_to_bring():
     line = parse_cell("--in a,b --out x --gpu 1")
 
     assert (line.sends, line.brings) == (("a", "b"), ("x",))
+
+
+def test_a_cell_in_the_background_may_have_a_name():
+    line = parse_cell("--gpu 1 --bg --name training")
+
+    assert (line.background, line.name, line.place.options.gpus) == (True, "training", 1)
+
+
+def test_a_try_leaves_the_gpu_and_keeps_the_rest():
+    options = parse_cell("--gpu a100:2 --mem 8GB --time 5min --try").place.options
+
+    assert options == Options(class_name="cheetah", memory_mib=8192, time_min=5)
+
+
+def test_another_environment_is_another_place():
+    line, again = parse_cell("--env ~/torch"), parse_cell("--env ~/torch/ --in a")
+
+    assert line.place == again.place != parse_cell("").place
+    assert line.place.words() == {"env": os.path.expanduser("~/torch")}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +69,9 @@ def test_names_to_send_and_to_bring():
         ("--mem lots", "--mem takes bytes or a text such as '8GB'"),
         ("--cpus many", "--cpus takes a number of CPUs"),
         ("--in 'a", "Close the quotes"),
+        ("--bg=yes", "--bg takes no value"),
+        ("--name job", "Add --bg"),
+        ("--bg --name a,b", "--name takes one name"),
     ],
 )
 def test_a_wrong_line_says_what_would_be_right(line, hint):
@@ -60,7 +84,7 @@ def test_a_wrong_line_says_what_would_be_right(line, hint):
 def test_a_verb_with_names_and_the_options_of_its_worker():
     verb, line, names = parse_verb("pull a,b c --gpu 1")
 
-    assert (verb, line.options, names) == ("pull", Options(gpus=1), ("a", "b", "c"))
+    assert (verb, line.place.options, names) == ("pull", Options(gpus=1), ("a", "b", "c"))
 
 
 def test_a_wrong_verb_says_which_is_nearest():

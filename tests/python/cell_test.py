@@ -326,6 +326,14 @@ def test_input_and_getpass_ask_in_the_notebook(notebook):
     assert notebook.ended(cell).value == "('Ada', 's3cret')"
 
 
+def test_debug_in_a_cell_looks_into_the_workers_last_error(notebook):
+    notebook.run("%%pounce\ndef deep(divisor):\n    secret = 41\n    return 1 / divisor\ndeep(0)")
+    cell = notebook.start("%%pounce\n%debug", allow_stdin=True)
+
+    assert notebook.asked("p secret + 1") == notebook.asked("q") == ("ipdb> ", False)
+    assert notebook.ended(cell).stdout.rstrip().endswith("42")
+
+
 def test_stop_at_a_question_interrupts_the_cell(notebook):
     cell = notebook.start("%%pounce\nasked = True\ninput('well? ')", allow_stdin=True)
     notebook.asked(None)

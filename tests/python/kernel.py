@@ -51,6 +51,7 @@ class Shown:
 class Notebook:
     def __init__(self, home):
         self.home = home
+        self.seen: list[dict] = []  # every message of every cell, in order
         self.manager = KernelManager(kernel_name="python3")
         self.manager.start_kernel(env=home.environment, cwd=str(home.folder))
         self.client = self.manager.client()
@@ -65,6 +66,7 @@ class Notebook:
         shown, deadline = Shown(), time.monotonic() + SECONDS
         while True:
             message = self.client.get_iopub_msg(timeout=max(0, deadline - time.monotonic()))
+            self.seen.append(message)
             if message["parent_header"].get("msg_id") != cell:
                 continue
             assert until is None or message["content"].get("execution_state") != "idle", f"ended before that: {shown}"
@@ -85,6 +87,13 @@ class Notebook:
         if answer is not None:
             self.client.input(answer)
         return question["prompt"], question["password"]
+
+    def completed(self, line: str) -> list[str]:
+        asked = self.client.complete(line)
+        while True:
+            reply = self.client.get_shell_msg(timeout=SECONDS)
+            if reply["parent_header"].get("msg_id") == asked:
+                return reply["content"]["matches"]
 
     def run(self, source: str) -> Shown:
         return self.ended(self.start(source))

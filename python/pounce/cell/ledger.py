@@ -34,6 +34,7 @@ class Parcel:
     files: set[str] = field(default_factory=set)        # of functions: for their lines in tracebacks
     notes: list[str] = field(default_factory=list)
     entries: dict[str, Entry] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)        # all that the cell reads of ours, sent or there already
 
 
 class Ledger:
@@ -44,7 +45,7 @@ class Ledger:
     def parcel(self, names: Iterable[str], namespace: dict[str, Any], now: int, forced: bool = False) -> Parcel:
         """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state."""
         parcel = Parcel()
-        ahead, seen = sorted(names), set()
+        ahead, seen = sorted(names), parcel.names
         while ahead:
             name = ahead.pop()
             if name in seen or name not in namespace:

@@ -11,11 +11,12 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
 from ..client import Client
-from ..options import Options
+from ..status import words_of
 from . import bundle, runner
+from .background import CellJob, CellOutput
 from .ledger import Ledger, Parcel
 from .names import reads
-from .options_line import OPTIONS, VERBS, CellLine, parse_cell, parse_verb
+from .options_line import OPTIONS, VERBS, CellLine, Place, parse_cell, parse_verb
 from .show import Shown, size
 from .traceback import remote_error, syntax_error
 
@@ -29,7 +30,7 @@ def load(shell: Any) -> None:
     magics = PounceMagics(shell)
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.cell_ended)
-    shell.set_hook("complete_command", lambda _, event: _completions(event), re_key=r"%%?pounce\b")
+    shell.set_hook("complete_command", lambda _, event: magics.completions(event), re_key=r"%%?pounce\b")
 
 
 @magics_class
@@ -37,7 +38,8 @@ class PounceMagics(Magics):
     def __init__(self, shell: Any):
         super().__init__(shell)
         self._client: Client | None = None
-        self._ledgers: dict[Options, Ledger] = {}
+        self._ledgers: dict[Place, Ledger] = {}
+        self._jobs: list[CellJob] = []
 
     # ---- the cell ----
 
@@ -59,10 +61,15 @@ class PounceMagics(Magics):
           --cpus N         processors
           --time T         how long the lease may last at most: 20min, 2h
           --class NAME     a class of this cluster: cheetah
+          --env PREFIX     another environment's Python, of the same version
           --in a,b         send just these variables, even if they seem unchanged
           --out x,y        bring these variables back into the notebook
+          --bg             return at once; the output goes on under this cell, and its value is a job: .state, .result(), .log()
+          --name N         with --bg: N is the job
+          --try            a short try without a GPU, on processors that are kept for it: the code is checked while GPUs are busy
 
-        See also  %pounce vars | pull x,y | push a,b | status | restart | release   (followed by the options of the cell)
+        After an error  a %%pounce cell of %debug looks into the worker's frames.
+        See also  %pounce vars | pull x,y | push a,b | status | explain | restart | release   (followed by the cell's options)
         """
         asked = _usage(parse_cell, line)
         tree = self._parsed(cell)
@@ -71,12 +78,17 @@ class PounceMagics(Magics):
         namespace = self.shell.user_ns
         wanted = asked.sends if asked.sends is not None else [n for n in reads(tree) if self._is_ours(n)]
         self._require(wanted if asked.sends is not None else ())
-        reply = self._exchange(asked, wanted, cell)
-        ledger = self._ledger(asked.options)
-        ledger.assigned(reply["assigned"], namespace, self._number())
+        if asked.background:
+            return self._in_background(asked, wanted, cell)
+        return self._booked(asked, self._number(), self._exchange(asked, wanted, cell))
+
+    def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
+        """What the cell did, in our books; its value, or its error raised."""
+        ledger = self._ledger(asked.place)
+        ledger.assigned(reply["assigned"], self.shell.user_ns, number)
         ledger.deleted(reply["deleted"])
         if "error" in reply:
-            raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.options))
+            raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.place))
         self._bring(reply, ledger)
         return Shown(*reply["shown"]) if reply["shown"] is not None else None
 
@@ -97,21 +109,55 @@ class PounceMagics(Magics):
 
     def _exchange(self, asked: CellLine, wanted: Any, source: str) -> dict[str, Any]:
         """Sends what the worker lacks and the source; again, and all of it, to a worker that turns out to be a new one."""
-        ledger, number = self._ledger(asked.options), self._number()
+        ledger, number = self._ledger(asked.place), self._number()
         while True:
-            parcel = ledger.parcel(wanted, self._own(), number, forced=asked.sends is not None)
-            request = {"namespace": ledger.worker, "source": source, "number": number,
-                       "files": self._files(parcel), "brings": asked.brings, "colors": self.shell.colors}
-            self._tell(parcel)
-            data, buffers = bundle.dumps(parcel.values)
-            reply = self._wait(self._the_client().options(**_words(asked.options)).submit(runner.run_cell, request, data, buffers))
+            parcel, words = self._packed(asked, wanted, source, number)
+            reply = self._wait(self._at(asked.place).submit(runner.run_cell, *words))
             if reply["ran"]:
                 ledger.worker = reply["namespace"]
                 ledger.arrived(parcel)
                 return reply
-            lost = ledger.forget()
-            if lost:
-                _say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
+            self._say_lost(ledger.forget())
+
+    def _packed(self, asked: CellLine, wanted: Any, source: str, number: int) -> tuple[Parcel, tuple[Any, ...]]:
+        """What travels, and the arguments of `run_cell`."""
+        ledger = self._ledger(asked.place)
+        parcel = ledger.parcel(wanted, self._own(), number, forced=asked.sends is not None)
+        request = {"namespace": ledger.worker, "source": source, "number": number, "files": self._files(parcel),
+                   "reads": sorted(parcel.names), "brings": asked.brings, "colors": self.shell.colors,
+                   "asks": not asked.background}
+        self._tell(parcel)
+        return parcel, (request, *bundle.dumps(parcel.values))
+
+    def _in_background(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
+        output, number = CellOutput(self.shell), self._number()
+        job = CellJob(output)
+        self._start(job, output, asked, wanted, source, number)
+        self._jobs = [*(old for old in self._jobs if old.state != "done"), job]
+        if not asked.name:
+            return job
+        self.shell.push({asked.name: job})
+        return None
+
+    def _start(self, job: CellJob, output: CellOutput, asked: CellLine, wanted: Any, source: str, number: int) -> None:
+        ledger = self._ledger(asked.place)
+        parcel, words = self._packed(asked, wanted, source, number)
+        view = self._at(asked.place)
+        future = view._home()._session.show_elsewhere(lambda: view.submit(runner.run_cell, *words), output)
+        ledger.arrived(parcel)  # before the cells that come behind it
+
+        def ended(reply: dict[str, Any]) -> Shown | None:
+            if reply["ran"]:
+                ledger.worker = reply["namespace"]
+                return self._booked(asked, number, reply)
+            lost = ", ".join(sorted(ledger.forget())) or "its variables"
+            raise errors.LeaseEnded(f"the cell did not run: its worker is a new one, and {lost} went with the last", "Run the cell again.")
+
+        job.follow(view, future, ended)
+
+    def _say_lost(self, lost: list[str]) -> None:
+        if lost:
+            _say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
 
     def _own(self) -> dict[str, Any]:
         hidden = self.shell.user_ns_hidden
@@ -163,13 +209,13 @@ class PounceMagics(Magics):
         if missing:
             raise NameError(f"the notebook has no variable {', '.join(missing)}")
 
-    def _hint(self, name: str | None, options: Options) -> str:
+    def _hint(self, name: str | None, place: Place) -> str:
         """Why a name is not on the worker although the person knows it."""
         if name is None:
             return ""
         if self._is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
-        elsewhere = [other for other, ledger in self._ledgers.items() if other != options and name in ledger.entries]
+        elsewhere = [other for other, ledger in self._ledgers.items() if other != place and name in ledger.entries]
         return f"{name} is on the worker of other options: bring it here with %pounce pull {name} and those." if elsewhere else ""
 
     # ---- the line ----
@@ -179,10 +225,11 @@ class PounceMagics(Magics):
         """Looks after the workers of %%pounce cells. Options after the names say which worker is meant, as in the cell.
 
         %pounce status           which workers this notebook has
+        %pounce explain          what waits, why, and what Slurm says about it
         %pounce vars             the variables on the worker
         %pounce pull x,y         brings variables into the notebook
         %pounce push a,b         sends variables of the notebook
-        %pounce restart          gives the worker back and forgets its variables; the next cell starts afresh
+        %pounce restart          a new Python on the same worker: its variables are gone, its GPU stays
         %pounce release          gives all workers back
         """
         verb, asked, names = _usage(parse_verb, line)
@@ -191,30 +238,50 @@ class PounceMagics(Magics):
         return getattr(self, f"_{verb}")(asked, names)
 
     def _status(self, asked: CellLine, names: tuple[str, ...]) -> None:
-        ledgers = [(options, ledger) for options, ledger in self._ledgers.items() if ledger.worker]
-        for options, ledger in ledgers:
-            print(f"worker with {_in_words(options)}: {', '.join(sorted(ledger.entries)) or 'no variables'}")
-        if not ledgers:
+        ledgers = [(place, ledger) for place, ledger in self._ledgers.items() if ledger.worker]
+        for place, ledger in ledgers:
+            print(f"worker with {place}: {', '.join(sorted(ledger.entries)) or 'no variables'}")
+        for job in self._jobs:
+            print(job)
+        if not ledgers and not self._jobs:
             print("no worker: the next %%pounce cell asks for one")
 
+    def _explain(self, asked: CellLine, names: tuple[str, ...]) -> None:
+        waiting = [job for job in self._jobs if job.state == "waiting"]
+        for job in waiting:
+            print(f"a cell in the background waits: {words_of(job.lease())}")
+        if not waiting:
+            print("nothing of this notebook waits")
+        for row in self._the_client().queue():
+            devices = f" on {row.node or 'no node yet'}{', ' + row.devices if row.devices else ''}"
+            print(f"Slurm says: job {row.job} is {row.state}{f' ({row.reason})' if row.reason not in ('', 'None') else ''}{devices}")
+
     def _vars(self, asked: CellLine, names: tuple[str, ...]) -> None:
-        client = self._the_client().options(**_words(asked.options))
-        for name, kind, more in self._wait(client.submit(runner.variables)):  # type: ignore[misc]
+        for name, kind, more in self._wait(self._at(asked.place).submit(runner.variables)):  # type: ignore[misc]
             print(f"{name:20} {kind} {more}".rstrip())
 
     def _pull(self, asked: CellLine, names: tuple[str, ...]) -> None:
-        reply = self._exchange(CellLine(asked.options, (), names), (), "")
-        self._bring(reply, self._ledger(asked.options))
+        reply = self._exchange(CellLine(asked.place, (), names), (), "")
+        self._bring(reply, self._ledger(asked.place))
 
     def _push(self, asked: CellLine, names: tuple[str, ...]) -> None:
         self._require(names)
-        self._exchange(CellLine(asked.options, names), names, "")
+        self._exchange(CellLine(asked.place, names), names, "")
 
     def _restart(self, asked: CellLine, names: tuple[str, ...]) -> None:
-        self._release(asked, names)
+        ledger = self._ledgers.get(asked.place)
+        if ledger is None or not ledger.worker:
+            raise UsageError(f"this notebook has no worker with {asked.place}; %pounce status names those it has")
+        try:
+            self._wait(self._at(asked.place).submit(runner.end_python))
+        except errors.WorkerCrashed:  # as it was told to
+            pass
+        lost = ledger.forget()
+        _say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
 
     def _release(self, asked: CellLine, names: tuple[str, ...]) -> None:
         self._ledgers.clear()
+        self._jobs.clear()
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -234,23 +301,21 @@ class PounceMagics(Magics):
             self._client = Client(cancel_grace=_NEVER_S)
         return self._client
 
-    def _ledger(self, options: Options) -> Ledger:
-        return self._ledgers.setdefault(options, Ledger())
+    def _at(self, place: Place) -> Any:
+        return self._the_client().options(**place.words())
 
+    def _ledger(self, place: Place) -> Ledger:
+        return self._ledgers.setdefault(place, Ledger())
 
-def _words(options: Options) -> dict[str, Any]:
-    """The keywords of Client.options that give these."""
-    gpus: Any = f"{options.gpu_type}:{options.gpus}" if options.gpu_type else options.gpus
-    words = {"gpus": gpus, "cpus": options.cpus, "memory": options.memory_mib * 2**20, "time": options.time_min * 60,
-             "class_": options.class_name}
-    return {word: value for word, value in words.items() if value}
-
-
-def _in_words(options: Options) -> str:
-    words = {"GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
-             "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
-             "minutes": options.time_min or "", "class": options.class_name}
-    return ", ".join(f"{value} {unit}" for unit, value in words.items() if value) or "no GPU"
+    def completions(self, event: Any) -> list[str]:
+        """Of a line that begins with %pounce or %%pounce: options and verbs, and variables where names are meant."""
+        words = event.line.split()
+        before = words[-2] if event.symbol and len(words) > 1 else words[-1]
+        if before in ("pull", "--out"):
+            return sorted({name for ledger in self._ledgers.values() for name in ledger.entries})
+        if before in ("push", "--in"):
+            return sorted(name for name in self._own() if not name.startswith("_"))
+        return list(OPTIONS) if event.line.lstrip().startswith("%%") else [*VERBS, *OPTIONS]
 
 
 def _usage(parse: Any, line: str) -> Any:
@@ -263,6 +328,3 @@ def _usage(parse: Any, line: str) -> Any:
 def _say(text: str) -> None:
     print(f"pounce: {text}", flush=True)
 
-
-def _completions(event: Any) -> list[str]:
-    return list(OPTIONS) if event.line.lstrip().startswith("%%") else [*VERBS, *OPTIONS]

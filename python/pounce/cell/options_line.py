@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadRequest
 from ..options import Options
+from .show import size
 
 RESOURCES = {"--gpu": "gpus", "--class": "class_", "--time": "time", "--mem": "memory", "--cpus": "cpus"}
 NAMES = ("--in", "--out")
-OPTIONS = (*RESOURCES, *NAMES)
-VERBS = ("status", "vars", "pull", "push", "restart", "release")
+FLAGS = ("--bg", "--try")
+OPTIONS = (*RESOURCES, "--env", *NAMES, "--name", *FLAGS)
+VERBS = ("status", "explain", "vars", "pull", "push", "restart", "release")
+TRY_CLASS = "cheetah"  # short, and let in first: design §4
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
-                "--push": "--in", "--pull": "--out"}
+                "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which worker: equal ones share it."""
+
+    options: Options = field(default_factory=Options)
+    env: str = ""  # the prefix of another environment
+
+    def words(self) -> dict[str, Any]:
+        """The keywords of Client.options that give these."""
+        options = self.options
+        gpus: Any = f"{options.gpu_type}:{options.gpus}" if options.gpu_type else options.gpus
+        words = {"gpus": gpus, "cpus": options.cpus, "memory": options.memory_mib * 2**20, "time": options.time_min * 60,
+                 "class_": options.class_name, "env": self.env}
+        return {word: value for word, value in words.items() if value}
+
+    def __str__(self) -> str:
+        options = self.options
+        words = {"GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
+                 "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
+                 "minutes": options.time_min or "", "class": options.class_name, "environment": self.env}
+        return ", ".join(f"{value} {unit}" for unit, value in words.items() if value) or "no GPU"
 
 
 @dataclass(frozen=True)
 class CellLine:
-    """The options of one cell. Equal `options` share a worker; `sends` None: what the cell reads is found in its source."""
+    """The options of one cell. `sends` None: what the cell reads is found in its source."""
 
-    options: Options = field(default_factory=Options)
+    place: Place = field(default_factory=Place)
     sends: tuple[str, ...] | None = None
     brings: tuple[str, ...] = ()
+    background: bool = False
+    name: str = ""  # of the job object of a cell in the background
 
 
 def parse_cell(line: str) -> CellLine:
     words = _words(line)
     resources: dict[str, Any] = {}
     names: dict[str, tuple[str, ...]] = {}
+    env = ""
+    flags = set()
     while words:
         option, value = _option(words)
         if option in RESOURCES:
             resources[RESOURCES[option]] = _number(value) if option == "--cpus" else value
+        elif option in FLAGS:
+            flags.add(option)
+        elif option == "--env":
+            env = os.path.abspath(os.path.expanduser(value))
         else:
             names[option] = _names(option, value)
-    return CellLine(_options(resources), names.get("--in"), names.get("--out", ()))
+    if "--try" in flags:
+        resources = {**resources, "gpus": 0, "class_": TRY_CLASS}
+    return CellLine(Place(_options(resources), env), names.get("--in"), names.get("--out", ()), "--bg" in flags,
+                    _job_name(names.get("--name", ()), flags))
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -68,6 +106,10 @@ def _option(words: list[str]) -> tuple[str, str]:
         raise BadRequest(f"{option!r} is no option; the code begins in the line below", f"The options are {', '.join(OPTIONS)}.")
     if option not in OPTIONS:
         raise BadRequest(f"there is no option {option}{_nearest(option, OPTIONS)}", f"The options are {', '.join(OPTIONS)}.")
+    if option in FLAGS:
+        if equals:
+            raise BadRequest(f"{option} takes no value")
+        return option, ""
     if not equals:
         if not words or words[0].startswith("--"):
             raise BadRequest(f"{option} needs a value, for example {option} {_EXAMPLES[option]}")
@@ -75,13 +117,15 @@ def _option(words: list[str]) -> tuple[str, str]:
     return option, value
 
 
-_EXAMPLES = {"--gpu": "1", "--class": "cheetah", "--time": "20min", "--mem": "8GB", "--cpus": "4", "--in": "a,b", "--out": "x,y"}
+_EXAMPLES = {"--gpu": "1", "--class": "cheetah", "--time": "20min", "--mem": "8GB", "--cpus": "4", "--in": "a,b", "--out": "x,y",
+             "--env": "~/envs/torch", "--name": "job"}
 
 
 def _nearest(word: str, valid: tuple[str, ...]) -> str:
-    known = _OTHER_WORDS.get(word)
-    near = [known] if known else difflib.get_close_matches(word, valid, 1, 0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+    by_letters = {one.lstrip("-"): one for one in valid}
+    near = difflib.get_close_matches(word.lstrip("-"), by_letters, 1, 0.5)
+    meant = _OTHER_WORDS.get(word) or (by_letters[near[0]] if near else "")
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def _names(option: str, value: str) -> tuple[str, ...]:
@@ -90,6 +134,16 @@ def _names(option: str, value: str) -> tuple[str, ...]:
         if not name.isidentifier():
             raise BadRequest(f"{option} takes names of variables, such as a,b; {name!r} is none")
     return names
+
+
+def _job_name(names: tuple[str, ...], flags: set[str]) -> str:
+    if not names:
+        return ""
+    if len(names) > 1:
+        raise BadRequest(f"--name takes one name, not {','.join(names)}")
+    if "--bg" not in flags:
+        raise BadRequest("--name is for a cell that runs in the background", "Add --bg.")
+    return names[0]
 
 
 def _number(value: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import uuid
 from typing import Any
@@ -13,6 +14,7 @@ from . import bundle
 _shell: Any = None
 _namespace_id = uuid.uuid4().hex
 _absent = object()
+_digests: dict[str, bytes] = {}  # of variables as the notebook sent them, or as a cell left them
 
 
 def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
@@ -25,7 +27,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     for filename, (number, text) in request["files"].items():
         shell.compile._filename_map[filename] = number
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names.update(bundle.loads(pickle, buffers))
+    _arrived(names, bundle.loads(pickle, buffers))
     if request["source"]:
         reply.update(_run(shell, request))
     brings = [name for name in request["brings"] if name in names]
@@ -40,15 +42,39 @@ def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
 
     names = shell.user_ns
     before = dict(names)
-    result = shells.run(shell, request["source"], request["number"])
+    result = shells.run(shell, request["source"], request["number"], request["asks"])
     reply: dict[str, Any] = {"shown": shell.displayhook.take()}
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
-    reply["assigned"] = [name for name in own if names[name] is not before.get(name, _absent)]
+    assigned = [name for name in own if names[name] is not before.get(name, _absent)]
+    reply["assigned"] = assigned + _changed_in_place(names, set(request["reads"]) - set(assigned))
     reply["deleted"] = [name for name in before if name not in names]
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         reply["error"] = _error(shell, error)
     return reply
+
+
+def _arrived(names: dict[str, Any], values: dict[str, Any]) -> None:
+    names.update(values)
+    _digests.update({name: _digest(value) for name, value in values.items()})
+
+
+def _changed_in_place(names: dict[str, Any], read: set[str]) -> list[str]:
+    """Of the notebook's variables that the cell read: what it has changed without assigning it. Assigned ones are the worker's own."""
+    changed = []
+    for name in sorted(read & _digests.keys() & names.keys()):
+        digest = _digest(names[name])
+        if digest != _digests[name]:
+            changed.append(name)
+        _digests[name] = digest
+    return changed
+
+
+def _digest(value: Any) -> bytes:
+    try:
+        return bundle.measure(value).digest
+    except Exception:  # it cannot be sent any more: changed, then
+        return uuid.uuid4().bytes
 
 
 def _error(shell: Any, error: BaseException) -> dict[str, Any]:
@@ -66,7 +92,7 @@ def _error(shell: Any, error: BaseException) -> dict[str, Any]:
 def _pickled(error: BaseException) -> bytes:
     """Empty if it cannot travel: its words do."""
     try:
-        data, _ = bundle.dumps({"error": error.with_traceback(None)})
+        data, _ = bundle.dumps({"error": error})
         bundle.loads(data, ())
         return data
     except Exception:
@@ -92,6 +118,11 @@ def variables(_: Any = None) -> list[tuple[str, str, str]]:
             shape = getattr(value, "shape", None)
             found.append((name, type(value).__name__, f"shape {tuple(shape)}" if isinstance(shape, tuple) else ""))
     return sorted(found)
+
+
+def end_python() -> None:
+    """The supervisor starts another at once."""
+    os._exit(0)
 
 
 def _the_shell(request: dict[str, Any]) -> Any:

@@ -87,7 +87,7 @@ def _ask(prompt: Any, password: bool) -> str:
     return str(reply["value"])
 
 
-def run(shell: ZMQInteractiveShell, source: str, number: int) -> Any:
+def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool) -> Any:
     """Runs one cell; returns IPython's result. The line of the magic counts, so that line numbers are the notebook's."""
     global may_ask
     problem, code = None, source
@@ -98,7 +98,7 @@ def run(shell: ZMQInteractiveShell, source: str, number: int) -> Any:
     shell.execution_count = number
     shell.stb = None
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=problem)
-    may_ask = True
+    may_ask = asks
     try:
         return _finished(cell)
     finally:

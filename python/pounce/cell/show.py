@@ -20,7 +20,9 @@ def republish(message: dict[str, Any], buffers: list[Any]) -> None:
     elif kind == "clear_output":
         shell.display_pub.clear_output(content["wait"])
     elif kind.startswith("comm_") and getattr(shell, "kernel", None) is not None:
-        _comm(shell.kernel, kind, content, message["metadata"], buffers)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        comm(shell.kernel, message, buffers, shell.kernel.get_parent("shell"))
 
 
 def ask(question: dict[str, Any]) -> dict[str, str]:
@@ -31,10 +33,9 @@ def ask(question: dict[str, Any]) -> dict[str, str]:
         return {"error": type(error).__name__, "text": str(error)}
 
 
-def _comm(kernel: Any, kind: str, content: dict[str, Any], metadata: dict[str, Any], buffers: list[Any]) -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kernel.session.send(kernel.iopub_socket, kind, content, metadata=metadata, parent=kernel.get_parent("shell"),
+def comm(kernel: Any, message: dict[str, Any], buffers: list[Any], parent: Any) -> None:
+    content = message["content"]
+    kernel.session.send(kernel.iopub_socket, message["type"], content, metadata=message["metadata"], parent=parent,
                         ident=f"comm-{content['comm_id']}".encode(), buffers=[bytes(buffer) for buffer in buffers])
 
 

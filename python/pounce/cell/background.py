@@ -1,0 +1,119 @@
+"""A cell that runs in the background: its output goes on under its own cell, while others run."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from .show import Shown, comm
+
+_KEPT_CHARS = 1_000_000  # of the log
+
+
+class CellOutput:
+    """Where a background cell shows: under itself, whichever cell runs by now. Any thread."""
+
+    def __init__(self, shell: Any):
+        self._kernel = getattr(shell, "kernel", None)
+        self._parent = self._kernel.get_parent("shell") if self._kernel is not None else None
+        self._log: deque[str] = deque()
+        self._chars = 0
+
+    def printed(self, is_error: bool, data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        self._log.append(text)
+        self._chars += len(text)
+        while self._chars > _KEPT_CHARS and len(self._log) > 1:
+            self._chars -= len(self._log.popleft())
+        self.send("stream", {"name": "stderr" if is_error else "stdout", "text": text})
+
+    def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
+        if message["type"].startswith("comm_"):
+            if self._kernel is not None:
+                comm(self._kernel, message, buffers, self._parent)
+        else:
+            self.send(message["type"], message["content"])
+
+    def send(self, kind: str, content: dict[str, Any]) -> None:
+        if self._kernel is not None:
+            self._kernel.session.send(self._kernel.iopub_socket, kind, content, parent=self._parent, ident=kind.encode())
+
+    def log(self) -> str:
+        return "".join(self._log)
+
+
+class CellJob:
+    """A cell in the background. What it assigns is on the worker; ``--out`` names come into the notebook at its end.
+
+    Examples
+    --------
+    In a notebook::
+
+        %%pounce --gpu 1 --bg --name training
+        fit(model, loader)
+
+    and in a later cell ``training.state``, ``print(training.log())``, ``training.result()``.
+    """
+
+    def __init__(self, output: CellOutput):
+        self._output, self._ended = output, threading.Event()
+        self._view: Any = None
+        self._future: Any = None
+        self._value: Shown | None = None
+        self._error: BaseException | None = None
+
+    @property
+    def state(self) -> str:
+        """``waiting``, ``running`` or ``done``."""
+        return "done" if self._ended.is_set() else "running" if self._future.running() else "waiting"
+
+    def result(self, timeout: float | None = None) -> Shown | None:
+        """The value of the cell's last expression, as it is shown. Blocks.
+
+        Raises
+        ------
+        TimeoutError
+            The cell has not ended within `timeout` seconds; it goes on.
+        BaseException
+            What the cell raised.
+        """
+        if not self._ended.wait(timeout):
+            raise TimeoutError(f"the cell has not ended within {timeout:g} s; it goes on")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def log(self) -> str:
+        """What it has printed: the last million characters."""
+        return self._output.log()
+
+    def cancel(self) -> None:
+        """Takes the cell back while it waits, interrupts it when it runs. Does not block."""
+        self._view.cancel(self._future)
+
+    def __repr__(self) -> str:
+        return f"<a cell in the background: {self.state}>"
+
+    # ---- the magic's ----
+
+    def lease(self) -> Any:
+        return self._future._session.core.lease_status(self._future._task)
+
+    def follow(self, view: Any, future: Any, ended: Callable[[Any], Shown | None]) -> None:
+        """`ended(reply)` books what the cell did, on whichever thread; its value or error is the job's."""
+        self._view, self._future = view, future
+        future.add_done_callback(lambda future: self._end(future, ended))
+
+    def _end(self, future: Any, ended: Callable[[Any], Shown | None]) -> None:
+        try:
+            self._value = ended(future.result())
+            if self._value is not None:
+                data, metadata = self._value._repr_mimebundle_()
+                self._output.send("display_data", {"data": data, "metadata": metadata, "transient": {}})
+        except BaseException as error:
+            self._error = error
+            lines = getattr(error, "_render_traceback_", lambda: [])() or [f"{type(error).__name__}: {error}"]
+            self._output.send("error", {"ename": type(error).__name__, "evalue": str(error), "traceback": lines})
+        self._ended.set()
