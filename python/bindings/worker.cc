@@ -206,6 +206,11 @@ class PyWorker {
     return message ? py::object(py::bytes(message->front())) : py::none();
   }
 
+  bool ending() const {
+    const py::gil_scoped_release release;
+    return host_->ending_now();
+  }
+
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
   void close() {
     const py::gil_scoped_release release;
@@ -341,6 +346,7 @@ void bind_worker(py::module_& m) {
       .def("serve", &PyWorker::serve)
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
+      .def("ending", &PyWorker::ending)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
 }

@@ -81,6 +81,12 @@ bool WorkerHost::cancel_asked(const TaskId& task) {
   return asked;
 }
 
+bool WorkerHost::ending_now() {
+  bool ending = false;
+  baton_->hold([&] { ending = engine_->ending(); });
+  return ending;
+}
+
 bool WorkerHost::interrupt_sent() {
   bool sent = false;
   baton_->hold([&] { sent = engine_->interrupt_sent(); });

@@ -102,6 +102,10 @@ def test_explain_says_what_slurm_shows(notebook):
     assert "nothing of this notebook waits" in said and "Slurm says: job" in said and "RUNNING" in said
 
 
+def test_a_try_runs_where_there_is_no_slurm_too(notebook):
+    assert notebook.run("%%pounce --gpu 1 --try\n6 * 7").value == "42"
+
+
 def test_restart_is_a_new_python_on_the_same_worker(notebook):
     notebook.run("%%pounce --cpus 1\nimport os\ngone = 1\nfirst = os.getpid()")
     leases = notebook.run("sorted(row.lease for row in pounce.Client().queue())").value

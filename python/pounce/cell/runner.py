@@ -43,12 +43,14 @@ def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
     names = shell.user_ns
     before = dict(names)
     result = shells.run(shell, request["source"], request["number"], request["asks"])
+    error = result.error_before_exec or result.error_in_exec
+    if isinstance(error, KeyboardInterrupt) and worker.core.ending():
+        raise error  # the job ends, nobody pressed stop: why is pounced's to say
     reply: dict[str, Any] = {"shown": shell.displayhook.take()}
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
     assigned = [name for name in own if names[name] is not before.get(name, _absent)]
     reply["assigned"] = assigned + _changed_in_place(names, set(request["reads"]) - set(assigned))
     reply["deleted"] = [name for name in before if name not in names]
-    error = result.error_before_exec or result.error_in_exec
     if error is not None:
         reply["error"] = _error(shell, error)
     return reply

@@ -1,0 +1,87 @@
+"""%%pounce on the real cluster: notebooks executed by nbclient as alice, and read as she would read them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nbformat
+from login_node import ROOT, wait_until
+from nbformat.v4 import new_code_cell, new_notebook
+
+
+class Executed:
+    """A notebook that runs, and what its cells show in the end."""
+
+    def __init__(self, alice, notebook: Path, **environment):
+        self.folder = alice.folder / f"notebook{alice.count}"
+        self.folder.mkdir(mode=0o777)
+        self.folder.chmod(0o777)  # alice writes there
+        program = shutil.copy(ROOT / "packaging" / "run_notebook.py", self.folder)
+        mine = shutil.copy(notebook, self.folder)
+        self.saved = self.folder / "executed.ipynb"
+        self.run = alice.start(["python", "-u", program, mine, "--output", str(self.saved), "--seconds", "150"], **environment)
+
+    def cells(self) -> list:
+        self.run.ended(170)
+        return [cell for cell in nbformat.read(self.saved, as_version=4).cells if cell.cell_type == "code"]
+
+
+def written(alice, *sources: str, fails: tuple[int, ...] = ()) -> Path:
+    cells = [new_code_cell(source, metadata={"tags": ["raises-exception"]} if number in fails else {})
+             for number, source in enumerate(sources)]
+    path = alice.folder / "written.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def printed(cell) -> str:
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+
+
+def shown(cell, kind: str) -> list:
+    return [output.data[kind] for output in cell.outputs if output.output_type in ("display_data", "execute_result")
+            and kind in output.data]
+
+
+def test_the_example_trains_on_a_gpu_of_the_cluster_and_gives_it_back(person):
+    alice = person(idle_release_s=60)
+
+    cells = Executed(alice, ROOT / "examples" / "05_the_cell" / "the_cell.ipynb").cells()
+
+    assert "in another process: True" in printed(cells[1]) and shown(cells[1], "text/plain")[-1] == "3.0"
+    assert shown(cells[2], "image/png") and shown(cells[5], "text/plain") == ["True"]
+    wait_until(lambda: not alice.jobs(alice.endpoint()["instance"]), 60, "the lease is given back")
+
+
+def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_says_what_went_with_it(person):
+    alice = person()
+    notebook = Executed(alice, written(
+        alice, "import pounce", "%%pounce --gpu 1\nkept = 1",
+        "%%pounce --gpu 1\nimport time\nprint('at work', flush=True)\ntime.sleep(600)",
+        "%%pounce --gpu 1\n'kept' in globals()", "%pounce release", fails=(2,)))
+    wait_until(lambda: "\nat work" in notebook.run.output, 120, "the cell runs")
+
+    (job,) = alice.jobs(alice.endpoint()["instance"])
+    alice.run("scancel", job["id"])
+
+    cells = notebook.cells()
+    (error,) = [output for output in cells[2].outputs if output.output_type == "error"]
+    assert error.ename == "JobCancelled" and f"Slurm job {job['id']} was cancelled" in error.evalue
+    assert "kept of earlier cells went with the last one" in printed(cells[3])
+    assert shown(cells[3], "text/plain")[-1] == "False"
+
+
+def test_a_try_is_a_short_job_without_a_gpu(person):
+    alice = person()
+    flag = alice.folder / "flag"
+    notebook = Executed(alice, written(
+        alice, "import pounce", f"%%pounce --gpu 1 --try\nimport os, time\nwhile not os.path.exists({str(flag)!r}): time.sleep(0.05)\n6 * 7",
+        "%pounce release"))
+
+    job = wait_until(lambda: notebook.run.output and alice.jobs(alice.endpoint()["instance"]), 120, "there is a job")[0]
+    gres = alice.run("squeue", "--noheader", "--jobs", job["id"], "--format=%b").strip()
+    flag.touch()
+
+    assert (job["name"], gres) == ("pounce-cheetah", "N/A")
+    assert shown(notebook.cells()[1], "text/plain")[-1] == "42"
