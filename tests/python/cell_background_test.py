@@ -129,6 +129,23 @@ def test_what_a_cell_changes_in_place_is_the_workers_change(notebook):
     assert "options changed in the notebook" in cell.said and "and on the worker" in cell.said
 
 
+@pytest.mark.parametrize("call", ["%pip", "!pip", "!python3 -m pip"])
+def test_a_package_manager_says_where_packages_are(notebook, call):
+    said = notebook.run(f"%%pounce\nimport sys\n{call} --version").said
+
+    assert "pounce: packages are in " in said or "cannot be written" in said
+    assert "%pounce restart" in said
+
+
+def test_a_module_that_a_cell_writes_can_be_imported_at_once_on_both_sides(notebook):
+    folder = str(notebook.home.folder)
+    notebook.run(f"import sys; sys.path.insert(0, {folder!r})")
+    notebook.run("%%pounce\nopen('written_there.py', 'w').write('value = 42')")
+
+    assert notebook.run("import written_there; written_there.value").value == "42"
+    assert notebook.run("%%pounce\nimport written_there\nwritten_there.value").value == "42"
+
+
 def test_names_are_completed_where_names_are_meant(notebook):
     notebook.run("of_the_notebook = 1")
     notebook.run("%%pounce\nof_the_worker = 2")

@@ -9,7 +9,7 @@ import uuid
 from typing import Any
 
 from .. import errors, worker
-from . import bundle
+from . import bundle, packages
 
 _shell: Any = None
 _namespace_id = uuid.uuid4().hex
@@ -51,6 +51,8 @@ def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
     assigned = [name for name in own if names[name] is not before.get(name, _absent)]
     reply["assigned"] = assigned + _changed_in_place(names, set(request["reads"]) - set(assigned))
     reply["deleted"] = [name for name in before if name not in names]
+    if packages.installs(request["source"]):
+        print(f"pounce: {packages.note()}", flush=True)
     if error is not None:
         reply["error"] = _error(shell, error)
     return reply
