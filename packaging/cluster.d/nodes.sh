@@ -102,10 +102,10 @@ nodes_up() {
   until_true 30 nodes_answer
 }
 
-nodes_answer() {
+nodes_answer() { # "completing", "allocated+": up, and a job is just ending
   local states
   states=$(SLURM_CONF=$CLUSTER_CONF timeout 5 sinfo --noheader --Node --format=%T 2>/dev/null) || return 1
-  [[ $(grep -cE '^(idle|mixed|allocated)$' <<<"$states") == "${#NODES[@]}" ]]
+  [[ $(grep -cE '^(idle|mixed|allocated|completing|planned)\+?$' <<<"$states") == "${#NODES[@]}" ]]
 }
 
 # A node is its namespace: whatever runs in it, the job steps included, ends with it.

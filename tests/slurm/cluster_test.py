@@ -83,6 +83,15 @@ def test_up_on_a_running_cluster_changes_nothing(cluster, status):
     assert after["daemons"] == status["daemons"]
 
 
+def test_a_node_on_which_a_job_is_just_ending_is_up(cluster, ask):
+    job = ask("sbatch", "--parsable", "--output=/dev/null", "--wrap", "trap '' TERM; while :; do sleep 0.1; done", user="alice")
+    wait_until(lambda: job_state(ask, job) == "RUNNING", 30, "it runs")
+    ask("scancel", "--full", job, user="alice")
+    wait_until(lambda: ask("squeue", "--noheader", "--jobs", job, "--format=%t") == "CG", 20, "it is ending")
+
+    assert subprocess.run([str(cluster), "status"], capture_output=True, text=True).returncode == 0
+
+
 def test_no_daemon_holds_a_descriptor_of_who_started_it(status):
     for name, pid in status["daemons"].items():
         files = {path.name: str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()}

@@ -75,7 +75,6 @@ class PounceMagics(Magics):
         tree = self._parsed(cell)
         if tree is None:
             return None
-        namespace = self.shell.user_ns
         wanted = asked.sends if asked.sends is not None else [n for n in reads(tree) if self._is_ours(n)]
         self._require(wanted if asked.sends is not None else ())
         if asked.background:
