@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from faults import measured
+from login_node import wait_until
 
 CLIENTS, CALLS = 200, 50
 CROWD = f"""
@@ -21,6 +23,7 @@ CROWD = f"""
 """
 
 
+@pytest.mark.xdist_group("bob")  # with the other test that looks at the whole of bob's queue
 def test_every_client_of_a_crowd_is_served_and_pounced_stays_small(person):
     alice = person("bob", idle_release_s=0.2)
 
@@ -33,3 +36,4 @@ def test_every_client_of_a_crowd_is_served_and_pounced_stays_small(person):
     peak = next(line for line in Path(f"/proc/{daemon}/status").read_text().splitlines() if line.startswith("VmHWM"))
     assert int(peak.split()[1]) < 100 * 1024, f"pounced's memory: {peak}"
     print("MEASURED", peak)
+    wait_until(lambda: not alice.jobs(), 120, "bob has no job left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from login_node import wait_until
 
 FIRST_SUBMIT = """
@@ -40,8 +41,9 @@ LONG_TASK = """
 """
 
 
+@pytest.mark.xdist_group("bob")
 def test_the_queue_shows_no_job_then_one_then_none_again(person):
-    bob = person("bob", idle_release_s=3)  # nobody else here is bob: the queue shows a person's jobs, wherever they ask
+    bob = person("bob", idle_release_s=3)  # nobody else is bob meanwhile: the queue shows a person's jobs, wherever they ask
 
     run = bob.python(FIRST_SUBMIT).ended(90)
 
