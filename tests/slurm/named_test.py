@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from login_node import wait_until
 
 SUBMIT = """
@@ -35,7 +37,7 @@ ATTACH = """
 
 def test_a_killed_kernels_task_ends_by_itself_and_its_owner_alone_has_the_result(person):
     alice = person("alice", idle_release_s=300)
-    name = "outlives-its-kernel"
+    name = f"outlives-its-kernel-{uuid.uuid4().hex[:8]}"
     kernel = alice.python(SUBMIT.format(name=name, seconds=8))
     results = kernel.reported("results", 90)
     instance = alice.endpoint()["instance"]
@@ -52,7 +54,7 @@ def test_a_killed_kernels_task_ends_by_itself_and_its_owner_alone_has_the_result
 
 def test_a_cancelled_job_ends_the_named_task_with_the_reason(person):
     alice = person("alice")
-    name = "cancelled-job"
+    name = f"cancelled-job-{uuid.uuid4().hex[:8]}"  # a failed run may have left its own
     alice.python(SUBMIT.format(name=name, seconds=600)).reported("running", 90)
     jobs = alice.jobs(alice.endpoint()["instance"])  # one; and what an earlier test's killed daemon left in a namespace of this number
 
