@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/unique_fd.h"
+#include "base/write_probe.h"
 #include "pounce/error.h"
 #include "pounce/version.h"
 #include "pouncectl/check.h"
@@ -53,13 +53,6 @@ std::string python_beside() {
   return "python3";
 }
 
-// The nearest folder above that is there.
-fs::path existing(fs::path path) {
-  std::error_code absent;
-  while (!fs::exists(path, absent) && path.has_relative_path()) path = path.parent_path();
-  return path;
-}
-
 bool on_network(const fs::path& path) {
   constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42,
                                                   0x0BD00BD0};  // NFS, SMB, CIFS, SMB2, Lustre
@@ -72,25 +65,6 @@ std::uint64_t free_mib(const fs::path& path) {
   struct statfs facts {};
   if (::statfs(path.c_str(), &facts) != 0) return 0;
   return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize) / (1024 * 1024);
-}
-
-// A file that is written to disk and removed again: its own time stamp, as its file system gives it.
-struct Probe {
-  std::string trouble;
-  double stamp_s = 0;
-};
-
-Probe probe(const fs::path& folder) {
-  std::string name = (folder / ".doctor-XXXXXX").string();
-  const UniqueFd file(::mkstemp(name.data()));
-  if (!file) return {std::strerror(errno)};
-  const std::string content(4096, ' ');
-  const bool written = ::write(file.get(), content.data(), content.size()) == 4096 && ::fsync(file.get()) == 0;
-  const std::string trouble = written ? "" : std::strerror(errno);
-  struct stat facts {};
-  ::fstat(file.get(), &facts);
-  ::unlink(name.c_str());
-  return {trouble, static_cast<double>(facts.st_mtim.tv_sec)};
 }
 
 }  // namespace
@@ -155,11 +129,11 @@ Finding check_state_folder(const Facts& facts) {
   const bool known = !fact(facts, "state_folder").empty();
   const fs::path folder = known ? fact(facts, "state_folder") : fact(facts, "state_base");
   if (folder.empty()) return note("not known while pounced cannot be asked");
-  const fs::path there = existing(folder);
+  const fs::path there = nearest_existing(folder);
   if (::access(there.c_str(), W_OK | X_OK) != 0)
     return wrong(there.string() + " cannot be written to: " + std::strerror(errno),
                  "chmod u+rwx " + there.string() + ", or set state_folder in the configuration");
-  if (const Probe written = probe(there); !written.trouble.empty())
+  if (const WriteProbe written = probe_writing(there); !written.trouble.empty())
     return wrong("nothing can be written in " + there.string() + ": " + written.trouble,
                  "Make room there (quota?), or set state_folder in the configuration");
   if (const auto mib = free_mib(there); mib < kLeastFreeMib)
@@ -172,7 +146,7 @@ Finding check_state_folder(const Facts& facts) {
 Finding check_runtime_folder(const Facts& facts) {
   const fs::path folder = fact(facts, "runtime_folder");
   if (folder.empty()) return note("not known while the configuration is wrong");
-  const fs::path there = existing(folder);
+  const fs::path there = nearest_existing(folder);
   struct stat is {};
   const fs::path own = folder.parent_path();  // the one that is ours alone; /tmp above it is everybody's
   if (::lstat(own.c_str(), &is) == 0 && (!S_ISDIR(is.st_mode) || is.st_uid != ::geteuid()))
@@ -194,7 +168,7 @@ Finding check_runtime_folder(const Facts& facts) {
 // Credentials are refused, and ages are nonsense, where clocks differ. The only other clock at hand is the file
 // server's.
 Finding check_clock(const Facts& facts) {
-  const Probe written = probe(fact(facts, "probe_folder"));
+  const WriteProbe written = probe_writing(fact(facts, "probe_folder"));
   const double apart = static_cast<double>(std::time(nullptr)) - written.stamp_s;
   if (written.trouble.empty() && std::abs(apart) > kClockSlack_s)
     return wrong("this clock and the file server's differ by " + std::to_string(static_cast<long>(apart)) + " s",

@@ -94,7 +94,7 @@ Result<protocol::EndpointFile> ensure_daemon(const CommandLine& command, bool st
   if (!setup) return failure(setup.error());
   const Folders& folders = setup->folders;
   const TimePoint deadline = Clock::now() + setup->config.times.slurm_request + kStartSlack;
-  if (auto endpoint = live_endpoint(folders)) return *endpoint;
+  if (auto endpoint = setup->live ? setup->live : live_endpoint(folders)) return *endpoint;
   if (!start)
     return failure(ErrorCode::kDaemonUnavailable, "no pounced runs here", "It is started by the first client.");
   if (const auto made = make_folders(folders); !made) return failure(made.error());

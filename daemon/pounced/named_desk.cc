@@ -18,6 +18,10 @@ std::string list_of(const std::vector<protocol::NamedRecord>& records) {
   return text.empty() ? "there are none" : "there are " + text;
 }
 
+Error no_such_name(const std::string& name, const std::vector<protocol::NamedRecord>& records) {
+  return {ErrorCode::kNoSuchName, "no task has the name " + name + "; " + list_of(records), {}, {}};
+}
+
 }  // namespace
 
 void NamedTasks::hear(Guest& client, const protocol::NameTask& message) {
@@ -52,16 +56,13 @@ void NamedTasks::hear(Guest& client, const protocol::NameAsk& message) {
     if (rows.size() == kMostRows) break;
   }
   if (!rows.empty() || message.name.empty()) return answer(client, message.request, std::move(rows));
-  answer(client, message.request, {},
-         {ErrorCode::kNoSuchName, "no task has the name " + message.name + "; " + list_of(records), {}, {}});
+  answer(client, message.request, {}, no_such_name(message.name, records));
 }
 
 void NamedTasks::hear(Guest& client, const protocol::NameEnd& message) {
   if (Live* live = find(message.name)) fail(*live, {ErrorCode::kCancelled, message.name + " was cancelled", {}, {}});
   auto record = folder_.record(message.name);
-  if (!record)
-    return answer(client, message.request, {},
-                  {ErrorCode::kNoSuchName, "no task has the name " + message.name + "; " + list_of(folder_.records()), {}, {}});
+  if (!record) return answer(client, message.request, {}, no_such_name(message.name, folder_.records()));
   if (record->row.state != "done")
     return answer(client, message.request, {},
                   {ErrorCode::kBadRequest, message.name + " is looked after by this user's pounce on " + record->opened.host,

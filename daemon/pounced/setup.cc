@@ -65,7 +65,9 @@ void settle_in(const std::string& base, Setup& setup) {
 void choose_state_folder(const std::string& told, Setup& setup) {
   const auto lives = [&](const std::string& base) {
     settle_in(base, setup);
-    return told.empty() ? live_endpoint(setup.folders).has_value() : told == base;
+    if (!told.empty()) return told == base;
+    setup.live = live_endpoint(setup.folders);
+    return setup.live.has_value();
   };
   const StateBase base = choose_state_base(default_state_folder(), fallback_state_folder(), lives);
   settle_in(base.path, setup);

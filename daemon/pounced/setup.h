@@ -13,6 +13,7 @@
 #include "pounced/folders.h"
 #include "pounced/instance.h"
 #include "pounced/slurm_conf.h"
+#include "protocol/endpoint_file.h"
 
 namespace pounce::daemon {
 
@@ -32,6 +33,7 @@ struct Setup {
   Place place;
   InstanceId instance;
   Folders folders;
+  std::optional<protocol::EndpointFile> live;  // of the pounced whose folder was chosen because it lives there
 };
 
 Result<Setup> set_up(const CommandLine& command, const SlurmPlaces& places = {});

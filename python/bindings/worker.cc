@@ -208,7 +208,7 @@ class PyWorker {
 
   bool ending() const {
     const py::gil_scoped_release release;
-    return host_->ending_now();
+    return host_->ending();
   }
 
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }

@@ -19,7 +19,7 @@
 namespace pounce {
 namespace {
 
-// As python/pounce/_daemon.py, never all of it: anything secret may be in an environment.
+// As python/pounce/environment.py, never all of it: anything secret may be in an environment.
 constexpr std::array kTravels = {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "TZ",
                                  "HOME", "USER",       "LOGNAME",         "SHELL",       "TMPDIR"};
 

@@ -81,7 +81,7 @@ bool WorkerHost::cancel_asked(const TaskId& task) {
   return asked;
 }
 
-bool WorkerHost::ending_now() {
+bool WorkerHost::ending() {
   bool ending = false;
   baton_->hold([&] { ending = engine_->ending(); });
   return ending;

@@ -30,8 +30,7 @@ class WorkerHost {
   bool show(const std::vector<SharedBytes>& message);  // any thread
   // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
-  bool ending() const { return ending_; }  // as next() saw it
-  bool ending_now();
+  bool ending();
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
   bool forked() const { return forked_; }

@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from conftest import Home
-from kernel import Notebook
+from kernel import Notebook, notebook_at_home
 
 LINES = 100_000
 
@@ -55,16 +53,9 @@ def printing(notebook: Notebook) -> dict:
 
 
 def main() -> None:
-    home = Home(Path(tempfile.mkdtemp(prefix="pounce-bench-")), idle_release_s=600)
-    notebook = Notebook(home)
-    try:
-        notebook.run("import pounce")
+    with notebook_at_home("import pounce") as notebook:
         notebook.run("%%pounce\n1")
         print(json.dumps({**overhead(notebook, int(sys.argv[1]) if len(sys.argv) > 1 else 250), **printing(notebook)}))
-        notebook.run("%pounce release")
-    finally:
-        notebook.close()
-        home.close()
 
 
 main()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,21 +10,13 @@ import pytest
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from conftest import Home
-from kernel import Notebook
+from kernel import notebook_at_home
 
 
 @pytest.fixture(scope="module")
 def notebook():
-    folder = Path(tempfile.mkdtemp(prefix="pounce-cell-"))
-    home = Home(folder, idle_release_s=600)
-    made = Notebook(home)
-    assert not made.run("import os, pounce\nimport time\nflag = os.getcwd() + '/flag'").of("error")
-    yield made
-    made.run("%pounce release")
-    made.close()
-    home.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    with notebook_at_home("import os, pounce\nimport time\nflag = os.getcwd() + '/flag'") as made:
+        yield made
 
 
 HELD = """

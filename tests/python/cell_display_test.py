@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from conftest import Home
-from kernel import Notebook
+from kernel import notebook_at_home
 
 
 @pytest.fixture(scope="module")
 def notebook():
-    folder = Path(tempfile.mkdtemp(prefix="pounce-display-"))
-    home = Home(folder, idle_release_s=600)
-    made = Notebook(home)
-    made.run("%load_ext pounce")
-    yield made
-    made.run("%pounce release")
-    made.close()
-    home.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    with notebook_at_home("%load_ext pounce") as made:
+        yield made
 
 
 def test_prints_and_displays_keep_their_order(notebook):

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from conftest import Home
-from kernel import Notebook
+from kernel import notebook_at_home
 
 
 @pytest.fixture(scope="module")
 def notebook():
     """One kernel for all: each test has names of its own. `import pounce` alone brings the magics."""
-    folder = Path(tempfile.mkdtemp(prefix="pounce-cell-"))
-    home = Home(folder, idle_release_s=600)
-    made = Notebook(home)
-    assert not made.run("import os, pounce; here = os.getpid()").of("error")
-    yield made
-    made.run("%pounce release")
-    made.close()
-    home.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    with notebook_at_home("import os, pounce; here = os.getpid()") as made:
+        yield made
 
 
 # ---- running ----

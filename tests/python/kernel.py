@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from conftest import made_home
 from jupyter_client.manager import KernelManager
 
 SECONDS = 120  # for anything: the machine may be busy
@@ -101,3 +103,14 @@ class Notebook:
     def close(self) -> None:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+
+
+@contextmanager
+def notebook_at_home(first_cell: str):
+    """A kernel in a home of its own, on workers of the local launcher; `first_cell` has run in it."""
+    with made_home(idle_release_s=600) as home:
+        notebook = Notebook(home)
+        assert not notebook.run(first_cell).of("error")
+        yield notebook
+        notebook.run("%pounce release")
+        notebook.close()

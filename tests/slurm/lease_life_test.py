@@ -9,8 +9,19 @@ FIRST_SUBMIT = """
     import pounce
     client = pounce.Client()
     report(before=len(client.queue()))
-    report(result=client.options(gpus=1, class_="cheetah").submit(pow, 2, 10).result())
+    def held(flag):
+        import os, time
+        while not os.path.exists(flag):
+            time.sleep(0.05)
+        return 1024
+    flag = os.path.expanduser("~/.held-{}".format(os.getpid()))
+    future = client.options(gpus=1, class_="cheetah").submit(held, flag)
+    while not future.running():
+        time.sleep(0.02)
     report(during=[(row.class_, row.state, row.node) for row in client.queue()])
+    open(flag, "w").close()
+    report(result=future.result())
+    os.unlink(flag)
     deadline = time.monotonic() + 30
     while len(client.queue()) and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import textwrap
 from pathlib import Path
 
 import pytest
+from faults import assert_told, submit_script
 from login_node import wait_until
-
-# Runs one submission and reports the exception; then shows that the client still works where it should.
-ONE_SUBMIT = """
-    import pounce
-    {functions}
-    client = pounce.Client()
-    try:
-        report(result=repr(client.options({options}).submit({call}).result(100)))
-    except Exception as e:
-        report(error=error(e))
-    {after}
-    client.close()
-"""
 
 AGAIN = "report(again=client.submit(pow, 2, 5).result(60))"
 
 
-def submit(who, call, options="", functions="", after=""):
-    # The template is dedented as a whole, so inserted blocks take its indentation.
-    functions = textwrap.indent(textwrap.dedent(functions), "    ").strip()
-    return who.python(ONE_SUBMIT.format(call=call, options=options, functions=functions, after=after))
-
-
-def assert_told(error: dict, type_name: str, *words: str) -> None:
-    assert error["type"] == type_name, error
-    for word in words:
-        assert word in error["text"], error
-    # Cause and remedy: two sentences at least.
-    assert error["text"].count(".") >= 2 or "\n" in error["text"], error
+def submit(who, call, options="", **words):
+    return who.python(submit_script(call, options=options, **words))
 
 
 def test_an_unknown_class_is_named_with_those_there_are(person):
@@ -61,7 +38,7 @@ def test_more_gpus_than_any_node_has_is_refused_at_once(person):
 def test_without_slurm_work_runs_here_and_says_so(person):
     alice = person()
 
-    run = alice.python(ONE_SUBMIT.format(call="pow, 2, 10", options="", functions="", after=""), SLURM_CONF=None).ended()
+    run = alice.python(submit_script("pow, 2, 10"), SLURM_CONF=None).ended()
 
     assert run.reported("result") == "1024"
     assert "no Slurm" in run.output
@@ -144,10 +121,11 @@ def test_a_result_that_cannot_be_pickled_is_told_by_its_type(person):
 
 
 def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, login_node, person):
-    alice = person(node=login_node(quiet_cluster))
+    alice = person(node=login_node(quiet_cluster), idle_release_s=1)
     # A first call: a pounced that has just started asks slurmctld what it has before it asks for more.
     alice.python("import pounce\nwith pounce.Client() as client: client.submit(pow, 2, 3).result(90)").ended()
     instance = alice.endpoint()["instance"]
+    wait_until(lambda: not alice.jobs(instance), 40, "the first call's job is gone")
     pid = int(Path(f"/opt/pounce-cluster-{quiet_cluster}/run/slurmctld.pid").read_text())
 
     os.kill(pid, signal.SIGSTOP)

@@ -57,12 +57,13 @@ class CellJob:
     and in a later cell ``training.state``, ``print(training.log())``, ``training.result()``.
     """
 
-    def __init__(self, output: CellOutput):
-        self._output, self._ended = output, threading.Event()
-        self._view: Any = None
-        self._future: Any = None
+    def __init__(self, view: Any, future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
+        """`ended(reply)` books what the cell did, on whichever thread; its value or error is the job's."""
+        self._view, self._future, self._output = view, future, output
+        self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
+        future.add_done_callback(lambda future: self._end(future, ended))
 
     @property
     def state(self) -> str:
@@ -100,11 +101,6 @@ class CellJob:
 
     def lease(self) -> Any:
         return self._future._session.core.lease_status(self._future._task)
-
-    def follow(self, view: Any, future: Any, ended: Callable[[Any], Shown | None]) -> None:
-        """`ended(reply)` books what the cell did, on whichever thread; its value or error is the job's."""
-        self._view, self._future = view, future
-        future.add_done_callback(lambda future: self._end(future, ended))
 
     def _end(self, future: Any, ended: Callable[[Any], Shown | None]) -> None:
         try:

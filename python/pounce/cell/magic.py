@@ -116,7 +116,9 @@ class PounceMagics(Magics):
                 ledger.worker = reply["namespace"]
                 ledger.arrived(parcel)
                 return reply
-            self._say_lost(ledger.forget())
+            lost = ledger.forget()
+            if lost:
+                _say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
 
     def _packed(self, asked: CellLine, wanted: Any, source: str, number: int) -> tuple[Parcel, tuple[Any, ...]]:
         """What travels, and the arguments of `run_cell`."""
@@ -129,34 +131,25 @@ class PounceMagics(Magics):
         return parcel, (request, *bundle.dumps(parcel.values))
 
     def _in_background(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
-        output, number = CellOutput(self.shell), self._number()
-        job = CellJob(output)
-        self._start(job, output, asked, wanted, source, number)
+        number, output = self._number(), CellOutput(self.shell)
+        parcel, words = self._packed(asked, wanted, source, number)
+        view = self._at(asked.place)
+        future = view._home()._session.show_elsewhere(lambda: view.submit(runner.run_cell, *words), output)
+        self._ledger(asked.place).arrived(parcel)  # before the cells that come behind it
+        job = CellJob(view, future, output, lambda reply: self._ended_behind(asked, number, reply))
         self._jobs = [*(old for old in self._jobs if old.state != "done"), job]
         if not asked.name:
             return job
         self.shell.push({asked.name: job})
         return None
 
-    def _start(self, job: CellJob, output: CellOutput, asked: CellLine, wanted: Any, source: str, number: int) -> None:
+    def _ended_behind(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         ledger = self._ledger(asked.place)
-        parcel, words = self._packed(asked, wanted, source, number)
-        view = self._at(asked.place)
-        future = view._home()._session.show_elsewhere(lambda: view.submit(runner.run_cell, *words), output)
-        ledger.arrived(parcel)  # before the cells that come behind it
-
-        def ended(reply: dict[str, Any]) -> Shown | None:
-            if reply["ran"]:
-                ledger.worker = reply["namespace"]
-                return self._booked(asked, number, reply)
-            lost = ", ".join(sorted(ledger.forget())) or "its variables"
-            raise errors.LeaseEnded(f"the cell did not run: its worker is a new one, and {lost} went with the last", "Run the cell again.")
-
-        job.follow(view, future, ended)
-
-    def _say_lost(self, lost: list[str]) -> None:
-        if lost:
-            _say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
+        if reply["ran"]:
+            ledger.worker = reply["namespace"]
+            return self._booked(asked, number, reply)
+        lost = ", ".join(sorted(ledger.forget())) or "its variables"
+        raise errors.LeaseEnded(f"the cell did not run: its worker is a new one, and {lost} went with the last", "Run the cell again.")
 
     def _own(self) -> dict[str, Any]:
         hidden = self.shell.user_ns_hidden
@@ -164,11 +157,11 @@ class PounceMagics(Magics):
 
     def _wait(self, future: Any) -> dict[str, Any]:
         """The stop button: once asks the worker to stop, whose own end follows; a third time ends the worker."""
-        pressed = told = 0
+        pressed, told = 0, False
         while True:
             try:  # around all that a press leads to: the next one may come at any line
-                if pressed == 2 and told < 2:
-                    told = 2
+                if pressed == 2 and not told:
+                    told = True
                     _say("the cell has not stopped yet; stop once more ends its worker, and the variables there")
                 elif pressed > 2:
                     self._the_client().cancel(future, grace=0)
@@ -326,4 +319,3 @@ def _usage(parse: Any, line: str) -> Any:
 
 def _say(text: str) -> None:
     print(f"pounce: {text}", flush=True)
-

@@ -23,7 +23,8 @@ def note() -> str:
     imported = "what this worker had imported before is new after %pounce restart"
     if os.access(sysconfig.get_path("purelib"), os.W_OK):
         return f"packages are in {sys.prefix}, for the notebook and its workers; {imported}"
-    own = f"python -m venv --system-site-packages ~/envs/mine, then {os.path.expanduser('~/envs/mine/bin/pip')} install …, and the line %%pounce --env ~/envs/mine"
+    pip = os.path.expanduser("~/envs/mine/bin/pip")
+    own = f"python -m venv --system-site-packages ~/envs/mine, then {pip} install …, and the line %%pounce --env ~/envs/mine"
     if site.ENABLE_USER_SITE:
         return f"packages are in {site.getusersitepackages()}, since {sys.prefix} cannot be written; {imported}. An environment of your own: {own}"
     return f"{sys.prefix} cannot be written. An environment of your own: {own}"

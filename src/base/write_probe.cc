@@ -1,0 +1,36 @@
+#include "base/write_probe.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/unique_fd.h"
+
+namespace pounce {
+
+WriteProbe probe_writing(const std::filesystem::path& folder) {
+  std::string name = (folder / ".pounce-probe-XXXXXX").string();
+  const UniqueFd file(::mkstemp(name.data()));
+  if (!file) return {std::strerror(errno)};
+  const std::string page(4096, '\0');  // less may still fit where the disk is full
+  const ssize_t size = ::write(file.get(), page.data(), page.size());
+  if (size >= 0 && static_cast<std::size_t>(size) < page.size()) errno = ENOSPC;
+  // A quota, and a network file system, tell only at fsync.
+  const bool written = size == static_cast<ssize_t>(page.size()) && ::fsync(file.get()) == 0;
+  const std::string trouble = written ? "" : std::strerror(errno);
+  struct stat facts {};
+  ::fstat(file.get(), &facts);
+  ::unlink(name.c_str());
+  return {trouble, static_cast<double>(facts.st_mtim.tv_sec)};
+}
+
+std::filesystem::path nearest_existing(std::filesystem::path folder) {
+  std::error_code absent;
+  while (!std::filesystem::exists(folder, absent) && folder.has_relative_path()) folder = folder.parent_path();
+  return folder;
+}
+
+}  // namespace pounce
