@@ -279,10 +279,20 @@ def test_an_idle_worker_leaves_when_asked_to_if_it_is_idle(world):
     assert world.daemon.all("interpreter_down") == []
 
 
-def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(world):
-    task = world.client.submit(lambda: __import__("time").sleep(1) or "done")
-    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(world, tmp_path):
+    def held(gate):
+        import os
+        import time
+        while not os.path.exists(gate):
+            time.sleep(0.01)
+        return "done"
+
+    task = world.client.submit(held, str(tmp_path / "gate"))
     world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")), "word of its task")
+    said = len(world.daemon.all("worker_beat"))
+    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")[said:]), "word of it again")
+    (tmp_path / "gate").touch()
     assert world.client.result(task) == "done"
     assert world.client.result(world.client.submit(lambda: "and another")) == "and another"
 
