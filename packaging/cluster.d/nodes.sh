@@ -102,10 +102,15 @@ nodes_up() {
   until_true 30 nodes_answer
 }
 
+# "g1 idle", a line each. A crowd of jobs keeps slurmctld from answering for seconds: that is not down.
+node_states() {
+  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --format='%N %T' 2>/dev/null
+}
+
 nodes_answer() { # "completing", "allocated+": up, and a job is just ending
   local states
-  states=$(SLURM_CONF=$CLUSTER_CONF timeout 5 sinfo --noheader --Node --format=%T 2>/dev/null) || return 1
-  [[ $(grep -cE '^(idle|mixed|allocated|completing|planned)\+?$' <<<"$states") == "${#NODES[@]}" ]]
+  states=$(node_states) || return 1
+  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)\+?$' <<<"$states") == "${#NODES[@]}" ]]
 }
 
 # A node is its namespace: whatever runs in it, the job steps included, ends with it.

@@ -49,9 +49,11 @@ status_json_daemons() {
 }
 
 status_json_nodes() {
-  local node separator=
+  local node separator= states
+  states=$(node_states)
   for node in "${NODES[@]}"; do
-    printf '%s"%s": {"address": "%s", "namespace": "%s"}' "$separator" "$node" "$(node_address "$node")" "$(node_namespace "$node")"
+    printf '%s"%s": {"address": "%s", "namespace": "%s", "state": "%s"}' "$separator" "$node" "$(node_address "$node")" \
+      "$(node_namespace "$node")" "$(awk -v node="$node" '$1 == node { print $2; exit }' <<<"$states")"
     separator=", "
   done
 }
