@@ -12,7 +12,7 @@ lease::Want to_core(const Want& want) { return {want.id, want.resources, want.wa
 
 }  // namespace
 
-// Deny by default: of all messages, these ten.
+// Deny by default: of all messages, these eleven.
 void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (back && books_.clients.contains(guest.session)) driver_.tell(lease::SessionOpened{guest.session});
   if (const auto* open = std::get_if<OpenSession>(&header)) return take(guest, *open);
@@ -25,11 +25,13 @@ void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (const auto* name = std::get_if<NameTask>(&header)) return named_.hear(guest, *name);
   if (const auto* name = std::get_if<NameAsk>(&header)) return named_.hear(guest, *name);
   if (const auto* name = std::get_if<NameEnd>(&header)) return named_.hear(guest, *name);
+  if (const auto* name = std::get_if<NameCarry>(&header)) return named_.hear(guest, *name);
   refuse(guest, ErrorCode::kProtocol, "a client does not say this in the hall");
 }
 
 void ClientDesk::take(Guest& guest, const OpenSession& message) {
   if (!speaks_for(guest, message.session)) return;
+  if (message.carries || named_.keeps(guest.session)) return named_.hear(guest, message);
   if (message.interpreter.empty() || !message.directory.starts_with('/'))
     return refuse(guest, ErrorCode::kProtocol, "a session names its interpreter and its directory");
   const bool is_new = !books_.clients.contains(guest.session);
@@ -41,6 +43,7 @@ void ClientDesk::take(Guest& guest, const OpenSession& message) {
 
 void ClientDesk::take(Guest& guest, const Demand& message) {
   if (!speaks_for(guest, message.session)) return;
+  if (named_.keeps(guest.session)) return named_.hear(guest, message);
   const auto client = books_.clients.find(guest.session);
   if (client == books_.clients.end()) return refuse(guest, ErrorCode::kProtocol, "a demand comes after open_session");
   client->second.wants.clear();
@@ -55,6 +58,7 @@ void ClientDesk::take(Guest& guest, const Demand& message) {
 void ClientDesk::take(Guest& guest, const CloseSession& message) {
   if (!speaks_for(guest, message.session)) return;
   const SessionId session = guest.session;  // the guest goes with its entry
+  if (named_.keeps(session)) return books_.guests.forget_session(session);
   spdlog::info("session={} closed", session.hex());
   driver_.tell(lease::SessionClosed{session});
   books_.clients.erase(session);

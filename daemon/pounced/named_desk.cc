@@ -41,7 +41,7 @@ void NamedTasks::hear(Guest& client, const protocol::NameTask& message) {
   if (const auto claimed = folder_.claim(record); !claimed) return answer(client, message.request, {}, claimed.error());
   spdlog::info("named task {} of session={}", message.name, client.session.hex());
   answer(client, message.request, {record.row});
-  begin(live_.insert_or_assign(session_of(message.task), Live{std::move(record), {}}).first->second);
+  begin(live_.insert_or_assign(session_of(message.task), Live{std::move(record)}).first->second);
 }
 
 void NamedTasks::hear(Guest& client, const protocol::NameAsk& message) {
@@ -80,7 +80,9 @@ void NamedTasks::hear(Guest& worker, const protocol::NamedEnded& message) {
   if (found == live_.end()) return;  // said twice
   Live& live = found->second;
   const NamedRow& row = live.record.row;
-  if (row.state != "running" || row.lease != worker.lease || message.worker != live.record.worker || message.epoch != live.record.epoch) return;
+  if (row.state != "running" || row.carried || row.lease != worker.lease || message.worker != live.record.worker || message.epoch != live.record.epoch) return;
+  // Of several workers none could be told from another by a courier that comes later.
+  if (message.error.code == ErrorCode::kNotShared && live.record.resources.workers <= 1) return carry(live, message.error);
   NamedRow end;
   end.ok = message.ok;
   end.error = message.error;

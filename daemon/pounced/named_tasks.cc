@@ -14,7 +14,6 @@ using protocol::NamedRow;
 
 constexpr auto kLook = 10s;
 constexpr std::chrono::hours kUnclaimed{1};
-constexpr WantId kWant{1};
 
 bool may_have_started(const Error& death, const TaskId& task) {
   const auto started = death.context.find("started");
@@ -57,13 +56,14 @@ void NamedTasks::restore() {
     record.instance = setup_.instance;
     spdlog::info("named task {} goes on", record.row.name);
     const SessionId session = session_of(record.row.task);
-    begin(live_.insert_or_assign(session, Live{std::move(record), {}}).first->second);
+    begin(live_.insert_or_assign(session, Live{std::move(record)}).first->second);
   }
   look_after();
 }
 
 void NamedTasks::begin(Live& live) {
   const SessionId session = session_of(live.record.row.task);
+  live.last_use = Clock::now();
   books_.clients[session].opened = live.record.opened;
   books_.clients[session].wants[kWant] = live.record.resources;
   driver_.tell(lease::SessionOpened{session, true});
@@ -87,7 +87,7 @@ bool NamedTasks::take(const lease::Action& action) {
 
 bool NamedTasks::act(Live& live, const lease::AdmitClient& order) {
   if (const Guest* worker = books_.guests.worker(order.link)) live.links[worker->worker] = order.link;
-  return true;
+  return !live.record.row.carried;
 }
 
 // Also repeated, for the same interpreter: then it answers again if it has ended the task.
@@ -95,7 +95,10 @@ bool NamedTasks::act(Live& live, const lease::GrantWorker& order) {
   protocol::NamedRecord& record = live.record;
   if (record.row.state == "running") {
     if (record.row.lease == order.lease && record.worker != order.worker) return true;  // the first of several has it
-    if (record.row.lease == order.lease && record.epoch == order.epoch) return run(live), true;
+    if (record.row.lease == order.lease && record.epoch == order.epoch) {
+      if (!record.row.carried) run(live);
+      return !record.row.carried;
+    }
     lost(live, {ErrorCode::kLost, "The task may have executed: it was in a worker that was lost meanwhile.", {}, {}});
     return true;
   }
@@ -129,7 +132,7 @@ bool NamedTasks::act(Live& live, const lease::TellStatus& order) {
   row.job = order.job.value;
   row.node = order.node;
   publish(row);
-  return true;
+  return !row.carried;
 }
 
 bool NamedTasks::act(Live& live, const lease::TellWorkerDown& order) {
@@ -156,6 +159,7 @@ bool NamedTasks::act(Live& live, const lease::TellWantFailed& order) {
 
 void NamedTasks::wait_again(Live& live) {
   live.record.row.state = "waiting";
+  live.record.row.carried = false;  // the next worker may see the folder
   save(live.record);
   publish(live.record.row);
   demand(live);
@@ -183,6 +187,7 @@ void NamedTasks::fail(Live& live, Error why) {
 void NamedTasks::finish(Live& live, const NamedRow& end) {
   NamedRow& row = live.record.row;
   row.state = "done";
+  row.carried = false;
   row.reason.clear();
   row.ok = end.ok;
   row.digest = end.digest;
@@ -205,6 +210,7 @@ void NamedTasks::save(const protocol::NamedRecord& record) {
 
 void NamedTasks::look_after() {
   std::vector<SessionId> sessions;
+  end_what_nobody_fetched();
   for (const auto& [session, live] : live_) sessions.push_back(session);
   for (const SessionId& session : sessions)  // the answer may be that its lease has ended, and so has it
     if (const Live* live = find(session)) demand(*live);

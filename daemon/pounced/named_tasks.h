@@ -21,6 +21,8 @@ struct NamedSetup {
   std::string instance;
   std::string folder;
   std::chrono::milliseconds keep;
+  std::chrono::milliseconds hold;  // a carried task's worker waits so long for somebody who takes its outcome
+  std::chrono::milliseconds courier_silence;
 };
 
 class NamedTasks {
@@ -35,12 +37,21 @@ class NamedTasks {
   void hear(Guest& client, const protocol::NameTask& message);
   void hear(Guest& client, const protocol::NameAsk& message);
   void hear(Guest& client, const protocol::NameEnd& message);
+  void hear(Guest& client, const protocol::NameCarry& message);
+  void hear(Guest& courier, const protocol::OpenSession& message);
+  void hear(Guest& courier, const protocol::Demand& message);
   void hear(Guest& worker, const protocol::NamedEnded& message);
+  void hear(const lease::WorkerHeard& beat);
+
+  bool keeps(const SessionId& session) const { return live_.contains(session); }
 
  private:
+  static constexpr WantId kWant{1};
+
   struct Live {  // has not ended
     protocol::NamedRecord record;
-    std::map<WorkerIndex, lease::WorkerLink> links;  // of the workers that know its session
+    std::map<WorkerIndex, lease::WorkerLink> links{};  // of the workers that know its session
+    TimePoint courier_claimed{}, last_use{};           // of one that is carried
   };
 
   // what the lease core orders for these sessions
@@ -60,6 +71,9 @@ class NamedTasks {
   void run(Live& live);
   void wait_again(Live& live);
   void lost(Live& live, Error why);
+  void carry(Live& live, const Error& why);
+  TimePoint courier_heard(const Live& live);
+  void end_what_nobody_fetched();
   void finish(Live& live, const protocol::NamedRow& end);
   void fail(Live& live, Error why);
   void publish(const protocol::NamedRow& row);
@@ -67,6 +81,7 @@ class NamedTasks {
   void answer(Guest& client, std::uint32_t request, std::vector<protocol::NamedRow> rows, Error error = {});
   void look_after();  // now and then: what the core may have forgotten, what is older than it should be
 
+  bool carries(const SessionId& session) const;
   static SessionId session_of(const TaskId& task);  // 128 random bits either way: the session is called as the task is
   Live* find(const SessionId& session);
   Live* find(const std::string& name);

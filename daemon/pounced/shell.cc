@@ -159,7 +159,8 @@ void Shell::wire() {
 }
 
 NamedSetup Shell::named_setup() const {
-  NamedSetup setup{{setup_.instance.hex()}, setup_.instance.hex(), setup_.folders.results(), setup_.config.times.result_keep};
+  NamedSetup setup{{setup_.instance.hex()}, setup_.instance.hex(), setup_.folders.results(), setup_.config.times.result_keep,
+                   setup_.config.times.result_hold, setup_.config.times.orphan_grace};
   for (const Predecessor& predecessor : predecessors_) setup.instances.insert(predecessor.instance.hex());
   return setup;
 }

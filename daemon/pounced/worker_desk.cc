@@ -57,7 +57,9 @@ void WorkerDesk::take(Guest& guest, const InterpreterDown& message) {
 void WorkerDesk::take(Guest& guest, const WorkerBeat& message) {
   if (!speaks_for(guest, message.lease, message.worker)) return;
   if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, guest.link});
-  driver_.tell(lease::WorkerHeard{message.lease, message.worker, guest.link, message.running});
+  const lease::WorkerHeard heard{message.lease, message.worker, guest.link, message.running};
+  named_.hear(heard);
+  driver_.tell(heard);
 }
 
 void WorkerDesk::take(Guest& guest, const NamedEnded& message) {

@@ -120,9 +120,10 @@ Id to_id(std::string_view bytes) {
   return Id(id);
 }
 
-ObjectId to_object_id(const std::string& hex) {
-  const auto id = ObjectId::from_hex(hex);
-  if (!id) throw py::value_error("not an object's id: " + hex);
+template <class Id>
+Id hex_to_id(const std::string& hex) {
+  const auto id = Id::from_hex(hex);
+  if (!id) throw py::value_error("not an id: " + hex);
   return *id;
 }
 
@@ -147,8 +148,8 @@ py::tuple to_python(const protocol::QueueIs& queue) {
 py::tuple to_python(const protocol::NamesAre& names) {
   py::list rows;
   for (const protocol::NamedRow& row : names.rows)
-    rows.append(py::make_tuple(row.name, row.task.hex(), row.state, row.reason, row.lease.hex(), row.job, row.node, row.ok,
-                               row.digest, row.size, row.submit_time_s, row.end_time_s, or_none(row.error)));
+    rows.append(py::make_tuple(row.name, row.task.hex(), row.state, row.reason, row.lease.hex(), row.job, row.node, row.carried,
+                               row.ok, row.digest, row.size, row.submit_time_s, row.end_time_s, or_none(row.error)));
   return py::make_tuple("names", names.request, rows, or_none(names.error));
 }
 
@@ -197,10 +198,11 @@ struct Hold {
 std::shared_ptr<Client> make_client(const std::string& host, const std::string& directory,
                                     const std::vector<std::string>& interpreter,
                                     const std::map<std::string, std::string>& environment, const std::string& pounce,
-                                    const std::string& python, const std::string& cloudpickle) {
+                                    const std::string& python, const std::string& cloudpickle, const std::string& carries) {
   client::Setup setup;
-  setup.session = {random_id<SessionId>(), static_cast<std::uint32_t>(::getpid()), host, directory, interpreter,
-                   environment};
+  const SessionId session = carries.empty() ? random_id<SessionId>() : hex_to_id<SessionId>(carries);
+  setup.session = {session,     static_cast<std::uint32_t>(::getpid()), host, directory, interpreter,
+                   environment, !carries.empty()};
   setup.attach = {setup.session.session, pounce, python, cloudpickle};
   return std::make_shared<Client>(std::move(setup));
 }
@@ -215,16 +217,16 @@ Resources to_resources(const ResourceTuple& tuple) {
 
 py::bytes submit(Client& self, const py::bytes& function, const py::bytes& function_pickle, const py::list& payload,
                  const std::vector<std::string>& objects, const ResourceTuple& resources, std::uint32_t retries,
-                 std::int64_t submitted_ns) {
+                 std::int64_t submitted_ns, const std::string& again) {
   let_go().drain();
   client::Call call;
-  call.task = random_id<TaskId>();
+  call.task = again.empty() ? random_id<TaskId>() : hex_to_id<TaskId>(again);
   call.resources = to_resources(resources);
   call.retries = retries;
   call.function = to_id<FunctionId>(std::string_view(function));
   call.function_pickle = to_buffer(function_pickle, false);
   call.payload = to_buffers(payload, true);  // small, and the person may change them while the task waits
-  for (const std::string& id : objects) call.objects.push_back(to_object_id(id));
+  for (const std::string& id : objects) call.objects.push_back(hex_to_id<ObjectId>(id));
   call.submitted_ns = submitted_ns;
   const TaskId task = call.task;
   Result<void> result;
@@ -294,9 +296,7 @@ std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& que
 
 std::uint32_t name_task(Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name,
                         const std::string& task, const ResourceTuple& resources, std::uint32_t retries) {
-  const auto id = TaskId::from_hex(task);
-  if (!id) throw py::value_error("not a task's id: " + task);
-  return ask(self, asked, protocol::NameTask{request, name, *id, to_resources(resources), retries});
+  return ask(self, asked, protocol::NameTask{request, name, hex_to_id<TaskId>(task), to_resources(resources), retries});
 }
 
 }  // namespace
@@ -318,7 +318,7 @@ void bind_client(py::module_& m) {
 
   py::class_<Client, std::shared_ptr<Client>>(m, "Client")
       .def(py::init(&make_client), py::kw_only(), py::arg("host"), py::arg("directory"), py::arg("interpreter"),
-           py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"))
+           py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"), py::arg("carries"))
       .def("set_daemon",
            [](Client& self, const std::string& endpoint) {
              const auto file = value_of(protocol::decode_endpoint_file(endpoint));
@@ -330,7 +330,8 @@ void bind_client(py::module_& m) {
              const Error error{error_code_from_wire(code), text, remedy, context};
              without_gil([&] { return self.daemon_failed(error); });
            })
-      .def("submit", &submit)
+      .def("submit", &submit, py::arg("function"), py::arg("function_pickle"), py::arg("payload"), py::arg("objects"),
+           py::arg("resources"), py::arg("retries"), py::arg("submitted_ns"), py::arg("again") = "")
       .def("tell",
            [](Client& self, const py::bytes& task, const py::bytes& text) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
@@ -359,6 +360,13 @@ void bind_client(py::module_& m) {
       .def("end_name",
            [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool forget) {
              return ask(self, asked, protocol::NameEnd{request, name, forget});
+           })
+      .def("carry_name",
+           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool ok,
+              const std::string& digest, const std::string& trouble) {
+             protocol::NameCarry carry{request, name, ok, digest, {}};
+             if (!trouble.empty()) carry.error = {ErrorCode::kResultGone, trouble, {}, {}};
+             return ask(self, asked, carry);
            })
       .def("wait", &wait)
       .def("drain", [](Client& self) { return to_python(self.drain()); })

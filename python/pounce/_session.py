@@ -39,7 +39,7 @@ _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have 
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
-    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None, carries: str = ""):
         import os
 
         import cloudpickle
@@ -55,6 +55,7 @@ class Session:
             pounce=__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
+            carries=carries,
         )
         self.core.set_daemon(endpoint)
         self.results: str = json.loads(endpoint)["results"]  # the folder of named tasks
@@ -79,10 +80,18 @@ class Session:
 
     def submit(self, name: str, function: Any, payload: list[Any], objects: list[str], resources: tuple[Any, ...],
                retries: int, submitted_ns: int) -> Future:
+        return self.send(lambda task: Future(self, task, name), function.id, function.pickle, payload, objects, resources,
+                         retries, submitted_ns)
+
+    def send(self, made: Callable[[bytes], Future], *call: Any) -> Future:
         with self._order:  # its end may be news before it has a future
-            task = self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns)
-            future = self._futures[task] = Future(self, task, name)
+            task = self.core.submit(*call)
+            future = self._futures[task] = made(task)
         return future
+
+    def courier(self, task: str) -> Session:
+        """A session that speaks for a named task's own, on the same pounced."""
+        return Session(self._launcher, self._config, self._cancel_grace, None, carries=task)
 
     def state(self, future: Future) -> str | None:
         return self.core.state(future._task)

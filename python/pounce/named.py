@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import errors, kept, serialize
+from .courier import Courier
 from .future import Future
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Row(NamedTuple):
     lease: str
     job: int
     node: str
+    carried: bool
     ok: bool
     digest: str
     size: int
@@ -53,13 +55,16 @@ class NamedFuture(Future):
 
     A ``Future`` as any other, but for this: the task does not need it. It goes on when the kernel ends, when its client is
     closed and when waiting for it is interrupted (■, Ctrl-C); ``cancel()`` ends it. The worker keeps what it returned or
-    raised as a file, for 7 days, and gives its GPU back at once.
+    raised as a file, for 7 days, and gives its GPU back at once. Where the two share no folder, which is said, this kernel
+    fetches the outcome instead; if there is none then, the worker waits 15 min for a later kernel to ``attach``.
     """
 
     def __init__(self, session: Session, row: Row, later: bool = False):
         super().__init__(session, b"", row.name)
         self._row = row
         self._folder = os.path.join(session.results, row.name)
+        self._courier: Courier | None = None
+        self._carrying = threading.Lock()
         self._showing = threading.Lock()
         self._shown = len(self._log_from(0)) if later else 0  # a later kernel is shown what comes from now on
         session.follow(self)
@@ -144,6 +149,7 @@ class NamedFuture(Future):
         if row.task != self._row.task or self._over:
             return
         self._row = row
+        self._have_carried(row.carried)
         if row.state not in ("done", "forgotten") or not self._session.unfollow(self):
             return
         self._show_log()
@@ -154,6 +160,16 @@ class NamedFuture(Future):
             self._end(False, row.error, False, b"", [], (0,) * 6)
         else:
             self._end_with_outcome(row.digest)
+
+    def _have_carried(self, carried: bool) -> None:
+        with self._carrying:
+            courier, self._courier = self._courier, None
+            if carried:
+                if courier is None:
+                    print(f"pounce: {self._name}: {self._row.reason}", file=sys.stderr, flush=True)
+                self._courier = courier or Courier(self._session, self._row, self._folder)
+            elif courier is not None:
+                threading.Thread(target=courier.leave, name="pounce-courier-left", daemon=True).start()
 
     def _end_with_outcome(self, digest: str) -> None:
         stamps, error, raised, pickle, buffers = (0,) * 6, None, False, b"", []
@@ -168,6 +184,9 @@ class NamedFuture(Future):
 
     def _left(self) -> None:
         """The client is closed: this future ends, the task does not."""
+        with self._carrying:
+            if self._courier is not None:
+                self._courier.leave()
         if self._session.unfollow(self):
             text, remedy = f"The client was closed; {self._name} goes on.", f"pounce.Client().attach({self._name!r}) finds it again."
             self._end(False, ("closed", text, remedy, {}), False, b"", [], (0,) * 6)

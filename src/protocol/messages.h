@@ -27,6 +27,7 @@ struct OpenSession {  // client -> daemon, first; again after a daemon restart (
   std::string host, directory;             // where the notebook is; workers start in `directory`
   std::vector<std::string> interpreter;    // argv prefix, normally {sys.executable}
   std::map<std::string, std::string> environment;  // allow-listed names only, never secrets
+  bool carries = false;  // the session is a named task's, which pounced keeps: to take its call and outcome across
 };
 struct Want {
   WantId id;
@@ -284,7 +285,7 @@ struct Input {  // client -> worker: an answer for the code of a task that runs;
 
 using Header = std::variant<
     Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown, LeaseEnded,
-    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NamesAre, Notice,
+    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NameCarry, NamesAre, Notice,
     WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat, Admit, Dismiss, EndWorker, RunNamed, NamedEnded, Ready, Activity,
     Walltime, Attach, Attached, Function, Object, Chunk, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
     CancelTask, Input>;

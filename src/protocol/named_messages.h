@@ -30,6 +30,14 @@ struct NameEnd {  // client -> daemon: cancel it if it has not ended
   std::string name;
   bool forget = false;  // and remove what is kept of it
 };
+struct NameCarry {  // client -> daemon: it takes a carried task's call and outcome across
+  static constexpr char kType[] = "name_carry";
+  std::uint32_t request = 0;
+  std::string name;
+  bool ok = false;     // as in NamedRow
+  std::string digest;  // of the outcome, which is in the folder now; empty: it is about to
+  Error error;         // with an empty digest: it could not be kept
+};
 struct NamedRow {
   std::string name;
   TaskId task;
@@ -38,6 +46,7 @@ struct NamedRow {
   LeaseId lease;
   std::uint32_t job = 0;
   std::string node;
+  bool carried = false;  // its worker does not see the results folder: a kernel takes call and outcome across
   bool ok = false;     // of a kept outcome: the function returned
   std::string digest;  // BLAKE2b-256 of the kept outcome, hex; its file's name. Empty: none was kept
   std::uint64_t size = 0;

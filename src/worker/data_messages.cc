@@ -167,6 +167,12 @@ void WorkerEngine::dismiss(const SessionId& session) {
 
 void WorkerEngine::run_named(const protocol::RunNamed& order) {
   if (ending_) return;  // pounced hears of the end
+  if (auto blind = named_.contains(order.task) ? std::nullopt : not_shared(order.task, order.folder)) {
+    protocol::NamedEnded ended;
+    ended.task = order.task;
+    ended.error = std::move(*blind);
+    return supervisor_.send(ended);
+  }
   named_.insert(order.task);
   arriving_ = Payload{{}, {}, nullptr, to_ns(Clock::now()), order.folder};
   tell_core(exec::TaskArrived{order.session, order.task, 0, true});

@@ -9,6 +9,11 @@
 #include "worker/worker_engine.h"
 
 namespace pounce::worker {
+namespace {
+
+std::string log_of(const TaskId& task, const std::string& folder) { return folder + "/" + task.hex() + ".log"; }
+
+}  // namespace
 
 void WorkerEngine::tell_core(const exec::Event& event) {
   for (const exec::Action& action : core_.handle(event, Clock::now()))
@@ -91,15 +96,19 @@ Job WorkerEngine::job_of(const TaskId& task, Payload payload) {
 }
 
 // The log that the kernel made, under a name that nobody can guess: whoever sees it sees the kernel's folder.
+std::optional<Error> WorkerEngine::not_shared(const TaskId& task, const std::string& folder) const {
+  const std::string path = log_of(task, folder);
+  if (::access(path.c_str(), W_OK) == 0) return std::nullopt;
+  return Error{ErrorCode::kNotShared, "the worker on " + setup_.node + " does not see " + path + ", which the notebook made", {},
+               {{"node", setup_.node}}};
+}
+
 Job WorkerEngine::named_job(const TaskId& task, std::string folder) {
-  const std::string path = folder + "/" + task.hex() + ".log";
-  named_log_.reset(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  named_log_.reset(::open(log_of(task, folder).c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   Job job;
   job.task = task;
+  if (!named_log_) job.failure = not_shared(task, folder);
   job.kept_in = std::move(folder);
-  if (!named_log_)
-    job.failure = Error{ErrorCode::kNotShared, "the worker on " + setup_.node + " does not see " + path + ", which the notebook made",
-                        {}, {{"node", setup_.node}}};
   return job;
 }
 

@@ -132,6 +132,7 @@ class WorkerEngine final : public transport::Engine {
   bool ended_by_us(const TaskId& task, const JobResult& result) const;
   bool inputs_here(const protocol::Task& task) const;
   Job job_of(const TaskId& task, Payload payload);
+  std::optional<Error> not_shared(const TaskId& task, const std::string& folder) const;
   Job named_job(const TaskId& task, std::string folder);
   void tell_named_end(const TaskId& task);
 

@@ -7,6 +7,8 @@ import signal
 import stat
 from pathlib import Path
 
+import pytest
+
 SUBMIT = """
     def work(go_on, value):
         import pathlib, time
@@ -17,7 +19,7 @@ SUBMIT = """
         return value
     client = pounce.Client()
     future = client.options(name="train-7").submit(work, os.getcwd() + "/go", {value})
-    while future.state != "running" or "at work" not in future.log(): time.sleep(0.02)
+    while future.state != "running" or "at work\\n" not in future.log(): time.sleep(0.02)
     report(submitted=True)
     {then}
 """
@@ -156,10 +158,11 @@ def test_what_is_kept_is_its_owners_alone_and_nothing_else_is_unpickled(home):
     assert home.run(ATTACH).reports["type"] == "ResultGone"
 
 
-def test_a_worker_that_does_not_see_the_folder_runs_nothing(home):
-    run = home.run("""
+@pytest.mark.parametrize("workers, type_name", [(1, "ResultGone"), (2, "NotShared")])
+def test_a_worker_that_cannot_be_given_the_call_runs_nothing(home, workers, type_name):
+    run = home.run(f"""
         client = pounce.Client()
-        view = client.options(name="train-7")
+        view = client.options(name="train-7", workers={workers})
         future = view.submit(open, os.getcwd() + "/ran", "w")
         import pathlib
         hidden = pathlib.Path(client._session.results, "train-7")
@@ -167,7 +170,7 @@ def test_a_worker_that_does_not_see_the_folder_runs_nothing(home):
         report(**error_of(lambda: future.result(60)))
     """)
 
-    assert run.reports["type"] == "NotShared"
+    assert run.reports["type"] == type_name
     assert not (home.folder / "ran").exists()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import textwrap
@@ -83,6 +84,13 @@ class LoginNode:
         self.address = f"10.77.{cluster_id}.{100 + number}"
         self.link = f"pl{cluster_id}x{number}"
         self.started: list[subprocess.Popen] = []
+        self.own: dict[str, Path] = {}  # folders that it does not share with the other nodes
+
+    def keeps_to_itself(self, folder: str) -> Path:
+        """From now on `folder` is this node's own, as a machine's own disk; returns where its files are for the test."""
+        self.own[folder] = Path(tempfile.mkdtemp(prefix="pounce-disk-"))
+        self.own[folder].chmod(0o1777)
+        return self.own[folder]
 
     def connect(self) -> None:
         bridge, gateway = f"pounce{self.cluster_id}", f"10.77.{self.cluster_id}.254"
@@ -112,13 +120,17 @@ class LoginNode:
         # The link first: a closing connection can hold the namespace, and so its link's name, after its deletion.
         subprocess.run(["ip", "link", "delete", self.link], check=False, stderr=subprocess.DEVNULL)
         subprocess.run(["ip", "netns", "delete", self.name], check=True)
+        for folder in self.own.values():
+            shutil.rmtree(folder)
 
     def command(self, user: str | None, words: list[str], environment: dict[str, str] | None = None) -> list[str]:
         as_user = ["--as", user] if user else []
         settings = [f"{name}={value}" for name, value in (environment or {}).items()]
         unset = [w for name, value in (environment or {}).items() if value is None for w in ("-u", name)]
         settings = [s for s in settings if not s.endswith("=None")]
-        return ["nsenter", f"--net=/run/netns/{self.name}", str(CLUSTER), "run", *as_user, "--",
+        mounts = "".join(f"mount --bind {source} {folder} && " for folder, source in self.own.items())
+        apart = ["unshare", "--mount", "sh", "-c", mounts + 'exec "$@"', "sh"] if mounts else []
+        return ["nsenter", f"--net=/run/netns/{self.name}", *apart, str(CLUSTER), "run", *as_user, "--",
                 "env", *unset, *settings, *words]
 
 

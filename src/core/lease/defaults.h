@@ -28,6 +28,7 @@ struct Defaults {
   std::chrono::milliseconds no_replacement{60'000};
   std::chrono::milliseconds slurm_request{30'000};
   std::chrono::milliseconds result_keep{604'800'000};
+  std::chrono::milliseconds result_hold{900'000};
   std::uint32_t crash_limit = 3;
 };
 
@@ -61,6 +62,7 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"no_replacement_s", &Defaults::no_replacement, nullptr, "after a foreign scancel no new job for this long"},
     {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},
     {"result_keep_s", &Defaults::result_keep, nullptr, "the result of a named task is kept this long"},
+    {"result_hold_s", &Defaults::result_hold, nullptr, "and this long on a worker that does not see the folder for it"},
 });
 
 }  // namespace pounce::lease

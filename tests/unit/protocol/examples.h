@@ -41,7 +41,7 @@ inline Resources example_resources() {
 }
 
 inline NamedRow example_named_row() {
-  return {"train-7", kTask,   "done",        "waits for a free GPU", kLease, 42, "g1", true,
+  return {"train-7", kTask,   "done",        "waits for a free GPU", kLease, 42, "g1", true, true,
           kDigest,   800'512, 1'700'000'000, 1'700'001'260,          example_error()};
 }
 
@@ -50,7 +50,7 @@ inline std::vector<Header> door_and_client_examples() {
       Hello{Role::kWorker, Proof::kMunge, kKey, kSession.hex(), kLease.hex(), "0.1.0"},
       Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/hall", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
       Refused{example_error()},
-      OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}},
+      OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}, true},
       Demand{kSession, {Want{{3}, example_resources(), 5, 1, {kLease}}}},
       CloseSession{kSession},
       Beat{true, 123'456'789'012, 987'654'321'098},
@@ -73,6 +73,7 @@ inline std::vector<Header> door_and_client_examples() {
       NameTask{9, "train-7", kTask, example_resources(), 2},
       NameAsk{10, "train-7"},
       NameEnd{11, "train-7", true},
+      NameCarry{12, "train-7", true, kDigest, example_error()},
       NamesAre{12, {example_named_row()}, example_error()},
       Notice{"no Slurm here: this machine's CPU stands in"},
   };
