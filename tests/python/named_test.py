@@ -75,6 +75,7 @@ def test_a_closed_clients_future_says_how_the_task_is_found_again(home):
     kernel = submit(home, then="client.close(); report(**error_of(future.result))").ended()
 
     assert kernel.reports["type"] == "ClientClosed" and "attach('train-7')" in kernel.reports["text"]
+    home.run("pounce.Client().attach('train-7').cancel()")
 
 
 def test_pounced_may_be_killed_meanwhile(home):
