@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from login_node import CLUSTER, LoginNode, Person
 
+SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))
+
 
 @pytest.fixture(scope="session")
 def cluster():
@@ -22,7 +24,7 @@ def spare_cluster():
     """A second cluster for the tests of one file that stop its daemons or cut its links: nobody else waits for those."""
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
-    number = 1 + worker_number()
+    number = SHARED + 1 + worker_number()
     yield number
     cluster_command(number, "down")
 
@@ -52,7 +54,7 @@ def login_node(cluster, request):
     """Makes login nodes: `login_node()` one on the shared cluster, `login_node(cluster_id)` one elsewhere."""
     nodes: list[LoginNode] = []
 
-    def make(cluster_id: int = 0) -> LoginNode:
+    def make(cluster_id: int = SHARED) -> LoginNode:
         # 12 numbers for each parallel test process: unique addresses without talking to each other.
         node = LoginNode(worker_number() * 12 + next(_numbers) % 12, cluster_id)
         node.connect()

@@ -1,0 +1,57 @@
+"""A browser that a test drives. WebDriver, the W3C's protocol, is JSON over HTTP: chromedriver takes it as it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+PORT = 9515
+_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element's id, by the standard
+
+
+class BrowserError(Exception):
+    """What the browser could not do, in its words."""
+
+
+class Browser:
+    """Chromium without a screen, by way of a chromedriver that listens on `address`."""
+
+    def __init__(self, address: str, profile: Path, size: tuple[int, int] = (1000, 1270)):
+        self._driver = f"http://{address}:{PORT}"
+        # No sandbox: it needs privileges that a container rarely has, and the only page opened is the test's own.
+        words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}",
+                 f"--window-size={size[0]},{size[1]}", "--force-device-scale-factor=1.5", "--hide-scrollbars",
+                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # a login node waits for no name server
+        wanted = {"browserName": "chrome", "goog:chromeOptions": {"binary": "/usr/bin/chromium", "args": words}}
+        made = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self._session = f"/session/{made['sessionId']}"
+
+    def open(self, url: str) -> None:
+        self._ask("POST", f"{self._session}/url", {"url": url})
+
+    def script(self, source: str, *arguments):
+        """What a piece of JavaScript in the page returns."""
+        return self._ask("POST", f"{self._session}/execute/sync", {"script": source, "args": list(arguments)})
+
+    def click(self, selector: str) -> None:
+        """As a mouse does: an element that is hidden or covered is an error."""
+        found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
+        self._ask("POST", f"{self._session}/element/{found[_ELEMENT]}/click", {})
+
+    def picture(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))
+
+    def close(self) -> None:
+        self._ask("DELETE", self._session)
+
+    def _ask(self, method: str, path: str, body: dict | None = None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._driver + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise BrowserError(json.load(error)["value"]["message"]) from None

@@ -1,0 +1,119 @@
+"""JupyterLab on a login node as a person has it: a server of theirs, and a browser that shows its page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+from browser import PORT, Browser, BrowserError
+from login_node import Person, wait_until
+from nbformat.v4 import new_code_cell, new_notebook
+
+JUPYTER = Path("/opt/pounce-lab/bin/jupyter-lab")
+SECONDS = 120  # for anything: the machine may be busy
+
+# The server's own environment has no pounce: the kernel is the `python` that the person has on PATH.
+KERNEL = {"argv": ["/usr/bin/env", "python", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+          "display_name": "Python", "language": "python"}
+SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+
+_CELL = "return [...document.querySelectorAll('.jp-Notebook .jp-CodeCell')][arguments[0]]"
+
+
+class Cell:
+    """One code cell of the page, as it is shown now."""
+
+    def __init__(self, browser: Browser, number: int):
+        self._browser, self._number = browser, number
+
+    @property
+    def prompt(self) -> str:
+        """``[*]:`` while it runs, ``[3]:`` when it has ended."""
+        return self._of(".querySelector('.jp-InputPrompt').innerText.trim()")
+
+    @property
+    def shown(self) -> str:
+        """The text of all that it has printed and displayed."""
+        return self._of(".querySelector('.jp-OutputArea')?.innerText ?? ''")
+
+    def has(self, selector: str) -> bool:
+        """Whether something of that kind is in its output."""
+        return self._of(".querySelector('.jp-OutputArea')?.querySelector(arguments[1]) != null", selector)
+
+    def select(self) -> None:
+        self._browser.script(f"{_CELL}.scrollIntoView({{block: 'nearest'}})", self._number)
+        self._browser.click(f".jp-Notebook .jp-CodeCell:nth-child({self._number + 1} of .jp-CodeCell) .jp-InputPrompt")
+
+    def _of(self, what: str, *arguments):
+        return self._browser.script(f"{_CELL}{what}", self._number, *arguments)
+
+
+class Lab:
+    """A notebook of these cells, open in a browser, its kernel idle."""
+
+    def __init__(self, person: Person, *sources: str):
+        self.folder = person.folder / "lab"
+        for folder in (self.folder, self.folder / "profile"):
+            folder.mkdir()
+            folder.chmod(0o777)  # the person writes there
+        self._prepare(sources)
+        places = {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
+            ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}
+        server = person.start([str(JUPYTER), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
+                               f"--ServerApp.root_dir={self.folder}"], **places)
+        driver = person.start(["chromedriver", f"--port={PORT}", "--allowed-ips=", "--allowed-origins=*"])
+        wait_until(lambda: "was started successfully" in driver.output, SECONDS, "chromedriver listens")
+        wait_until(lambda: "127.0.0.1:8888/lab" in server.output, SECONDS, "the server listens")
+        self.browser = Browser(person.node.address, self.folder / "profile")
+        self.browser.open("http://127.0.0.1:8888/doc/tree/training.ipynb?token=lab")
+        self._wait_for_kernel()
+
+    def cell(self, number: int) -> Cell:
+        return Cell(self.browser, number)
+
+    def run(self, number: int) -> Cell:
+        """Clicks ▶; returns when the page shows that the cell runs, or has run."""
+        cell = self.cell(number)
+        cell.select()
+        before = cell.prompt
+        self.click("notebook:run-cell-and-select-next")
+        wait_until(lambda: cell.prompt != before, SECONDS, f"cell {number} runs")
+        return cell
+
+    def ran(self, number: int) -> Cell:
+        cell = self.run(number)
+        self.wait(cell)
+        return cell
+
+    def wait(self, cell: Cell) -> None:
+        wait_until(lambda: cell.prompt != "[*]:", SECONDS, "the cell ends")
+
+    def click(self, command: str) -> None:
+        """A button of the notebook's toolbar."""
+        self.browser.click(f".jp-NotebookPanel-toolbar [data-command='{command}']")
+
+    def _prepare(self, sources: tuple[str, ...]) -> None:
+        kernel = self.folder / "share" / "kernels" / "cells"
+        settings = self.folder / "config" / "labconfig"
+        for folder in (kernel, settings):
+            folder.mkdir(parents=True)
+        (self.folder / "config").chmod(0o777)
+        (kernel / "kernel.json").write_text(json.dumps(KERNEL))
+        (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
+        about = {"kernelspec": {"name": "cells", "display_name": "Python", "language": "python"}}
+        notebook = self.folder / "training.ipynb"
+        nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources], metadata=about), notebook)
+        notebook.chmod(0o666)
+
+    def _wait_for_kernel(self) -> None:
+        # The status bar, not the toolbar's circle: that one is idle while the page still connects, and a click on ▶ is lost then.
+        status = "return document.querySelector('#jp-main-statusbar')?.innerText ?? ''"
+
+        def look() -> bool:
+            try:
+                return "Python | Idle" in self.browser.script(status)
+            except BrowserError:  # the page is still loading
+                return False
+
+        wait_until(look, SECONDS, "the page has a kernel that is idle")

@@ -1,0 +1,83 @@
+"""%%pounce in JupyterLab, seen and clicked in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from lab import JUPYTER, Lab
+from login_node import ROOT, wait_until
+
+PICTURES = ROOT / "build" / "logs"
+
+TRAINING = """\
+%%pounce --gpu 1
+from tqdm.notebook import tqdm
+import time
+
+losses = []
+for epoch in tqdm(range(1000), desc="training"):
+    losses.append(1 / (1 + epoch))
+    time.sleep(0.05)"""
+TEXT_BAR = """\
+%%pounce --gpu 1
+from tqdm import tqdm
+import time
+
+for batch in tqdm(range(80), desc="evaluating"):
+    time.sleep(0.05)"""
+AFTERWARDS = """\
+%%pounce --gpu 1
+import matplotlib.pyplot as plt
+
+plt.figure(figsize=(5, 1.6))
+plt.plot(losses)
+"still there:", len(losses) > 20"""
+
+
+@pytest.fixture
+def lab(person):
+    if not JUPYTER.exists():
+        pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
+    made = []
+
+    def make(*sources: str) -> Lab:
+        made.append(Lab(person(), *sources))
+        return made[-1]
+
+    yield make
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for one in made:
+        one.browser.picture(PICTURES / "lab.png")  # of a failure too
+        one.browser.close()
+
+
+def steps(shown: str) -> int:
+    """How far the bar is: 12 of ``12/1000 [``; -1 where there is none yet."""
+    found = re.findall(r"(\d+)/\d+\s*\[", shown)
+    return int(found[-1]) if found else -1
+
+
+def seen_to_move(cell) -> None:
+    first = wait_until(lambda: max(0, steps(cell.shown)), 120, "the bar has begun")
+    wait_until(lambda: steps(cell.shown) > first + 20, 60, "the bar has moved")
+    assert cell.prompt == "[*]:"
+
+
+def test_a_bar_moves_and_the_stop_button_keeps_the_workers_variables(lab):
+    page = lab("import pounce", TRAINING, TEXT_BAR, AFTERWARDS)
+    page.ran(0)
+
+    training = page.run(1)
+    seen_to_move(training)
+    page.click("notebook:interrupt-kernel")
+    page.wait(training)
+    assert "KeyboardInterrupt" in training.shown and training.has(".jupyter-widgets")
+
+    text = page.run(2)
+    seen_to_move(text)
+    page.wait(text)
+    assert "80/80" in text.shown
+
+    after = page.ran(3)
+    assert after.has("img") and "('still there:', True)" in after.shown
