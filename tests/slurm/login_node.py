@@ -83,6 +83,8 @@ class LoginNode:
         self.name = f"pounce{cluster_id}-login{number}"
         self.address = f"10.77.{cluster_id}.{100 + number}"
         self.link = f"pl{cluster_id}x{number}"
+        # Always the same: the host and the nodes still know the link of an earlier login node with this address.
+        self.hardware = f"02:77:00:{cluster_id:02x}:00:{number:02x}"
         self.started: list[subprocess.Popen] = []
         self.own: dict[str, Path] = {}  # folders that it does not share with the other nodes
 
@@ -98,7 +100,7 @@ class LoginNode:
         if Path("/run/netns", self.name).exists():
             self.disconnect()  # of a test run that was killed
         ip("netns", "add", self.name)
-        ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.name)
+        ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "address", self.hardware, "netns", self.name)
         ip("link", "set", self.link, "master", bridge, "up")
         ip("-n", self.name, "link", "set", "lo", "up")
         ip("-n", self.name, "address", "add", f"{self.address}/24", "dev", "eth0")
