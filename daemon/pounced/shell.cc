@@ -132,6 +132,7 @@ void Shell::wire() {
   endpoint_.version = kVersion;
   endpoint_.log = setup_.folders.log();
   endpoint_.results = setup_.folders.results();
+  for (const ClassLimits& one : facts_.classes) endpoint_.classes.push_back(one.name);
 
   driver_ = std::make_unique<CoreDriver>(
       loop_, lease::LeaseCore(setup_.instance, setup_.config.times, [] { return random_id<LeaseId>(); }));

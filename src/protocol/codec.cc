@@ -196,7 +196,7 @@ POUNCE_FIELDS(QueryIs, tasks, states)
 POUNCE_FIELDS(CancelTask, task, grace_ms)
 POUNCE_FIELDS(Input, task)
 POUNCE_FIELDS(EndpointFile, v, instance, cluster, pid, uid, key, door, munge_socket, proof, key_file, launcher, version,
-              log, results)
+              log, results, classes)
 POUNCE_FIELDS(NamedRecord, v, instance, row, opened, resources, retries, worker, epoch)
 #undef POUNCE_FIELDS
 #undef POUNCE_READ

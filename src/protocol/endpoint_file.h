@@ -19,6 +19,7 @@ struct EndpointFile {
   std::vector<std::string> door;  // ipc first, then tcp
   std::string munge_socket, proof, key_file, launcher, version, log;
   std::string results;  // the folder of named tasks (named_record.h)
+  std::vector<std::string> classes;  // that are open to this user; for completion only
 };
 
 // One line of JSON without a newline. Implemented in codec.cc, the only file that knows JSON.

@@ -136,15 +136,6 @@ def test_a_module_that_a_cell_writes_can_be_imported_at_once_on_both_sides(noteb
     assert notebook.run("%%pounce\nimport written_there\nwritten_there.value").value == "42"
 
 
-def test_names_are_completed_where_names_are_meant(notebook):
-    notebook.run("of_the_notebook = 1")
-    notebook.run("%%pounce\nof_the_worker = 2")
-
-    assert "of_the_worker" in notebook.completed("%pounce pull of_")
-    assert "of_the_notebook" in notebook.completed("%pounce push of_")
-    assert {"--bg", "--gpu"} <= set(notebook.completed("%%pounce --"))
-
-
 def test_the_cells_of_the_document_run(notebook):
     document = (Path(__file__).resolve().parents[2] / "docs" / "cell.md").read_text()
     cells = re.findall(r"^```ipython\n(.*?)^```", document, flags=re.M | re.S)

@@ -72,6 +72,10 @@ def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_says_what_went_with_
     assert shown(cells[3], "text/plain")[-1] == "False"
 
 
+def test_the_tab_key_knows_the_classes_that_are_open_to_the_person(person):
+    assert "cheetah" in person().endpoint()["classes"]
+
+
 def test_a_try_is_a_short_job_without_a_gpu(person):
     alice = person()
     flag = alice.folder / "flag"

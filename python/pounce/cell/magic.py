@@ -14,9 +14,10 @@ from ..client import Client
 from ..status import words_of
 from . import bundle, runner
 from .background import CellJob, CellOutput
+from .completion import Completion
 from .ledger import Ledger, Parcel
 from .names import reads
-from .options_line import OPTIONS, VERBS, CellLine, Place, parse_cell, parse_verb
+from .options_line import CellLine, Place, parse_cell, parse_verb
 from .show import Shown, size
 from .traceback import remote_error, syntax_error
 
@@ -30,7 +31,7 @@ def load(shell: Any) -> None:
     magics = PounceMagics(shell)
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.cell_ended)
-    shell.set_hook("complete_command", lambda _, event: magics.completions(event), re_key=r"%%?pounce\b")
+    magics.completion.register(shell)
 
 
 @magics_class
@@ -40,6 +41,7 @@ class PounceMagics(Magics):
         self._client: Client | None = None
         self._ledgers: dict[Place, Ledger] = {}
         self._jobs: list[CellJob] = []
+        self.completion = Completion(self._own, self._on_workers)
 
     # ---- the cell ----
 
@@ -299,15 +301,9 @@ class PounceMagics(Magics):
     def _ledger(self, place: Place) -> Ledger:
         return self._ledgers.setdefault(place, Ledger())
 
-    def completions(self, event: Any) -> list[str]:
-        """Of a line that begins with %pounce or %%pounce: options and verbs, and variables where names are meant."""
-        words = event.line.split()
-        before = words[-2] if event.symbol and len(words) > 1 else words[-1]
-        if before in ("pull", "--out"):
-            return sorted({name for ledger in self._ledgers.values() for name in ledger.entries})
-        if before in ("push", "--in"):
-            return sorted(name for name in self._own() if not name.startswith("_"))
-        return list(OPTIONS) if event.line.lstrip().startswith("%%") else [*VERBS, *OPTIONS]
+    def _on_workers(self) -> set[str]:
+        """The names of variables that workers hold, as far as is known here."""
+        return {name for ledger in self._ledgers.values() for name in ledger.entries}
 
 
 def _usage(parse: Any, line: str) -> Any:

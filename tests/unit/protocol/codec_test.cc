@@ -149,11 +149,13 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   file.key = kKey;
   file.door = {"ipc:///tmp/d", "tcp://10.77.0.254:1"};
   file.proof = "munge";
+  file.classes = {"cheetah", "lion"};
 
   const auto read = decode_endpoint_file(encode_endpoint_file(file));
 
   ASSERT_TRUE(read);
   EXPECT_EQ(read->door, file.door);
+  EXPECT_EQ(read->classes, file.classes);
   EXPECT_EQ(encode_endpoint_file(*read), encode_endpoint_file(file));
   EXPECT_EQ(encode_endpoint_file(file).find('\n'), std::string::npos);
 }

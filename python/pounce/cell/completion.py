@@ -1,0 +1,75 @@
+"""What the tab key offers behind ``%%pounce`` and ``%pounce``. It leases nothing, and never makes the person wait."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import _daemon, errors
+from .options_line import FLAGS, OPTIONS, VERBS
+
+_PATIENCE_S = 0.4
+
+
+class Completion:
+    def __init__(self, of_notebook: Callable[[], Iterable[str]], of_workers: Callable[[], Iterable[str]]):
+        self._of_notebook, self._of_workers, self._classes = of_notebook, of_workers, Classes()
+
+    def register(self, shell: Any) -> None:
+        """As a matcher: those silence the others, which take such a line for Python and offer its names too."""
+        matchers = getattr(shell.Completer, "custom_matchers", None)
+        if matchers is None:  # IPython before 8.6
+            return
+        from IPython.core.completer import SimpleCompletion
+
+        def pounce_matcher(context: Any) -> dict[str, Any]:
+            found = self.of(context.text_until_cursor, context.token)
+            return {"completions": [SimpleCompletion(text) for text in found], "suppress": True}
+
+        pounce_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
+        matchers.append(pounce_matcher)
+
+    def of(self, line: str, token: str) -> list[str]:
+        """What `token`, the end of `line`, may become."""
+        words = line.replace("=", " ").split()
+        if not words or words[0] not in ("%%pounce", "%pounce") or token == words[0]:
+            return []
+        is_written = token or words[-1].endswith(",")  # the last word is not complete
+        return [text for text in self._behind(words[:-1] if is_written else words) if text.startswith(token)]
+
+    def _behind(self, words: list[str]) -> list[str]:
+        last, verb = words[-1], words[1] if len(words) > 1 and not any(word.startswith("-") for word in words) else ""
+        if last == "--out" or verb == "pull":
+            return sorted(self._of_workers())
+        if last == "--in" or verb == "push":
+            return sorted(name for name in self._of_notebook() if not name.startswith("_"))
+        if last == "--class":
+            return self._classes.names()
+        if last in OPTIONS and last not in FLAGS:
+            return []  # a value of the person's
+        return [*VERBS, *OPTIONS] if words == ["%pounce"] else [*OPTIONS]
+
+
+class Classes:
+    """Of this cluster, as pounced knows them, which is started for that where none lives."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._asking: threading.Thread | None = None
+
+    def names(self) -> list[str]:
+        """Empty while the answer is on its way: the next tab has it."""
+        if not self._names and (self._asking is None or not self._asking.is_alive()):
+            self._asking = threading.Thread(target=self._ask, name="pounce-classes", daemon=True)
+            self._asking.start()
+        if self._asking is not None:
+            self._asking.join(_PATIENCE_S)
+        return self._names
+
+    def _ask(self) -> None:
+        try:
+            self._names = list(json.loads(_daemon.ensure(None, None)).get("classes", ()))
+        except errors.PounceError:  # the cell itself will say what is wrong
+            pass

@@ -1,0 +1,49 @@
+"""What the tab key offers behind %%pounce and %pounce, asked of a real kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+
+from kernel import notebook_at_home
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    with notebook_at_home("import pounce; of_the_notebook = 1") as made:
+        yield made
+
+
+@pytest.mark.parametrize("line", ["%%pounce --class ", "%%pounce --gpu 1 --class=", "%pounce vars --class "])
+def test_classes_are_those_of_the_cluster(notebook, line):
+    assert notebook.completed(line) == ["cheetah", "lion", "panther", "tabby"]
+
+
+def test_a_class_is_completed_from_its_first_letters(notebook):
+    assert notebook.completed("%%pounce --class ch") == ["cheetah"]
+
+
+def test_asking_for_classes_leases_nothing(notebook):
+    notebook.completed("%%pounce --class ")
+
+    assert notebook.run("pounce.Client().queue()").value == "no worker processes"
+
+
+@pytest.mark.parametrize("line", ["%pounce pull of_", "%pounce pull of_the_worker, of_", "%%pounce --out of_", "%%pounce --out=x,of_"])
+def test_names_of_the_workers_variables(notebook, line):
+    notebook.run("%%pounce\nof_the_worker = 2")
+
+    assert notebook.completed(line) == ["of_the_worker"]
+
+
+@pytest.mark.parametrize("line", ["%pounce push of_", "%%pounce --in of_"])
+def test_names_of_the_notebooks_variables(notebook, line):
+    assert notebook.completed(line) == ["of_the_notebook"]
+
+
+def test_options_and_verbs(notebook):
+    assert {"--bg", "--gpu"} <= set(notebook.completed("%%pounce --"))
+    assert notebook.completed("%%pounce --gpu 1 --cl") == ["--class"]
+    assert notebook.completed("%pounce rel") == ["release"]
