@@ -241,6 +241,13 @@ def test_vars_and_status_name_what_is_there(notebook):
     assert "listed" in notebook.run("%pounce status").stdout
 
 
+def test_what_befalls_a_worker_is_told_without_lines_of_pounces_own_code(notebook):
+    cell = notebook.run("%%pounce --cpus 5\nimport os; os._exit(3)")
+
+    assert cell.error["ename"] == "WorkerCrashed" and "exit code 3" in cell.error["evalue"]
+    assert cell.error["text"] == f"WorkerCrashed: {cell.error['evalue']}"
+
+
 # ---- the stop button ----
 
 

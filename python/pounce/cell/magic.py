@@ -19,7 +19,7 @@ from .ledger import Ledger, Parcel
 from .names import reads
 from .options_line import CellLine, Place, parse_cell, parse_verb
 from .show import Shown, size
-from .traceback import remote_error, syntax_error
+from .traceback import in_words, remote_error, syntax_error
 
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
 
@@ -177,6 +177,8 @@ class PounceMagics(Magics):
                     raise
                 how = "was taken back before it ran" if pressed == 1 else "ended with its worker"
                 raise KeyboardInterrupt(f"the cell {how}") from None
+            except errors.PounceError as error:
+                raise in_words(error) from None
 
     def _files(self, parcel: Parcel) -> dict[str, tuple[int, str]]:
         """The cells that hold the functions of a parcel: number and text."""

@@ -16,6 +16,13 @@ def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:
     return exception
 
 
+def in_words(error: errors.PounceError) -> errors.PounceError:
+    """What befell the worker is shown without lines of code: none of them is at fault, and all of them are ours."""
+    if error.code != "internal":
+        error._render_traceback_ = lambda *_: [f"{type(error).__name__}: {error}"]  # type: ignore[attr-defined]
+    return error
+
+
 def syntax_error(shell: Any, error: SyntaxError) -> BaseException:
     """A SyntaxError of the notebook's own cell, shown as IPython shows one: without our lines."""
     lines = shell.SyntaxTB.structured_traceback(type(error), error, [])
