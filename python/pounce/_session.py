@@ -24,7 +24,8 @@ from .cell import show
 from .future import Future
 from .named import NamedFuture
 from .named import Row as NamedRow
-from .status import StatusLine
+from .status import StatusLine, output
+from .time_left import TimeLeft, cell_number
 
 if TYPE_CHECKING:
     from .cell.background import CellOutput
@@ -70,6 +71,7 @@ class Session:
         self._ended: deque[tuple[Future | None, list[Any]]] = deque()
         self._outputs: dict[bytes, CellOutput] = {}
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
+        self._time_left = TimeLeft()
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -121,7 +123,9 @@ class Session:
                     raise errors.Timeout(f"{future._name} has not ended within {timeout:g} s; it goes on")
                 if now >= look:
                     status = status or StatusLine(_LOOK_S)
-                    look = now + status.update(self.core.state(future._task), self.core.lease_status(future._task))
+                    state, lease = self.core.state(future._task), self.core.lease_status(future._task)
+                    look = now + status.update(state, lease)
+                    self._warn(state, lease)
                 if not news and self.core.state(future._task) is None:
                     future._wait_over(0.05)  # another thread has its end in hand
         except KeyboardInterrupt:
@@ -131,6 +135,11 @@ class Session:
         finally:
             if status is not None:
                 status.finish()
+
+    def _warn(self, state: str | None, lease: tuple[Any, ...] | None) -> None:
+        warning = self._time_left.warning(state, lease, cell_number())
+        if warning:
+            output().end(warning)  # of its own: a bar would write over a line of stderr
 
     # ---- news ----
 

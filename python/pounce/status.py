@@ -31,7 +31,7 @@ class StatusLine:
             return _TICK_S
         words, self._device = words_of(lease), _device(lease) if lease is not None else ""
         if self._out is None:
-            self._out = _output()
+            self._out = output()
         self._out.show(f"pounce: {words} · {self._seconds()}", words != self._shown)
         self._shown = words
         return _TICK_S
@@ -113,7 +113,8 @@ class _Notebook(_Output):
         self.show(line, True)
 
 
-def _output() -> _Output:
+def output() -> _Output:
+    """Where lines of pounce's own go: on a page each is an output of its own."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None and getattr(shell, "kernel", None) is not None:

@@ -49,6 +49,21 @@ def test_a_cell_in_the_background_returns_a_job_and_goes_on_under_its_own_cell(n
     assert notebook.run("%%pounce\nleft_behind").value == "6"
 
 
+def test_a_cell_in_the_background_is_warned_before_its_leases_time_ends(notebook):
+    source, flag = held(notebook, "timed")
+    cell = notebook.start("%%pounce --time 1min --bg --name timed\n" + source)
+    notebook.ended(cell)
+
+    said = lambda: [text for m in notebook.seen if m["parent_header"].get("msg_id") == cell and m["msg_type"] == "display_data"
+                    if "save what you need" in (text := m["content"]["data"]["text/plain"])]
+    while not said():
+        notebook.run("timed.state")  # reads what has come
+    flag.touch()
+    notebook.run("timed.result(60)")
+
+    assert len(said()) == 1 and " s more, until " in said()[0]
+
+
 def test_a_cell_behind_one_in_the_background_finds_what_it_assigns(notebook):
     source, flag = held(notebook, "two")
     notebook.run("%%pounce --bg --out brought\n" + source + "counted = 1\nbrought = [counted]")

@@ -248,6 +248,19 @@ def test_what_befalls_a_worker_is_told_without_lines_of_pounces_own_code(noteboo
     assert cell.error["text"] == f"WorkerCrashed: {cell.error['evalue']}"
 
 
+# ---- the lease's time ----
+
+
+def test_a_cell_whose_leases_time_ends_is_warned_before(notebook):
+    cell = notebook.start("%%pounce --time 1min\nimport time\nwhile True: time.sleep(0.01)")
+    last = lambda shown: "".join(content["data"]["text/plain"] for content in shown.of("display_data")[-1:])
+    warned = notebook.ended(cell, until=lambda shown: "save what you need" in last(shown))
+    notebook.manager.interrupt_kernel()
+
+    assert " s more, until " in last(warned)
+    assert notebook.ended(cell).error["ename"] == "KeyboardInterrupt"
+
+
 # ---- the stop button ----
 
 

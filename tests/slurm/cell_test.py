@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -70,6 +71,24 @@ def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_says_what_went_with_
     assert error.ename == "JobCancelled" and f"Slurm job {job['id']} was cancelled" in error.evalue
     assert "kept of earlier cells went with the last one" in printed(cells[3])
     assert shown(cells[3], "text/plain")[-1] == "False"
+
+
+def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(person):
+    alice = person()
+    notebook = Executed(alice, written(
+        alice, "import pounce",
+        "%%pounce --gpu 1 --time 1min\nimport time\nprint('at work', flush=True)\ntime.sleep(600)", fails=(1,)))
+
+    wait_until(lambda: "save what you need" in notebook.run.output, 60, "the person is warned while the cell runs")
+    assert alice.jobs(alice.endpoint()["instance"])[0]["state"] == "RUNNING"
+
+    cell = notebook.cells()[1]
+    (error,) = [output for output in cell.outputs if output.output_type == "error"]
+    assert error.ename == "WalltimeReached"
+    assert "reached its time limit" in error.evalue and "a class with more time" in error.evalue
+    warning = shown(cell, "text/plain")[-1]
+    assert "at work" in printed(cell) and re.match(r"pounce: g[12], GPU \d is yours for \d+ s more, until ", warning)
+    assert "magic.py" not in "".join(error.traceback)  # it is nobody's line that failed
 
 
 def test_the_tab_key_knows_the_classes_that_are_open_to_the_person(person):

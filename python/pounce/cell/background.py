@@ -7,9 +7,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from .. import errors
+from ..time_left import TimeLeft
 from .show import Shown, comm
 
 _KEPT_CHARS = 1_000_000  # of the log
+_LOOK_S = 2.0  # at the time that is left
 
 
 class CellOutput:
@@ -64,6 +67,7 @@ class CellJob:
         self._value: Shown | None = None
         self._error: BaseException | None = None
         future.add_done_callback(lambda future: self._end(future, ended))
+        threading.Thread(target=self._watch, name="pounce-time", daemon=True).start()
 
     @property
     def state(self) -> str:
@@ -101,6 +105,17 @@ class CellJob:
 
     def lease(self) -> Any:
         return self._future._session.core.lease_status(self._future._task)
+
+    def _watch(self) -> None:
+        """Nobody waits for it: its own thread looks when its lease ends."""
+        time_left = TimeLeft()
+        while not self._ended.wait(_LOOK_S):
+            try:
+                warning = time_left.warning(self._future._session.state(self._future), self.lease())
+            except errors.ClientClosed:
+                return
+            if warning:
+                self._output.send("display_data", {"data": {"text/plain": warning}, "metadata": {}, "transient": {}})
 
     def _end(self, future: Any, ended: Callable[[Any], Shown | None]) -> None:
         try:

@@ -59,6 +59,7 @@ struct Lease {
 
   std::optional<Incarnation> job;
   JobFacts facts;
+  bool times_known = false;       // they are of the running job: a queued one's end is an estimate
   bool submit_under_way = false;
   bool journalled = false;        // the journal holds it; false: only a worker's word says that it exists
   bool job_ending = false;        // the batch system is already ending it

@@ -41,8 +41,10 @@ void LeaseCore::job_seen(Lease& lease, const JobView& view) {
   const bool by_itself = lease.state == LeaseState::kEnding && !lease.end;
   lease.job_ending = by_itself || view.state == JobState::kEnding;
   const JobFacts before = lease.facts;
-  lease.facts = {view.reason, view.nodes, view.devices.empty() ? before.devices : view.devices, view.start_time_s,
-                 view.end_time_s};
+  // "GPU 0" is the worker's word, which a person reads; Slurm's is gpu:a100:1(IDX:0).
+  const bool told = view.devices.empty() || (!lease.workers.empty() && !before.devices.empty());
+  lease.facts = {view.reason, view.nodes, told ? before.devices : view.devices, view.start_time_s, view.end_time_s};
+  lease.times_known = lease.times_known || view.state == JobState::kRunning;
   if (lease.facts.node.empty()) lease.facts.node = before.node;
   const LeaseState was = lease.state;
   job_news(lease, view);
@@ -158,7 +160,7 @@ bool LeaseCore::to_poll(const Lease& lease) const {
     case LeaseState::kStarting:
     case LeaseState::kIdle:
     case LeaseState::kBusy:
-      return silent;
+      return silent || !lease.times_known;  // its owner is warned before the walltime ends
     case LeaseState::kWanted:
     case LeaseState::kEnded:
       return false;

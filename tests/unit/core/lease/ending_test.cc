@@ -15,7 +15,11 @@ TEST_F(EndingTest, AWorkerThatDoesNotEndIsCancelledAfterTheDrainTime) {
 }
 
 TEST_F(EndingTest, AWorkerThatEndsByItselfIsNotCancelled) {
-  given_draining();
+  given_busy();
+  polled(view(JobState::kRunning));
+  demand(0);
+  advance_alive(61s);
+  ASSERT_EQ(state(), LeaseState::kDraining);
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});
   EXPECT_EQ(count<PollJobs>(), 1u);
   tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCompleted)}});

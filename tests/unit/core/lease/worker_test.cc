@@ -138,6 +138,8 @@ TEST_F(WorkerTest, TheHelloDeadlineCountsFromWhenSlurmSaysRunning) {
 
 TEST_F(WorkerTest, ASilentWorkersJobIsLookedUpOnce) {
   given_busy();
+  polled(view(JobState::kRunning));
+  beat(1);
   advance(14s);
   tell(SessionHeard{session(1)});
   EXPECT_EQ(count<PollJobs>(), 0u);
@@ -146,10 +148,25 @@ TEST_F(WorkerTest, ASilentWorkersJobIsLookedUpOnce) {
   EXPECT_EQ(only<PollJobs>()[0].jobs, std::vector{job(7)});
 }
 
-TEST_F(WorkerTest, AWorkerThatIsHeardIsNeverPolled) {
+TEST_F(WorkerTest, AWorkerThatIsHeardIsPolledUntilItsJobIsShownToRunAndNeverAgain) {
   given_busy();
+  polled(view(JobState::kQueued));  // a view that was slow to arrive
+  polled(view(JobState::kRunning));
   advance_alive(300s, 1);
   EXPECT_EQ(count<PollJobs>(), 0u);
+}
+
+// A worker that was there before the first look at its job once never told when its time ends.
+TEST_F(WorkerTest, TheOwnerOfABusyLeaseHearsWhenItsTimeEnds) {
+  given_busy();
+  JobView running = view(JobState::kRunning);
+  running.end_time_s = 5000;
+  running.devices = "gpu:a100:1(IDX:0)";
+  polled(running);
+  ASSERT_EQ(count<TellStatus>(), 1u);
+  EXPECT_EQ(only<TellStatus>()[0].end_time_s, 5000);
+  EXPECT_EQ(only<TellStatus>()[0].state, LeaseState::kBusy);
+  EXPECT_EQ(only<TellStatus>()[0].devices, "gpu:a100:1");  // as the worker called them
 }
 
 // It leaves without a farewell: its lease once ended by the drain's deadline only, ten seconds later.

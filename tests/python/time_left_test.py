@@ -1,0 +1,65 @@
+"""When a person is told that the time of a lease is nearly over, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+from pounce import time_left
+from pounce.time_left import TimeLeft
+
+NOON = 1_800_000_000
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """`clock(60)`: a minute before the lease's end."""
+
+    def before_the_end(seconds: int) -> None:
+        monkeypatch.setattr(time_left.time, "time", lambda: NOON - seconds)
+
+    return before_the_end
+
+
+def lease(whole_s: int, name: str = "aa", end: int = NOON):
+    return (name, "busy", "ready", 17, "g1", "GPU 0", end - whole_s, end)
+
+
+@pytest.mark.parametrize(("whole_s", "warned_s"), [(7200, 300), (1000, 200), (120, 60), (60, 60)])
+def test_of_a_short_lease_the_last_fifth_is_warned_of_but_a_minute_at_least(clock, whole_s, warned_s):
+    left = TimeLeft()
+
+    clock(warned_s + 1)
+    assert left.warning("running", lease(whole_s)) == ""
+    clock(warned_s)
+    assert left.warning("running", lease(whole_s)) != ""
+
+
+def test_it_says_where_how_long_and_what_to_do(clock):
+    clock(240)
+
+    words = TimeLeft().warning("running", lease(7200))
+
+    assert words.startswith("pounce: g1, GPU 0 is yours for 4 min more, until ") and "save what you need" in words
+
+
+def test_it_is_said_once_to_each_cell(clock):
+    clock(30)
+    left = TimeLeft()
+
+    said = [bool(left.warning("running", lease(7200), cell)) for cell in (3, 3, 4, 4)]
+
+    assert said == [True, False, True, False]
+
+
+def test_an_end_that_was_moved_is_another(clock):
+    clock(30)
+    left = TimeLeft()
+    left.warning("running", lease(7200))
+
+    assert left.warning("running", lease(7200, end=NOON + 100))
+
+
+@pytest.mark.parametrize(("state", "known"), [("waiting", lease(60)), ("running", None), ("running", lease(60, end=0))])
+def test_nothing_is_said_of_what_does_not_run_or_has_no_end(clock, state, known):
+    clock(10)
+
+    assert TimeLeft().warning(state, known) == ""
