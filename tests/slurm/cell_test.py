@@ -3,46 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-from pathlib import Path
 
-import nbformat
 from login_node import ROOT, wait_until
-from nbformat.v4 import new_code_cell, new_notebook
-
-
-class Executed:
-    """A notebook that runs, and what its cells show in the end."""
-
-    def __init__(self, alice, notebook: Path, **environment):
-        self.folder = alice.folder / f"notebook{alice.count}"
-        self.folder.mkdir(mode=0o777)
-        self.folder.chmod(0o777)  # alice writes there
-        program = shutil.copy(ROOT / "packaging" / "run_notebook.py", self.folder)
-        mine = shutil.copy(notebook, self.folder)
-        self.saved = self.folder / "executed.ipynb"
-        self.run = alice.start(["python", "-u", program, mine, "--output", str(self.saved), "--seconds", "150"], **environment)
-
-    def cells(self) -> list:
-        self.run.ended(170)
-        return [cell for cell in nbformat.read(self.saved, as_version=4).cells if cell.cell_type == "code"]
-
-
-def written(alice, *sources: str, fails: tuple[int, ...] = ()) -> Path:
-    cells = [new_code_cell(source, metadata={"tags": ["raises-exception"]} if number in fails else {})
-             for number, source in enumerate(sources)]
-    path = alice.folder / "written.ipynb"
-    nbformat.write(new_notebook(cells=cells), path)
-    return path
-
-
-def printed(cell) -> str:
-    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
-
-
-def shown(cell, kind: str) -> list:
-    return [output.data[kind] for output in cell.outputs if output.output_type in ("display_data", "execute_result")
-            and kind in output.data]
+from notebooks import Executed, printed, shown, written
 
 
 def test_the_example_trains_on_a_gpu_of_the_cluster_and_gives_it_back(person):
