@@ -71,6 +71,24 @@ def test_carriage_returns_of_a_text_bar_stay(notebook):
     assert "\r" in cell.stream("stderr") and "3/3" in cell.stream("stderr")
 
 
+def test_an_output_widget_takes_what_is_shown_in_it_and_leaves_the_rest_of_the_cell(notebook):
+    """rich draws its bars in one, and clears it with each tick: the cell's own output went with it."""
+    pytest.importorskip("ipywidgets")
+    cell = notebook.run("%%pounce\nfrom ipywidgets import Output\nprint('kept')\nbox = Output()\nwith box:\n"
+                        "    box.clear_output()\n    print('in the box')\nprint('below')")
+
+    taken_by, cleared, text = "", [], {True: "", False: ""}
+    for message in cell.messages:
+        in_the_box, content = taken_by == message["parent_header"]["msg_id"], message["content"]
+        if message["msg_type"] == "comm_msg":
+            taken_by = content["data"]["state"].get("msg_id", taken_by)
+        elif message["msg_type"] == "clear_output":
+            cleared.append(in_the_box)
+        elif message["msg_type"] == "stream":
+            text[in_the_box] += content["text"]
+    assert cleared == [True] and text == {True: "in the box\n", False: "kept\nbelow\n"}
+
+
 def test_a_notebook_bar_is_a_widget_without_ipywidgets_in_the_kernel(notebook):
     pytest.importorskip("ipywidgets")
     cell = notebook.run("%%pounce\nfrom tqdm.auto import tqdm\nfor _ in tqdm(range(20), mininterval=0): pass")

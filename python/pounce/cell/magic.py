@@ -128,7 +128,7 @@ class PounceMagics(Magics):
         parcel = ledger.parcel(wanted, self._own(), number, forced=asked.sends is not None)
         request = {"namespace": ledger.worker, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "colors": self.shell.colors,
-                   "asks": not asked.background}
+                   "asks": not asked.background, "message": self._message()}
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values))
 
@@ -287,6 +287,12 @@ class PounceMagics(Magics):
     def _number(self) -> int:
         """Of the cell that runs; IPython's own count is one ahead in some versions."""
         return self.shell.displayhook.prompt_count
+
+    def _message(self) -> str:
+        """The id of the message that the cell came in; "" where there are no messages."""
+        kernel = getattr(self.shell, "kernel", None)
+        parent = kernel.get_parent("shell") if kernel is not None else {}
+        return str(parent.get("header", {}).get("msg_id", ""))
 
     def cell_ended(self, result: Any) -> None:
         for ledger in self._ledgers.values():

@@ -71,8 +71,19 @@ class ResultHook(DisplayHook):
         return shown
 
 
+class Asked:
+    """What an output widget wants of a kernel: the cell whose messages it takes into itself."""
+
+    message = ""
+
+    def get_parent(self) -> dict[str, Any]:
+        return {"header": {"msg_id": self.message}} if self.message else {}
+
+
 class Comm(BaseComm):
     """A widget's line to the page, by way of the kernel."""
+
+    kernel = Asked()
 
     def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **keys: Any) -> None:
         send(msg_type, {"comm_id": self.comm_id, "data": data or {}, **keys}, metadata, buffers)

@@ -42,7 +42,7 @@ def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
 
     names = shell.user_ns
     before = dict(names)
-    result = shells.run(shell, request["source"], request["number"], request["asks"])
+    result = shells.run(shell, request["source"], request["number"], request["asks"], request["message"])
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt) and worker.core.ending():
         raise error  # the job ends, nobody pressed stop: why is pounced's to say

@@ -19,7 +19,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 from .. import worker
-from .publish import Publisher, ResultHook, send, use_comms
+from .publish import Comm, Publisher, ResultHook, send, use_comms
 
 may_ask = False  # a cell runs, and its kernel waits for it
 
@@ -87,7 +87,7 @@ def _ask(prompt: Any, password: bool) -> str:
     return str(reply["value"])
 
 
-def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool) -> Any:
+def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str) -> Any:
     """Runs one cell; returns IPython's result. The line of the magic counts, so that line numbers are the notebook's."""
     global may_ask
     problem, code = None, source
@@ -97,6 +97,7 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool) -> Any
         problem = sys.exc_info()
     shell.execution_count = number
     shell.stb = None
+    Comm.kernel.message = message
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=problem)
     may_ask = asks
     try:
