@@ -1,0 +1,134 @@
+"""Frameworks in %%pounce cells on the real cluster: each example is executed here and there, and shows the same.
+
+The remote notebook is made from the local one: `import pounce` before its cells, and one line at the head of each.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+from login_node import ROOT
+from nbformat.v4 import new_code_cell
+from notebooks import Executed, code_cells, printed, shown
+
+EXAMPLES = ROOT / "examples" / "06_frameworks"
+COLOURS = "\x1b\\[[0-9;]*m"
+SECONDS = 240  # the machine may be busy
+WHAT_THE_KERNEL_IMPORTED = "import sys\nsorted({'torch', 'sklearn', 'transformers', 'lightning'} & set(sys.modules))"
+
+
+class Ran:
+    """What one execution of an example shows."""
+
+    def __init__(self, notebook, cells: list):
+        self.cells = cells
+        saved = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
+        self._widgets = list(saved.get("state", {}).values())
+
+    @property
+    def values(self) -> list[str]:
+        """The value of each cell that has one."""
+        return [output.data["text/plain"] for cell in self.cells for output in cell.outputs
+                if output.output_type == "execute_result"]
+
+    @property
+    def printed(self) -> str:
+        return "\n".join(line for cell in self.cells for line in printed(cell).splitlines() if not line.startswith("pounce: "))
+
+    @property
+    def kinds(self) -> list[set[str]]:
+        """What kinds of outputs each cell has, without pounce's own."""
+        return [{kind for output in cell.outputs for kind in kinds_of(output)} for cell in self.cells]
+
+    def widgets(self, model: str) -> list[dict]:
+        """The saved states of all widgets of one model."""
+        return [widget["state"] for widget in self._widgets if widget["model_name"] == model]
+
+
+def kinds_of(output) -> set[str]:
+    if output.output_type == "stream":
+        return {output.name} if re.search(r"^(?!pounce: ).", output.text, re.M) else set()
+    if output.output_type == "error":
+        return {"error"}
+    return set() if output.data.get("text/plain", "").startswith("pounce: ") else set(output.data)
+
+
+def remote(local: Path, folder: Path) -> Path:
+    """The same notebook on a worker; its last cell tells what the kernel itself has imported."""
+    notebook = nbformat.read(local, as_version=4)
+    assert not [cell for cell in notebook.cells if "pounce" in cell.source]
+    for cell in code_cells(notebook):
+        cell.source = f"%%pounce --gpu 1\n{cell.source}"
+    notebook.cells = [new_code_cell("import pounce"), *notebook.cells, new_code_cell(WHAT_THE_KERNEL_IMPORTED)]
+    path = folder / f"remote_{local.name}"
+    nbformat.write(notebook, path)
+    return path
+
+
+def both(alice, name: str) -> tuple[Ran, Ran]:
+    """(here, there). There the kernel stays without the framework: all of it is the job's."""
+    there = Executed(alice, remote(EXAMPLES / f"{name}.ipynb", alice.folder), SECONDS)
+    here = Executed(alice, EXAMPLES / f"{name}.ipynb", SECONDS)
+    local, executed = here.notebook(), there.notebook()
+    _, *cells, last = code_cells(executed)
+    assert shown(last, "text/plain") == ["[]"]
+    return Ran(local, code_cells(local)), Ran(executed, cells)
+
+
+def test_torch_loads_batches_in_processes_of_the_worker_and_shows_its_bar(person):
+    here, there = both(person(), "torch_dataloader")
+
+    assert there.values == here.values and there.values[-1].startswith("([0, 1],")
+    assert there.kinds == here.kinds
+    for ran in (here, there):
+        assert re.findall(r"^epoch (\d): loss 0\.\d{4}$", ran.printed, re.M) == ["1", "2", "3", "4"]
+        (bar,) = ran.widgets("FloatProgressModel")
+        assert (bar["value"], bar["max"], bar["bar_style"]) == (64.0, 64.0, "success")
+        assert any("64/64" in text["value"] for text in ran.widgets("HTMLModel"))
+
+
+def test_scikit_learn_searches_in_processes_of_the_worker_and_shows_what_they_print(person):
+    here, there = both(person(), "sklearn_n_jobs")
+
+    assert there.values == here.values and there.values[-2].startswith("({'max_depth': 8}")
+    assert there.kinds == here.kinds
+    for ran in (here, there):
+        assert "Fitting 3 folds for each of 3 candidates, totalling 9 fits" in ran.printed
+        assert scores(ran) == scores(here) and len(scores(ran)) == 9
+        assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done +9 out of +9 ", ran.printed, re.M)
+        assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done 100 out of 100 ", ran.printed, re.M)
+
+
+def scores(ran: Ran) -> list[str]:
+    """What the processes have printed, in whichever order they were ready."""
+    return sorted(re.findall(r"^depth \d: 0\.\d{3}$", ran.printed, re.M))
+
+
+def test_hugging_face_trains_and_shows_its_table_of_losses(person):
+    here, there = both(person(), "hf_trainer")
+
+    assert there.values == here.values
+    assert there.kinds == here.kinds
+    assert losses(here) == losses(there) and len(losses(there)) == 3
+    for ran in (here, there):
+        assert any("[36/36" in html and "Epoch 3/3" in html for cell in ran.cells for html in shown(cell, "text/html"))
+
+
+def losses(ran: Ran) -> list[tuple[str, ...]]:
+    """The table's rows: epoch, training loss, validation loss."""
+    (html,) = [html for cell in ran.cells for html in shown(cell, "text/html") if "Validation Loss" in html and "<progress" in html]
+    rows = [re.findall(r"<td>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", html, re.S)]
+    return [(epoch, *(f"{float(loss):.3f}" for loss in more)) for epoch, *more in rows if epoch]
+
+
+def test_lightning_trains_and_rich_draws_its_bar(person):
+    here, there = both(person(), "lightning")
+
+    assert there.values == here.values
+    assert there.kinds == here.kinds
+    for ran in (here, there):
+        (bar,) = ran.widgets("OutputModel")
+        (drawn,) = bar["outputs"]
+        assert re.search(r"Epoch 2/2 .*16/16 .*loss: 0\.\d+", re.sub(COLOURS, "", drawn["data"]["text/plain"]))
