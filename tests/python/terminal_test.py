@@ -76,3 +76,14 @@ def test_a_question_of_the_cell_is_answered_in_the_terminal(terminal):
     terminal.types("alice")
 
     terminal.has_value(2, "'hello alice'")
+
+
+@pytest.mark.parametrize("terminal", ["IPython"], indirect=True)
+def test_a_bar_that_looks_for_a_page_finds_none_in_ipython_and_moves_as_text(terminal):
+    """It was a widget, of which a terminal shows the first text: 0 %."""
+    pytest.importorskip("tqdm")
+
+    terminal.types("%%pounce", "from tqdm.auto import tqdm", "for _ in tqdm(range(3), mininterval=0): pass")
+
+    terminal.shows("100%")
+    terminal.shows("3/3")

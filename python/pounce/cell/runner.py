@@ -139,6 +139,6 @@ def _the_shell(request: dict[str, Any]) -> Any:
                 f"cells need IPython on the worker, whose Python {sys.executable} lacks {error.name}",
                 "Install it there: python -m pip install ipython.",
             ) from None
-        _shell = shells.make()
+        _shell = shells.make(page=bool(request["message"]))
         _shell.colors = request["colors"]
     return _shell

@@ -46,19 +46,26 @@ class ZMQInteractiveShell(InteractiveShell):
         """There is no screen."""
 
 
-def make() -> ZMQInteractiveShell:
+class TerminalInteractiveShell(ZMQInteractiveShell):
+    """Named as ipython's: the same libraries draw with text then."""
+
+
+def make(page: bool) -> ZMQInteractiveShell:
+    """Whether there is a `page` is the kernel's to say: plain ipython has none."""
     config = Config()
-    config.IPKernelApp.connection_file = ""
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.xmode = "Context"
-    stand_in = types.ModuleType("ipykernel.zmqshell")
-    stand_in.ZMQInteractiveShell = ZMQInteractiveShell  # type: ignore[attr-defined]
-    sys.modules.setdefault("ipykernel.zmqshell", stand_in)
+    if page:
+        config.IPKernelApp.connection_file = ""
+        stand_in = types.ModuleType("ipykernel.zmqshell")
+        stand_in.ZMQInteractiveShell = ZMQInteractiveShell  # type: ignore[attr-defined]
+        sys.modules.setdefault("ipykernel.zmqshell", stand_in)
     if importlib.util.find_spec("matplotlib_inline") is not None:
         os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     use_comms()
     asyncio.set_event_loop(asyncio.new_event_loop())
-    shell = ZMQInteractiveShell.instance(config=config, user_module=sys.modules["__main__"])
+    kind = ZMQInteractiveShell if page else TerminalInteractiveShell
+    shell = kind.instance(config=config, user_module=sys.modules["__main__"])
     shell.autoawait = True
     builtins.input = _input
     getpass.getpass = _getpass
