@@ -169,10 +169,24 @@ py::tuple to_python(client::News news) {
   return py::make_tuple("daemon");
 }
 
-py::list to_python(std::vector<client::News> news) {
-  py::list list;
-  for (client::News& item : news) list.append(to_python(std::move(item)));
-  return list;
+// A collection runs finalizers, and those may let another thread have the GIL.
+struct NoCollection {
+  NoCollection() = default;
+  NoCollection(const NoCollection&) = delete;
+  NoCollection& operator=(const NoCollection&) = delete;
+  ~NoCollection() {
+    if (was_on) PyGC_Enable();
+  }
+  bool was_on = PyGC_Disable() != 0;
+};
+
+// To the end of Python's own queue, a deque, without letting go of the GIL since they were drained: news that another
+// thread drains later come behind them. Returns how many.
+std::size_t hand_over(std::vector<client::News> news, const py::object& queue) {
+  const NoCollection in_one_piece;
+  const py::object append = queue.attr("append");
+  for (client::News& item : news) append(to_python(std::move(item)));
+  return news.size();
 }
 
 py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
@@ -253,20 +267,21 @@ py::tuple hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, con
   return py::make_tuple(id.hex(), size, std::make_unique<Hold>(self, id));
 }
 
-// (news, exception or None): what a signal handler raised must not lose the news that came with it.
-py::tuple wait(Client& self, const py::bytes& task, std::int64_t deadline_ns) {
+// (how many news, exception or None): what a signal handler raised must not lose the news that came with it.
+py::tuple wait(Client& self, const py::bytes& task, std::int64_t deadline_ns, const py::object& queue) {
   const TaskId id = to_id<TaskId>(std::string_view(task));
   const TimePoint deadline =
       deadline_ns < 0 ? TimePoint::max() : TimePoint(std::chrono::nanoseconds(deadline_ns));
-  Result<std::vector<client::News>> news;
+  Result<void> waited;
   {
     WithoutGil released;
-    news = self.wait(id, deadline, [&] { return released.signal_raised(); });
+    waited = self.wait(id, deadline, [&] { return released.signal_raised(); });
   }
   py::object raised = py::none();
   if (PyErr_Occurred()) raised = py::error_already_set().value();
   let_go().drain();
-  return py::make_tuple(to_python(value_of(std::move(news))), raised);
+  value_of(std::move(waited));
+  return py::make_tuple(hand_over(self.drain_waited(), queue), raised);
 }
 
 py::object state(Client& self, const py::bytes& task) {
@@ -369,7 +384,7 @@ void bind_client(py::module_& m) {
              return ask(self, asked, carry);
            })
       .def("wait", &wait)
-      .def("drain", [](Client& self) { return to_python(self.drain()); })
+      .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
       .def("wait_for_news",
            [](Client& self) {
              const WithoutGil released;

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import __version__, _core, _daemon, environment, errors
@@ -101,7 +101,8 @@ class Session:
     def cancel(self, future: Future, grace: float | None = None) -> None:
         seconds = self._cancel_grace if grace is None else grace
         self.core.cancel(future._task, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)))
-        self.handle(self.core.drain())
+        self.core.drain(self._news)
+        self.handle()
 
     def wait(self, future: Future, timeout: float | None) -> None:
         """Until the future is done. Shows output and status; a KeyboardInterrupt cancels the task."""
@@ -111,8 +112,8 @@ class Session:
         status: StatusLine | None = None
         try:
             while not future._over:
-                news, raised = self.core.wait(future._task, int(min(look, deadline) * 1e9))
-                self.handle(news)
+                news, raised = self.core.wait(future._task, int(min(look, deadline) * 1e9), self._news)
+                self.handle()
                 if raised is not None:
                     raise raised
                 self._answer(future)
@@ -143,10 +144,9 @@ class Session:
 
     # ---- news ----
 
-    def handle(self, news: Sequence[tuple[Any, ...]]) -> None:
-        """What is not handled yet because a KeyboardInterrupt struck is handled by the next call."""
+    def handle(self) -> None:
+        """All that was drained and is not handled yet, also what a KeyboardInterrupt left."""
         with self._order:
-            self._news.extend(news)
             if not self._news and not self._ended:
                 return
             named = []
@@ -293,7 +293,8 @@ class Session:
             return
         self._closed = True
         self.core.close()
-        self.handle(self.core.drain())
+        self.core.drain(self._news)
+        self.handle()
         for future in list(self._named):
             future._left()
         # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
@@ -311,7 +312,8 @@ def _notify(core: Any, session: weakref.ref[Session]) -> None:
         if alive is None:
             return
         try:
-            alive.handle(core.drain())
+            core.drain(alive._news)
+            alive.handle()
         except Exception:  # a callback's, or a closed stdout: the next news must come through all the same
             sys.excepthook(*sys.exc_info())
         del alive

@@ -117,15 +117,19 @@ Result<std::uint32_t> Client::ask(const protocol::Header& question, std::uint32_
   return asked;
 }
 
-Result<std::vector<News>> Client::wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted) {
+Result<void> Client::wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted) {
   if (auto error = unusable()) return failure(*std::move(error));
   Parts& parts = *parts_;
   // Asking for signals costs a visit to the GIL: only after turns that a signal may have ended.
   const auto stop = [&] { return parts.closed || (parts.engine.last_turn_was_quiet() && interrupted()); };
   parts.news.enter();
   parts.baton.pump_until([&] { return !parts.news.empty() || !parts.engine.state(task); }, deadline, stop);
-  auto news = parts.news.drain();
-  parts.news.leave();
+  return {};
+}
+
+std::vector<News> Client::drain_waited() {
+  auto news = parts_->news.drain();
+  parts_->news.leave();
   return news;
 }
 

@@ -33,8 +33,10 @@ class Client {
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
 
   // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
-  // interrupted() says so, which is asked after signals and several times a second. Returns the news there is.
-  Result<std::vector<News>> wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted);
+  // interrupted() says so, which is asked after signals and several times a second. Whoever it returned to without an
+  // error takes the news by drain_waited(): until then nobody else is woken for them.
+  Result<void> wait(const TaskId& task, TimePoint deadline, const std::function<bool()>& interrupted);
+  std::vector<News> drain_waited();
   std::vector<News> drain();
   bool wait_for_news();  // for the notifier thread; false: closed
 

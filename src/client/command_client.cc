@@ -105,9 +105,9 @@ void Client::Impl::take(client::Ended& ended) {
 
 Result<int> Client::Impl::wait(std::size_t number, TimePoint deadline) {
   while (!told[number].end) {
-    auto news = engine.wait(told[number].task, deadline, [] { return false; });
-    if (!news) return failure(std::move(news.error()));
-    take(*std::move(news));
+    auto waited = engine.wait(told[number].task, deadline, [] { return false; });
+    if (!waited) return failure(std::move(waited.error()));
+    take(engine.drain_waited());
     if (!told[number].end && Clock::now() >= deadline)
       return failure(ErrorCode::kTimeout, "The command has not ended in time; it goes on.");
   }

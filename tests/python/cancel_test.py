@@ -133,8 +133,9 @@ def test_what_came_together_with_a_print_that_was_interrupted_is_not_lost(home):
             def flush(self): pass
         sys.stdout = Pressed()
         news = [("printed", future._task, False, b"text"), ("ended", future._task, True, None, False, pickle.dumps(7), [], (0,) * 6)]
-        report(pressed=error_of(lambda: client._session.handle(news))["type"])
-        client._session.handle([])
+        client._session._news.extend(news)
+        report(pressed=error_of(client._session.handle)["type"])
+        client._session.handle()
         report(result=future.result(0))
         client.close()
     """)

@@ -51,6 +51,31 @@ def test_output_is_shown_live_and_in_order(home):
     assert lines == ["first", "no newlinefrom a child", "last", "after the result"]
 
 
+def test_output_keeps_its_order_while_other_threads_of_the_kernel_are_busy(home):
+    """The notifier thread showed what came next before the waiting thread had shown what it held."""
+    run = home.run("""
+        import io, threading
+        over = threading.Event()
+        def compute():
+            while not over.is_set(): sum(range(1000))
+        def count():
+            for n in range(8000):
+                print(n, flush=True)
+                sum(range(10_000))
+        busy = [threading.Thread(target=compute) for _ in range(2)]
+        for thread in busy: thread.start()
+        client = pounce.Client()
+        shown, sys.stdout = sys.stdout, io.StringIO()
+        client.submit(count).result()
+        text, sys.stdout = sys.stdout.getvalue(), shown
+        over.set()
+        report(in_order=[int(line) for line in text.split()] == list(range(8000)))
+        client.close()
+    """)
+
+    assert run.reports == {"in_order": True}
+
+
 def test_output_comes_when_nobody_waits(home):
     script = home.start("""
         client = pounce.Client()
