@@ -345,8 +345,7 @@ void bind_client(py::module_& m) {
              const Error error{error_code_from_wire(code), text, remedy, context};
              without_gil([&] { return self.daemon_failed(error); });
            })
-      .def("submit", &submit, py::arg("function"), py::arg("function_pickle"), py::arg("payload"), py::arg("objects"),
-           py::arg("resources"), py::arg("retries"), py::arg("submitted_ns"), py::arg("again") = "")
+      .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("again") = "")
       .def("tell",
            [](Client& self, const py::bytes& task, const py::bytes& text) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
