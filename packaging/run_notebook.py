@@ -13,7 +13,15 @@ import time
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.output_widget import OutputWidget
 from traitlets.config import Config
+
+
+class SilentOutput(OutputWidget):
+    """Tells the kernel nothing of what it shows: a message sent while the cell's reply is awaited can hide it (docs/gotchas.md, P15)."""
+
+    def send(self, *_, **__):
+        pass
 
 
 class Narrator(NotebookClient):
@@ -25,6 +33,7 @@ class Narrator(NotebookClient):
         self.code_cells = sum(cell.cell_type == "code" for cell in self.nb.cells)
         self.timeout_func = lambda cell: max(1, round(self.deadline - time.monotonic()))
         self.number = 0
+        self.widget_registry["@jupyter-widgets/output"]["OutputModel"] = SilentOutput
 
     async def async_execute_cell(self, cell, cell_index, **options):
         if cell.cell_type != "code" or not cell.source.strip():
