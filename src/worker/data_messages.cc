@@ -188,9 +188,7 @@ void WorkerEngine::end_if_idle() {
 
 void WorkerEngine::end() {
   ending_ = true;
-  if (!core_.running()) return;
-  interrupt_sent_ = true;
-  setup_.interrupt();
+  if (core_.running()) interrupt();
 }
 
 }  // namespace pounce::worker

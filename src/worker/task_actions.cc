@@ -11,6 +11,9 @@
 namespace pounce::worker {
 namespace {
 
+constexpr int kNudges = 10;
+constexpr std::chrono::milliseconds kNudgePause{100};
+
 std::string log_of(const TaskId& task, const std::string& folder) { return folder + "/" + task.hex() + ".log"; }
 
 }  // namespace
@@ -127,9 +130,25 @@ void WorkerEngine::perform(const exec::TellStarted& action) {
   if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(protocol::Started{action.task});
 }
 
-void WorkerEngine::perform(const exec::InterruptTask&) {
+void WorkerEngine::perform(const exec::InterruptTask&) { interrupt(); }
+
+void WorkerEngine::interrupt() {
   interrupt_sent_ = true;
   setup_.interrupt();
+  nudges_left_ = kNudges;
+  nudge_at_ = Clock::now() + kNudgePause;
+}
+
+// Python notes a signal and looks at the note between two lines: one that comes just before a line blocks leaves it
+// blocked. For a second, then, whatever blocks is ended, so that Python looks; what was interrupted already goes on.
+void WorkerEngine::nudge(TimePoint now) {
+  if (now < nudge_at_) return;
+  if (interrupt_sent_ && nudges_left_-- > 0) {
+    setup_.nudge();
+    nudge_at_ = now + kNudgePause;
+  } else {
+    nudge_at_ = TimePoint::max();
+  }
 }
 
 // A loop in C, a call that blocks, code that swallows KeyboardInterrupt: no way but this one. The supervisor tells of it

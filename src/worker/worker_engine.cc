@@ -53,7 +53,7 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
 // The descriptors move out of the setup into their owners; what remains of it is plain values.
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
     : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
-             std::move(setup.interrupt), setup.keep_bytes},
+             std::move(setup.interrupt), std::move(setup.nudge), setup.keep_bytes},
       keys_(identity::make_key_pair()),
       supervisor_(std::move(setup.supervisor)),
       pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout"),
@@ -92,6 +92,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   read_supervisor();
   const TimePoint now = Clock::now();
   if (now >= core_.next_deadline()) tell_core(exec::TimePassed{});
+  nudge(now);
   forward_output(now, false);
   flush_outboxes();
   tell_activity(now);
@@ -100,7 +101,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = std::min(now + kLongSleep, core_.next_deadline());
+  TimePoint deadline = std::min({now + kLongSleep, core_.next_deadline(), nudge_at_});
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)

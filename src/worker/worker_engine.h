@@ -35,6 +35,7 @@ struct EngineSetup {
   std::string facing;                             // the daemon's host
   std::string node, devices, python;              // python: "3.11"
   std::function<void()> interrupt;                // SIGINT to the main thread, which runs the task
+  std::function<void()> nudge{};                  // ends the system call that it is in
   std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
 };
 
@@ -90,6 +91,8 @@ class WorkerEngine final : public transport::Engine {
   bool output_blocked() const;
   void flush_outboxes();
   void tell_activity(TimePoint now);
+  void interrupt();
+  void nudge(TimePoint now);
   void tell_started();
 
   // messages (data_messages.cc, supervisor_messages.cc)
@@ -165,6 +168,8 @@ class WorkerEngine final : public transport::Engine {
   bool more_ = false;      // a turn's budget was used up: do not sleep before the next
   bool blocked_ = false;   // an outbox could not be emptied
   bool interrupt_sent_ = false;
+  int nudges_left_ = 0;
+  TimePoint nudge_at_ = TimePoint::max();
   bool ending_ = false;
   bool activity_changed_ = false;
   std::uint32_t activity_ = 0;

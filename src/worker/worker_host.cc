@@ -32,11 +32,22 @@ std::size_t memory_to_keep() {
   return std::min(machine, MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
 }
 
+// Nobody else's, ignored where it is not handled: it ends a system call and says nothing.
+constexpr int kNudge = SIGURG;
+
+void make_nudges_end_calls() {
+  struct sigaction nothing {};  // without SA_RESTART
+  nothing.sa_handler = [](int) {};
+  ::sigaction(kNudge, &nothing, nullptr);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
   setup.keep_bytes = memory_to_keep();
+  make_nudges_end_calls();
   setup.interrupt = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, SIGINT); };
+  setup.nudge = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, kNudge); };
   const SignalsBlocked blocked;
   auto engine = WorkerEngine::start(std::move(setup));
   if (!engine) return failure(std::move(engine.error()));
