@@ -284,7 +284,7 @@ def test_stop_interrupts_an_await(notebook):
     assert notebook.ended(cell).error["ename"] == "KeyboardInterrupt"
 
 
-def test_a_cell_that_ignores_stop_ends_with_its_worker_at_the_third(notebook):
+def test_a_cell_that_ignores_stop_is_left_to_itself_at_the_third_and_restart_ends_it(notebook):
     notebook.run("%%pounce --cpus 3\ndoomed = 1")
     cell = notebook.start("%%pounce --cpus 3\nimport os, signal, time\nsignal.signal(signal.SIGINT, lambda *_: "
                           "os.write(1, b'ignored\\n'))\n"
@@ -293,10 +293,13 @@ def test_a_cell_that_ignores_stop_ends_with_its_worker_at_the_third(notebook):
         notebook.ended(cell, until=lambda shown, seen=seen: seen in shown.stream("stdout"))
         notebook.manager.interrupt_kernel()
     shown = notebook.ended(cell)
+    running = notebook.run("%pounce status").stream("stdout")
+    restarted = notebook.run("%pounce restart --cpus 3").said
     after = notebook.run("%%pounce --cpus 3\n'fresh'")
 
-    assert (shown.error["ename"], shown.error["evalue"]) == ("KeyboardInterrupt", "the cell ended with its worker")
-    assert "doomed of earlier cells went with the last one" in after.said and after.value == "'fresh'"
+    assert shown.error["ename"] == "KeyboardInterrupt" and "%pounce restart ends its Python" in shown.error["evalue"]
+    assert "running" in running and "doomed went with the old one" in restarted
+    assert after.value == "'fresh'"
 
 
 def test_stop_takes_a_cell_back_that_still_waits(notebook):

@@ -60,9 +60,10 @@ class CellJob:
     and in a later cell ``training.state``, ``print(training.log())``, ``training.result()``.
     """
 
-    def __init__(self, view: Any, future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
+    def __init__(self, view: Any, place: Any, future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
         """`ended(reply)` books what the cell did, on whichever thread; its value or error is the job's."""
         self._view, self._future, self._output = view, future, output
+        self.place = place
         self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
@@ -102,6 +103,11 @@ class CellJob:
         return f"<a cell in the background: {self.state}>"
 
     # ---- the magic's ----
+
+    def end_python(self) -> None:
+        """Ends the interpreter that it runs in. Blocks until that is told."""
+        self._view._home().cancel(self._future, grace=0)
+        self._ended.wait()
 
     def lease(self) -> Any:
         return self._future._session.core.lease_status(self._future._task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
 from typing import Any
 
@@ -19,7 +20,8 @@ from .ledger import Ledger, Parcel
 from .names import reads
 from .options_line import CellLine, Place, parse_cell, parse_verb
 from .show import Shown, size
-from .traceback import in_words, remote_error, syntax_error
+from .stop import LeftBehind, say, wait
+from .traceback import remote_error, syntax_error
 
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
 
@@ -113,14 +115,21 @@ class PounceMagics(Magics):
         ledger, number = self._ledger(asked.place), self._number()
         while True:
             parcel, words = self._packed(asked, wanted, source, number)
-            reply = self._wait(self._at(asked.place).submit(runner.run_cell, *words))
+            future = self._at(asked.place).submit(runner.run_cell, *words)
+            try:
+                reply = wait(future)
+            except LeftBehind:
+                output = CellOutput(self.shell)
+                future._session.show_elsewhere(lambda: future, output)  # noqa: B023  called at once
+                self._goes_on(asked, number, parcel, future, output)
+                raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
             if reply["ran"]:
                 ledger.worker = reply["namespace"]
                 ledger.arrived(parcel)
                 return reply
             lost = ledger.forget()
             if lost:
-                _say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
+                say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
 
     def _packed(self, asked: CellLine, wanted: Any, source: str, number: int) -> tuple[Parcel, tuple[Any, ...]]:
         """What travels, and the arguments of `run_cell`."""
@@ -137,13 +146,18 @@ class PounceMagics(Magics):
         parcel, words = self._packed(asked, wanted, source, number)
         view = self._at(asked.place)
         future = view._home()._session.show_elsewhere(lambda: view.submit(runner.run_cell, *words), output)
-        self._ledger(asked.place).arrived(parcel)  # before the cells that come behind it
-        job = CellJob(view, future, output, lambda reply: self._ended_behind(asked, number, reply))
-        self._jobs = [*(old for old in self._jobs if old.state != "done"), job]
+        job = self._goes_on(asked, number, parcel, future, output)
         if not asked.name:
             return job
         self.shell.push({asked.name: job})
         return None
+
+    def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, future: Any, output: CellOutput) -> CellJob:
+        self._ledger(asked.place).arrived(parcel)  # before the cells that come behind it
+        ended = lambda reply: self._ended_behind(asked, number, reply)  # noqa: E731
+        job = CellJob(self._at(asked.place), asked.place, future, output, ended)
+        self._jobs = [*(old for old in self._jobs if old.state != "done"), job]
+        return job
 
     def _ended_behind(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         ledger = self._ledger(asked.place)
@@ -157,29 +171,6 @@ class PounceMagics(Magics):
         hidden = self.shell.user_ns_hidden
         return {name: value for name, value in self.shell.user_ns.items() if name not in hidden}
 
-    def _wait(self, future: Any) -> dict[str, Any]:
-        """The stop button: once asks the worker to stop, whose own end follows; a third time ends the worker."""
-        pressed, told = 0, False
-        while True:
-            try:  # around all that a press leads to: the next one may come at any line
-                if pressed == 2 and not told:
-                    told = True
-                    _say("the cell has not stopped yet; stop once more ends its worker, and the variables there")
-                elif pressed > 2:
-                    self._the_client().cancel(future, grace=0)
-                return future.result()
-            except KeyboardInterrupt:
-                if future.done() and not future.cancelled():
-                    raise
-                pressed += 1
-            except errors.Cancelled:
-                if not pressed:
-                    raise
-                how = "was taken back before it ran" if pressed == 1 else "ended with its worker"
-                raise KeyboardInterrupt(f"the cell {how}") from None
-            except errors.PounceError as error:
-                raise in_words(error) from None
-
     def _files(self, parcel: Parcel) -> dict[str, tuple[int, str]]:
         """The cells that hold the functions of a parcel: number and text."""
         cells = self.shell.compile._filename_map
@@ -187,11 +178,11 @@ class PounceMagics(Magics):
 
     def _tell(self, parcel: Parcel) -> None:
         for note in parcel.notes:
-            _say(note)
+            say(note)
         if parcel.sizes:
-            _say("sent " + ", ".join(f"{name} ({size(nbytes)})" for name, nbytes in sorted(parcel.sizes.items())))
+            say("sent " + ", ".join(f"{name} ({size(nbytes)})" for name, nbytes in sorted(parcel.sizes.items())))
         if parcel.unchecked:
-            _say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} (--in sends them again)")
+            say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} (--in sends them again)")
 
     def _bring(self, reply: dict[str, Any], ledger: Ledger) -> None:
         if reply["missing"]:
@@ -253,7 +244,7 @@ class PounceMagics(Magics):
             print(f"Slurm says: job {row.job} is {row.state}{f' ({row.reason})' if row.reason not in ('', 'None') else ''}{devices}")
 
     def _vars(self, asked: CellLine, names: tuple[str, ...]) -> None:
-        for name, kind, more in self._wait(self._at(asked.place).submit(runner.variables)):  # type: ignore[misc]
+        for name, kind, more in wait(self._at(asked.place).submit(runner.variables)):  # type: ignore[misc]
             print(f"{name:20} {kind} {more}".rstrip())
 
     def _pull(self, asked: CellLine, names: tuple[str, ...]) -> None:
@@ -265,15 +256,17 @@ class PounceMagics(Magics):
         self._exchange(CellLine(asked.place, names), names, "")
 
     def _restart(self, asked: CellLine, names: tuple[str, ...]) -> None:
-        ledger = self._ledgers.get(asked.place)
-        if ledger is None or not ledger.worker:
+        ledger = self._ledger(asked.place)
+        running = [job for job in self._jobs if job.place == asked.place and job.state == "running"]
+        if not running and not ledger.worker:
             raise UsageError(f"this notebook has no worker with {asked.place}; %pounce status names those it has")
-        try:
-            self._wait(self._at(asked.place).submit(runner.end_python))
-        except errors.WorkerCrashed:  # as it was told to
-            pass
+        for job in running:
+            job.end_python()
+        if not running:
+            with contextlib.suppress(errors.WorkerCrashed):  # as it was told to
+                wait(self._at(asked.place).submit(runner.end_python))
         lost = ledger.forget()
-        _say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
+        say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
 
     def _release(self, asked: CellLine, names: tuple[str, ...]) -> None:
         self._ledgers.clear()
@@ -319,7 +312,3 @@ def _usage(parse: Any, line: str) -> Any:
         return parse(line)
     except errors.BadRequest as error:
         raise UsageError(str(error)) from None
-
-
-def _say(text: str) -> None:
-    print(f"pounce: {text}", flush=True)
