@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
 
 pytest.importorskip("ipykernel")
@@ -29,6 +31,24 @@ def test_prints_and_displays_keep_their_order(notebook):
             pieces.append(content.get("text") or content["data"])
     html = {"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>two</b>"}
     assert pieces == ["one\n", html, "three\n", {"text/plain": "4"}, "five\n"]
+
+
+def test_what_is_printed_leaves_the_kernel_within_a_tenth_of_a_second(notebook):
+    cell = notebook.run("%%pounce\nimport time\nfor _ in range(20):\n    print(time.time(), flush=True)\n    time.sleep(0.15)")
+
+    late = [message["header"]["date"].timestamp() - float(message["content"]["text"].split()[0])
+            for message in cell.messages if message["msg_type"] == "stream" and message["content"]["text"][0].isdigit()]
+    assert len(late) > 10, "they come one by one, not in the end"
+    assert statistics.median(late) < 0.1, late
+
+
+def test_what_a_c_library_and_a_child_process_print_comes_too(notebook):
+    cell = notebook.run("%%pounce\nimport ctypes, subprocess, sys\nprint('python')\nlibc = ctypes.CDLL(None)\n"
+                        "libc.puts(b'a library')\nlibc.fflush(None)\nsubprocess.run(['sh', '-c', 'echo a child; echo its error >&2'])\n"
+                        "print('python again')")
+
+    assert cell.stdout.splitlines() == ["python", "a library", "a child", "python again"]
+    assert cell.stream("stderr") == "its error\n"
 
 
 def test_a_display_is_updated_in_place(notebook):

@@ -114,6 +114,31 @@ def test_sys_exit_ends_the_cell_and_not_the_worker(notebook):
 # ---- variables ----
 
 
+def test_a_cell_that_forks_ends_once_and_its_child_shows_nothing_of_the_notebooks(notebook):
+    cell = notebook.run("%%pounce\nimport os\nchild = os.fork()\nif child == 0:\n    os._exit(7)\n"
+                        "os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])")
+
+    assert cell.value == "7" and notebook.run("%%pounce\n'still here'").value == "'still here'"
+
+
+def test_a_cell_that_closes_its_standard_output_loses_no_more_than_that(notebook):
+    cell = notebook.run("%%pounce --cpus 4\nimport os, sys\nprint('before')\nsys.stdout.close()\nos.close(1)\n'its value'")
+    after = notebook.run("%%pounce --cpus 4\n'the next one'")
+
+    assert "before" in cell.stdout and cell.value == "'its value'"
+    assert after.value == "'the next one'"
+
+
+def test_edited_and_run_ten_times_there_is_one_worker_one_import_and_nothing_is_sent_again(notebook):
+    notebook.run("from pathlib import Path\nPath('slow_module.py').write_text(\"print('imported', flush=True)\")\ntable = list(range(100_000))")
+
+    runs = [notebook.run(f"%%pounce\nimport os, slow_module\nsum(table) + {edit}, os.getpid()") for edit in range(10)]
+
+    assert "sent table" in runs[0].said and not any("sent" in run.said for run in runs[1:])
+    assert "".join(run.stdout for run in runs) == "imported\n"
+    assert len({run.value.split(",")[1] for run in runs}) == 1
+
+
 def test_variables_that_a_cell_reads_are_sent_and_said(notebook):
     notebook.run("factor = 3\ndef times(n): return n * factor\ndef twice(n): return times(times(n))")
 
