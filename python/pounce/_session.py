@@ -63,7 +63,7 @@ class Session:
         self._named: list[NamedFuture] = []  # not ended
         self._futures: dict[bytes, Future] = {}
         self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
-        self._answers: dict[int, tuple[Any, ...]] = {}  # of pounced, by our number of the question
+        self._answers: dict[int, tuple[Any, ...] | None] = {}  # of pounced, by our number of the question; None: to come
         self._asked = itertools.count(1)
         self._answer_came = threading.Condition()
         self._no_daemon: errors.PounceError | None = None  # why it could not be started again
@@ -209,19 +209,24 @@ class Session:
         asked = 0
         with self._answer_came:
             self._no_daemon = None
-            while request not in self._answers:
-                if self._no_daemon is not None:
-                    raise self._no_daemon
-                if time.monotonic() >= deadline:
-                    raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
-                asked = question(request, asked)
-                self._answer_came.wait(0.2 if asked else 0.02)
-            return self._answers.pop(request)
+            self._answers[request] = None
+            try:
+                while (answer := self._answers[request]) is None:
+                    if self._no_daemon is not None:
+                        raise self._no_daemon
+                    if time.monotonic() >= deadline:
+                        raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
+                    asked = question(request, asked)
+                    self._answer_came.wait(0.2 if asked else 0.02)
+                return answer
+            finally:
+                del self._answers[request]  # what comes late, or twice, nobody waits for
 
     def _answered(self, request: int, *answer: Any) -> None:
         with self._answer_came:
-            self._answers[request] = answer
-            self._answer_came.notify_all()
+            if request in self._answers:
+                self._answers[request] = answer
+                self._answer_came.notify_all()
 
     def queue(self, timeout: float) -> tuple[Any, ...]:
         """(rows, error, launcher) as Slurm shows them now."""

@@ -41,3 +41,19 @@ def test_a_question_whose_answer_was_lost_with_pounced_is_asked_again(home, ques
     run = home.run(ASK_AND_KILL.format(question=question))
 
     assert run.reports["answers"] == [answer]
+
+
+def test_an_answer_that_comes_after_its_question_was_given_up_is_not_kept(home):
+    run = home.run("""
+        import pathlib, signal
+        client = pounce.Client()
+        (endpoint,) = pathlib.Path().glob(".local/state/pounce/*/*/endpoint")
+        pounced = json.loads(endpoint.read_text())["pid"]
+        client.queue()
+        os.kill(pounced, signal.SIGSTOP)
+        given_up = error_of(lambda: client._session.queue(0.3))["type"]
+        os.kill(pounced, signal.SIGCONT)
+        report(given_up=given_up, rows=len(client.queue()), kept=len(client._session._answers))
+    """)
+
+    assert run.reports == {"given_up": "DaemonUnavailable", "rows": 0, "kept": 0}
