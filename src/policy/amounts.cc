@@ -1,0 +1,54 @@
+#include "policy/amounts.h"
+
+#include <charconv>
+
+namespace pounce::policy {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t worth;
+};
+constexpr Unit kTimes[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};  // the largest first
+constexpr Unit kMemories[] = {{"GB", 1024}, {"MB", 1}};
+constexpr std::uint64_t kLargest = 100'000'000;  // three years in seconds; Slurm's numbers have 32 bits
+
+template <std::size_t N>
+std::optional<std::uint64_t> amount(std::string_view text, const Unit (&units)[N]) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc{} || number > kLargest) return std::nullopt;
+  for (const Unit& one : units)
+    if (unit == one.name && number * one.worth <= kLargest) return number * one.worth;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::chrono::seconds> duration_from(std::string_view text) {
+  const auto seconds = amount(text, kTimes);
+  if (!seconds) return std::nullopt;
+  return std::chrono::seconds(*seconds);
+}
+
+std::string duration_text(std::chrono::seconds time) {
+  const auto seconds = static_cast<std::uint64_t>(time.count());
+  for (const Unit& unit : kTimes)
+    if (seconds > 0 && seconds % unit.worth == 0) return std::to_string(seconds / unit.worth) + std::string(unit.name);
+  return "0s";
+}
+
+std::optional<std::uint64_t> mib_from(std::string_view text) { return amount(text, kMemories); }
+
+std::optional<std::pair<std::uint16_t, std::uint16_t>> ports_from(std::string_view text) {
+  std::uint16_t first = 0, last = 0;
+  const char* end = text.data() + text.size();
+  const auto dash = std::from_chars(text.data(), end, first);
+  if (dash.ec != std::errc{} || dash.ptr == end || *dash.ptr != '-') return std::nullopt;
+  const auto rest = std::from_chars(dash.ptr + 1, end, last);
+  if (rest.ec != std::errc{} || rest.ptr != end || first < 1024 || first > last) return std::nullopt;
+  return std::pair(first, last);
+}
+
+}  // namespace pounce::policy

@@ -1,0 +1,18 @@
+// Times, memory and ports as a policy file writes them. Pure. Thread: any.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pounce::policy {
+
+std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "30min", "12h", "7d"
+std::string duration_text(std::chrono::seconds time);                      // in its largest whole unit
+std::optional<std::uint64_t> mib_from(std::string_view text);              // "512MB", "40GB"
+std::optional<std::pair<std::uint16_t, std::uint16_t>> ports_from(std::string_view text);  // "50000-50999"
+
+}  // namespace pounce::policy

@@ -1,0 +1,18 @@
+// A policy file: one JSON document, comments allowed. Everything in it is checked, each complaint names its place, and
+// what nobody knows is refused: a misspelt limit must not silently be none. Pure. Thread: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy.h"
+#include "pounce/result.h"
+
+namespace pounce::policy {
+
+Result<Policy> parse_policy(std::string_view text);  // kBadRequest
+// A file with these QoS as classes, which parse_policy reads back as they are.
+std::string policy_text(const std::vector<Qos>& qos);
+
+}  // namespace pounce::policy

@@ -1,0 +1,119 @@
+// What a policy file may say, and how each mistake in it is told.
+#include "policy/policy_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policy/amounts.h"
+
+namespace pounce::policy {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+std::string complaint(const std::string& text) {
+  const auto policy = parse_policy(text);
+  return policy ? "no complaint" : policy.error().text;
+}
+
+TEST(PolicyFileTest, ReadsAClassWithAllItsRules) {
+  const auto policy = parse_policy(R"({
+    // comments are allowed
+    "classes": {
+      "lion": {"qos": "big", "partition": "bigcats", "account": "ml", "walltime": "24h", "running_jobs_per_user": 4,
+               "gpus_per_user": 0, "priority": 10, "preempts": ["tabby"], "grace": "90s", "deny_on_limit": true},
+      "tabby": {"qos": "small"}
+    }})");
+  ASSERT_TRUE(policy) << policy.error().text;
+  ASSERT_EQ(policy->classes.size(), 2u);
+  const Class& lion = policy->classes[0];
+  EXPECT_EQ(lion.partition, "bigcats");
+  EXPECT_EQ(lion.account, "ml");
+  EXPECT_EQ(lion.qos, (Qos{"big", minutes(1440), 4, 0, 10, {"small"}, seconds(90), true}));
+  EXPECT_EQ(policy->classes[1].qos, Qos{"small"});
+}
+
+TEST(PolicyFileTest, ReadsWhatPouncedWillReadOfIt) {
+  const auto policy = parse_policy(R"({
+    "classes": {"a": {}, "b": {}}, "fallbacks": {"a": ["b"]}, "gpu_types": {"a100": "40GB", "old": "512MB"},
+    "leasing": {"keep_warm": "10min", "idle_release": "2min", "poll_max": "30s", "starts_per_hour": 60},
+    "slurm_options": ["constraint"], "prologue": "module load cuda", "interpreter": "{home}/bin/python",
+    "container": "run image {command}", "ports": "50000-50999", "interface": "eth0"})");
+  ASSERT_TRUE(policy) << policy.error().text;
+  EXPECT_EQ(policy->fallbacks.at("a"), std::vector<std::string>{"b"});
+  EXPECT_EQ(policy->gpu_memory_mib.at("a100"), 40 * 1024u);
+  EXPECT_EQ(policy->gpu_memory_mib.at("old"), 512u);
+  EXPECT_EQ(policy->leasing.keep_warm, seconds(600));
+  EXPECT_EQ(policy->leasing.starts_per_hour, 60u);
+  EXPECT_EQ(policy->ports, (std::pair<std::uint16_t, std::uint16_t>(50000, 50999)));
+  EXPECT_EQ(policy->interface, "eth0");
+}
+
+TEST(PolicyFileTest, AnEmptyPolicyIsOne) { EXPECT_TRUE(parse_policy("{}")); }
+
+struct Mistake {
+  const char *text, *told;
+};
+
+class MistakeTest : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(MistakeTest, IsToldWithItsPlace) { EXPECT_THAT(complaint(GetParam().text), HasSubstr(GetParam().told)); }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MistakeTest,
+    ::testing::Values(
+        Mistake{"{\n\n  \"classes\": nothing}", "line 3, column 15"}, Mistake{"[]", "not a JSON object"},
+        Mistake{R"({"clases": {}})", R"(unknown key "clases"; did you mean "classes"?)"},
+        Mistake{R"({"classes": {"lion": {"walltme": "1h"}}})",
+                R"(unknown key "walltme" in classes.lion; did you mean "walltime"?)"},
+        Mistake{R"({"leasing": {"keep_wram": "1h"}})", R"(in leasing; did you mean "keep_warm"?)"},
+        Mistake{R"({"*": 1})", R"(unknown key "*")"},
+        Mistake{R"({"classes": {"lion": {}, "lion": {}}})", R"("lion" stands twice)"},
+        Mistake{R"({"classes": {"": {}}})", "empty"}, Mistake{R"({"classes": []})", "classes is an object"},
+        Mistake{R"({"classes": {"lion": 3}})", "classes.lion is an object"},
+        Mistake{R"({"classes": {"lion": {"walltime": "24"}}})", "classes.lion.walltime is a duration of whole minutes"},
+        Mistake{R"({"classes": {"lion": {"walltime": 24}}})", "not 24"},
+        Mistake{R"({"classes": {"lion": {"walltime": "90s"}}})", "classes.lion.walltime"},
+        Mistake{R"({"classes": {"lion": {"walltime": "-1h"}}})", "classes.lion.walltime"},
+        Mistake{R"({"classes": {"lion": {"walltime": "99999999999999999999h"}}})", "classes.lion.walltime"},
+        Mistake{R"({"classes": {"lion": {"running_jobs_per_user": -1}}})", "is a whole number, not -1"},
+        Mistake{R"({"classes": {"lion": {"gpus_per_user": 4294967296}}})", "classes.lion.gpus_per_user"},
+        Mistake{R"({"classes": {"lion": {"deny_on_limit": "yes"}}})", "true or false"},
+        Mistake{R"({"classes": {"lion": {"qos": ""}}})", "classes.lion.qos is a text"},
+        Mistake{R"({"classes": {"lion": {"preempts": ["tabbi"]}, "tabby": {}}})", R"(did you mean "tabby"?)"},
+        Mistake{R"({"classes": {"lion": {"preempts": ["lion"]}}})", "classes.lion.preempts names lion itself"},
+        Mistake{R"({"classes": {"a": {}, "b": {"preempts": ["a", "a"]}}})", "a list of different texts"},
+        Mistake{R"({"classes": {"a": {"qos": "x"}, "b": {"qos": "x"}}})", "have the same QoS, x"},
+        Mistake{R"({"classes": {"Lion": {}}})", R"(QoS "Lion" may have small letters)"},
+        Mistake{R"({"classes": {"lion": {"qos": "a,b"}}})", R"(QoS "a,b" may have small letters)"},
+        Mistake{R"({"classes": {"a": {}}, "fallbacks": {"b": ["a"]}})", R"(fallbacks names "b")"},
+        Mistake{R"({"classes": {"a": {}}, "fallbacks": {"a": ["b"]}})", R"(fallbacks.a names "b")"},
+        Mistake{R"({"gpu_types": {"a100": 40}})", "gpu_types.a100 is an amount of memory"},
+        Mistake{R"({"slurm_options": ["constrain"]})", R"(did you mean "constraint"?)"},
+        Mistake{R"({"container": "run image"})", "{command}"},
+        Mistake{R"({"interpreter": "{hom}/python"})", R"(did you mean "home"?)"},
+        Mistake{R"({"ports": "50999-50000"})", "ports is a range"}, Mistake{R"({"ports": "80-90"})", "ports is a range"},
+        Mistake{R"({"ports": "70000-70001"})", "ports is a range"}));
+
+TEST(PolicyTextTest, ComesBackAsItWent) {
+  const std::vector<Qos> all = {{"cheetah", minutes(30), 20, 2, 20, {"normal", "tabby"}, seconds(90), true},
+                                {"normal"},
+                                {"tabby", minutes(720), 1, 0, 10, {}, seconds(0), false}};
+  const auto policy = parse_policy(policy_text(all));
+  ASSERT_TRUE(policy) << policy.error().text;
+  EXPECT_EQ(all_qos(*policy), all);
+}
+
+TEST(DurationTest, IsWrittenInItsLargestWholeUnit) {
+  for (const char* text : {"0s", "90s", "30min", "90min", "12h", "36h", "7d"})
+    EXPECT_EQ(duration_text(*duration_from(text)), text);
+  EXPECT_EQ(duration_text(*duration_from("24h")), "1d");
+  EXPECT_FALSE(duration_from("h"));
+  EXPECT_FALSE(duration_from("1 h"));
+  EXPECT_FALSE(duration_from(""));
+}
+
+}  // namespace
+}  // namespace pounce::policy
