@@ -67,7 +67,7 @@ Result<void> start_libslurm() {
   if (const auto fits = check_libslurm(); !fits) return fits;
   if (const auto survived = try_init(); !survived) return survived;
   slurm_init(nullptr);
-  return check_user();
+  return {};
 }
 
 }  // namespace pounce::slurm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Is there a Slurm here at all, does libslurm survive reading its configuration, and may this user lease from it?
+// Is there a Slurm here at all, does libslurm survive reading its configuration?
 // Thread: main, before any other request.
 #pragma once
 

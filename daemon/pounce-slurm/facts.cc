@@ -21,6 +21,7 @@ using Conf = std::unique_ptr<slurm_conf_t, FreeConf>;
 struct FreePartitions {
   void operator()(partition_info_msg_t* message) const { slurm_free_partition_info_msg(message); }
 };
+using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 
 std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
 
@@ -65,14 +66,19 @@ Result<void> read_classes(ClusterFacts& facts) {
   return {};
 }
 
-Result<void> read_partition(ClusterFacts& facts) {
+Result<Partitions> load_partitions() {
   partition_info_msg_t* raw = nullptr;
   if (const int code = slurm_code(slurm_load_partitions(0, &raw, 0)); code != 0)
     return failure(slurm_error(code, Doing::kReading));
-  const std::unique_ptr<partition_info_msg_t, FreePartitions> message(raw);
-  for (std::uint32_t i = 0; i < message->record_count; ++i)
-    if ((message->partition_array[i].flags & PART_FLAG_DEFAULT) != 0)
-      facts.default_partition = text(message->partition_array[i].name);
+  return Partitions(raw);
+}
+
+Result<void> read_partition(ClusterFacts& facts) {
+  const auto message = load_partitions();
+  if (!message) return failure(message.error());
+  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
+    if (((*message)->partition_array[i].flags & PART_FLAG_DEFAULT) != 0)
+      facts.default_partition = text((*message)->partition_array[i].name);
   return {};
 }
 
@@ -88,6 +94,23 @@ Result<ClusterFacts> read_facts() {
   for (const auto& read : {read_conf, read_classes, read_partition})
     if (const auto done = read(facts); !done) return failure(done.error());
   return facts;
+}
+
+Result<Site> read_site() {
+  const auto conf = load_conf();
+  if (!conf) return failure(conf.error());
+  Site site;
+  site.cluster = text((*conf)->cluster_name);
+  site.accounting_type = text((*conf)->accounting_storage_type);
+  site.accounting_tres = text((*conf)->accounting_storage_tres);
+  site.preempt_type = text((*conf)->preempt_type);
+  site.accounting_enforce = (*conf)->accounting_storage_enforce;
+  site.slurm_user = (*conf)->slurm_user_id;
+  const auto message = load_partitions();
+  if (!message) return failure(message.error());
+  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
+    site.partitions.push_back(text((*message)->partition_array[i].name));
+  return site;
 }
 
 Result<void> check_user() {

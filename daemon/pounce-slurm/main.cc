@@ -2,6 +2,8 @@
 // pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The
 // only program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2).
 // Runs as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
+// `pounce-slurm --admin` is pouncectl's, which starts it as whoever runs that, root too: it reads and writes QoS, and
+// does nothing else.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,11 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "conf.h"
 #include "facts.h"
 #include "job_views.h"
 #include "protocol/stream_framing.h"
+#include "qos.h"
 #include "slurm/wire.h"
 #include "slurm_compat.h"
 #include "submit.h"
@@ -23,6 +27,8 @@ namespace pounce::slurm {
 namespace {
 
 constexpr int kSocket = 3;
+
+enum class Mode { kUser, kAdmin };
 
 // An outer job's variables would become defaults of the jobs submitted here (gotchas S8).
 void forget_outer_job() {
@@ -63,27 +69,45 @@ void serve(const Request& request, Answer& answer) {
     case Operation::kVersion:
       answer.version = loaded_libslurm();
       return;
+    case Operation::kReadQos:
+      return put(answer, read_qos(), &Answer::qos);
+    case Operation::kWriteQos:
+      return put(answer, write_qos(request.qos), &Answer::qos);
   }
   answer.error = Error{ErrorCode::kProtocol, "pounce-slurm does not know this operation", {}, {}};
 }
 
-Answer answer_to(const Request& request) {
+bool is_admins(Operation operation) { return operation == Operation::kReadQos || operation == Operation::kWriteQos; }
+
+// Each mode does what the other one must not: nobody submits as root, and no user's helper writes QoS.
+Result<void> allowed(Operation operation, Mode mode) {
+  if (operation == Operation::kVersion) return {};
+  if (is_admins(operation) != (mode == Mode::kAdmin))
+    return failure(ErrorCode::kProtocol, "pounce-slurm does not do this in this mode");
+  if (mode == Mode::kUser && ::geteuid() == 0)
+    return failure(ErrorCode::kRefusesRoot, "root may not lease workers from Slurm");
+  return {};
+}
+
+Result<void> start(Mode mode) {
+  const auto started = start_libslurm();
+  if (!started || mode == Mode::kAdmin) return started;
+  return check_user();
+}
+
+Answer answer_to(const Request& request, Mode mode) {
   static bool started = false;
   Answer answer;
   answer.id = request.id;
-  if (request.operation != Operation::kVersion && ::geteuid() == 0) {
-    answer.error = Error{ErrorCode::kRefusesRoot, "root may not lease workers from Slurm", {}, {}};
-    return answer;
+  auto ready = allowed(request.operation, mode);
+  if (ready && !started && request.operation != Operation::kVersion) {
+    ready = start(mode);
+    started = ready.has_value();
   }
-  if (!started && request.operation != Operation::kVersion) {
-    const auto start = start_libslurm();
-    if (!start) {
-      answer.error = start.error();
-      return answer;
-    }
-    started = true;
-  }
-  serve(request, answer);
+  if (ready)
+    serve(request, answer);
+  else
+    answer.error = ready.error();
   return answer;
 }
 
@@ -98,7 +122,7 @@ bool send_all(std::string_view bytes) {
 }
 
 // Until the socket closes; a record that cannot be read means that the other end is not pounced.
-int serve_socket() {
+int serve_socket(Mode mode) {
   protocol::RecordReader reader(kRecordBytes);
   char buffer[65536];
   while (true) {
@@ -112,7 +136,7 @@ int serve_socket() {
       if (!*record) break;
       const auto request = decode_request(**record);
       if (!request) return 1;
-      const Answer answer = answer_to(*request);
+      const Answer answer = answer_to(*request, mode);
       if (!send_all(protocol::frame_record(encode(answer)))) return 0;
     }
   }
@@ -121,8 +145,10 @@ int serve_socket() {
 }  // namespace
 }  // namespace pounce::slurm
 
-int main(int argc, char**) {
-  if (argc > 1) {
+int main(int argc, char** argv) {
+  using pounce::slurm::Mode;
+  const bool admin = argc == 2 && std::string_view(argv[1]) == "--admin";
+  if (argc > 1 && !admin) {
     std::fputs("pounce-slurm is started by pounced and takes no arguments; see pounced --help.\n", stderr);
     return 2;
   }
@@ -132,5 +158,5 @@ int main(int argc, char**) {
     return 2;
   }
   pounce::slurm::forget_outer_job();
-  return pounce::slurm::serve_socket();
+  return pounce::slurm::serve_socket(admin ? Mode::kAdmin : Mode::kUser);
 }

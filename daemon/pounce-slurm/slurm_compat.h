@@ -11,6 +11,8 @@
 // Exported by libslurm but declared nowhere (§1, Linking).
 extern "C" {
 char* slurm_job_state_string(std::uint32_t state);
+int slurm_bit_test(bitstr_t* bits, std::int64_t bit);
+std::int64_t slurm_bit_size(bitstr_t* bits);
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
 char* slurm_job_state_reason_string(std::uint32_t reason);
 #else
@@ -50,6 +52,14 @@ inline const char* reason_text(const slurm_job_info_t& job) {
 
 // 22.05 knows "gres:gpu"; later majors know both (gotchas S13).
 inline const char* gres_prefix() { return "gres:gpu:"; }
+
+inline std::int64_t bit_size(bitstr_t* bits) { return slurm_bit_size(bits); }
+inline bool bit_is_set(bitstr_t* bits, std::int64_t bit) { return slurm_bit_test(bits, bit) != 0; }
+
+// An enumeration from 25.05 on.
+inline void set_flags(slurmdb_qos_rec_t& qos, std::uint32_t flags) {
+  qos.flags = static_cast<decltype(qos.flags)>(flags);
+}
 
 inline void free_conf(slurm_conf_t* conf) {
 #if POUNCE_SLURM_AT_LEAST(26, 5)

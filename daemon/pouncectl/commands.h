@@ -20,6 +20,11 @@ struct LogOptions {
   bool follow = false;
 };
 
+struct PolicyOptions {
+  std::string file, note;
+  std::string state = "/var/lib/pounce/policy";  // where applies are recorded
+};
+
 int version(bool json);
 int status(bool json);
 int queue(bool json);
@@ -27,6 +32,11 @@ int leases(bool json);
 int release(const ReleaseOptions& options, bool json);
 int cancel(const ReleaseOptions& options, bool json);
 int logs(const LogOptions& options, bool json);
+int policy_check(const PolicyOptions& options, bool json);
+int policy_plan(const PolicyOptions& options, bool json);
+int policy_apply(const PolicyOptions& options, bool json);
+int policy_export(bool json);
+int policy_rollback(const PolicyOptions& options, bool json);
 int doctor(const std::string& python, bool json);
 
 }  // namespace pounce::ctl

@@ -14,18 +14,21 @@
 namespace pounce::ctl {
 namespace {
 
-slurm::GatewayOptions options() {
+slurm::GatewayOptions options(bool admin) {
   slurm::GatewayOptions options;
   options.program = sibling("pounce-slurm");
-  options.request_deadline = std::chrono::seconds(10);
+  options.admin = admin;
+  // One QoS takes 0.1 s, a slurmdbd that has just come back some seconds.
+  options.request_deadline = std::chrono::seconds(admin ? 120 : 10);
   for (const char* name : {"SLURM_CONF", "SLURM_CONF_SERVER", "HOME", "PATH"})
     if (const char* value = std::getenv(name)) options.environment[name] = value;
   return options;
 }
 
 template <class T>
-Result<T> ask_gateway(const std::function<void(slurm::SlurmGateway&, slurm::SlurmGateway::Reply<T>)>& ask) {
-  slurm::SlurmGateway gateway(options());
+Result<T> ask_gateway(const std::function<void(slurm::SlurmGateway&, slurm::SlurmGateway::Reply<T>)>& ask,
+                      bool admin = false) {
+  slurm::SlurmGateway gateway(options(admin));
   std::optional<Result<T>> answer;
   ask(gateway, [&](Result<T> reply) { answer = std::move(reply); });
   while (!answer) {
@@ -46,6 +49,14 @@ Result<std::string> loaded_libslurm() {
 
 Result<ClusterFacts> cluster_facts() {
   return ask_gateway<ClusterFacts>([](auto& gateway, auto reply) { gateway.facts(std::move(reply)); });
+}
+
+Result<QosFacts> qos_facts() {
+  return ask_gateway<QosFacts>([](auto& gateway, auto reply) { gateway.read_qos(std::move(reply)); }, true);
+}
+
+Result<QosFacts> write_qos(const std::vector<Qos>& qos) {
+  return ask_gateway<QosFacts>([&](auto& gateway, auto reply) { gateway.write_qos(qos, std::move(reply)); }, true);
 }
 
 }  // namespace pounce::ctl

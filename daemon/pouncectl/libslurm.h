@@ -2,13 +2,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "pounce/cluster.h"
+#include "pounce/qos.h"
 #include "pounce/result.h"
 
 namespace pounce::ctl {
 
 Result<std::string> loaded_libslurm();
 Result<ClusterFacts> cluster_facts();
+// As whoever runs this, root too: `pounce-slurm --admin`.
+Result<QosFacts> qos_facts();
+Result<QosFacts> write_qos(const std::vector<Qos>& qos);  // answers what there is afterwards
 
 }  // namespace pounce::ctl

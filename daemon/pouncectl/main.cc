@@ -18,6 +18,7 @@ constexpr char kExamples[] =
     "  pouncectl cancel --all        end all that waits and runs\n"
     "  pouncectl logs --follow       what the daemon does now\n"
     "  pouncectl doctor              what is wrong here, and the fix\n"
+    "  pouncectl policy plan FILE    what a policy would change in Slurm (admins)\n"
     "`pouncectl COMMAND --help` has more.\n";
 
 constexpr char kStatusExamples[] =
@@ -55,17 +56,27 @@ constexpr char kDoctorExamples[] =
     "  pouncectl doctor --python ~/env/bin/python     the Python that your notebooks run\n"
     "Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.";
 
+constexpr char kPolicyExamples[] =
+    "Examples:\n"
+    "  pouncectl policy check site.json                    is the file a policy?\n"
+    "  pouncectl policy plan site.json                     what it would change in Slurm\n"
+    "  pouncectl policy apply site.json --note 'term'      change it; only an Administrator of Slurm may\n"
+    "  pouncectl policy rollback                           as it was before the last apply\n"
+    "  pouncectl policy export > site.json                 today's QoS as a policy\n";
+
 struct Words {
   CLI::App app{"Look after pounce: leases, workers, the daemon."};
   bool json = false;
   std::function<int()> chosen;
   ReleaseOptions release;
   LogOptions logs;
+  PolicyOptions policy;
   bool daemon_log = false;
   std::string python;
 
-  CLI::App* add(const char* name, const char* meaning, const std::string& footer, std::function<int()> run) {
-    CLI::App* sub = app.add_subcommand(name, meaning);
+  CLI::App* add(const char* name, const char* meaning, const std::string& footer, std::function<int()> run,
+                CLI::App* below = nullptr) {
+    CLI::App* sub = (below != nullptr ? below : &app)->add_subcommand(name, meaning);
     sub->add_flag("--json", json, "print one JSON document");
     sub->footer(footer);
     sub->callback([this, run] { chosen = run; });
@@ -80,6 +91,29 @@ void add_choice(CLI::App* sub, Words& words, bool by_session) {
   which->add_flag("--all", words.release.all, "every lease of this daemon");
   if (by_session) which->add_option("--session", words.release.session, "the leases of the session with this id");
   which->require_option(1);
+}
+
+void add_policy(Words& words) {
+  const std::string footer = std::string(kPolicyExamples) + kExitCodes;
+  CLI::App* policy = words.app.add_subcommand("policy", "the classes of the site: a file, and the QoS in Slurm");
+  policy->footer(footer);
+  policy->require_subcommand(1);
+  const auto add = [&](const char* name, const char* meaning, std::function<int()> run, bool file, bool state) {
+    CLI::App* sub = words.add(name, meaning, footer, std::move(run), policy);
+    if (file) sub->add_option("FILE", words.policy.file, "a policy (docs/policy.md)")->required();
+    if (state)
+      sub->add_option("--state", words.policy.state, "the folder where applies are recorded")->capture_default_str();
+    return sub;
+  };
+  add("check", "is the file a policy?", [&] { return policy_check(words.policy, words.json); }, true, false);
+  add("plan", "what the file would change in Slurm", [&] { return policy_plan(words.policy, words.json); }, true, true);
+  add("apply", "make the QoS in Slurm as the file says", [&] { return policy_apply(words.policy, words.json); }, true,
+      true)
+      ->add_option("--note", words.policy.note, "why, for the record");
+  add("export", "today's QoS as a policy file", [&] { return policy_export(words.json); }, false, false);
+  add("rollback", "the QoS as they were before the last apply",
+      [&] { return policy_rollback(words.policy, words.json); }, false, true)
+      ->add_option("--note", words.policy.note, "why, for the record");
 }
 
 void describe(Words& words) {
@@ -105,6 +139,7 @@ void describe(Words& words) {
   log->add_flag("--follow,-f", words.logs.follow, "and what comes, until interrupted")->excludes("--json");
   words.add("queue", "your jobs of pounce as Slurm shows them now", kQueueExamples + codes,
             [&] { return queue(words.json); });
+  add_policy(words);
   words
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })

@@ -56,6 +56,17 @@ Result<void> plain_names(const Policy& policy) {
   return {};
 }
 
+// Slurm refuses circles, and says so without a name.
+Result<void> no_circle(const Policy& policy, const Class& start, const Class& at, std::size_t depth) {
+  for (const std::string& name : at.qos.preempts) {
+    if (name == start.name) return bad("classes." + start.name + ".preempts is a circle: it is preempted itself");
+    const Class& next = *std::ranges::find(policy.classes, name, &Class::name);
+    if (depth == 0) continue;  // a circle of others, told where it starts
+    if (const auto fine = no_circle(policy, start, next, depth - 1); !fine) return fine;
+  }
+  return {};
+}
+
 // "{home}/env" -> home
 Result<void> placeholders(const std::string& place, const std::string& text, const std::vector<std::string>& allowed) {
   for (auto open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
@@ -86,6 +97,8 @@ Result<void> resolve(Policy& policy) {
   for (const Class& one : policy.classes)
     if (const auto fine = others("classes." + one.name + ".preempts", one.name, one.qos.preempts, classes); !fine)
       return fine;
+  for (const Class& one : policy.classes)
+    if (const auto fine = no_circle(policy, one, one, policy.classes.size()); !fine) return fine;
   for (const auto& [name, instead] : policy.fallbacks) {
     if (const auto fine = known("fallbacks", name, classes, "class of this file"); !fine) return fine;
     if (const auto fine = others("fallbacks." + name, name, instead, classes); !fine) return fine;

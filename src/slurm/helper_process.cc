@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 namespace pounce::slurm {
 namespace {
@@ -24,9 +23,17 @@ std::vector<std::string> as_settings(const std::map<std::string, std::string>& e
   return settings;
 }
 
+// Ends with a null, as exec wants it; valid as long as the texts are.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // In the child, between fork and exec: only system calls. The signals that pounced takes by descriptor are blocked in
 // it.
-[[noreturn]] void become_helper(const char* program, char* const* environment, int socket, int errors) {
+[[noreturn]] void become_helper(char* const* command, char* const* environment, int socket, int errors) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -39,8 +46,7 @@ std::vector<std::string> as_settings(const std::map<std::string, std::string>& e
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);
   ::close_range(kRequestFd + 1, ~0u, 0);
-  char* const arguments[] = {const_cast<char*>(program), nullptr};
-  ::execve(program, arguments, environment);
+  ::execve(command[0], command, environment);
   ::_exit(127);
 }
 
@@ -64,10 +70,10 @@ std::string read_available(int fd, bool& closed) {
 HelperProcess::HelperProcess(pid_t pid, UniqueFd socket, UniqueFd errors)
     : pid_(pid), socket_(std::move(socket)), errors_(std::move(errors)) {}
 
-Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& program,
+Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::vector<std::string>& command,
                                                             const std::map<std::string, std::string>& environment) {
-  if (::access(program.c_str(), X_OK) != 0)
-    return failure(ErrorCode::kNoSlurm, "there is no program " + program,
+  if (::access(command.front().c_str(), X_OK) != 0)
+    return failure(ErrorCode::kNoSlurm, "there is no program " + command.front(),
                    "Install pounce where Slurm's headers are, or use launcher='local'.");
   int requests[2], errors[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests) != 0 ||
@@ -77,11 +83,9 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& p
   // What libslurm prints beyond the socket's buffer is lost, rather than libslurm waiting for us to read it.
   ::fcntl(their_errors.get(), F_SETFL, O_NONBLOCK);
   const auto settings = as_settings(environment);
-  std::vector<char*> pointers;
-  for (const std::string& setting : settings) pointers.push_back(const_cast<char*>(setting.c_str()));
-  pointers.push_back(nullptr);
+  const auto words = pointers_to(command), variables = pointers_to(settings);
   const pid_t pid = ::fork();
-  if (pid == 0) become_helper(program.c_str(), pointers.data(), theirs.get(), their_errors.get());
+  if (pid == 0) become_helper(words.data(), variables.data(), theirs.get(), their_errors.get());
   if (pid < 0) return failure(ErrorCode::kOutcomeUnknown, std::string("cannot fork: ") + std::strerror(errno));
   return std::unique_ptr<HelperProcess>(new HelperProcess(pid, std::move(ours), std::move(our_errors)));
 }

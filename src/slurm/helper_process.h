@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "pounce/result.h"
@@ -16,7 +17,7 @@ namespace pounce::slurm {
 
 class HelperProcess {
  public:
-  static Result<std::unique_ptr<HelperProcess>> start(const std::string& program,
+  static Result<std::unique_ptr<HelperProcess>> start(const std::vector<std::string>& command,
                                                       const std::map<std::string, std::string>& environment);
   ~HelperProcess();  // ends it and waits for it: it holds nothing that could be lost
 

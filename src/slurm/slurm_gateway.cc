@@ -48,7 +48,8 @@ Error with_stderr(Error error, const std::string& printed) {
 
 // Of a question nothing is lost; of a deed it is not known whether it was done.
 ErrorCode code_of_loss(Operation operation) {
-  const bool deed = operation == Operation::kSubmit || operation == Operation::kCancel;
+  const bool deed =
+      operation == Operation::kSubmit || operation == Operation::kCancel || operation == Operation::kWriteQos;
   return deed ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
 }
 
@@ -87,7 +88,9 @@ Result<void> SlurmGateway::Impl::ensure_helper() {
   // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (gotchas S1).
   if (::access(POUNCE_LIBSLURMFULL, R_OK) == 0) environment.emplace("LD_PRELOAD", POUNCE_LIBSLURMFULL);
 #endif
-  auto started = HelperProcess::start(options.program, environment);
+  std::vector<std::string> command = {options.program};
+  if (options.admin) command.push_back("--admin");
+  auto started = HelperProcess::start(command, environment);
   if (!started) return failure(started.error());
   helper = std::move(*started);
   ++helpers_started;
@@ -216,6 +219,28 @@ void SlurmGateway::queue(Reply<std::vector<JobView>> reply) {
   Request request;
   request.operation = Operation::kQueue;
   impl_->ask(std::move(request), job_list(std::move(reply)));
+}
+
+namespace {
+
+std::function<void(Result<Answer>)> qos_facts(SlurmGateway::Reply<QosFacts> reply) {
+  return
+      [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer& a) { return a.qos; })); };
+}
+
+}  // namespace
+
+void SlurmGateway::read_qos(Reply<QosFacts> reply) {
+  Request request;
+  request.operation = Operation::kReadQos;
+  impl_->ask(std::move(request), qos_facts(std::move(reply)));
+}
+
+void SlurmGateway::write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply) {
+  Request request;
+  request.operation = Operation::kWriteQos;
+  request.qos = qos;
+  impl_->ask(std::move(request), qos_facts(std::move(reply)));
 }
 
 void SlurmGateway::version(Reply<std::string> reply) {

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "pounce/cluster.h"
 #include "pounce/job.h"
+#include "pounce/qos.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {
@@ -25,6 +26,7 @@ struct GatewayOptions {
   std::chrono::milliseconds request_deadline{
       30000};                                      // from when the helper gets it; libslurm itself may take 10 s twice
   std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
+  bool admin = false;  // `pounce-slurm --admin`: read_qos and write_qos and nothing else, root too
 };
 
 class SlurmGateway {
@@ -43,6 +45,9 @@ class SlurmGateway {
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply);
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply);
   void queue(Reply<std::vector<JobView>> reply);
+  void read_qos(Reply<QosFacts> reply);
+  // Makes those that are not there and changes those that are; answers what there is afterwards.
+  void write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply);
   void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"
 
   // The descriptor changes when the helper is replaced: ask again after each call into this class, its callbacks

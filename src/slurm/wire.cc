@@ -119,6 +119,30 @@ static void from_json(const json& j, JobView& v) {
   j.at("signal").get_to(v.signal);
 }
 
+static void to_json(json& j, const Qos& q) {
+  j = {{"name", q.name},
+       {"priority", q.priority},
+       {"preempts", q.preempts},
+       {"grace_s", q.grace.count()},
+       {"deny_on_limit", q.deny_on_limit}};
+  optional_to_json(j["walltime_min"], q.walltime ? std::optional(q.walltime->count()) : std::nullopt);
+  optional_to_json(j["running_jobs_per_user"], q.running_jobs_per_user);
+  optional_to_json(j["gpus_per_user"], q.gpus_per_user);
+}
+static void from_json(const json& j, Qos& q) {
+  j.at("name").get_to(q.name);
+  j.at("priority").get_to(q.priority);
+  j.at("preempts").get_to(q.preempts);
+  q.grace = std::chrono::seconds(j.at("grace_s").get<std::int64_t>());
+  j.at("deny_on_limit").get_to(q.deny_on_limit);
+  if (const auto minutes = optional_from<std::int64_t>(j.at("walltime_min")))
+    q.walltime = std::chrono::minutes(*minutes);
+  q.running_jobs_per_user = optional_from<std::uint32_t>(j.at("running_jobs_per_user"));
+  q.gpus_per_user = optional_from<std::uint64_t>(j.at("gpus_per_user"));
+}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QosFacts, cluster, has_database, enforces_limits, enforces_qos, counts_gpus,
+                                   preempts_by_qos, user, may_write, partitions, qos)
+
 }  // namespace pounce
 
 namespace pounce::slurm {
@@ -139,10 +163,11 @@ Result<T> decoded(std::string_view record, T (*read)(const json&)) {
 Request read_request(const json& j) {
   Request request;
   request.id = j.at("id").get<std::uint64_t>();
-  request.operation = enumerator(j.at("operation"), Operation::kVersion);
+  request.operation = enumerator(j.at("operation"), Operation::kWriteQos);
   if (j.contains("spec")) j.at("spec").get_to(request.spec);
   j.at("jobs").get_to(request.jobs);
   j.at("instance").get_to(request.instance);
+  if (j.contains("qos")) j.at("qos").get_to(request.qos);
   return request;
 }
 
@@ -157,6 +182,7 @@ Answer read_answer(const json& j) {
   j.at("job").get_to(answer.job);
   j.at("jobs").get_to(answer.jobs);
   j.at("version").get_to(answer.version);
+  j.at("qos").get_to(answer.qos);
   return answer;
 }
 
@@ -168,6 +194,7 @@ std::string encode(const Request& request) {
             {"jobs", request.jobs},
             {"instance", request.instance}};
   if (request.operation == Operation::kSubmit) j["spec"] = request.spec;
+  if (request.operation == Operation::kWriteQos) j["qos"] = request.qos;
   return dump(j);
 }
 
@@ -177,7 +204,8 @@ std::string encode(const Answer& answer) {
                {"facts", answer.facts},
                {"job", answer.job},
                {"jobs", answer.jobs},
-               {"version", answer.version}});
+               {"version", answer.version},
+               {"qos", answer.qos}});
 }
 
 Result<Request> decode_request(std::string_view record) { return decoded<Request>(record, &read_request); }

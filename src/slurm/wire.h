@@ -13,13 +13,14 @@
 #include "pounce/cluster.h"
 #include "pounce/error.h"
 #include "pounce/job.h"
+#include "pounce/qos.h"
 #include "pounce/result.h"
 
 namespace pounce::slurm {
 
 inline constexpr std::size_t kRecordBytes = 16 * 1024 * 1024;  // thousands of job views
 
-enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion };
+enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kReadQos, kWriteQos };
 
 struct Request {
   std::uint64_t id = 0;
@@ -27,6 +28,7 @@ struct Request {
   JobSpec spec;                   // submit
   std::vector<Incarnation> jobs;  // cancel (one), poll
   InstanceId instance;            // sweep
+  std::vector<Qos> qos;           // write_qos: as they are to be
 };
 
 struct Answer {
@@ -36,6 +38,7 @@ struct Answer {
   Incarnation job;            // submit
   std::vector<JobView> jobs;  // poll, sweep, queue
   std::string version;
+  QosFacts qos;  // read_qos, write_qos
 };
 
 std::string encode(const Request& request);

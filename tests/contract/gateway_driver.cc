@@ -66,7 +66,8 @@ class Driver {
         return gateway_.submit(request.spec, answer<Incarnation>(id, [](Answer& a, Incarnation v) { a.job = v; }));
       case Operation::kCancel:
         return gateway_.cancel(request.jobs.at(0), [this, id](Result<void> done) {
-          Answer out{id, {}, {}, {}, {}, {}};
+          Answer out;
+          out.id = id;
           if (!done) out.error = done.error();
           print(out);
         });
@@ -78,9 +79,14 @@ class Driver {
         return gateway_.queue(answer<std::vector<JobView>>(id, &put_jobs));
       case Operation::kVersion:
         return gateway_.version(answer<std::string>(id, [](Answer& a, std::string v) { a.version = std::move(v); }));
+      case Operation::kReadQos:
+        return gateway_.read_qos(answer<QosFacts>(id, &put_qos));
+      case Operation::kWriteQos:
+        return gateway_.write_qos(request.qos, answer<QosFacts>(id, &put_qos));
     }
   }
 
+  static void put_qos(Answer& answer, QosFacts facts) { answer.qos = std::move(facts); }
   static void put_jobs(Answer& answer, std::vector<JobView> jobs) { answer.jobs = std::move(jobs); }
 
   template <class T, class Put>

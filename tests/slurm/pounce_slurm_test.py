@@ -169,6 +169,13 @@ def test_root_is_refused_and_still_told_the_version(start):
     assert "libslurm" in root.ask("version")["version"]
 
 
+@pytest.mark.parametrize("user", ["alice", "root"])
+def test_who_is_no_admin_command_reads_and_writes_no_qos(start, user):
+    helper = start(user)
+    refused(helper.ask("read_qos"), "protocol")
+    refused(helper.ask("write_qos", qos=[]), "protocol")
+
+
 def test_a_broken_slurm_conf_is_answered_with_libslurms_own_words(start, tmp_path):
     broken = tmp_path / "slurm.conf"
     broken.write_text(run("sh", "-c", "cat $SLURM_CONF") + "\nThisIsNoKey=1\n")

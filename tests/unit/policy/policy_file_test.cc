@@ -84,6 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"classes": {"lion": {"qos": ""}}})", "classes.lion.qos is a text"},
         Mistake{R"({"classes": {"lion": {"preempts": ["tabbi"]}, "tabby": {}}})", R"(did you mean "tabby"?)"},
         Mistake{R"({"classes": {"lion": {"preempts": ["lion"]}}})", "classes.lion.preempts names lion itself"},
+        Mistake{R"({"classes": {"a": {"preempts": ["b"]}, "b": {"preempts": ["c"]}, "c": {"preempts": ["b"]}}})",
+                "classes.b.preempts is a circle"},
         Mistake{R"({"classes": {"a": {}, "b": {"preempts": ["a", "a"]}}})", "a list of different texts"},
         Mistake{R"({"classes": {"a": {"qos": "x"}, "b": {"qos": "x"}}})", "have the same QoS, x"},
         Mistake{R"({"classes": {"Lion": {}}})", R"(QoS "Lion" may have small letters)"},

@@ -144,6 +144,21 @@ TEST(WireTest, WhatIsNoRecordIsAProtocolError) {
   }
 }
 
+TEST(WireTest, QosComeBackAsTheyWent) {
+  const Qos limited{"cheetah", std::chrono::minutes(30), 20, 0, 20, {"normal"}, std::chrono::seconds(90), true};
+  Request request;
+  request.operation = Operation::kWriteQos;
+  request.qos = {limited, Qos{"plain"}};
+  Answer answer;
+  answer.qos.user = "root";
+  answer.qos.has_database = true;
+  answer.qos.qos = request.qos;
+
+  EXPECT_EQ(decode_request(encode(request))->qos, request.qos);
+  EXPECT_EQ(decode_answer(encode(answer))->qos.qos, request.qos);
+  EXPECT_EQ(decode_answer(encode(answer))->qos.user, "root");
+}
+
 TEST(WireTest, ANumberThatIsNoStateIsRefused) {
   Answer answer;
   answer.jobs = {a_view()};

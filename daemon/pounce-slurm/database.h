@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A connection to slurmdbd, and its lists and errors. Thread: main.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pounce/result.h"
+#include "slurm_compat.h"
+
+namespace pounce::slurm {
+
+class Database {
+ public:
+  Database();
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void* get() const { return connection_; }
+  // What was changed since the last one counts now, or never did.
+  Result<void> commit(bool keep = true);
+
+ private:
+  void* connection_;
+};
+
+struct DestroyList {
+  template <class L>
+  void operator()(L* list) const {
+    slurm_list_destroy(list);
+  }
+};
+using SlurmList = std::unique_ptr<std::remove_pointer_t<decltype(slurm_list_create(nullptr))>, DestroyList>;
+
+template <class Record, class Visit>
+void visit(const SlurmList& list, Visit visit_one) {
+  auto* iterator = slurm_list_iterator_create(list.get());
+  while (auto* record = static_cast<Record*>(slurm_list_next(iterator))) visit_one(*record);
+  slurm_list_iterator_destroy(iterator);
+}
+
+// Points to the texts and owns none of them.
+SlurmList list_of(const std::vector<std::string>& texts);
+SlurmList list_of(std::vector<std::string>&& texts) = delete;
+// slurmdbd's answer to the last call, from errno.
+Error database_error();
+
+}  // namespace pounce::slurm

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The QoS in slurmdbd, read and written for an admin (`pounce-slurm --admin`). Thread: main.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "database.h"
+#include "pounce/qos.h"
+#include "pounce/result.h"
+
+namespace pounce::slurm {
+
+struct StoredQos {
+  std::map<std::uint32_t, std::string> names;  // by id
+  std::vector<Qos> all;                        // sorted by name
+};
+
+Result<StoredQos> load_qos(const Database& database);
+Result<std::optional<std::uint32_t>> gpu_tres(const Database& database);  // the id of gres/gpu
+
+Result<QosFacts> read_qos();
+// Those that are not there are made, those that are there are changed and keep their ids. All changes of existing ones
+// count together, or none does.
+Result<QosFacts> write_qos(const std::vector<Qos>& wanted);
+
+}  // namespace pounce::slurm
