@@ -11,11 +11,8 @@ void* connect() {
   return slurmdb_connection_get(&flags);
 }
 
-// Sockets' errors, Slurm's protocol (1xxx), its sockets (5xxx), its database (7000).
-bool nobody_there(int code) {
-  return code == ECONNREFUSED || code == ECONNRESET || code == EPIPE || code == ETIMEDOUT || code == EHOSTUNREACH ||
-         code == ENETUNREACH || (code >= 1000 && code < 2000) || (code >= 5000 && code < 6000) || code == 7000;
-}
+// errno is not always the reason: what libslurm prints on the way makes it EAGAIN, and prints the reason (gotchas S4).
+std::string reason(int code) { return code > 1000 ? std::string(": ") + slurm_strerror(code) : std::string(); }
 
 }  // namespace
 
@@ -26,7 +23,7 @@ Database::~Database() { slurmdb_connection_close(&connection_); }
 Result<void> Database::commit(bool keep) {
   errno = 0;
   if (slurmdb_connection_commit(connection_, keep) == SLURM_SUCCESS) return {};
-  return failure(database_error());
+  return failure(write_error());
 }
 
 SlurmList list_of(const std::vector<std::string>& texts) {
@@ -35,22 +32,23 @@ SlurmList list_of(const std::vector<std::string>& texts) {
   return list;
 }
 
-// Of a refusal errno is not always the reason (a preemption loop comes as EAGAIN): libslurm prints it (gotchas S4).
-Error database_error() {
+Error read_error() {
   const int code = errno;
-  const std::string words = slurm_strerror(code);
-  Error error{ErrorCode::kRejected, "slurmdbd refused", "Change it as the message says; nothing was changed.",
+  if (code == ESLURM_ACCESS_DENIED) return write_error();
+  return {ErrorCode::kSlurmUnreachable, "slurmdbd did not answer" + reason(code),
+          "Start slurmdbd (systemctl start slurmdbd) and run this again; nothing was changed.",
+          {{"slurm_code", std::to_string(code)}}};
+}
+
+Error write_error() {
+  const int code = errno;
+  Error error{ErrorCode::kRejected, "slurmdbd refused" + reason(code),
+              "Change it as the message says; no QoS that was there is changed.",
               {{"slurm_code", std::to_string(code)}}};
-  if (code > 1000) error.text += ": " + words;
-  if (code == ESLURM_ACCESS_DENIED) {
-    error.text = "only an Administrator of Slurm may change QoS (" + words + ")";
-    error.remedy =
-        "Run it as root, or ask the admin for the right: sacctmgr modify user NAME set adminlevel=Administrator";
-  } else if (nobody_there(code)) {
-    error.code = ErrorCode::kSlurmUnreachable;
-    error.text = "slurmdbd did not answer: " + words;
-    error.remedy = "Start slurmdbd (systemctl start slurmdbd) and run this again; nothing was changed.";
-  }
+  if (code != ESLURM_ACCESS_DENIED) return error;
+  error.text = "only an Administrator of Slurm may change QoS";
+  error.remedy =
+      "Run it as root, or ask the admin for the right: sacctmgr modify user NAME set adminlevel=Administrator";
   return error;
 }
 

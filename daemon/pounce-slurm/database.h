@@ -44,7 +44,8 @@ void visit(const SlurmList& list, Visit visit_one) {
 // Points to the texts and owns none of them.
 SlurmList list_of(const std::vector<std::string>& texts);
 SlurmList list_of(std::vector<std::string>&& texts) = delete;
-// slurmdbd's answer to the last call, from errno.
-Error database_error();
+// Why the last call has failed. Every change comes after a look: where nobody is there, that one tells.
+Error read_error();   // kSlurmUnreachable
+Error write_error();  // kRejected
 
 }  // namespace pounce::slurm

@@ -69,7 +69,7 @@ Result<void> read_rights(const Database& database, QosFacts& facts) {
   condition.assoc_cond = &who;
   errno = 0;
   const SlurmList users(slurmdb_users_get(database.get(), &condition));
-  if (!users) return failure(database_error());
+  if (!users) return failure(read_error());
   visit<slurmdb_user_rec_t>(users, [&](const slurmdb_user_rec_t& user) {
     if (text(user.name) == facts.user && user.admin_level == SLURMDB_ADMIN_SUPER_USER) facts.may_write = true;
   });
@@ -83,7 +83,7 @@ Result<std::optional<std::uint32_t>> gpu_tres(const Database& database) {
   slurmdb_init_tres_cond(&condition, false);
   errno = 0;
   const SlurmList list(slurmdb_tres_get(database.get(), &condition));
-  if (!list) return failure(database_error());
+  if (!list) return failure(read_error());
   std::optional<std::uint32_t> id;
   visit<slurmdb_tres_rec_t>(list, [&](const slurmdb_tres_rec_t& tres) {
     if (text(tres.type) == "gres" && text(tres.name) == "gpu") id = tres.id;
@@ -97,7 +97,7 @@ Result<StoredQos> load_qos(const Database& database) {
   slurmdb_qos_cond_t condition{};
   errno = 0;
   const SlurmList list(slurmdb_qos_get(database.get(), &condition));
-  if (!list) return failure(database_error());
+  if (!list) return failure(read_error());
   StoredQos stored;
   visit<slurmdb_qos_rec_t>(list, [&](const auto& record) { stored.names[record.id] = text(record.name); });
   visit<slurmdb_qos_rec_t>(list, [&](const auto& record) { stored.all.push_back(qos_of(record, stored, *gpu)); });

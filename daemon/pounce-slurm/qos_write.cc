@@ -26,7 +26,7 @@ Result<void> make(Database& database, const std::string& name) {
   slurm_list_append(one.get(), &record);
   errno = 0;
   if (slurmdb_qos_add(database.get(), one.get()) == SLURM_SUCCESS) return {};
-  return failure(database_error());
+  return failure(write_error());
 }
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
@@ -65,7 +65,7 @@ Result<void> change(Database& database, const Qos& qos, const StoredQos& stored,
   errno = 0;
   const SlurmList changed(slurmdb_qos_modify(database.get(), &condition, &record));
   if (changed) return {};
-  return failure(database_error());
+  return failure(write_error());
 }
 
 Result<void> make_missing(Database& database, const std::vector<Qos>& wanted, const StoredQos& stored) {

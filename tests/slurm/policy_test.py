@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -71,6 +72,37 @@ def site(quiet_cluster):
     site.policy("apply", site.file("mlerp-slides"))
     yield site
     shutil.rmtree(site.folder)
+
+
+@pytest.fixture
+def controller_with(site):
+    """Starts slurmctld anew with other lines in slurm.conf: `controller_with("PreemptType=preempt/none")`."""
+    home = Path(f"/opt/pounce-cluster-{site.cluster}")
+    conf, pid_file = home / "etc" / "slurm.conf", home / "run" / "slurmctld.pid"
+    original = conf.read_text()
+    started: list[subprocess.Popen] = []
+
+    def stop() -> None:
+        pid = int(pid_file.read_text())
+        os.kill(pid, signal.SIGTERM)
+        for process in started:
+            process.wait(30)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists(), 30, "slurmctld's end")
+
+    def start(*lines: str) -> None:
+        keys = tuple(line.split("=")[0] + "=" for line in lines)
+        kept = [line for line in original.splitlines() if not line.startswith(keys)]
+        stop()
+        conf.write_text("\n".join([*kept, *(line for line in lines if not line.endswith("=")), ""]))
+        with (home / "log" / "slurmctld.out").open("ab") as log:
+            started.append(subprocess.Popen(["slurmctld", "-D", "-i"], cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            start_new_session=True, env={"PATH": "/usr/sbin:/usr/bin", "SLURM_CONF": str(conf)}))
+        pid_file.write_text(f"{started[-1].pid}\n")
+        wait_until(lambda: site.run("scontrol", "ping").returncode == 0, 30, "slurmctld answers")
+
+    yield start
+    stop()
+    conf.write_text(original)  # the cluster's next `up` starts it
 
 
 def test_a_site_migrates_to_other_limits_and_back(site):
@@ -192,3 +224,39 @@ def test_a_changed_limit_counts_at_once(site):
 
     wait_until(lambda: site.run(*submit, user="alice").returncode != 0, 10, "a job over the new limit is refused")
     assert "QOSMaxWallDurationPerJobLimit" in site.run(*submit, user="alice").stderr
+
+
+@pytest.mark.parametrize("lines, fix", [
+    (["AccountingStorageEnforce=associations"], "AccountingStorageEnforce=associations,limits,qos"),
+    (["PreemptType=preempt/none", "PreemptMode=OFF"], "PreemptType=preempt/qos"),
+], ids=["limits", "preemption"])
+def test_what_slurm_would_ignore_is_refused_with_the_fix(site, controller_with, lines, fix):
+    controller_with(*lines)
+    classes = {"lion": {"walltime": "1h", "preempts": ["tabby"]}, "tabby": {}}
+    file, before = site.file("graded", {"classes": classes}), site.qos("id,MaxWall")
+
+    for command in ("plan", "apply"):
+        told = site.policy(command, file, code=1)
+        assert "Slurm would ignore" in told and fix in told
+    assert site.qos("id,MaxWall") == before
+
+
+def test_without_slurmdbd_it_says_what_slurm_does_not_enforce(site, controller_with):
+    controller_with("AccountingStorageType=", "AccountingStorageEnforce=", "AccountingStorageTRES=")
+    lab = site.file("small-lab")
+
+    plan = site.policy("plan", lab, user="alice")
+    assert "Slurm does not enforce here:\n  night: walltime 14h, running_jobs_per_user 2, gpus_per_user 4\n" in plan
+    assert "no slurmdbd" in site.policy("apply", lab, code=1)
+    assert "no slurmdbd" in site.policy("export", code=1)
+
+
+def test_a_slurmdbd_that_is_down_is_told(site):
+    pid = int(Path(f"/opt/pounce-cluster-{site.cluster}/run/slurmdbd.pid").read_text())
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 30, "slurmdbd's end")
+
+    records = site.records()
+    told = site.policy("apply", site.file("mlerp-docs"), code=1)
+    assert "slurmdbd did not answer" in told and "systemctl start slurmdbd" in told
+    assert site.records() == records
