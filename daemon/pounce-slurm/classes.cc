@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <memory>
 #include <set>
 #include <string_view>
 
+#include "associations.h"
 #include "slurm_compat.h"
 #include "slurm_error.h"
 
@@ -19,36 +19,9 @@ namespace {
 
 constexpr std::chrono::seconds kFresh{30};  // limits change rarely, submits come in bursts
 
-struct FreeAssociations {
-  void operator()(assoc_mgr_info_msg_t* message) const { slurm_free_assoc_mgr_info_msg(message); }
-};
-using Associations = std::unique_ptr<assoc_mgr_info_msg_t, FreeAssociations>;
-
-template <class Record, class List, class Visit>
-void for_each(List list, Visit visit) {
-  if (list == nullptr) return;
-  auto* iterator = slurm_list_iterator_create(list);
-  while (auto* record = static_cast<Record*>(slurm_list_next(iterator))) visit(*record);
-  slurm_list_iterator_destroy(iterator);
-}
-
 std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
 
-std::uint32_t or_zero(std::uint32_t value) { return value == NO_VAL || value == INFINITE ? 0 : value; }
-
-// Only this user's associations: a large site has thousands.
-Result<Associations> load_associations(const std::string& user) {
-  assoc_mgr_info_request_msg_t request{};
-  request.flags = ASSOC_MGR_INFO_FLAG_QOS | ASSOC_MGR_INFO_FLAG_ASSOC;
-  request.user_list = slurm_list_create(nullptr);
-  std::string name = user;
-  slurm_list_append(request.user_list, name.data());
-  assoc_mgr_info_msg_t* raw = nullptr;
-  const int code = slurm_code(slurm_load_assoc_mgr_info(&request, &raw));
-  slurm_list_destroy(request.user_list);
-  if (code != 0) return failure(slurm_error(code, Doing::kReading));
-  return Associations(raw);
-}
+std::uint32_t or_zero(std::uint32_t value) { return is_set(value) ? value : 0; }
 
 // The limits of one job and of one user's jobs together are arrays in the order of tres_names.
 std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qos) {
@@ -56,7 +29,7 @@ std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, cons
   for (std::uint32_t i = 0; i < message.tres_cnt; ++i) {
     if (text(message.tres_names[i]) != "gres/gpu") continue;
     for (const std::uint64_t* limits : {qos.max_tres_pj_ctld, qos.max_tres_pu_ctld})
-      if (limits != nullptr && limits[i] != INFINITE64 && limits[i] != NO_VAL64)
+      if (limits != nullptr && is_set(limits[i]))
         least = std::min(least.value_or(limits[i]), limits[i]);
   }
   return least;
@@ -139,7 +112,7 @@ std::string user_name() {
 
 Result<Classes> load_classes() {
   const std::string user = user_name();
-  const auto message = load_associations(user);
+  const auto message = load_associations_of_user(user);
   if (!message) return failure(message.error());
   const Rights rights = rights_of(**message, user);
   Classes classes;

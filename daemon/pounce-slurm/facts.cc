@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "classes.h"
@@ -13,6 +14,8 @@
 
 namespace pounce::slurm {
 namespace {
+
+constexpr std::chrono::minutes kConfIsKnown{5};  // it changes when an admin edits slurm.conf
 
 struct FreeConf {
   void operator()(slurm_conf_t* conf) const { compat::free_conf(conf); }
@@ -118,6 +121,17 @@ Result<void> check_user() {
   if (!conf) return failure(conf.error());
   if ((*conf)->slurm_user_id != ::geteuid()) return {};
   return failure(ErrorCode::kRefusesRoot, "SlurmUser may not lease workers: it has power over every user's jobs");
+}
+
+bool jobs_are_private() {
+  static bool is_private = true;
+  static std::chrono::steady_clock::time_point again;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < again) return is_private;
+  const auto conf = load_conf();
+  is_private = !conf || ((*conf)->private_data & PRIVATE_DATA_JOBS) != 0;
+  again = now + kConfIsKnown;
+  return is_private;
 }
 
 std::string loaded_libslurm() {

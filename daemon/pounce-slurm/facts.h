@@ -26,6 +26,8 @@ Result<Site> read_site();
 
 // kRefusesRoot for SlurmUser, who has power over every user's jobs.
 Result<void> check_user();
+// Other people's jobs are not shown to this user (PrivateData).
+bool jobs_are_private();
 // "/usr/lib/…/libslurm.so.38 (API 38.0.0, built for 22.05.8)": the file from which calls are really answered.
 std::string loaded_libslurm();
 // kVersionMismatch when the libslurm loaded is of another major than the headers of this build.

@@ -14,6 +14,7 @@
 #include "slurm/slurm_job_state.h"
 #include "slurm_compat.h"
 #include "slurm_error.h"
+#include "waiting.h"
 
 namespace pounce::slurm {
 namespace {
@@ -91,7 +92,8 @@ JobView view_of(const slurm_job_info_t& job) {
   view.raw_state = job.job_state;
   view.state_name = text(slurm_job_state_string(job.job_state));
   // The free text says more where there is one: which nodes are not available, which constraint is bad.
-  view.reason = job.state_desc != nullptr ? job.state_desc : text(compat::reason_text(job));
+  view.reason_word = text(compat::reason_text(job));
+  view.reason = job.state_desc != nullptr ? job.state_desc : view.reason_word;
   view.nodes = text(job.nodes);
   view.devices = devices_of(job);
   view.resources = resources_of(job);
@@ -106,6 +108,7 @@ JobView view_of(const slurm_job_info_t& job) {
 std::vector<JobView> views_of(const job_info_msg_t& message) {
   std::vector<JobView> views;
   for (std::uint32_t i = 0; i < message.record_count; ++i) views.push_back(view_of(message.job_array[i]));
+  explain_waits(message, views);
   return views;
 }
 

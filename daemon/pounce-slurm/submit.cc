@@ -109,10 +109,10 @@ bool waits_for_ever(const JobView& job) {
   if (job.state != JobState::kQueued) return false;
   for (const char* reason : {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
                              "InvalidQOS", "InvalidAccount"})
-    if (job.reason == reason) return true;
-  const bool limit = job.reason.starts_with("QOSM") || job.reason.starts_with("AssocM");  // Max…, Min…; not Grp…
-  return limit && (job.reason.find("PerJob") != std::string::npos || job.reason.find("PerNode") != std::string::npos ||
-                   job.reason.starts_with("QOSMin"));
+    if (job.reason_word == reason) return true;
+  const bool limit = job.reason_word.starts_with("QOSM") || job.reason_word.starts_with("AssocM");  // Max…, Min…; not Grp…
+  return limit && (job.reason_word.find("PerJob") != std::string::npos || job.reason_word.find("PerNode") != std::string::npos ||
+                   job.reason_word.starts_with("QOSMin"));
 }
 
 Result<Incarnation> never(SlurmJobId job, const std::string& why, const Resources& asked) {

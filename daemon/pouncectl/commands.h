@@ -29,6 +29,7 @@ int version(bool json);
 int status(bool json);
 int queue(bool json);
 int leases(bool json);
+int explain(const std::vector<std::string>& leases, bool json);  // why; leases: beginnings of ids, none: all that wait
 int release(const ReleaseOptions& options, bool json);
 int cancel(const ReleaseOptions& options, bool json);
 int logs(const LogOptions& options, bool json);

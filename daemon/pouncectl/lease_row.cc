@@ -11,10 +11,20 @@ using nlohmann::json;
 
 constexpr std::size_t kShortId = 8;
 
+void read_wait(const json& lease, LeaseRow& row) {
+  row.slurm_reason = lease.value("slurm_reason", "");
+  row.ahead = lease.value("ahead", -1);
+  row.start_s = lease.value("start_s", std::int64_t{0});
+  if (const json limit = lease.value("limit", json()); limit.is_object())
+    row.limit = {limit.value("what", ""), limit.value("most", std::uint64_t{0}), limit.value("used", std::uint64_t{0}),
+                 limit.value("asked", std::uint64_t{0})};
+}
+
 LeaseRow row_of(const json& lease, const std::map<std::string, json>& sessions) {
   LeaseRow row;
   row.id = lease.value("lease", "");
   row.class_name = lease.value("class", "");
+  if (row.class_name.empty()) row.class_name = lease.value("class_name", "");
   row.gpu_type = lease.value("gpu_type", "");
   row.state = lease.value("state", "");
   row.reason = lease.value("reason", "");
@@ -31,6 +41,7 @@ LeaseRow row_of(const json& lease, const std::map<std::string, json>& sessions) 
   row.age_s = lease.value("age_s", 0.0);
   row.state_s = lease.value("state_s", 0.0);
   row.release_asked = lease.value("release_asked", false);
+  if (row.state == "queued") read_wait(lease, row);
   if (const auto session = sessions.find(row.session); session != sessions.end()) {
     row.directory = session->second.value("directory", "");
     row.host = session->second.value("host", "");
@@ -129,6 +140,15 @@ std::string tasks_of(const LeaseRow& row) {
 
 std::string notebook_of(const LeaseRow& row) {
   return row.pid == 0 ? "" : row.directory + " (pid " + std::to_string(row.pid) + ")";
+}
+
+// As coarse as it is.
+std::string starts(const LeaseRow& row, std::int64_t now_s) {
+  if (row.start_s == 0) return {};
+  const std::int64_t minutes = (row.start_s - now_s) / 60;
+  if (minutes < 1) return "any moment";
+  const std::int64_t step = minutes < 10 ? 1 : minutes < 60 ? 5 : minutes < 600 ? 30 : 60;
+  return "in about " + in_words(static_cast<double>((minutes + step / 2) / step * step) * 60);
 }
 
 std::string why(const LeaseRow& row) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pounce/job.h"
 #include "pounce/result.h"
 
 namespace pounce::ctl {
@@ -18,6 +19,10 @@ struct LeaseRow {
   std::int64_t time_min = 0;
   double age_s = 0, state_s = 0;
   bool release_asked = false;
+  std::string slurm_reason;   // of a queued one; empty: none
+  LimitUse limit;             // that it waits for
+  std::int32_t ahead = -1;    // queued jobs that go first; -1: not known
+  std::int64_t start_s = 0;   // when Slurm expects it to start; 0: not known
 };
 
 // In the document's order. A text that is no status document has none.
@@ -32,6 +37,7 @@ std::string asks(const LeaseRow& row);         // "1 GPU a100, 4 CPUs"
 std::string in_words(double seconds);          // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
 std::string tasks_of(const LeaseRow& row);     // "2 wait, 1 runs"
 std::string notebook_of(const LeaseRow& row);  // "/home/alice/fit (pid 12)"
+std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: not known
 std::string why(const LeaseRow& row);          // of its state, with what it is about to do
 
 }  // namespace pounce::ctl

@@ -29,6 +29,10 @@ constexpr char kLeasesExamples[] =
     "Examples:\n"
     "  pouncectl leases\n"
     "  pouncectl leases --json | jq '.leases[] | {lease, slurm_reason}'     Slurm's own word for the wait\n";
+constexpr char kWhyExamples[] =
+    "Examples:\n"
+    "  pouncectl why                             all that waits: the reason, the place in line, the expected start\n"
+    "  pouncectl why 3f2a --json | jq '.leases[].limit'     the limit that it waits for, and how much of it is used\n";
 constexpr char kReleaseExamples[] =
     "Examples:\n"
     "  pouncectl release 3f2a                    as soon as it is idle: its tasks come first\n"
@@ -73,6 +77,7 @@ struct Words {
   PolicyOptions policy;
   bool daemon_log = false;
   std::string python;
+  std::vector<std::string> waiting;
 
   CLI::App* add(const char* name, const char* meaning, const std::string& footer, std::function<int()> run,
                 CLI::App* below = nullptr) {
@@ -123,6 +128,9 @@ void describe(Words& words) {
   words.add("status", "the daemon of this machine: what waits and why, workers, notebooks", kStatusExamples + codes,
             [&] { return status(words.json); });
   words.add("leases", "a table of this daemon's leases", kLeasesExamples + codes, [&] { return leases(words.json); });
+  words.add("why", "why something waits, and what ends the wait", kWhyExamples + codes,
+            [&] { return explain(words.waiting, words.json); })
+      ->add_option("LEASE", words.waiting, "the beginning of a lease's id; none: all that wait");
   CLI::App* give = words.add("release", "give leases back, as soon as they are idle or now", kReleaseExamples + codes,
                              [&] { return release(words.release, words.json); });
   add_choice(give, words, false);

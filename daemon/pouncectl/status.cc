@@ -1,6 +1,7 @@
 // pouncectl status: the daemon of this instance, its notebooks, its workers, and what waits and why.
 #include <unistd.h>
 
+#include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -33,6 +34,8 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
     if (!belongs(row)) continue;
     if (std::exchange(first, false)) std::cout << coloured(Colour::kBold, head, STDOUT_FILENO) << '\n';
     std::cout << line_of(row) << '\n';
+    const std::string start = starts(row, std::time(nullptr));
+    if (!start.empty()) std::cout << "            Slurm expects it to start " << start << '\n';
     if (!serves(row) || row.release_asked || row.session.empty()) std::cout << "            " << why(row) << '\n';
   }
 }

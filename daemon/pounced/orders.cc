@@ -124,6 +124,12 @@ void Orders::act(const lease::TellStatus& order) {
   status.devices = devices_shown(order);
   status.start_estimate_s = order.start_estimate_s;
   status.end_time_s = order.end_time_s;
+  status.class_name = order.waiting.class_name;
+  if (order.state == lease::LeaseState::kQueued) {
+    status.slurm_reason = order.waiting.sentence;
+    status.ahead = order.waiting.ahead;
+    status.limit = order.waiting.limit;
+  }
   to_client(order.session, status);
 }
 

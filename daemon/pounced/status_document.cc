@@ -27,6 +27,11 @@ json story_of(const std::vector<lease::StoryLine>& story, std::size_t most, Time
   return lines;
 }
 
+json limit_of(const LimitUse& use) {
+  if (use.what.empty()) return nullptr;
+  return {{"what", use.what}, {"most", use.most}, {"used", use.used}, {"asked", use.asked}};
+}
+
 json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
   json object = {{"lease", view.lease.hex()},
                  {"state", lease::word(view.state)},
@@ -35,7 +40,10 @@ json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
                  {"job", view.job ? view.job->job.value : 0},
                  {"node", view.node},
                  {"devices", view.devices},
-                 {"slurm_reason", view.slurm_reason},
+                 {"slurm_reason", view.why.sentence},
+                 {"class_name", view.why.class_name},
+                 {"ahead", view.why.ahead},
+                 {"limit", limit_of(view.why.limit)},
                  {"start_s", view.start_s},
                  {"end_s", view.end_s},
                  {"running", view.running},

@@ -29,6 +29,13 @@ enum class JobEnd : std::uint8_t {
   kGone          // the batch system has no record any more and accounting cannot tell
 };
 
+// A limit that a queued job waits for, as far as the batch system tells its numbers.
+struct LimitUse {
+  std::string what;  // "job", "cpu", "mem" (MiB), "node", "time" (minutes), "gres/gpu:a100"; empty: nothing is known
+  std::uint64_t most = 0, used = 0, asked = 0;  // used: by all that it counts; asked: by this job
+  bool operator==(const LimitUse&) const = default;
+};
+
 struct JobView {
   Incarnation incarnation;
   std::optional<InstanceId> instance;  // from the tag in its comment, when it carries one of ours
@@ -37,7 +44,10 @@ struct JobView {
   JobState state = JobState::kUnknown;
   JobEnd end = JobEnd::kNone;
   std::uint32_t raw_state = 0;         // the batch system's own number, for logs
-  std::string state_name, reason;      // its own words: "PENDING", "Resources"
+  std::string state_name, reason;      // its own words: "PENDING", "Resources", or a sentence that says more
+  std::string reason_word;             // always the word; empty: as reason
+  LimitUse limit;                      // that the reason is about
+  std::int32_t ahead = -1;             // queued jobs that go first; -1: not known
   std::string nodes, devices;          // "g1", "gpu:a100:1(IDX:0)"
   Resources resources;                 // as granted; class_name filled
   std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; start of a queued job: estimate or 0

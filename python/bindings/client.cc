@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "answers.h"
 #include "base/random_id.h"
 #include "bindings.h"
 #include "convert.h"
@@ -21,6 +22,7 @@ namespace {
 using client::Buffer;
 using client::Client;
 using client::Memory;
+using pounce::to_python;  // beside those below
 
 // ---- memory ------------------------------------------------------------------------------------------------------
 
@@ -89,14 +91,6 @@ py::list to_python(std::vector<Memory> memories) {
 
 // ---- errors ------------------------------------------------------------------------------------------------------
 
-py::tuple to_python(const Error& error) {
-  return py::make_tuple(wire_name(error.code), error.text, error.remedy, error.context);
-}
-
-py::object or_none(const Error& error) {
-  return error.text.empty() ? py::object(py::none()) : py::object(to_python(error));
-}
-
 template <class T>
 T value_of(Result<T> result) {
   if (!result) raise_error(result.error());
@@ -137,22 +131,6 @@ py::tuple to_python(client::Ended ended) {
                         py::make_tuple(t.queue_ns, t.boot_ns, t.send_ns, t.run_ns, t.receive_ns, t.arrived_ns));
 }
 
-py::tuple to_python(const protocol::QueueIs& queue) {
-  py::list rows;
-  for (const protocol::QueueRow& row : queue.rows)
-    rows.append(py::make_tuple(row.job, row.name, row.class_name, row.state, row.reason, row.node, row.devices, row.lease,
-                               row.submit_time_s, row.start_time_s, row.end_time_s));
-  return py::make_tuple("queue", queue.request, rows, or_none(queue.error), queue.launcher);
-}
-
-py::tuple to_python(const protocol::NamesAre& names) {
-  py::list rows;
-  for (const protocol::NamedRow& row : names.rows)
-    rows.append(py::make_tuple(row.name, row.task.hex(), row.state, row.reason, row.lease.hex(), row.job, row.node, row.carried,
-                               row.ok, row.digest, row.size, row.submit_time_s, row.end_time_s, or_none(row.error)));
-  return py::make_tuple("names", names.request, rows, or_none(names.error));
-}
-
 py::tuple to_python(client::News news) {
   if (auto* ended = std::get_if<client::Ended>(&news)) return to_python(std::move(*ended));
   if (auto* shown = std::get_if<client::Printed>(&news); shown != nullptr && shown->message) {
@@ -187,12 +165,6 @@ std::size_t hand_over(std::vector<client::News> news, const py::object& queue) {
   const py::object append = queue.attr("append");
   for (client::News& item : news) append(to_python(std::move(item)));
   return news.size();
-}
-
-py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
-  if (!status) return py::none();
-  return py::make_tuple(status->lease.hex(), status->state, status->reason, status->job, status->node, status->devices,
-                        status->start_estimate_s, status->end_time_s);
 }
 
 // ---- calls -------------------------------------------------------------------------------------------------------

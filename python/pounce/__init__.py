@@ -25,6 +25,8 @@ _HOMES = {
     "Ref": "ref",
     "Queue": "queue",
     "Executor": "executor",
+    "Wait": "waiting",
+    "Limit": "waiting",
 }
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from .named import NamedFuture
     from .queue import Queue
     from .ref import Ref
+    from .waiting import Limit, Wait
 
 
 def __getattr__(name: str) -> Any:
@@ -72,4 +75,4 @@ def _load_into_shell() -> None:
 
 _load_into_shell()
 
-__all__ = ["Client", "Future", "NamedFuture", "Queue", "Ref", "__version__"]
+__all__ = ["Client", "Future", "Limit", "NamedFuture", "Queue", "Ref", "Wait", "__version__"]

@@ -26,6 +26,7 @@ from .named import NamedFuture
 from .named import Row as NamedRow
 from .status import StatusLine, output
 from .time_left import TimeLeft, cell_number
+from .waiting import Wait, wait_of
 
 if TYPE_CHECKING:
     from .cell.background import CellOutput
@@ -97,6 +98,11 @@ class Session:
 
     def state(self, future: Future) -> str | None:
         return self.core.state(future._task)
+
+    def why(self, future: Future) -> Wait | None:
+        if self.state(future) != "waiting":
+            return None
+        return wait_of(self.core.lease_status(future._task))
 
     def cancel(self, future: Future, grace: float | None = None) -> None:
         seconds = self._cancel_grace if grace is None else grace

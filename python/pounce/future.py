@@ -12,6 +12,7 @@ from . import errors, serialize
 
 if TYPE_CHECKING:
     from ._session import Session
+    from .waiting import Wait
 
 _PARTS = ("queue", "boot", "send", "run", "receive")
 
@@ -94,6 +95,24 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     def running(self) -> bool:
         """True while the function runs on a worker. Does not block."""
         return not self.done() and self._session.state(self) == "running"
+
+    def why(self) -> Wait | None:
+        """Why it waits: the reason in words, the limit with its numbers, how many go first, when Slurm expects it to start.
+
+        Does not block: it is what pounced last told.
+
+        Returns
+        -------
+        Wait or None
+            None: it does not wait, it runs or has ended.
+
+        Examples
+        --------
+        >>> future = client.submit(pow, 2, 10)
+        >>> future.result(), future.why()
+        (1024, None)
+        """
+        return None if self.done() else self._session.why(self)
 
     def cancel(self) -> bool:
         """Cancels the task if it has not been sent to a worker; returns whether it is cancelled. Does not block.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import errors, kept, serialize
 from .courier import Courier
 from .future import Future
+from .waiting import Wait
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -84,6 +85,10 @@ class NamedFuture(Future):
     def running(self) -> bool:
         """True while the function runs on a worker. Does not block."""
         return not self.done() and self._row.state == "running"
+
+    def why(self) -> Wait | None:
+        """As ``Future.why``; of a task with a name only state, reason and job are known here."""
+        return Wait(self._row.state, self._row.reason, job=self._row.job) if self._row.state == "waiting" else None
 
     def log(self) -> str:
         """All that the task has printed so far, both streams as they came. Reads a file.

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from .waiting import wait_of
+
 _TICK_S = 1.0
 
 
@@ -56,11 +58,7 @@ def words_of(lease: tuple[Any, ...] | None) -> str:
     """How a request stands: state, reason, job, when it is expected to start, device."""
     if lease is None:
         return "asking for a lease"
-    _, state, reason, job, _, _, estimate, _ = lease
-    words = state + (f" ({reason})" if reason else "") + (f" · job {job}" if job else "")
-    if state == "queued" and estimate:
-        words += f" · Slurm expects {time.strftime('%H:%M', time.localtime(estimate))}"
-    device = _device(lease)
+    words, device = str(wait_of(lease)), _device(lease)
     return words + (f" · {device}" if device else "")
 
 

@@ -96,6 +96,15 @@ static void from_json(const json& j, Resources& r) {
   protocol::read_field(j, "workers", r.workers);
   r.time = std::chrono::minutes(minutes);
 }
+static void to_json(json& j, const LimitUse& use) {
+  j = {{"what", use.what}, {"most", use.most}, {"used", use.used}, {"asked", use.asked}};
+}
+static void from_json(const json& j, LimitUse& use) {
+  protocol::read_field(j, "what", use.what);
+  protocol::read_field(j, "most", use.most);
+  protocol::read_field(j, "used", use.used);
+  protocol::read_field(j, "asked", use.asked);
+}
 
 }  // namespace pounce
 
@@ -147,7 +156,8 @@ POUNCE_FIELDS(Demand, session, wants)
 POUNCE_FIELDS(CloseSession, session)
 POUNCE_FIELDS(Beat, answer, sent_ns, clock_ns)
 POUNCE_FIELDS(Granted, want, lease, worker, epoch, endpoint, key)
-POUNCE_FIELDS(LeaseStatus, want, lease, state, reason, job, node, devices, start_estimate_s, end_time_s)
+POUNCE_FIELDS(LeaseStatus, want, lease, state, reason, job, node, devices, start_estimate_s, end_time_s, class_name,
+              slurm_reason, ahead, limit)
 POUNCE_FIELDS(WorkerDown, lease, worker, epoch, error)
 POUNCE_FIELDS(LeaseEnded, want, lease, error)
 POUNCE_FIELDS(WantFailed, want, error)

@@ -11,6 +11,7 @@
 
 #include "pounce/error.h"
 #include "pounce/ids.h"
+#include "pounce/job.h"
 #include "pounce/resources.h"
 #include "protocol/door_messages.h"
 #include "protocol/named_messages.h"
@@ -64,11 +65,14 @@ struct LeaseStatus {  // daemon -> client, on each change
   static constexpr char kType[] = "lease_status";
   WantId want;
   LeaseId lease;
-  std::string state, reason;             // reason: plain words; Slurm's own in context["slurm_reason"]
+  std::string state, reason;             // reason: plain words; Slurm's own below
   std::uint32_t job = 0;
   std::string node, devices;             // "g1", "gpu:a100:1(IDX:0)", or "CPU standing in"
   std::int64_t start_estimate_s = 0;     // unix time, 0 = none known
   std::int64_t end_time_s = 0;           // unix time of the walltime's end, 0 = not known
+  std::string class_name, slurm_reason;  // as Slurm has them: "lion", "QOSMaxJobsPerUserLimit"
+  std::int32_t ahead = -1;               // of a queued job: jobs that go first, -1 = not known
+  LimitUse limit;                        // that it waits for; without `what`: none, or its numbers are not known
 };
 struct WorkerDown {  // daemon -> client: this interpreter died; a Granted with epoch+1 follows unless the lease ends
   static constexpr char kType[] = "worker_down";

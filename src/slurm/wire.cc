@@ -78,6 +78,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket,
                                    default_partition, default_class, associated, classes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitUse, what, most, used, asked)
+
 static void to_json(json& j, const JobView& v) {
   j = {{"incarnation", v.incarnation},
        {"name", v.name},
@@ -87,6 +89,9 @@ static void to_json(json& j, const JobView& v) {
        {"raw_state", v.raw_state},
        {"state_name", v.state_name},
        {"reason", v.reason},
+       {"reason_word", v.reason_word},
+       {"limit", v.limit},
+       {"ahead", v.ahead},
        {"nodes", v.nodes},
        {"devices", v.devices},
        {"resources", v.resources},
@@ -109,6 +114,9 @@ static void from_json(const json& j, JobView& v) {
   j.at("raw_state").get_to(v.raw_state);
   j.at("state_name").get_to(v.state_name);
   j.at("reason").get_to(v.reason);
+  j.at("reason_word").get_to(v.reason_word);
+  j.at("limit").get_to(v.limit);
+  j.at("ahead").get_to(v.ahead);
   j.at("nodes").get_to(v.nodes);
   j.at("devices").get_to(v.devices);
   j.at("resources").get_to(v.resources);

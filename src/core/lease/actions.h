@@ -9,6 +9,7 @@
 
 #include "core/lease/events.h"
 #include "core/lease/journal_record.h"
+#include "core/lease/reason.h"
 #include "core/lease/state.h"
 
 namespace pounce::lease {
@@ -75,7 +76,7 @@ struct TellStatus {  // on each change except idle <-> busy
   LeaseId lease;
   LeaseState state = LeaseState::kWanted;
   std::string reason;        // plain words for the person; may be empty
-  std::string slurm_reason;  // Slurm's own word, "Resources"; may be empty
+  Waiting waiting;           // what Slurm last said of its wait
   SlurmJobId job;
   std::string node, devices;
   std::int64_t start_estimate_s = 0, end_time_s = 0;  // unix; 0 = not known

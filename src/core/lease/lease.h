@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "core/lease/events.h"
+#include "core/lease/reason.h"
 #include "core/lease/state.h"
 #include "core/lease/story.h"
 #include "pounce/error.h"
@@ -42,7 +43,8 @@ struct Worker {
 
 // What the batch system last said, for the person.
 struct JobFacts {
-  std::string slurm_reason, node, devices;
+  Waiting waiting;
+  std::string node, devices;
   std::int64_t start_s = 0, end_s = 0;
   bool operator==(const JobFacts&) const = default;
 };

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/lease/words.h"
+#include "core/lease/reason.h"
 
 namespace pounce::lease {
 
@@ -62,7 +62,7 @@ void LeaseCore::refresh(Lease& lease) {
 void LeaseCore::tell(const Lease& lease) {
   if (!lease.owner || lease.over()) return;
   TellStatus status{lease.owner->session, lease.owner->want, lease.id, lease.state, reason_of(lease),
-                    lease.facts.slurm_reason, {}, lease.facts.node, lease.facts.devices,
+                    lease.facts.waiting, {}, lease.facts.node, lease.facts.devices,
                     lease.facts.start_s, lease.facts.end_s};
   if (lease.job) status.job = lease.job->job;
   act(std::move(status));
@@ -78,7 +78,7 @@ std::string LeaseCore::reason_of(const Lease& lease) const {
     case LeaseState::kSubmitting:
       return lease.submit_under_way ? "asking Slurm for a job" : "looking whether Slurm has the job";
     case LeaseState::kQueued:
-      return plain_reason(lease.facts.slurm_reason);
+      return plain_reason(lease.facts.waiting);
     case LeaseState::kStarting:
       return !lease.workers.empty() ? "the interpreter starts" : "the job starts";
     case LeaseState::kIdle:
@@ -148,7 +148,7 @@ std::vector<LeaseView> LeaseCore::leases() const {
     if (lease.over()) continue;
     const WantBook* book = want_of(lease);
     views.push_back({id, lease.state, lease.resources, lease.owner, lease.job, lease.facts.node, lease.facts.devices,
-                     lease.facts.slurm_reason, lease.facts.start_s, lease.facts.end_s,
+                     lease.facts.waiting, lease.facts.start_s, lease.facts.end_s,
                      lease.running(), lease.linked(), reason_of(lease), book != nullptr ? book->want.waiting : 0,
                      lease.release_asked, lease.born, lease.since,
                      static_cast<std::uint32_t>(std::ranges::count_if(

@@ -20,6 +20,7 @@
 #include "core/lease/defaults.h"
 #include "core/lease/events.h"
 #include "core/lease/lease.h"
+#include "core/lease/reason.h"
 #include "core/lease/session.h"
 #include "core/lease/table.h"
 
@@ -32,7 +33,8 @@ struct LeaseView {
   Resources resources;
   std::optional<Owner> owner;
   std::optional<Incarnation> job;
-  std::string node, devices, slurm_reason;
+  std::string node, devices;
+  Waiting why;                          // what Slurm last said of its wait
   std::int64_t start_s = 0, end_s = 0;  // unix; 0 = not known
   std::uint32_t running = 0;            // tasks, by the workers' last beats
   bool worker_linked = false;  // one of them at least

@@ -43,7 +43,7 @@ void LeaseCore::job_seen(Lease& lease, const JobView& view) {
   const JobFacts before = lease.facts;
   // "GPU 0" is the worker's word, which a person reads; Slurm's is gpu:a100:1(IDX:0).
   const bool told = view.devices.empty() || (!lease.workers.empty() && !before.devices.empty());
-  lease.facts = {view.reason, view.nodes, told ? before.devices : view.devices, view.start_time_s, view.end_time_s};
+  lease.facts = {waiting_of(view), view.nodes, told ? before.devices : view.devices, view.start_time_s, view.end_time_s};
   lease.times_known = lease.times_known || view.state == JobState::kRunning;
   if (lease.facts.node.empty()) lease.facts.node = before.node;
   const LeaseState was = lease.state;

@@ -62,20 +62,6 @@ Error error_of_end(const JobView& view) {
   return ended(ErrorCode::kLeaseEnded, view, "ended.");
 }
 
-std::string plain_reason(const std::string& slurm_reason) {
-  if (slurm_reason.empty() || slurm_reason == "None") return "Slurm has not looked at it yet";
-  if (slurm_reason == "Resources") return "everything that fits is in use";
-  if (slurm_reason == "Priority") return "other jobs go first";
-  if (slurm_reason.starts_with("QOSMax") || slurm_reason.starts_with("QOSGrp")) return "a limit of the class is reached";
-  if (slurm_reason.starts_with("Assoc")) return "a limit of your account is reached";
-  if (slurm_reason.starts_with("JobHeld")) return "the job is held";
-  if (slurm_reason == "BeginTime") return "the job may not begin yet";
-  if (slurm_reason.starts_with("ReqNode") || slurm_reason.find("Down") != std::string::npos) return "its nodes are down";
-  if (slurm_reason.starts_with("Partition")) return "the partition does not take it now";
-  if (slurm_reason == "Reservation") return "it waits for a reservation";
-  return "Slurm says " + slurm_reason;
-}
-
 bool covers(const Resources& have, const Resources& want) {
   const auto fits = []<class T>(const T& has, const T& asked) { return asked == T{} || has == asked; };
   return have.workers == want.workers && have.gpus == want.gpus && fits(have.class_name, want.class_name) && fits(have.gpu_type, want.gpu_type) &&

@@ -15,9 +15,6 @@ bool clear_refusal(ErrorCode code);
 // The typed reason of a job that ended by itself or by somebody else's hand.
 Error error_of_end(const JobView& view);
 
-// Slurm's pending reason ("QOSMaxJobsPerUserLimit") in plain words.
-std::string plain_reason(const std::string& slurm_reason);
-
 // A job with `have` can serve a want for `want`; what the want does not say may be anything.
 bool covers(const Resources& have, const Resources& want);
 

@@ -42,6 +42,28 @@ TEST(LeaseRowTest, TellsTimesInTheirTwoLargestUnits) {
   EXPECT_EQ(in_words(86400 * 3 + 3600 * 4), "3 d 4 h");
 }
 
+TEST(LeaseRowTest, ReadsWhatAQueuedLeaseWaitsFor) {
+  const auto rows = lease_rows(R"({"leases":[
+      {"lease":"3f2a","state":"queued","class":"","class_name":"lion","slurm_reason":"QOSMaxJobsPerUserLimit","ahead":3,
+       "start_s":1600,"limit":{"what":"job","most":4,"used":4,"asked":1}},
+      {"lease":"9000","state":"busy","slurm_reason":"None","ahead":-1,"start_s":1600,"limit":null}]})");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].class_name, "lion");
+  EXPECT_EQ(rows[0].limit, (LimitUse{"job", 4, 4, 1}));
+  EXPECT_EQ(rows[0].ahead, 3);
+  EXPECT_EQ(starts(rows[0], 1000), "in about 10 min");
+  EXPECT_EQ(starts(rows[1], 1000), "");
+}
+
+TEST(LeaseRowTest, TellsAnEstimateAsCoarselyAsItIs) {
+  LeaseRow row;
+  row.start_s = 10'000;
+  EXPECT_EQ(starts(row, 10'050), "any moment");
+  EXPECT_EQ(starts(row, 10'000 - 130), "in about 2 min");
+  EXPECT_EQ(starts(row, 10'000 - 33 * 60), "in about 35 min");
+  EXPECT_EQ(starts(row, 10'000 - 100 * 60), "in about 1 h 30 min");
+}
+
 TEST(LeaseRowTest, SaysWhatWasAskedFor) {
   LeaseRow asked;
   EXPECT_EQ(asks(asked), "CPU only");

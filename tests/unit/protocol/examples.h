@@ -56,7 +56,7 @@ inline std::vector<Header> door_and_client_examples() {
       Beat{true, 123'456'789'012, 987'654'321'098},
       Granted{{3}, kLease, {1}, {2}, kDataEndpoint, kKey},
       LeaseStatus{{3}, kLease, "queued", "waits for a free GPU", 42, "g1", "gpu:a100:2(IDX:0-1)", 1'700'000'000,
-                  1'700'001'200},
+                  1'700'001'200, "lion", "QOSMaxGRESPerUser", 3, {"gres/gpu:a100", 4, 3, 2}},
       WorkerDown{kLease, {1}, {2}, example_error()},
       LeaseEnded{{3}, kLease, example_error()},
       WantFailed{{3}, example_error()},

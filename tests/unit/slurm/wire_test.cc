@@ -40,6 +40,9 @@ JobView a_view() {
   view.raw_state = 0x800b;
   view.state_name = "OUT_OF_MEMORY";
   view.reason = "OutOfMemory";
+  view.reason_word = "NonZeroExitCode";
+  view.limit = {"gres/gpu:a100", 4, 3, 2};
+  view.ahead = 7;
   view.nodes = "g1";
   view.devices = "gpu:a100:1(IDX:0)";
   view.resources = {"cheetah", 1, "a100", 0, 0, std::chrono::minutes(30)};
@@ -99,6 +102,7 @@ TEST(WireTest, AJobViewArrivesWhole) {
       std::tie(sent.name, sent.class_name, sent.raw_state, sent.state_name, sent.reason, sent.nodes, sent.devices));
   EXPECT_EQ(std::tie(view.submit_time_s, view.start_time_s, view.end_time_s, view.exit_code, view.signal),
             std::tie(sent.submit_time_s, sent.start_time_s, sent.end_time_s, sent.exit_code, sent.signal));
+  EXPECT_EQ(std::tie(view.reason_word, view.limit, view.ahead), std::tie(sent.reason_word, sent.limit, sent.ahead));
   EXPECT_FALSE(got->jobs[1].instance);
   EXPECT_FALSE(got->jobs[1].lease);
 }

@@ -85,13 +85,17 @@ TEST_F(SubmitTest, TellsWhyAQueuedJobWaitsInPlainWords) {
   given_queued();
   JobView waiting = view(JobState::kQueued);
   waiting.reason = "QOSMaxJobsPerUserLimit";
+  waiting.class_name = "lion";
+  waiting.limit = {"job", 4, 4, 1};
   waiting.start_time_s = 5000;
 
   polled(waiting);
 
   ASSERT_EQ(count<TellStatus>(), 1u);
-  EXPECT_EQ(only<TellStatus>()[0].reason, "a limit of the class is reached");
-  EXPECT_EQ(only<TellStatus>()[0].slurm_reason, "QOSMaxJobsPerUserLimit");
+  EXPECT_EQ(only<TellStatus>()[0].reason,
+            "a limit of class lion is reached: 4 jobs run at a time, and 4 of yours do; it ends when one ends, or an "
+            "admin can raise the limit");
+  EXPECT_EQ(only<TellStatus>()[0].waiting.sentence, "QOSMaxJobsPerUserLimit");
   EXPECT_EQ(only<TellStatus>()[0].start_estimate_s, 5000);
 }
 

@@ -27,15 +27,6 @@ TEST(CoversTest, GpusMustBeEqualAlsoWhenNoneIsAsked) {
   EXPECT_FALSE(covers(asked(1), asked(2)));
 }
 
-TEST(PlainReasonTest, KnowsSlurmsCommonReasonsAndQuotesOthers) {
-  EXPECT_EQ(plain_reason("Resources"), "everything that fits is in use");
-  EXPECT_EQ(plain_reason("Priority"), "other jobs go first");
-  EXPECT_EQ(plain_reason("QOSMaxGRESPerUser"), "a limit of the class is reached");
-  EXPECT_EQ(plain_reason("QOSGrpGRES"), "a limit of the class is reached");
-  EXPECT_EQ(plain_reason(""), "Slurm has not looked at it yet");
-  EXPECT_EQ(plain_reason("BurstBufferResources"), "Slurm says BurstBufferResources");
-}
-
 TEST(ErrorOfEndTest, CarriesTheEvidence) {
   JobView view;
   view.incarnation.job = SlurmJobId{7};

@@ -1,0 +1,43 @@
+#include "answers.h"
+
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace pounce {
+
+py::tuple to_python(const Error& error) {
+  return py::make_tuple(wire_name(error.code), error.text, error.remedy, error.context);
+}
+
+py::object or_none(const Error& error) {
+  return error.text.empty() ? py::object(py::none()) : py::object(to_python(error));
+}
+
+py::tuple to_python(const protocol::QueueIs& queue) {
+  py::list rows;
+  for (const protocol::QueueRow& row : queue.rows)
+    rows.append(py::make_tuple(row.job, row.name, row.class_name, row.state, row.reason, row.node, row.devices, row.lease,
+                               row.submit_time_s, row.start_time_s, row.end_time_s));
+  return py::make_tuple("queue", queue.request, rows, or_none(queue.error), queue.launcher);
+}
+
+py::tuple to_python(const protocol::NamesAre& names) {
+  py::list rows;
+  for (const protocol::NamedRow& row : names.rows)
+    rows.append(py::make_tuple(row.name, row.task.hex(), row.state, row.reason, row.lease.hex(), row.job, row.node, row.carried,
+                               row.ok, row.digest, row.size, row.submit_time_s, row.end_time_s, or_none(row.error)));
+  return py::make_tuple("names", names.request, rows, or_none(names.error));
+}
+
+py::object to_python(const std::optional<protocol::LeaseStatus>& status) {
+  if (!status) return py::none();
+  const LimitUse& use = status->limit;
+  const py::object limit =
+      use.what.empty() ? py::object(py::none()) : py::make_tuple(use.what, use.most, use.used, use.asked);
+  return py::make_tuple(status->lease.hex(), status->state, status->reason, status->job, status->node, status->devices,
+                        status->start_estimate_s, status->end_time_s, status->class_name, status->slurm_reason,
+                        status->ahead, limit);
+}
+
+}  // namespace pounce

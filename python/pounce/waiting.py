@@ -1,0 +1,85 @@
+"""``Wait``: why something waits, as an object: the reason in words, the limit with its numbers, the place in line."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+_STEPS_MIN = (1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720)
+
+
+class Limit(NamedTuple):
+    """A limit that a job waits for. Sizes of memory are in MiB, times in minutes.
+
+    Attributes
+    ----------
+    what : str
+        ``"job"``, ``"time"``, or Slurm's name: ``"gres/gpu:a100"``, ``"cpu"``, ``"mem"``, ``"node"``.
+    most, used, asked : int
+        The limit, how much is used of it now by those whom it counts, and what this job asks for.
+    """
+
+    what: str
+    most: int
+    used: int
+    asked: int
+
+
+class Wait(NamedTuple):
+    """Why something waits, as pounced last heard it. Shows itself as a sentence.
+
+    Attributes
+    ----------
+    state : str
+        Of the lease: ``"wanted"``, ``"submitting"``, ``"queued"``, ``"starting"``; ``"asking"`` before pounced has answered.
+    reason : str
+        In plain words.
+    slurm_reason : str
+        In Slurm's own: ``"QOSMaxJobsPerUserLimit"``; empty while no job waits in Slurm.
+    class_ : str
+        The job's class; empty while there is none.
+    job : int
+        Slurm's number of the job, 0 while there is none.
+    ahead : int or None
+        Queued jobs that go first; None where that cannot be known.
+    start : float or None
+        When Slurm expects it to start, seconds since 1970; None: it expects nothing yet.
+    limit : Limit or None
+        The limit that it waits for, where it is one whose numbers are known.
+    """
+
+    state: str
+    reason: str
+    slurm_reason: str = ""
+    class_: str = ""
+    job: int = 0
+    ahead: int | None = None
+    start: float | None = None
+    limit: Limit | None = None
+
+    def __str__(self) -> str:
+        words = self.state + (f" ({self.reason})" if self.reason else "") + (f" · job {self.job}" if self.job else "")
+        return words + (f" · Slurm expects it to start {about(self.start - time.time())}" if self.start else "")
+
+
+def wait_of(lease: tuple[Any, ...] | None) -> Wait:
+    """Of a lease's status as ``_core`` tells it."""
+    if lease is None:
+        return Wait("asking", "for a lease")
+    _, state, reason, job, _, _, start, _, class_, slurm_reason, ahead, limit = lease
+    queued = state == "queued"
+    return Wait(state, reason, slurm_reason, class_, job, ahead if queued and ahead >= 0 else None,
+                float(start) if queued and start else None, Limit(*limit) if limit else None)
+
+
+def about(seconds: float) -> str:
+    """An estimate, as coarse as it is: "in about 10 min"."""
+    minutes = seconds / 60
+    if minutes < 1:
+        return "any moment"
+    if minutes > _STEPS_MIN[-1] * 1.5:
+        hours = round(minutes / 60)
+        return f"in about {hours} h" if hours < 48 else f"in about {round(hours / 24)} d"
+    nearest = min(_STEPS_MIN, key=lambda step: abs(step - minutes))
+    whole, rest = divmod(nearest, 60)
+    return f"in about {nearest} min" if nearest < 60 else f"in about {whole} h" + (f" {rest} min" if rest else "")

@@ -1,0 +1,24 @@
+// Why a queued job waits, in words that need no knowledge of Slurm. Total: a reason that this build does not know is
+// told as Slurm says it. docs/waiting.md has the table, compared with this by a test. Pure. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pounce/job.h"
+
+namespace pounce::lease {
+
+struct Waiting {
+  std::string word;        // Slurm's: "QOSMaxJobsPerUserLimit"
+  std::string sentence;    // what Slurm adds, "ReqNodeNotAvail, UnavailableNodes:g1"; the word where it adds nothing
+  std::string class_name;  // of the job
+  LimitUse limit;
+  std::int32_t ahead = -1;  // jobs that go first; -1: not known
+  bool operator==(const Waiting&) const = default;
+};
+
+Waiting waiting_of(const JobView& view);
+std::string plain_reason(const Waiting& waiting);
+
+}  // namespace pounce::lease

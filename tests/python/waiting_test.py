@@ -1,0 +1,43 @@
+"""Why something waits, as an object and as a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from pounce.waiting import Limit, Wait, about, wait_of
+
+LIMITED = ("aa", "queued", "a limit of class lion is reached", 17, "", "", 0, 0, "lion", "QOSMaxJobsPerUserLimit", -1, ("job", 4, 4, 1))
+
+
+def test_a_limit_comes_with_its_numbers():
+    wait = wait_of(LIMITED)
+
+    assert wait.limit == Limit("job", 4, 4, 1) and wait.class_ == "lion" and wait.slurm_reason == "QOSMaxJobsPerUserLimit"
+    assert wait.ahead is None and wait.start is None
+
+
+def test_a_place_in_line_and_a_start_are_known_only_of_what_is_queued():
+    queued = wait_of((*LIMITED[:6], 1_700_000_000, 0, "lion", "Priority", 3, None))
+    starting = wait_of(("aa", "starting", "", 17, "g1", "", 1_700_000_000, 0, "lion", "", 3, None))
+
+    assert (queued.ahead, queued.start) == (3, 1_700_000_000.0)
+    assert (starting.ahead, starting.start) == (None, None)
+
+
+def test_before_pounced_has_answered_it_asks():
+    assert str(wait_of(None)) == "asking (for a lease)"
+
+
+def test_the_sentence_says_when_it_is_expected_to_start(monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1000.0)
+
+    assert str(Wait("queued", "other jobs go first", job=7, start=1590)) == (
+        "queued (other jobs go first) · job 7 · Slurm expects it to start in about 10 min")
+
+
+@pytest.mark.parametrize(
+    "seconds, words",
+    [(-50, "any moment"), (59, "any moment"), (100, "in about 2 min"), (560, "in about 10 min"), (5000, "in about 1 h 30 min"),
+     (7300, "in about 2 h"), (20 * 3600, "in about 20 h"), (50 * 3600, "in about 2 d")],
+)
+def test_an_estimate_is_as_coarse_as_it_is(seconds, words):
+    assert about(seconds) == words
