@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "class_report.h"
 #include "conf.h"
 #include "facts.h"
 #include "job_views.h"
@@ -66,6 +67,8 @@ void serve(const Request& request, Answer& answer) {
       return put(answer, jobs_of_instance(request.instance), &Answer::jobs);
     case Operation::kQueue:
       return put(answer, queue_of_user(), &Answer::jobs);
+    case Operation::kClasses:
+      return put(answer, class_report(), &Answer::classes);
     case Operation::kVersion:
       answer.version = loaded_libslurm();
       return;

@@ -28,6 +28,7 @@ struct PolicyOptions {
 int version(bool json);
 int status(bool json);
 int queue(bool json);
+int classes(bool json);
 int leases(bool json);
 int explain(const std::vector<std::string>& leases, bool json);  // why; leases: beginnings of ids, none: all that wait
 int release(const ReleaseOptions& options, bool json);

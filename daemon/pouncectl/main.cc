@@ -51,6 +51,10 @@ constexpr char kLogsExamples[] =
     "  pouncectl logs 3f2a                       what that lease's job printed\n"
     "Works without a running daemon too.\n";
 constexpr char kQueueExamples[] = "Examples:\n  pouncectl queue\n  pouncectl queue --json\n";
+constexpr char kClassesExamples[] =
+    "Examples:\n"
+    "  pouncectl classes\n"
+    "  pouncectl classes --json | jq '.gpus[] | select(.free > 0)'     which GPUs are free\n";
 constexpr char kVersionExamples[] =
     "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
 constexpr char kDoctorExamples[] =
@@ -148,6 +152,8 @@ void describe(Words& words) {
   words.add("queue", "your jobs of pounce as Slurm shows them now", kQueueExamples + codes,
             [&] { return queue(words.json); });
   add_policy(words);
+  words.add("classes", "what you may use now: time, jobs and GPUs of each class, free GPUs", kClassesExamples + codes,
+            [&] { return classes(words.json); });
   words
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })

@@ -28,6 +28,7 @@ class SlurmBackend final : public launch::Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
     launcher_.sweep(instance, std::move(reply)), follow();
   }
+  void classes(Reply<ClassReport> reply) override { launcher_.classes(std::move(reply)), follow(); }
   void queue(Reply<std::vector<JobView>> reply) override { launcher_.queue(std::move(reply)), follow(); }
 
  private:
@@ -78,6 +79,7 @@ class LocalBackend final : public launch::Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
     launcher_.sweep(instance, std::move(reply));
   }
+  void classes(Reply<ClassReport> reply) override { launcher_.classes(std::move(reply)); }
   void queue(Reply<std::vector<JobView>> reply) override { launcher_.queue(std::move(reply)); }
 
  private:

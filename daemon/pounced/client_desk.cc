@@ -12,7 +12,7 @@ lease::Want to_core(const Want& want) { return {want.id, want.resources, want.wa
 
 }  // namespace
 
-// Deny by default: of all messages, these eleven.
+// Deny by default: of all messages, these twelve.
 void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (back && books_.clients.contains(guest.session)) driver_.tell(lease::SessionOpened{guest.session});
   if (const auto* open = std::get_if<OpenSession>(&header)) return take(guest, *open);
@@ -20,6 +20,7 @@ void ClientDesk::hear(Guest& guest, const Header& header, bool back) {
   if (const auto* close = std::get_if<CloseSession>(&header)) return take(guest, *close);
   if (const auto* beat = std::get_if<Beat>(&header)) return take(guest, *beat);
   if (const auto* queue = std::get_if<QueueAsk>(&header)) return take(guest, *queue);
+  if (const auto* classes = std::get_if<ClassesAsk>(&header)) return take(guest, *classes);
   if (const auto* status = std::get_if<StatusAsk>(&header)) return take(guest, *status);
   if (const auto* release = std::get_if<ReleaseAsk>(&header)) return take(guest, *release);
   if (const auto* name = std::get_if<NameTask>(&header)) return named_.hear(guest, *name);
@@ -71,6 +72,8 @@ void ClientDesk::take(Guest& guest, const Beat& message) {
 }
 
 void ClientDesk::take(Guest& guest, const QueueAsk& message) { answers_.queue(guest.key, message.request); }
+
+void ClientDesk::take(Guest& guest, const ClassesAsk& message) { answers_.classes(guest.key, message.request); }
 
 void ClientDesk::take(Guest& guest, const StatusAsk& message) {
   hall_.send(guest, StatusIs{message.request, answers_.status()});

@@ -14,7 +14,7 @@ namespace pounce::daemon {
 class ClientDesk {
  public:
   struct Answers {  // questions that need more than the core
-    std::function<void(const PublicKey& asker, std::uint32_t request)> queue;
+    std::function<void(const PublicKey& asker, std::uint32_t request)> queue, classes;
     std::function<std::string()> status;
   };
 
@@ -29,6 +29,7 @@ class ClientDesk {
   void take(Guest& guest, const protocol::CloseSession& message);
   void take(Guest& guest, const protocol::Beat& message);
   void take(Guest& guest, const protocol::QueueAsk& message);
+  void take(Guest& guest, const protocol::ClassesAsk& message);
   void take(Guest& guest, const protocol::StatusAsk& message);
   void take(Guest& guest, const protocol::ReleaseAsk& message);
   void refuse(Guest& guest, ErrorCode code, const std::string& text);

@@ -148,6 +148,7 @@ void Shell::wire() {
 
   ClientDesk::Answers answers{
       [this](const PublicKey& asker, std::uint32_t request) { answer_queue(asker, request); },
+      [this](const PublicKey& asker, std::uint32_t request) { answer_classes(asker, request); },
       [this] { return status_document(setup_, facts_, books_, driver_->core(), Clock::now()); }};
   clients_ = std::make_unique<ClientDesk>(books_, *driver_, *hall_, *named_, setup_.notice, std::move(answers));
   workers_ = std::make_unique<WorkerDesk>(books_, *driver_, *hall_, *named_);
@@ -173,6 +174,21 @@ Result<void> Shell::start() {
     if (const auto told = publish_endpoint(predecessor.folders.endpoint(), endpoint_); !told)
       spdlog::warn("workers of {} cannot be told where we are: {}", predecessor.instance.hex(), told.error().text);
   return publish_endpoint(setup_.folders.endpoint(), endpoint_);
+}
+
+void Shell::answer_classes(const PublicKey& asker, std::uint32_t request) {
+  launcher_.classes([this, asker, request](Result<ClassReport> report) {
+    Guest* guest = books_.guests.find(asker);
+    if (guest == nullptr) return;
+    protocol::ClassesIs answer;
+    answer.request = request;
+    answer.launcher = word(setup_.launcher);
+    if (report)
+      answer.classes = report->classes, answer.gpus = report->gpus;
+    else
+      answer.error = report.error();
+    hall_->send(*guest, answer);
+  });
 }
 
 void Shell::answer_queue(const PublicKey& asker, std::uint32_t request) {

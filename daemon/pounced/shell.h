@@ -47,6 +47,7 @@ class Shell {
   void choose_proof();
   void wire();
   NamedSetup named_setup() const;
+  void answer_classes(const PublicKey& asker, std::uint32_t request);
   void answer_queue(const PublicKey& asker, std::uint32_t request);
 
   transport::EventLoop& loop_;

@@ -24,4 +24,25 @@ struct ClusterFacts {
   std::vector<ClassLimits> classes;
 };
 
+// What one person may use of a class and uses of it now. -1: there is no such limit.
+struct ClassUse {
+  std::string name;
+  bool preset = false;                              // taken where no class is named
+  std::int64_t time_min = -1;                       // of one job
+  std::int64_t jobs_most = -1, jobs_used = 0;       // running at a time
+  std::int64_t submits_most = -1, submits_used = 0;  // waiting or running
+  std::int64_t gpus_most = -1, gpus_used = 0;       // of all this person's jobs at a time
+  std::int64_t gpus_job = -1;                       // of one job
+};
+
+struct GpuUse {
+  std::string type;  // empty: the site names none
+  std::uint32_t total = 0, free = 0;
+};
+
+struct ClassReport {
+  std::vector<ClassUse> classes;  // open to this person, by name
+  std::vector<GpuUse> gpus;       // of the whole cluster
+};
+
 }  // namespace pounce

@@ -22,6 +22,15 @@ py::tuple to_python(const protocol::QueueIs& queue) {
   return py::make_tuple("queue", queue.request, rows, or_none(queue.error), queue.launcher);
 }
 
+py::tuple to_python(const protocol::ClassesIs& answer) {
+  py::list classes, gpus;
+  for (const ClassUse& use : answer.classes)
+    classes.append(py::make_tuple(use.name, use.preset, use.time_min, use.jobs_most, use.jobs_used, use.submits_most,
+                                  use.submits_used, use.gpus_most, use.gpus_used, use.gpus_job));
+  for (const GpuUse& use : answer.gpus) gpus.append(py::make_tuple(use.type, use.total, use.free));
+  return py::make_tuple("classes", answer.request, classes, gpus, or_none(answer.error), answer.launcher);
+}
+
 py::tuple to_python(const protocol::NamesAre& names) {
   py::list rows;
   for (const protocol::NamedRow& row : names.rows)

@@ -143,6 +143,7 @@ py::tuple to_python(client::News news) {
   if (auto* told = std::get_if<client::Told>(&news)) return py::make_tuple("told", told->text);
   if (auto* status = std::get_if<client::StatusChanged>(&news)) return py::make_tuple("status", status->want.value);
   if (auto* queue = std::get_if<client::QueueShown>(&news)) return to_python(queue->answer);
+  if (auto* classes = std::get_if<client::ClassesShown>(&news)) return to_python(classes->answer);
   if (auto* names = std::get_if<client::NamesShown>(&news)) return to_python(names->answer);
   return py::make_tuple("daemon");
 }
@@ -338,6 +339,8 @@ void bind_client(py::module_& m) {
       .def("hold", &hold)
       .def("ask_queue",
            [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
+      .def("ask_classes",
+           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::ClassesAsk{request}); })
       .def("name_task", &name_task)
       .def("ask_names",
            [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {

@@ -26,11 +26,15 @@ _HOMES = {
     "Queue": "queue",
     "Executor": "executor",
     "Wait": "waiting",
+    "Class": "class_table",
+    "Classes": "class_table",
+    "classes": "client",
     "Limit": "waiting",
 }
 
 if TYPE_CHECKING:
-    from .client import Client
+    from .class_table import Class, Classes
+    from .client import Client, classes
     from .errors import *
     from .future import Future
     from .named import NamedFuture
@@ -75,4 +79,4 @@ def _load_into_shell() -> None:
 
 _load_into_shell()
 
-__all__ = ["Client", "Future", "Limit", "NamedFuture", "Queue", "Ref", "Wait", "__version__"]
+__all__ = ["Class", "Classes", "Client", "Future", "Limit", "NamedFuture", "Queue", "Ref", "Wait", "__version__", "classes"]

@@ -169,7 +169,7 @@ class Session:
                     self._message(*what)
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
-                elif kind == "queue" or (kind == "names" and what[0]):
+                elif kind in ("queue", "classes") or (kind == "names" and what[0]):
                     self._answered(*what)
                 elif kind == "names":
                     named += [NamedRow(*row) for row in what[1]]
@@ -237,6 +237,10 @@ class Session:
     def queue(self, timeout: float) -> tuple[Any, ...]:
         """(rows, error, launcher) as Slurm shows them now."""
         return self.ask(self.core.ask_queue, timeout)
+
+    def classes(self, timeout: float) -> tuple[Any, ...]:
+        """(classes, gpus, error, launcher) as Slurm shows them now."""
+        return self.ask(self.core.ask_classes, timeout)
 
     # ---- named tasks ----
 

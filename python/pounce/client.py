@@ -12,6 +12,7 @@ from typing import Any
 
 from . import errors, named, serialize
 from ._session import Session
+from .class_table import Classes, classes_of
 from .errors import BadRequest
 from .functions import FunctionCache, Pickled
 from .future import Future
@@ -206,6 +207,19 @@ class Client(View):
             raise errors.make(*error)
         return Queue([Row(*row) for row in rows], launcher)
 
+    def classes(self) -> Classes:
+        """The classes that are open to you: time, jobs and GPUs with what is left of them now; and the GPUs of the cluster. Blocks.
+
+        Examples
+        --------
+        >>> client.classes()  # of a client without Slurm
+        no classes: work runs on this machine
+        """
+        rows, gpus, error, launcher = self._session.classes(_QUEUE_TIMEOUT_S)
+        if error is not None:
+            raise errors.make(*error)
+        return classes_of(rows, gpus, launcher)
+
     # ---- life ----
 
     def close(self) -> None:
@@ -226,6 +240,18 @@ class Client(View):
 
     def __repr__(self) -> str:
         return f"<pounce.Client{' closed' if self._session._closed else ''}>"
+
+
+def classes() -> Classes:
+    """What you may use now, as ``Client.classes``: for before there is a client. Blocks; starts pounced where none runs.
+
+    Examples
+    --------
+    >>> pounce.classes()["lion"].running_jobs.left  # doctest: +SKIP
+    4
+    """
+    with Client() as client:
+        return client.classes()
 
 
 def _not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:

@@ -71,6 +71,8 @@ void Engine::on_message(const protocol::Header& header) {
     happened(task::WantRefused{failed->want, failed->error});
   } else if (const auto* queue = std::get_if<protocol::QueueIs>(&header)) {
     news_.push(QueueShown{*queue});
+  } else if (const auto* classes = std::get_if<protocol::ClassesIs>(&header)) {
+    news_.push(ClassesShown{*classes});
   } else if (const auto* names = std::get_if<protocol::NamesAre>(&header)) {
     news_.push(NamesShown{*names});
   } else if (const auto* notice = std::get_if<protocol::Notice>(&header)) {

@@ -32,10 +32,13 @@ struct DaemonWanted {};  // the connection to pounced is gone and needed: run `p
 struct QueueShown {
   protocol::QueueIs answer;
 };
+struct ClassesShown {
+  protocol::ClassesIs answer;
+};
 struct NamesShown {
   protocol::NamesAre answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, NamesShown>;
+using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, ClassesShown, NamesShown>;
 
 class NewsQueue {
  public:

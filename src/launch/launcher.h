@@ -24,6 +24,7 @@ class Launcher {
   virtual void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) = 0;  // one RPC
   virtual void sweep(const InstanceId& instance,
                      Reply<std::vector<JobView>> reply) = 0;  // all with that tag, ended too
+  virtual void classes(Reply<ClassReport> reply) = 0;  // what this user may use now; empty where there are none
   virtual void queue(Reply<std::vector<JobView>> reply) = 0;  // every job of ours by tag, any instance, of this user
 };
 

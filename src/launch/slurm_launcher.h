@@ -19,6 +19,7 @@ class SlurmLauncher final : public Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
     gateway_.sweep(instance, std::move(reply));
   }
+  void classes(Reply<ClassReport> reply) override { gateway_.classes(std::move(reply)); }
   void queue(Reply<std::vector<JobView>> reply) override { gateway_.queue(std::move(reply)); }
 
  private:

@@ -105,6 +105,33 @@ static void from_json(const json& j, LimitUse& use) {
   protocol::read_field(j, "used", use.used);
   protocol::read_field(j, "asked", use.asked);
 }
+static void to_json(json& j, const ClassUse& use) {
+  j = {{"class", use.name},           {"preset", use.preset},
+       {"time_min", use.time_min},    {"jobs_most", use.jobs_most},
+       {"jobs_used", use.jobs_used},  {"submits_most", use.submits_most},
+       {"submits_used", use.submits_used}, {"gpus_most", use.gpus_most},
+       {"gpus_used", use.gpus_used},  {"gpus_job", use.gpus_job}};
+}
+static void from_json(const json& j, ClassUse& use) {
+  protocol::read_field(j, "class", use.name);
+  protocol::read_field(j, "preset", use.preset);
+  protocol::read_field(j, "time_min", use.time_min);
+  protocol::read_field(j, "jobs_most", use.jobs_most);
+  protocol::read_field(j, "jobs_used", use.jobs_used);
+  protocol::read_field(j, "submits_most", use.submits_most);
+  protocol::read_field(j, "submits_used", use.submits_used);
+  protocol::read_field(j, "gpus_most", use.gpus_most);
+  protocol::read_field(j, "gpus_used", use.gpus_used);
+  protocol::read_field(j, "gpus_job", use.gpus_job);
+}
+static void to_json(json& j, const GpuUse& use) {
+  j = {{"gpu_type", use.type}, {"total", use.total}, {"free", use.free}};
+}
+static void from_json(const json& j, GpuUse& use) {
+  protocol::read_field(j, "gpu_type", use.type);
+  protocol::read_field(j, "total", use.total);
+  protocol::read_field(j, "free", use.free);
+}
 
 }  // namespace pounce
 
@@ -165,6 +192,8 @@ POUNCE_FIELDS(QueueAsk, request)
 POUNCE_FIELDS(QueueRow, job, name, class_name, state, reason, node, devices, lease, submit_time_s, start_time_s,
               end_time_s)
 POUNCE_FIELDS(QueueIs, request, rows, error, launcher)
+POUNCE_FIELDS(ClassesAsk, request)
+POUNCE_FIELDS(ClassesIs, request, classes, gpus, error, launcher)
 POUNCE_FIELDS(StatusAsk, request)
 POUNCE_FIELDS(StatusIs, request, document)
 POUNCE_FIELDS(ReleaseAsk, request, leases, how, by)

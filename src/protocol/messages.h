@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "pounce/cluster.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
@@ -107,6 +108,18 @@ struct QueueIs {  // daemon -> asker: this user's own jobs of pounce, as Slurm s
   std::vector<QueueRow> rows;
   Error error;            // error.text empty: fine
   std::string launcher;   // "slurm" | "local"
+};
+struct ClassesAsk {  // client or pouncectl -> daemon
+  static constexpr char kType[] = "classes_ask";
+  std::uint32_t request = 0;
+};
+struct ClassesIs {  // daemon -> asker: what this user may use now
+  static constexpr char kType[] = "classes_is";
+  std::uint32_t request = 0;
+  std::vector<ClassUse> classes;
+  std::vector<GpuUse> gpus;
+  Error error;           // error.text empty: fine
+  std::string launcher;  // "slurm" | "local"
 };
 struct StatusAsk {  // pouncectl -> daemon
   static constexpr char kType[] = "status_ask";
@@ -289,7 +302,7 @@ struct Input {  // client -> worker: an answer for the code of a task that runs;
 
 using Header = std::variant<
     Hello, Welcome, Refused, OpenSession, Demand, CloseSession, Beat, Granted, LeaseStatus, WorkerDown, LeaseEnded,
-    WantFailed, QueueAsk, QueueIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NameCarry, NamesAre, Notice,
+    WantFailed, QueueAsk, QueueIs, ClassesAsk, ClassesIs, StatusAsk, StatusIs, ReleaseAsk, ReleaseIs, NameTask, NameAsk, NameEnd, NameCarry, NamesAre, Notice,
     WorkerUp, InterpreterUp, InterpreterDown, WorkerBeat, Admit, Dismiss, EndWorker, RunNamed, NamedEnded, Ready, Activity,
     Walltime, Attach, Attached, Function, Object, Chunk, Have, Drop, Task, Started, Output, Outcome, Ack, Query, QueryIs,
     CancelTask, Input>;

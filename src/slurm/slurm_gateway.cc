@@ -243,6 +243,14 @@ void SlurmGateway::write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply)
   impl_->ask(std::move(request), qos_facts(std::move(reply)));
 }
 
+void SlurmGateway::classes(Reply<ClassReport> reply) {
+  Request request;
+  request.operation = Operation::kClasses;
+  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
+    reply(answer.map([](const Answer& a) { return a.classes; }));
+  });
+}
+
 void SlurmGateway::version(Reply<std::string> reply) {
   Request request;
   request.operation = Operation::kVersion;

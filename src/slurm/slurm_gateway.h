@@ -48,6 +48,7 @@ class SlurmGateway {
   void read_qos(Reply<QosFacts> reply);
   // Makes those that are not there and changes those that are; answers what there is afterwards.
   void write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply);
+  void classes(Reply<ClassReport> reply);
   void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"
 
   // The descriptor changes when the helper is replaced: ask again after each call into this class, its callbacks

@@ -76,6 +76,10 @@ static void from_json(const json& j, ClassLimits& l) {
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket, auth_type, controller_address,
                                    default_partition, default_class, associated, classes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassUse, name, preset, time_min, jobs_most, jobs_used, submits_most, submits_used,
+                                   gpus_most, gpus_used, gpus_job)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUse, type, total, free)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassReport, classes, gpus)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitUse, what, most, used, asked)
@@ -191,6 +195,7 @@ Answer read_answer(const json& j) {
   j.at("jobs").get_to(answer.jobs);
   j.at("version").get_to(answer.version);
   j.at("qos").get_to(answer.qos);
+  j.at("classes").get_to(answer.classes);
   return answer;
 }
 
@@ -213,7 +218,8 @@ std::string encode(const Answer& answer) {
                {"job", answer.job},
                {"jobs", answer.jobs},
                {"version", answer.version},
-               {"qos", answer.qos}});
+               {"qos", answer.qos},
+               {"classes", answer.classes}});
 }
 
 Result<Request> decode_request(std::string_view record) { return decoded<Request>(record, &read_request); }

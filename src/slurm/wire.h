@@ -20,7 +20,7 @@ namespace pounce::slurm {
 
 inline constexpr std::size_t kRecordBytes = 16 * 1024 * 1024;  // thousands of job views
 
-enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kReadQos, kWriteQos };
+enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos };
 
 struct Request {
   std::uint64_t id = 0;
@@ -39,6 +39,7 @@ struct Answer {
   std::vector<JobView> jobs;  // poll, sweep, queue
   std::string version;
   QosFacts qos;  // read_qos, write_qos
+  ClassReport classes;
 };
 
 std::string encode(const Request& request);

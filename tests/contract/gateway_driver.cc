@@ -77,6 +77,8 @@ class Driver {
         return gateway_.sweep(request.instance, answer<std::vector<JobView>>(id, &put_jobs));
       case Operation::kQueue:
         return gateway_.queue(answer<std::vector<JobView>>(id, &put_jobs));
+      case Operation::kClasses:
+        return gateway_.classes(answer<ClassReport>(id, [](Answer& a, ClassReport v) { a.classes = std::move(v); }));
       case Operation::kVersion:
         return gateway_.version(answer<std::string>(id, [](Answer& a, std::string v) { a.version = std::move(v); }));
       case Operation::kReadQos:

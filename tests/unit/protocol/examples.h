@@ -66,6 +66,8 @@ inline std::vector<Header> door_and_client_examples() {
                         1'700'000'000, 1'700'000'060, 1'700'001'260}},
               example_error(),
               "slurm"},
+      ClassesAsk{12},
+      ClassesIs{12, {ClassUse{"lion", true, 1440, 4, 3, -1, 5, 8, 2, 4}}, {GpuUse{"a100", 6, 2}}, example_error(), "slurm"},
       StatusAsk{8},
       StatusIs{8, R"({"leases":[]})"},
       ReleaseAsk{9, {kLease}, ReleaseHow::kNow, "pouncectl release --now"},

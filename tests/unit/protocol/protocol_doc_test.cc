@@ -80,11 +80,14 @@ TEST(ProtocolDocTest, ListsTheValuesInsideMessagesWithTheirFields) {
   const json row = encoded(QueueIs{1, {QueueRow{}}, {}, ""})["rows"][0];
   const json released = encoded(ReleaseIs{1, {ReleaseRow{}}})["rows"][0];
   const json status = encoded(LeaseStatus{});
+  const json classes = encoded(ClassesIs{1, {ClassUse{}}, {GpuUse{}}, {}, ""});
   const json named = encoded(NamesAre{1, {NamedRow{}}, {}})["rows"][0];
   const std::map<std::string, Fields> expected{{"error", keys_of(encoded(Refused{})["error"])},
                                                {"resources", keys_of(want["resources"])},
                                                {"want", keys_of(want)},
                                                {"queue row", keys_of(row)},
+                                               {"class row", keys_of(classes["classes"][0])},
+                                               {"gpu row", keys_of(classes["gpus"][0])},
                                                {"limit", keys_of(status["limit"])},
                                                {"release row", keys_of(released)},
                                                {"named row", keys_of(named)}};

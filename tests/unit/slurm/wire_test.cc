@@ -71,7 +71,7 @@ TEST(WireTest, ASubmitArrivesWhole) {
 }
 
 TEST(WireTest, EachOperationArrivesAsItself) {
-  for (int operation = 0; operation <= static_cast<int>(Operation::kVersion); ++operation) {
+  for (int operation = 0; operation <= static_cast<int>(Operation::kClasses); ++operation) {
     Request request;
     request.operation = static_cast<Operation>(operation);
     request.jobs = {{{1}, 2, 3}, {{4}, 5, 6}};
@@ -105,6 +105,18 @@ TEST(WireTest, AJobViewArrivesWhole) {
   EXPECT_EQ(std::tie(view.reason_word, view.limit, view.ahead), std::tie(sent.reason_word, sent.limit, sent.ahead));
   EXPECT_FALSE(got->jobs[1].instance);
   EXPECT_FALSE(got->jobs[1].lease);
+}
+
+TEST(WireTest, ClassesArriveWhole) {
+  Answer answer;
+  answer.classes = {{{"lion", true, 1440, 4, 3, 9, 5, 8, 2, 4}}, {{"a100", 6, 2}}};
+  const auto got = decode_answer(encode(answer));
+  ASSERT_TRUE(got);
+  ASSERT_EQ(got->classes.classes.size(), 1u);
+  ASSERT_EQ(got->classes.gpus.size(), 1u);
+  EXPECT_EQ(encode(*got), encode(answer));  // and with it each field
+  EXPECT_EQ(got->classes.classes[0].gpus_job, 4);
+  EXPECT_EQ(got->classes.gpus[0].free, 2u);
 }
 
 TEST(WireTest, FactsArriveWhole) {

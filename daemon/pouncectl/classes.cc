@@ -1,0 +1,57 @@
+// pouncectl classes: what this person may use now, and which GPUs are free.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "pouncectl/class_cells.h"
+#include "pouncectl/columns.h"
+#include "pouncectl/commands.h"
+#include "pouncectl/daemon_link.h"
+#include "pouncectl/report.h"
+
+namespace pounce::ctl {
+namespace {
+
+using nlohmann::json;
+
+// Slurm's limit, what is used and what is left of it; nulls where there is none.
+json amount(std::int64_t most, std::int64_t used) {
+  return {{"most", most < 0 ? json() : json(most)},
+          {"used", used},
+          {"left", most < 0 ? json() : json(std::max<std::int64_t>(most - used, 0))}};
+}
+
+json as_json(const protocol::ClassesIs& answer) {
+  json document = {{"launcher", answer.launcher}, {"classes", json::array()}, {"gpus", json::array()}};
+  for (const ClassUse& one : answer.classes)
+    document["classes"].push_back({{"class", one.name},
+                                   {"default", one.preset},
+                                   {"time_min", one.time_min < 0 ? json() : json(one.time_min)},
+                                   {"running_jobs", amount(one.jobs_most, one.jobs_used)},
+                                   {"jobs", amount(one.submits_most, one.submits_used)},
+                                   {"gpus", amount(one.gpus_most, one.gpus_used)},
+                                   {"gpus_of_one_job", one.gpus_job < 0 ? json() : json(one.gpus_job)}});
+  for (const GpuUse& one : answer.gpus)
+    document["gpus"].push_back({{"type", one.type}, {"total", one.total}, {"free", one.free}});
+  return document;
+}
+
+}  // namespace
+
+int classes(bool json_wanted) {
+  const auto daemon = find_daemon();
+  if (!daemon) return report(daemon.error(), json_wanted);
+  const auto answer = ask(*daemon, protocol::ClassesAsk{1}, std::chrono::seconds(40));
+  if (!answer) return report(answer.error(), json_wanted);
+  const auto* told = std::get_if<protocol::ClassesIs>(&*answer);
+  if (told == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
+  if (!told->error.text.empty()) return report(told->error, json_wanted);
+  if (json_wanted)
+    std::cout << as_json(*told).dump(2) << '\n';
+  else if (told->launcher == "local")
+    std::cout << "no classes: work runs on this machine\n";
+  else
+    std::cout << columns(class_cells(told->classes)) << '\n' << columns(gpu_cells(told->gpus));
+  return kOk;
+}
+
+}  // namespace pounce::ctl

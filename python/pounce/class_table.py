@@ -1,0 +1,117 @@
+"""``Classes``: what this person may use now, class by class, and which GPUs are free."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+
+class Amount(NamedTuple):
+    """A limit of one person in a class. `most` and `left` are None where there is none."""
+
+    most: int | None
+    used: int
+
+    @property
+    def left(self) -> int | None:
+        return None if self.most is None else max(0, self.most - self.used)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"no limit, {self.used} in use" if self.used else "no limit"
+        return f"{self.left} of {self.most} left"
+
+
+class Class(NamedTuple):
+    """A class that is open to this person. `time` is in minutes; None: no limit. `default`: taken where none is named."""
+
+    name: str
+    default: bool
+    time: int | None
+    running_jobs: Amount
+    jobs: Amount
+    gpus: Amount
+    gpus_of_one_job: int | None
+
+
+class Gpu(NamedTuple):
+    """One type of GPU in the cluster; the type is empty where the site names none."""
+
+    type: str
+    total: int
+    free: int
+
+
+class Classes:
+    """The classes by name: a mapping's ``[name]``, ``in``, iteration and length; ``gpus`` are the cluster's. Shows itself as a table."""
+
+    def __init__(self, rows: Sequence[Class], gpus: Sequence[Gpu], launcher: str):
+        self._rows = {row.name: row for row in rows}
+        self.gpus = list(gpus)
+        self.launcher = launcher
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __getitem__(self, name: str) -> Class:
+        return self._rows[name]
+
+    def __repr__(self) -> str:
+        if not self._rows:
+            return self._nothing()
+        return "\n".join([*_text(self._table()), "", *_text(self._gpu_table())]).rstrip()
+
+    def _repr_html_(self) -> str:
+        if not self._rows:
+            return f"<i>{self._nothing()}</i>"
+        return _html(self._table()) + _html(self._gpu_table())
+
+    def _nothing(self) -> str:
+        return "no classes: work runs on this machine" if self.launcher == "local" else "no class is open to you"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        head = ("class", "time", "running jobs", "GPUs")
+        return [head, *((row.name + (" (where none is named)" if row.default else ""), _time(row.time), str(row.running_jobs),
+                         str(row.gpus)) for row in self._rows.values())]
+
+    def _gpu_table(self) -> list[tuple[str, ...]]:
+        return [("GPU", "free", "all"), *((gpu.type or "any", str(gpu.free), str(gpu.total)) for gpu in self.gpus)] if self.gpus else []
+
+
+def classes_of(rows: Sequence[tuple[object, ...]], gpus: Sequence[tuple[object, ...]], launcher: str) -> Classes:
+    """Of pounced's answer as ``_core`` tells it; -1 there is None here."""
+    return Classes([_class(*row) for row in rows], [Gpu(*gpu) for gpu in gpus], launcher)  # type: ignore[arg-type]
+
+
+def _class(name: str, default: bool, time: int, jobs_most: int, jobs_used: int, submits_most: int, submits_used: int,
+           gpus_most: int, gpus_used: int, gpus_job: int) -> Class:
+    none = lambda value: None if value < 0 else value
+    return Class(name, default, none(time), Amount(none(jobs_most), jobs_used), Amount(none(submits_most), submits_used),
+                 Amount(none(gpus_most), gpus_used), none(gpus_job))
+
+
+def _time(minutes: int | None) -> str:
+    if minutes is None:
+        return "no limit"
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{rest} min"
+    return f"{hours // 24} d" if hours % 24 == 0 and not rest else f"{hours} h" + (f" {rest} min" if rest else "")
+
+
+def _text(table: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def _html(table: list[tuple[str, ...]]) -> str:
+    rows = ["<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+            for tag, row in zip(["th"] + ["td"] * len(table), table, strict=False)]
+    return f"<table>{''.join(rows)}</table>" if rows else ""
