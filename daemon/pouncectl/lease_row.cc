@@ -145,8 +145,8 @@ std::string notebook_of(const LeaseRow& row) {
 // As coarse as it is.
 std::string starts(const LeaseRow& row, std::int64_t now_s) {
   if (row.start_s == 0) return {};
-  const std::int64_t minutes = (row.start_s - now_s) / 60;
-  if (minutes < 1) return "any moment";
+  if (row.start_s - now_s < 60) return "any moment";
+  const std::int64_t minutes = (row.start_s - now_s + 30) / 60;
   const std::int64_t step = minutes < 10 ? 1 : minutes < 60 ? 5 : minutes < 600 ? 30 : 60;
   return "in about " + in_words(static_cast<double>((minutes + step / 2) / step * step) * 60);
 }

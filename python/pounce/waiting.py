@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-_STEPS_MIN = (1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720)
-
 
 class Limit(NamedTuple):
     """A limit that a job waits for. Sizes of memory are in MiB, times in minutes.
@@ -73,13 +71,12 @@ def wait_of(lease: tuple[Any, ...] | None) -> Wait:
 
 
 def about(seconds: float) -> str:
-    """An estimate, as coarse as it is: "in about 10 min"."""
-    minutes = seconds / 60
-    if minutes < 1:
+    """An estimate, as coarse as it is: "in about 10 min". As pouncectl tells it."""
+    if seconds < 60:
         return "any moment"
-    if minutes > _STEPS_MIN[-1] * 1.5:
-        hours = round(minutes / 60)
-        return f"in about {hours} h" if hours < 48 else f"in about {round(hours / 24)} d"
-    nearest = min(_STEPS_MIN, key=lambda step: abs(step - minutes))
-    whole, rest = divmod(nearest, 60)
-    return f"in about {nearest} min" if nearest < 60 else f"in about {whole} h" + (f" {rest} min" if rest else "")
+    minutes = int(seconds / 60 + 0.5)
+    step = 1 if minutes < 10 else 5 if minutes < 60 else 30 if minutes < 600 else 60
+    hours, minutes = divmod((minutes + step // 2) // step * step, 60)
+    days, hours = divmod(hours, 24)
+    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (minutes, "min")) if count]
+    return "in about " + " ".join(parts[:2])

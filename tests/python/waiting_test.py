@@ -36,8 +36,8 @@ def test_the_sentence_says_when_it_is_expected_to_start(monkeypatch):
 
 @pytest.mark.parametrize(
     "seconds, words",
-    [(-50, "any moment"), (59, "any moment"), (100, "in about 2 min"), (560, "in about 10 min"), (5000, "in about 1 h 30 min"),
-     (7300, "in about 2 h"), (20 * 3600, "in about 20 h"), (50 * 3600, "in about 2 d")],
+    [(-50, "any moment"), (59, "any moment"), (100, "in about 2 min"), (560, "in about 9 min"), (33 * 60, "in about 35 min"), (5000, "in about 1 h 30 min"),
+     (7300, "in about 2 h"), (20 * 3600, "in about 20 h"), (50 * 3600, "in about 2 d 2 h")],
 )
 def test_an_estimate_is_as_coarse_as_it_is(seconds, words):
     assert about(seconds) == words

@@ -200,6 +200,30 @@ def test_a_class_that_is_taken_away_is_named(alice, admin, full):
     waiting.ends_well()
 
 
+def test_a_limit_of_the_whole_account_says_so(alice, admin):
+    job = admin("sbatch", "--parsable", "--output=/dev/null", "--mem=100M", "--wrap", "sleep 1000", user="bob")
+    try:
+        with changed(admin, "modify account ml set GrpJobs=1", "modify account ml set GrpJobs=-1"):
+            waiting = Waiting(alice, {"cpus": 1})
+            why = waiting.told("AssocGrpJobsLimit", limit=["job", 1, 1, 1])
+            assert why["reason"].startswith("a limit of your account is reached: 1 job runs at a time for all of the account together, "
+                                            "and 1 does; it ends when one ends")
+        waiting.ends_well()
+    finally:
+        admin("scancel", job)
+
+
+def test_a_part_of_the_cluster_that_is_closed_says_so(alice, admin):
+    partition = next(name for name in admin("sinfo", "--noheader", "--format=%P").split() if name.endswith("*")).rstrip("*")
+    admin("scontrol", "update", f"partitionname={partition}", "state=down")
+    try:
+        waiting = Waiting(alice, {"cpus": 1})
+        assert waiting.told("PartitionDown")["reason"] == "its part of the cluster starts nothing now"
+    finally:
+        admin("scontrol", "update", f"partitionname={partition}", "state=up")
+    waiting.ends_well()
+
+
 def test_every_reason_that_the_installed_libslurm_has_is_known():
     path = ctypes.util.find_library("slurm")
     assert path, "libslurm is a dependency of the cluster"
