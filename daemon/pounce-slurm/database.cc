@@ -23,7 +23,9 @@ Database::~Database() { slurmdb_connection_close(&connection_); }
 Result<void> Database::commit(bool keep) {
   errno = 0;
   if (slurmdb_connection_commit(connection_, keep) == SLURM_SUCCESS) return {};
-  return failure(write_error());
+  Error error = write_error();
+  error.code = ErrorCode::kOutcomeUnknown;  // slurmdbd may have done it and not said so
+  return failure(error);
 }
 
 SlurmList list_of(const std::vector<std::string>& texts) {

@@ -19,7 +19,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   void* get() const { return connection_; }
-  // What was changed since the last one counts now, or never did.
+  // What was changed since the last one counts now, or never did. kOutcomeUnknown.
   Result<void> commit(bool keep = true);
 
  private:

@@ -97,7 +97,9 @@ Result<QosFacts> write_qos(const std::vector<Qos>& wanted) {
   if (!stored) return failure(stored.error());
   if (const auto made = make_missing(database, wanted, *stored); !made) return failure(made.error());
   if (const auto changed = change_all(database, wanted); !changed) return failure(changed.error());
-  return read_qos();
+  auto facts = read_qos();
+  if (!facts) facts.error().code = ErrorCode::kOutcomeUnknown;  // changed it is: nobody may take it for a refusal
+  return facts;
 }
 
 }  // namespace pounce::slurm

@@ -49,14 +49,20 @@ Error denied(const QosFacts& facts) {
           {}};
 }
 
+// Where it is not known what Slurm has done, the record stays, for a rollback.
+Error not_written(const PolicyRecord& record, const PolicyHistory& history, Error error) {
+  if (error.code == ErrorCode::kOutcomeUnknown)
+    error.remedy = "See what it is now: pouncectl policy plan; " + history.path(record) + " has the state before";
+  else
+    history.forget(record);
+  return error;
+}
+
 // The way back is on disk before anything is changed.
 Result<void> write(PolicyRecord& record, const PolicyHistory& history, const policy::Plan& plan) {
   if (const auto begun = history.begin(record); !begun) return begun;
   const auto written = write_qos(plan.write);
-  if (!written) {
-    if (written.error().code != ErrorCode::kOutcomeUnknown) history.forget(record);
-    return failure(written.error());
-  }
+  if (!written) return failure(not_written(record, history, written.error()));
   record.after = written->qos;
   record.done = true;
   return history.finish(record);
