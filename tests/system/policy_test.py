@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -61,3 +63,93 @@ def test_a_file_that_is_not_there_is_told_and_no_file_is_wrong_usage():
     missing = check("/nowhere/site.json", "--json")
     assert missing.returncode == 1 and "/nowhere/site.json" in json.loads(missing.stdout)["error"]["text"]
     assert check().returncode == 2
+
+
+# ---- apply before a pounce-slurm of our own -------------------------------------------------------------------------------
+
+# Answers what there is from a file beside it, and changes it; a file "dies" there ends it in the middle of a change.
+HELPER = """#!{python}
+import json, pathlib, socket, struct, sys
+here = pathlib.Path(__file__).parent
+pipe = socket.socket(fileno=3)
+def take(count):
+    data = b""
+    while len(data) < count:
+        data += pipe.recv(count - len(data)) or sys.exit(0)
+    return data
+while True:
+    request = json.loads(take(struct.unpack(">I", take(4))[0]))
+    facts = json.loads((here / "facts.json").read_text())
+    for qos in request.get("qos", []):
+        facts["qos"] = [one for one in facts["qos"] if one["name"] != qos["name"]] + [qos]
+    (here / "facts.json").write_text(json.dumps(facts))
+    if "qos" in request and (here / "dies").exists():
+        sys.exit(1)
+    empty = dict(id=request["id"], job=[0, 0, 0], jobs=[], version="", qos=facts)
+    answer = json.dumps(empty).encode()
+    pipe.sendall(struct.pack(">I", len(answer)) + answer)
+"""
+LION = {"name": "lion", "priority": 0, "preempts": [], "grace_s": 0, "deny_on_limit": False, "walltime_min": 60,
+        "running_jobs_per_user": None, "gpus_per_user": None}
+FACTS = {"cluster": "zoo", "has_database": True, "enforces_limits": True, "enforces_qos": True, "counts_gpus": True,
+         "preempts_by_qos": True, "user": "root", "may_write": True, "partitions": [], "qos": [LION]}
+
+
+class Bench:
+    """A folder with pouncectl and such a helper."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.state = folder, folder / "state"
+        shutil.copy(program("pouncectl"), folder)
+        helper = folder / "pounce-slurm"
+        helper.write_text(HELPER.format(python=sys.executable))
+        helper.chmod(0o755)
+        self.facts(**FACTS)
+        (folder / "site.json").write_text('{"classes": {"lion": {"walltime": "2h"}}}')
+
+    def facts(self, **facts) -> None:
+        (self.folder / "facts.json").write_text(json.dumps({**FACTS, **facts}))
+
+    def walltime_min(self) -> int:
+        (lion,) = json.loads((self.folder / "facts.json").read_text())["qos"]
+        return lion["walltime_min"]
+
+    def policy(self, *words: str, code: int = 0) -> str:
+        done = subprocess.run([str(self.folder / "pouncectl"), "policy", *words, "--state", str(self.state)],
+                              capture_output=True, text=True, timeout=DEADLINE_S)
+        assert done.returncode == code, (done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def test_an_apply_that_was_cut_off_can_be_rolled_back(bench):
+    (bench.folder / "dies").touch()
+    told = bench.policy("apply", str(bench.folder / "site.json"), code=1)
+    assert "pounce-slurm ended" in told and "000001.json has the state before" in told
+    assert bench.walltime_min() == 120
+
+    (bench.folder / "dies").unlink()
+    bench.policy("rollback")
+    assert bench.walltime_min() == 60
+    assert "nothing to roll back" in bench.policy("rollback", code=1)
+
+
+def test_a_plain_user_leaves_no_record_and_changes_nothing(bench):
+    bench.facts(user="alice", may_write=False)
+    assert "alice is none" in bench.policy("apply", str(bench.folder / "site.json"), code=1)
+    assert bench.walltime_min() == 60 and not bench.state.exists()
+
+
+def test_two_applies_are_undone_one_after_the_other(bench):
+    for hours in (2, 3):
+        (bench.folder / "site.json").write_text(json.dumps({"classes": {"lion": {"walltime": f"{hours}h"}}}))
+        bench.policy("apply", str(bench.folder / "site.json"), "--note", f"{hours} hours")
+    assert bench.walltime_min() == 180
+    bench.policy("rollback")
+    assert bench.walltime_min() == 120
+    bench.policy("rollback")
+    assert bench.walltime_min() == 60
