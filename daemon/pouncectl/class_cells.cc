@@ -11,6 +11,7 @@ namespace {
 // "3 of 4 left"
 std::string left(std::int64_t most, std::int64_t used) {
   if (most < 0) return used > 0 ? "no limit, " + std::to_string(used) + " in use" : "no limit";
+  if (most == 0) return "none";
   return std::to_string(std::max<std::int64_t>(most - used, 0)) + " of " + std::to_string(most) + " left";
 }
 
