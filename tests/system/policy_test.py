@@ -85,8 +85,8 @@ while True:
     (here / "facts.json").write_text(json.dumps(facts))
     if "qos" in request and (here / "dies").exists():
         sys.exit(1)
-    empty = dict(id=request["id"], job=[0, 0, 0], jobs=[], version="", qos=facts)
-    answer = json.dumps(empty).encode()
+    others = dict(job=[0, 0, 0], jobs=[], version="", classes=dict(classes=[], gpus=[]))
+    answer = json.dumps(dict(others, id=request["id"], qos=facts)).encode()
     pipe.sendall(struct.pack(">I", len(answer)) + answer)
 """
 LION = {"name": "lion", "priority": 0, "preempts": [], "grace_s": 0, "deny_on_limit": False, "walltime_min": 60,
