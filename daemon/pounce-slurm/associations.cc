@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "associations.h"
 
+#include <unistd.h>
+
 #include "slurm_error.h"
 
 namespace pounce::slurm {
@@ -26,6 +28,21 @@ Result<Associations> load_associations_of_user(const std::string& user) {
 
 Result<Associations> load_associations_of_account(const std::string& account) {
   return load(account, &assoc_mgr_info_request_msg_t::acct_list);
+}
+
+std::uint32_t place_of(const assoc_mgr_info_msg_t& message, const std::string& tres) {
+  std::uint32_t place = 0;
+  while (place < message.tres_cnt && text(message.tres_names[place]) != tres) ++place;
+  return place;
+}
+
+const slurmdb_used_limits_t* used_by_us(const slurmdb_qos_rec_t& qos) {
+  const slurmdb_used_limits_t* found = nullptr;
+  if (qos.usage != nullptr)
+    for_each<slurmdb_used_limits_t>(qos.usage->user_limit_list, [&](const slurmdb_used_limits_t& one) {
+      if (one.uid == ::geteuid()) found = &one;
+    });
+  return found;
 }
 
 }  // namespace pounce::slurm

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "pounce/result.h"
-#include "slurm_compat.h"
+#include "values.h"
 
 namespace pounce::slurm {
 
@@ -21,15 +21,9 @@ using Associations = std::unique_ptr<assoc_mgr_info_msg_t, FreeAssociations>;
 Result<Associations> load_associations_of_user(const std::string& user);
 Result<Associations> load_associations_of_account(const std::string& account);
 
-template <class Record, class List, class Visit>
-void for_each(List list, Visit visit) {
-  if (list == nullptr) return;
-  auto* iterator = slurm_list_iterator_create(list);
-  while (auto* record = static_cast<Record*>(slurm_list_next(iterator))) visit(*record);
-  slurm_list_iterator_destroy(iterator);
-}
-
-inline bool is_set(std::uint32_t value) { return value != NO_VAL && value != INFINITE; }
-inline bool is_set(std::uint64_t value) { return value != NO_VAL64 && value != INFINITE64; }
+// The place of this TRES ("gres/gpu") in the arrays of limits and of use; tres_cnt where nobody counts it.
+std::uint32_t place_of(const assoc_mgr_info_msg_t& message, const std::string& tres);
+// What this user uses of the QoS; nullptr: nothing yet.
+const slurmdb_used_limits_t* used_by_us(const slurmdb_qos_rec_t& qos);
 
 }  // namespace pounce::slurm

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "class_report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -20,18 +18,9 @@ struct FreeNodes {
   void operator()(node_info_msg_t* message) const { slurm_free_node_info_msg(message); }
 };
 
-std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
-
 template <class Number>
 std::int64_t or_none(Number value) {
   return is_set(value) ? static_cast<std::int64_t>(value) : -1;
-}
-
-// The place of "gres/gpu" in arrays of TRES; tres_cnt where nobody counts GPUs.
-std::uint32_t place_of_gpus(const assoc_mgr_info_msg_t& message) {
-  std::uint32_t place = 0;
-  while (place < message.tres_cnt && text(message.tres_names[place]) != "gres/gpu") ++place;
-  return place;
 }
 
 std::int64_t limit_at(const std::uint64_t* limits, std::uint32_t place, std::uint32_t count) {
@@ -39,7 +28,7 @@ std::int64_t limit_at(const std::uint64_t* limits, std::uint32_t place, std::uin
 }
 
 ClassUse use_of(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qos) {
-  const std::uint32_t gpus = place_of_gpus(message), count = message.tres_cnt;
+  const std::uint32_t gpus = place_of(message, "gres/gpu"), count = message.tres_cnt;
   ClassUse use;
   use.name = text(qos.name);
   use.time_min = or_none(qos.max_wall_pj);
@@ -47,13 +36,11 @@ ClassUse use_of(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qo
   use.submits_most = or_none(qos.max_submit_jobs_pu);
   use.gpus_most = limit_at(qos.max_tres_pu_ctld, gpus, count);
   use.gpus_job = limit_at(qos.max_tres_pj_ctld, gpus, count);
-  if (qos.usage == nullptr) return use;
-  for_each<slurmdb_used_limits_t>(qos.usage->user_limit_list, [&](const slurmdb_used_limits_t& person) {
-    if (person.uid != ::geteuid()) return;
-    use.jobs_used = person.jobs;
-    use.submits_used = person.submit_jobs;
-    if (person.tres != nullptr && gpus < count) use.gpus_used = static_cast<std::int64_t>(person.tres[gpus]);
-  });
+  if (const auto* ours = used_by_us(qos)) {
+    use.jobs_used = ours->jobs;
+    use.submits_used = ours->submit_jobs;
+    if (ours->tres != nullptr && gpus < count) use.gpus_used = static_cast<std::int64_t>(ours->tres[gpus]);
+  }
   return use;
 }
 
@@ -90,18 +77,18 @@ Result<std::vector<GpuUse>> gpus_of_cluster() {
 }  // namespace
 
 Result<ClassReport> class_report() {
-  const auto classes = load_classes();
-  if (!classes) return failure(classes.error());
-  const auto message = load_associations_of_user(user_name());
+  const std::string user = user_name();
+  const auto message = load_associations_of_user(user);
   if (!message) return failure(message.error());
+  const Classes classes = classes_in(**message, user);
   const auto gpus = gpus_of_cluster();
   if (!gpus) return failure(gpus.error());
   ClassReport report{{}, *gpus};
   for_each<slurmdb_qos_rec_t>((*message)->qos_list, [&](const slurmdb_qos_rec_t& qos) {
-    const auto known = std::ranges::find(classes->all, text(qos.name), [](const UserClass& one) { return one.limits.name; });
-    if (known == classes->all.end() || !known->open) return;
+    const auto known = std::ranges::find(classes.all, text(qos.name), [](const UserClass& one) { return one.limits.name; });
+    if (known == classes.all.end() || !known->open) return;
     report.classes.push_back(use_of(**message, qos));
-    report.classes.back().preset = report.classes.back().name == classes->default_class;
+    report.classes.back().preset = report.classes.back().name == classes.default_class;
   });
   std::ranges::sort(report.classes, {}, &ClassUse::name);
   return report;

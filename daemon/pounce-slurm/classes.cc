@@ -19,19 +19,15 @@ namespace {
 
 constexpr std::chrono::seconds kFresh{30};  // limits change rarely, submits come in bursts
 
-std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
-
 std::uint32_t or_zero(std::uint32_t value) { return is_set(value) ? value : 0; }
 
 // The limits of one job and of one user's jobs together are arrays in the order of tres_names.
 std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qos) {
   std::optional<std::uint64_t> least;
-  for (std::uint32_t i = 0; i < message.tres_cnt; ++i) {
-    if (text(message.tres_names[i]) != "gres/gpu") continue;
-    for (const std::uint64_t* limits : {qos.max_tres_pj_ctld, qos.max_tres_pu_ctld})
-      if (limits != nullptr && is_set(limits[i]))
-        least = std::min(least.value_or(limits[i]), limits[i]);
-  }
+  const std::uint32_t place = place_of(message, "gres/gpu");
+  if (place == message.tres_cnt) return least;
+  for (const std::uint64_t* limits : {qos.max_tres_pj_ctld, qos.max_tres_pu_ctld})
+    if (limits != nullptr && is_set(limits[place])) least = std::min(least.value_or(limits[place]), limits[place]);
   return least;
 }
 
@@ -110,21 +106,25 @@ std::string user_name() {
   return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
 }
 
-Result<Classes> load_classes() {
-  const std::string user = user_name();
-  const auto message = load_associations_of_user(user);
-  if (!message) return failure(message.error());
-  const Rights rights = rights_of(**message, user);
+Classes classes_in(const assoc_mgr_info_msg_t& message, const std::string& user) {
+  const Rights rights = rights_of(message, user);
   Classes classes;
-  for_each<slurmdb_qos_rec_t>((*message)->qos_list, [&](const slurmdb_qos_rec_t& qos) {
+  for_each<slurmdb_qos_rec_t>(message.qos_list, [&](const slurmdb_qos_rec_t& qos) {
     const std::string name = text(qos.name);
     const ClassLimits limits{name, std::chrono::minutes(or_zero(qos.max_wall_pj)), or_zero(qos.max_jobs_pu),
                              or_zero(qos.max_submit_jobs_pu)};
-    classes.all.push_back({limits, rights.open.contains(qos.id), most_gpus(**message, qos)});
+    classes.all.push_back({limits, rights.open.contains(qos.id), most_gpus(message, qos)});
     if (qos.id == rights.preset) classes.default_class = name;
   });
   std::ranges::sort(classes.all, {}, [](const UserClass& one) { return one.limits.name; });
   return classes;
+}
+
+Result<Classes> load_classes() {
+  const std::string user = user_name();
+  const auto message = load_associations_of_user(user);
+  if (!message) return failure(message.error());
+  return classes_in(**message, user);
 }
 
 std::string class_names(const Classes& classes) {

@@ -11,6 +11,7 @@
 #include "pounce/cluster.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
+#include "slurm_compat.h"
 
 namespace pounce::slurm {
 
@@ -26,6 +27,7 @@ struct Classes {
 };
 
 Result<Classes> load_classes();
+Classes classes_in(const assoc_mgr_info_msg_t& message, const std::string& user);  // in what was loaded of that user
 std::string user_name();
 // "cheetah, lion": those open to the user; all of them when none is.
 std::string class_names(const Classes& classes);

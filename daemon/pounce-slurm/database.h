@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pounce/result.h"
-#include "slurm_compat.h"
+#include "values.h"
 
 namespace pounce::slurm {
 
@@ -33,13 +33,6 @@ struct DestroyList {
   }
 };
 using SlurmList = std::unique_ptr<std::remove_pointer_t<decltype(slurm_list_create(nullptr))>, DestroyList>;
-
-template <class Record, class Visit>
-void visit(const SlurmList& list, Visit visit_one) {
-  auto* iterator = slurm_list_iterator_create(list.get());
-  while (auto* record = static_cast<Record*>(slurm_list_next(iterator))) visit_one(*record);
-  slurm_list_iterator_destroy(iterator);
-}
 
 // Points to the texts and owns none of them.
 SlurmList list_of(const std::vector<std::string>& texts);

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "classes.h"
-#include "slurm_compat.h"
 #include "slurm_error.h"
+#include "values.h"
 
 namespace pounce::slurm {
 namespace {
@@ -25,8 +25,6 @@ struct FreePartitions {
   void operator()(partition_info_msg_t* message) const { slurm_free_partition_info_msg(message); }
 };
 using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
-
-std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
 
 // "socket=/run/munge.sock,ttl=60" -> the socket.
 std::string munge_socket_of(const std::string& authinfo) {

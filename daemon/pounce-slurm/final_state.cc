@@ -14,7 +14,7 @@
 #include "base/unique_fd.h"
 #include "slurm/slurm_job_state.h"
 #include "slurm/wire.h"
-#include "slurm_compat.h"
+#include "values.h"
 
 namespace pounce::slurm {
 namespace {
@@ -84,9 +84,7 @@ void ask(const Accounting& accounting, JobView& view) {
   condition.step_list = slurm_list_create(nullptr);
   slurm_list_append(condition.step_list, &step);
   if (auto* records = slurmdb_jobs_get(accounting.get(), &condition)) {
-    auto* iterator = slurm_list_iterator_create(records);
-    while (auto* record = static_cast<slurmdb_job_rec_t*>(slurm_list_next(iterator))) read_record(*record, view);
-    slurm_list_iterator_destroy(iterator);
+    for_each<slurmdb_job_rec_t>(records, [&](const slurmdb_job_rec_t& record) { read_record(record, view); });
     slurm_list_destroy(records);
   }
   slurm_list_destroy(condition.step_list);

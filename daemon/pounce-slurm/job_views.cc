@@ -12,19 +12,12 @@
 #include "base/job_tag.h"
 #include "final_state.h"
 #include "slurm/slurm_job_state.h"
-#include "slurm_compat.h"
 #include "slurm_error.h"
+#include "values.h"
 #include "waiting.h"
 
 namespace pounce::slurm {
 namespace {
-
-struct FreeJobs {
-  void operator()(job_info_msg_t* message) const { slurm_free_job_info_msg(message); }
-};
-using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
-
-std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
 
 // "gres:gpu:a100:2" or "gpu:a100:2": type and count of the last two parts.
 void read_gpus(const std::string& tres, Resources& resources) {

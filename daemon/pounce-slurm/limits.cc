@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "limits.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include "classes.h"
@@ -83,15 +81,6 @@ Book used_by(const slurmdb_used_limits_t* who) {
   return book;
 }
 
-const slurmdb_used_limits_t* of_person(const slurmdb_qos_rec_t& qos) {
-  const slurmdb_used_limits_t* found = nullptr;
-  if (qos.usage != nullptr)
-    for_each<slurmdb_used_limits_t>(qos.usage->user_limit_list, [&](const slurmdb_used_limits_t& one) {
-      if (one.uid == ::geteuid()) found = &one;
-    });
-  return found;
-}
-
 const slurmdb_used_limits_t* of_account(const slurmdb_qos_rec_t& qos, const std::string& account) {
   const slurmdb_used_limits_t* found = nullptr;
   if (qos.usage != nullptr)
@@ -105,7 +94,7 @@ Book book_of(const slurmdb_qos_rec_t& qos, const lease::Limit& limit, const std:
   Book book;
   switch (limit.per) {
     case Per::kPerson:
-      book = used_by(of_person(qos));
+      book = used_by(used_by_us(qos));
       book.most = qos.max_tres_pu_ctld, book.jobs = qos.max_jobs_pu, book.submits = qos.max_submit_jobs_pu;
       break;
     case Per::kAccount:

@@ -17,10 +17,6 @@ namespace {
 // Of AccountingStorageEnforce; slurm.h has the field and not its bits (read_config.h, the same from 22.05 to 26.05).
 constexpr std::uint16_t kEnforcesLimits = 0x2, kEnforcesQos = 0x8;
 
-std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
-
-bool is_set(std::uint32_t number) { return number != NO_VAL && number != INFINITE; }
-
 // "1=16,1001=2": the count of one id.
 std::optional<std::uint64_t> count_of(std::string_view tres, std::uint32_t id) {
   while (!tres.empty()) {
@@ -70,7 +66,7 @@ Result<void> read_rights(const Database& database, QosFacts& facts) {
   errno = 0;
   const SlurmList users(slurmdb_users_get(database.get(), &condition));
   if (!users) return failure(read_error());
-  visit<slurmdb_user_rec_t>(users, [&](const slurmdb_user_rec_t& user) {
+  for_each<slurmdb_user_rec_t>(users.get(), [&](const slurmdb_user_rec_t& user) {
     if (text(user.name) == facts.user && user.admin_level == SLURMDB_ADMIN_SUPER_USER) facts.may_write = true;
   });
   return {};
@@ -85,7 +81,7 @@ Result<std::optional<std::uint32_t>> gpu_tres(const Database& database) {
   const SlurmList list(slurmdb_tres_get(database.get(), &condition));
   if (!list) return failure(read_error());
   std::optional<std::uint32_t> id;
-  visit<slurmdb_tres_rec_t>(list, [&](const slurmdb_tres_rec_t& tres) {
+  for_each<slurmdb_tres_rec_t>(list.get(), [&](const slurmdb_tres_rec_t& tres) {
     if (text(tres.type) == "gres" && text(tres.name) == "gpu") id = tres.id;
   });
   return id;
@@ -99,8 +95,8 @@ Result<StoredQos> load_qos(const Database& database) {
   const SlurmList list(slurmdb_qos_get(database.get(), &condition));
   if (!list) return failure(read_error());
   StoredQos stored;
-  visit<slurmdb_qos_rec_t>(list, [&](const auto& record) { stored.names[record.id] = text(record.name); });
-  visit<slurmdb_qos_rec_t>(list, [&](const auto& record) { stored.all.push_back(qos_of(record, stored, *gpu)); });
+  for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.names[record.id] = text(record.name); });
+  for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.all.push_back(qos_of(record, stored, *gpu)); });
   std::ranges::sort(stored.all, {}, &Qos::name);
   return stored;
 }

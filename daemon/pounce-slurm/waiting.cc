@@ -16,15 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct FreeJobs {
-  void operator()(job_info_msg_t* message) const { slurm_free_job_info_msg(message); }
-};
-
-std::string text(const char* maybe) { return maybe != nullptr ? maybe : ""; }
-
 Asked asked_by(const slurm_job_info_t& job) {
   Asked asked{text(job.qos), text(job.account), text(job.tres_req_str), 0};
-  if (job.time_limit != NO_VAL && job.time_limit != INFINITE) asked.minutes = job.time_limit;
+  if (is_set(job.time_limit)) asked.minutes = job.time_limit;
   return asked;
 }
 
@@ -57,7 +51,7 @@ const std::vector<InLine>& everybody() {
   if (begin < again) return line;
   job_info_msg_t* raw = nullptr;
   if (slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_ALL)) != 0) return line;
-  const std::unique_ptr<job_info_msg_t, FreeJobs> message(raw);
+  const Jobs message(raw);
   line.clear();
   for (std::uint32_t i = 0; i < message->record_count; ++i) {
     const slurm_job_info_t& job = message->job_array[i];

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/unique_fd.h"
+#include "base/write_all.h"
 
 namespace pounce::ctl {
 namespace {
@@ -24,9 +25,8 @@ tl::unexpected<Error> cannot(const std::string& what) {
                  "Run this as who may write there, or name another folder: --state FOLDER. Nothing was changed.");
 }
 
-bool write_all(int fd, const std::string& text) {
-  return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fchmod(fd, kForAll) == 0 &&
-         ::fsync(fd) == 0;
+bool write_down(int fd, const std::string& text) {
+  return write_all(fd, text) && ::fchmod(fd, kForAll) == 0 && ::fsync(fd) == 0;
 }
 
 // "000012.json" -> 12
@@ -83,14 +83,14 @@ Result<void> PolicyHistory::begin(PolicyRecord& record) const {
     if (file || errno != EEXIST) break;
     ++record.number;
   }
-  if (file && write_all(file.get(), encode_record(record))) return {};
+  if (file && write_down(file.get(), encode_record(record))) return {};
   return cannot("cannot record what is changed in " + folder_);
 }
 
 Result<void> PolicyHistory::finish(const PolicyRecord& record) const {
   const std::string there = path(record), fresh = there + ".new";
   const UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kForAll));
-  if (file && write_all(file.get(), encode_record(record)) && ::rename(fresh.c_str(), there.c_str()) == 0) return {};
+  if (file && write_down(file.get(), encode_record(record)) && ::rename(fresh.c_str(), there.c_str()) == 0) return {};
   return failure(ErrorCode::kBadRequest,
                  "the QoS were changed, but " + there + " could not be: " + std::strerror(errno),
                  "It has the state before the change: pouncectl policy rollback works.");

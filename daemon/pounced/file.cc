@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/unique_fd.h"
+#include "base/write_all.h"
 
 namespace pounce::daemon {
 namespace {
@@ -20,15 +21,6 @@ void sync_folder_of(const std::string& path) {
 }
 
 }  // namespace
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
 
 Result<void> replace_file(const std::string& path, std::string_view content) {
   const std::string temporary = path + ".new." + std::to_string(::getpid());

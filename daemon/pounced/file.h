@@ -15,6 +15,4 @@ Result<void> replace_file(const std::string& path, std::string_view content);
 // Our own file only: no link followed, owner checked. nullopt: there is none, or it is not ours.
 std::optional<std::string> read_own_file(const std::string& path);
 
-bool write_all(int fd, std::string_view bytes);
-
 }  // namespace pounce::daemon

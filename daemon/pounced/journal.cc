@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/write_all.h"
 #include "pounced/file.h"
 #include "pounced/journal_line.h"
 

@@ -1,6 +1,6 @@
 #include "pounced/start_report.h"
 
-#include "pounced/file.h"
+#include "base/write_all.h"
 #include "protocol/codec.h"
 
 namespace pounce::daemon {

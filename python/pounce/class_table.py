@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+from .table import as_html, as_text
 
 
 class Amount(NamedTuple):
@@ -66,23 +67,21 @@ class Classes:
     def __repr__(self) -> str:
         if not self._rows:
             return self._nothing()
-        return "\n".join([*_text(self._table()), "", *_text(self._gpu_table())]).rstrip()
+        return "\n\n".join(map(as_text, self._tables()))
 
     def _repr_html_(self) -> str:
         if not self._rows:
             return f"<i>{self._nothing()}</i>"
-        return _html(self._table()) + _html(self._gpu_table())
+        return "".join(map(as_html, self._tables()))
 
     def _nothing(self) -> str:
         return "no classes: work runs on this machine" if self.launcher == "local" else "no class is open to you"
 
-    def _table(self) -> list[tuple[str, ...]]:
-        head = ("class", "time", "running jobs", "GPUs")
-        return [head, *((row.name + (" (where none is named)" if row.default else ""), _time(row.time), str(row.running_jobs),
-                         str(row.gpus)) for row in self._rows.values())]
-
-    def _gpu_table(self) -> list[tuple[str, ...]]:
-        return [("GPU", "free", "all"), *((gpu.type or "any", str(gpu.free), str(gpu.total)) for gpu in self.gpus)] if self.gpus else []
+    def _tables(self) -> list[list[tuple[str, ...]]]:
+        rows = [(row.name + (" (where none is named)" if row.default else ""), _time(row.time), str(row.running_jobs), str(row.gpus))
+                for row in self._rows.values()]
+        gpus = [(gpu.type or "any", str(gpu.free), str(gpu.total)) for gpu in self.gpus]
+        return [[("class", "time", "running jobs", "GPUs"), *rows], *([[("GPU", "free", "all"), *gpus]] if gpus else [])]
 
 
 def classes_of(rows: Sequence[tuple[object, ...]], gpus: Sequence[tuple[object, ...]], launcher: str) -> Classes:
@@ -104,14 +103,3 @@ def _time(minutes: int | None) -> str:
     if not hours:
         return f"{rest} min"
     return f"{hours // 24} d" if hours % 24 == 0 and not rest else f"{hours} h" + (f" {rest} min" if rest else "")
-
-
-def _text(table: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
-
-
-def _html(table: list[tuple[str, ...]]) -> str:
-    rows = ["<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
-            for tag, row in zip(["th"] + ["td"] * len(table), table, strict=False)]
-    return f"<table>{''.join(rows)}</table>" if rows else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from .table import as_html, as_text
 
 
 class Row(NamedTuple):
@@ -46,18 +47,15 @@ class Queue:
     def __repr__(self) -> str:
         if not self.rows:
             return self._nothing()
-        table = [self._COLUMNS, *map(self._cells, self.rows)]
-        widths = [max(len(line[i]) for line in table) for i in range(len(self._COLUMNS))]
-        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in table)
+        return as_text(self._table())
 
     def _repr_html_(self) -> str:
         if not self.rows:
             return f"<i>{self._nothing()}</i>"
-        head = "".join(f"<th>{name}</th>" for name in self._COLUMNS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row)) + "</tr>" for row in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return as_html(self._table())
+
+    def _table(self) -> list[tuple[str, ...]]:
+        return [self._COLUMNS, *map(self._cells, self.rows)]
 
     def _nothing(self) -> str:
         return "no worker processes" if self.launcher == "local" else "no jobs in the queue"

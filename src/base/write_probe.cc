@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/unique_fd.h"
+#include "base/write_all.h"
 
 namespace pounce {
 
@@ -16,10 +17,8 @@ WriteProbe probe_writing(const std::filesystem::path& folder) {
   const UniqueFd file(::mkstemp(name.data()));
   if (!file) return {std::strerror(errno)};
   const std::string page(4096, '\0');  // less may still fit where the disk is full
-  const ssize_t size = ::write(file.get(), page.data(), page.size());
-  if (size >= 0 && static_cast<std::size_t>(size) < page.size()) errno = ENOSPC;
   // A quota, and a network file system, tell only at fsync.
-  const bool written = size == static_cast<ssize_t>(page.size()) && ::fsync(file.get()) == 0;
+  const bool written = write_all(file.get(), page) && ::fsync(file.get()) == 0;
   const std::string trouble = written ? "" : std::strerror(errno);
   struct stat facts {};
   ::fstat(file.get(), &facts);

@@ -3,20 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <string_view>
+#include "base/write_all.h"
 
 namespace pounce::worker {
 namespace {
 
 constexpr int kPipeBytes = 1024 * 1024;  // so that a printing loop does not wait for us; smaller where not allowed
-
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written <= 0) return;  // a full disk must not stop the task; the caller gets the bytes all the same
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
 
 }  // namespace
 
@@ -37,7 +29,7 @@ std::string OutputPipe::read(TimePoint now) {
   }
   if (bytes.empty()) return bytes;
   rest_until_ = bytes.size() < kPieceBytes ? now + kPause : now;
-  write_all(log_fd_, bytes);
+  write_all(log_fd_, bytes);  // a full disk must not stop the task; the caller gets the bytes all the same
   return bytes;
 }
 
