@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/job_tag.h"
+#include "core/lease/reason.h"
 #include "classes.h"
 #include "job_views.h"
 #include "slurm_compat.h"
@@ -128,7 +129,8 @@ Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning, const Resourc
   // The submit time completes the job's identity. If this look fails, the next poll or sweep brings it.
   const auto seen = load_one(job);
   if (!seen || seen->empty()) return Incarnation{job, 0, 0};
-  if (waits_for_ever(seen->front())) return never(job, seen->front().reason, asked);
+  if (waits_for_ever(seen->front()))
+    return never(job, seen->front().reason + ": " + lease::plain_reason(lease::waiting_of(seen->front())), asked);
   return seen->front().incarnation;
 }
 

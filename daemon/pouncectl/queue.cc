@@ -12,7 +12,7 @@ namespace {
 
 nlohmann::json as_json(const protocol::QueueRow& row) {
   return {{"job", row.job},       {"name", row.name},       {"class", row.class_name},         {"state", row.state},
-          {"reason", row.reason}, {"node", row.node},       {"devices", row.devices},          {"lease", row.lease},
+          {"reason", row.reason}, {"why", row.why}, {"node", row.node},       {"devices", row.devices},          {"lease", row.lease},
           {"submit_time_s", row.submit_time_s}, {"start_time_s", row.start_time_s}, {"end_time_s", row.end_time_s}};
 }
 
@@ -24,7 +24,7 @@ void print_table(const protocol::QueueIs& queue) {
   std::printf("%-8s %-10s %-10s %-8s %-24s %s\n", "JOB", "CLASS", "STATE", "NODE", "DEVICES", "REASON");
   for (const auto& row : queue.rows)
     std::printf("%-8u %-10s %-10s %-8s %-24s %s\n", row.job, row.class_name.c_str(), row.state.c_str(),
-                row.node.c_str(), row.devices.c_str(), row.reason.c_str());
+                row.node.c_str(), row.devices.c_str(), (row.why.empty() ? row.reason : row.why).c_str());
 }
 
 }  // namespace

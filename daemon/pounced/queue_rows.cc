@@ -1,5 +1,7 @@
 #include "pounced/queue_rows.h"
 
+#include "core/lease/reason.h"
+
 namespace pounce::daemon {
 namespace {
 
@@ -18,6 +20,7 @@ protocol::QueueRow row_of(const JobView& view) {
   row.submit_time_s = view.submit_time_s;
   row.start_time_s = view.start_time_s;
   row.end_time_s = view.end_time_s;
+  if (view.state == JobState::kQueued) row.why = lease::plain_reason(lease::waiting_of(view));
   return row;
 }
 

@@ -18,7 +18,7 @@ py::tuple to_python(const protocol::QueueIs& queue) {
   py::list rows;
   for (const protocol::QueueRow& row : queue.rows)
     rows.append(py::make_tuple(row.job, row.name, row.class_name, row.state, row.reason, row.node, row.devices, row.lease,
-                               row.submit_time_s, row.start_time_s, row.end_time_s));
+                               row.submit_time_s, row.start_time_s, row.end_time_s, row.why));
   return py::make_tuple("queue", queue.request, rows, or_none(queue.error), queue.launcher);
 }
 

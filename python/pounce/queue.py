@@ -10,7 +10,7 @@ from .table import as_html, as_text
 
 
 class Row(NamedTuple):
-    """One job. Times are seconds since 1970; 0 where Slurm says none."""
+    """One job. Times are seconds since 1970; 0 where Slurm says none. `reason` is Slurm's word, `why` says it plainly while the job waits."""
 
     job: int
     name: str
@@ -23,6 +23,7 @@ class Row(NamedTuple):
     submit_time: int
     start_time: int
     end_time: int
+    why: str = ""
 
 
 class Queue:
@@ -63,7 +64,7 @@ class Queue:
     def _cells(self, row: Row) -> tuple[str, ...]:
         started = row.start_time if row.state.lower().startswith(("run", "active", "idle", "busy")) else 0
         since = started or row.submit_time
-        reason = "" if row.reason == "None" else row.reason  # Slurm's word for nothing to wait for
+        reason = row.why or ("" if row.reason == "None" else row.reason)  # Slurm's word for nothing to wait for
         return (str(row.job), row.class_, row.state, reason, row.node, row.devices, self._ago(since))
 
     def _ago(self, since: int) -> str:

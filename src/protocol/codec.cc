@@ -190,7 +190,7 @@ POUNCE_FIELDS(LeaseEnded, want, lease, error)
 POUNCE_FIELDS(WantFailed, want, error)
 POUNCE_FIELDS(QueueAsk, request)
 POUNCE_FIELDS(QueueRow, job, name, class_name, state, reason, node, devices, lease, submit_time_s, start_time_s,
-              end_time_s)
+              end_time_s, why)
 POUNCE_FIELDS(QueueIs, request, rows, error, launcher)
 POUNCE_FIELDS(ClassesAsk, request)
 POUNCE_FIELDS(ClassesIs, request, classes, gpus, error, launcher)

@@ -9,13 +9,13 @@
 #include <variant>
 #include <vector>
 
-#include "pounce/cluster.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
 #include "pounce/resources.h"
 #include "protocol/door_messages.h"
 #include "protocol/named_messages.h"
+#include "protocol/queue_messages.h"
 #include "protocol/release_messages.h"
 
 namespace pounce::protocol {
@@ -92,34 +92,6 @@ struct WantFailed {  // daemon -> client: this want can never be served (unknown
   static constexpr char kType[] = "want_failed";
   WantId want;
   Error error;
-};
-struct QueueAsk {  // client or pouncectl -> daemon
-  static constexpr char kType[] = "queue_ask";
-  std::uint32_t request = 0;
-};
-struct QueueRow {
-  std::uint32_t job = 0;
-  std::string name, class_name, state, reason, node, devices, lease;
-  std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;
-};
-struct QueueIs {  // daemon -> asker: this user's own jobs of pounce, as Slurm shows them now
-  static constexpr char kType[] = "queue_is";
-  std::uint32_t request = 0;
-  std::vector<QueueRow> rows;
-  Error error;            // error.text empty: fine
-  std::string launcher;   // "slurm" | "local"
-};
-struct ClassesAsk {  // client or pouncectl -> daemon
-  static constexpr char kType[] = "classes_ask";
-  std::uint32_t request = 0;
-};
-struct ClassesIs {  // daemon -> asker: what this user may use now
-  static constexpr char kType[] = "classes_is";
-  std::uint32_t request = 0;
-  std::vector<ClassUse> classes;
-  std::vector<GpuUse> gpus;
-  Error error;           // error.text empty: fine
-  std::string launcher;  // "slurm" | "local"
 };
 struct StatusAsk {  // pouncectl -> daemon
   static constexpr char kType[] = "status_ask";

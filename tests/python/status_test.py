@@ -66,6 +66,12 @@ def test_a_queue_shows_itself_as_a_table(row):
     assert line.split()[:4] == ["17", "cheetah", "RUNNING", "g1"]
 
 
+def test_a_job_that_waits_says_why_in_plain_words(row):
+    text = repr(Queue([row._replace(state="PENDING", reason="Priority", why="other jobs go first")], "slurm"))
+
+    assert "other jobs go first" in text and "Priority" not in text
+
+
 def test_a_table_in_a_page_is_escaped(row):
     page = Queue([row._replace(reason="<b>")], "slurm")._repr_html_()
 

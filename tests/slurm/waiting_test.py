@@ -118,6 +118,7 @@ def test_a_fifth_lion_waits_with_the_limit_and_its_numbers(alice):
     (lease,) = waiting_leases(alice)
     assert lease["limit"] == {"what": "job", "most": 4, "used": 4, "asked": 1} and lease["reason"] == why["reason"]
     assert "4 of yours do" in alice.run("pouncectl", "why", lease["lease"][:6])
+    assert "4 of yours do" in alice.run("pouncectl", "queue")
     classes = {one["class"]: one for one in json.loads(alice.run("pouncectl", "classes", "--json"))["classes"]}
     assert classes["lion"]["running_jobs"] == {"most": 4, "used": 4, "left": 0}
     assert classes["panther"]["gpus"]["most"] == 0 and classes["cheetah"]["default"]

@@ -63,7 +63,7 @@ inline std::vector<Header> door_and_client_examples() {
       QueueAsk{7},
       QueueIs{7,
               {QueueRow{42, "pounce-cheetah", "cheetah", "PENDING", "Resources", "g1", "gpu:a100:2", kLease.hex(),
-                        1'700'000'000, 1'700'000'060, 1'700'001'260}},
+                        1'700'000'000, 1'700'000'060, 1'700'001'260, "everything that fits is in use"}},
               example_error(),
               "slurm"},
       ClassesAsk{12},
