@@ -6,6 +6,7 @@ import os
 
 import pytest
 from pounce import BadRequest
+from pounce.cell import options_line, verbs
 from pounce.cell.options_line import parse_cell, parse_verb
 from pounce.options import Options
 
@@ -90,3 +91,7 @@ def test_a_verb_with_names_and_the_options_of_its_worker():
 def test_a_wrong_verb_says_which_is_nearest():
     with pytest.raises(BadRequest, match=r"there is no %pounce stats; did you mean status\?"):
         parse_verb("stats")
+
+
+def test_each_verb_that_is_understood_does_something():
+    assert set(verbs.VERBS) == set(options_line.VERBS)
