@@ -35,7 +35,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from .class_table import Class, Classes
     from .client import Client, classes
-    from .errors import *
+    from .errors import *  # noqa: F403
     from .future import Future
     from .named import NamedFuture
     from .queue import Queue

@@ -17,7 +17,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import __version__, _core, _daemon, environment, errors
 from .cell import show
@@ -28,14 +28,19 @@ from .status import StatusLine, output
 from .time_left import TimeLeft, cell_number
 from .waiting import Wait, wait_of
 
-if TYPE_CHECKING:
-    from .cell.background import CellOutput
-
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
 Question = Callable[..., int]  # of (number, connection that has it): the connection that has it now, 0 for none
 _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
+
+
+class Sink(Protocol):
+    """Where one task shows what it prints and displays, instead of under the call that waits for it. Any thread."""
+
+    def printed(self, is_error: bool, data: bytes) -> None: ...
+
+    def message(self, message: dict[str, Any], buffers: list[Any]) -> None: ...
 
 
 class Session:
@@ -70,7 +75,7 @@ class Session:
         self._no_daemon: errors.PounceError | None = None  # why it could not be started again
         self._news: deque[tuple[Any, ...]] = deque()
         self._ended: deque[tuple[Future | None, list[Any]]] = deque()
-        self._outputs: dict[bytes, CellOutput] = {}
+        self._outputs: dict[bytes, Sink] = {}
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._time_left = TimeLeft()
         self._closed = False
@@ -194,7 +199,7 @@ class Session:
         else:
             show.republish(message, buffers)
 
-    def show_elsewhere(self, submit: Callable[[], Future], output: CellOutput) -> Future:
+    def show_elsewhere(self, submit: Callable[[], Future], output: Sink) -> Future:
         """What this task shows goes to `output`, from its first word."""
         with self._order:
             future = submit()
@@ -252,7 +257,7 @@ class Session:
 
     def names(self, name: str, timeout: float = _NAMES_TIMEOUT_S) -> list[NamedRow]:
         """Of one name, or of all with an empty one; those whose future is here hear of it."""
-        rows = self.ask_names(lambda *request: self.core.ask_names(*request, name), timeout)
+        rows = self.ask_names(lambda request, asked: self.core.ask_names(request, asked, name), timeout)
         self._tell_named(rows)
         return rows
 

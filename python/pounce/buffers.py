@@ -75,7 +75,8 @@ class _Storage:
     def __reduce__(self) -> Any:
         import torch
 
-        return _storage, (pickle.PickleBuffer(torch.empty(0, dtype=torch.uint8).set_(self._storage).numpy()),)
+        array: Any = torch.empty(0, dtype=torch.uint8).set_(self._storage).numpy()
+        return _storage, (pickle.PickleBuffer(array),)
 
 
 def _tensor(tensor: Any) -> Any:

@@ -81,7 +81,10 @@ class Classes:
         rows = [(row.name + (" (where none is named)" if row.default else ""), _time(row.time), str(row.running_jobs), str(row.gpus))
                 for row in self._rows.values()]
         gpus = [(gpu.type or "any", str(gpu.free), str(gpu.total)) for gpu in self.gpus]
-        return [[("class", "time", "running jobs", "GPUs"), *rows], *([[("GPU", "free", "all"), *gpus]] if gpus else [])]
+        tables: list[list[tuple[str, ...]]] = [[("class", "time", "running jobs", "GPUs"), *rows]]
+        if gpus:
+            tables.append([("GPU", "free", "all"), *gpus])
+        return tables
 
 
 def classes_of(rows: Sequence[tuple[object, ...]], gpus: Sequence[tuple[object, ...]], launcher: str) -> Classes:
@@ -91,7 +94,9 @@ def classes_of(rows: Sequence[tuple[object, ...]], gpus: Sequence[tuple[object, 
 
 def _class(name: str, default: bool, time: int, jobs_most: int, jobs_used: int, submits_most: int, submits_used: int,
            gpus_most: int, gpus_used: int, gpus_job: int) -> Class:
-    none = lambda value: None if value < 0 else value
+    def none(value: int) -> int | None:
+        return None if value < 0 else value
+
     return Class(name, default, none(time), Amount(none(jobs_most), jobs_used), Amount(none(submits_most), submits_used),
                  Amount(none(gpus_most), gpus_used), none(gpus_job))
 

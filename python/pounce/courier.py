@@ -67,7 +67,8 @@ class Courier:
 
     def _tell(self, ok: bool, digest: str, trouble: str) -> None:
         """Without digest and trouble it asks to be the one who carries."""
-        self._session.ask_names(lambda *request: self._session.core.carry_name(*request, self._row.name, ok, digest, trouble))
+        carry = self._session.core.carry_name
+        self._session.ask_names(lambda request, asked: carry(request, asked, self._row.name, ok, digest, trouble))
 
     def _send(self) -> None:
         task = self._row.task

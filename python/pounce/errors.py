@@ -98,5 +98,5 @@ def _exit_code(self: PounceError) -> int | None:
 
 
 for _name in ("worker_crashed", "out_of_memory"):
-    setattr(BY_CODE[_name], "signal", property(_signal))
-    setattr(BY_CODE[_name], "exit_code", property(_exit_code))
+    for _word, _reader in (("signal", _signal), ("exit_code", _exit_code)):
+        setattr(BY_CODE[_name], _word, property(_reader))

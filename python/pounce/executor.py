@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .client import Client, View
+    from .client import Client
     from .future import Future
+    from .view import View
 
 
 class Executor(concurrent.futures.Executor):

@@ -22,7 +22,7 @@ from .serialize import _ATOMS
 class Pickled(NamedTuple):
     id: bytes       # digest of the pickle: XXH3-128, 16 bytes
     pickle: bytes
-    buffers: list   # of arrays that the function captured; empty as a rule
+    buffers: list[Any]  # of arrays that the function captured; empty as a rule
     objects: list[str]
 
 

@@ -191,7 +191,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             self.set_exception(failure)
         self._over = True
 
-    def _wait_over(self, seconds: float) -> None:
+    def _wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""
         with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             super().exception(seconds)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 
 if TYPE_CHECKING:
-    from .client import Client, View
+    from .client import Client
     from .future import Future
+    from .view import View
 
 _CHUNK_S = 0.05           # a chunk is to take this long: its overhead is 1 % then, and ■ is answered soon
 _CHUNK_MOST = 4096
@@ -82,7 +83,7 @@ class Completed:
         self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._with_results = with_results
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._wake: Callable[[], None] | None = None
+        self._wake: Callable[[], object] | None = None
         for future in futures:
             self.add(future)
 

@@ -64,7 +64,8 @@ class LocalModules:
         for name, module in modules.items():
             if name not in self._signatures and is_local(module):
                 with contextlib.suppress(OSError):
-                    self._signatures[name] = module.__file__, _signature(module.__file__)
+                    path = str(module.__file__)  # a local module has one
+                    self._signatures[name] = path, _signature(path)
 
 
 class Fresh:

@@ -125,7 +125,8 @@ class NamedFuture(Future):
         self._end_at_pounced(forget=True)
 
     def _end_at_pounced(self, forget: bool) -> None:
-        for row in self._session.ask_names(lambda *request: self._session.core.end_name(*request, self._name, forget)):
+        end = self._session.core.end_name
+        for row in self._session.ask_names(lambda request, asked: end(request, asked, self._name, forget)):
             self._heard(row)
         self._wait_over(None)  # another thread may have its end in hand
 
@@ -177,7 +178,9 @@ class NamedFuture(Future):
                 threading.Thread(target=courier.leave, name="pounce-courier-left", daemon=True).start()
 
     def _end_with_outcome(self, digest: str) -> None:
-        stamps, error, raised, pickle, buffers = (0,) * 6, None, False, b"", []
+        stamps, error, raised = (0,) * 6, None, False
+        pickle: bytes | bytearray = b""
+        buffers: list[Any] = []
         try:
             facts, (pickle, *buffers) = kept.read(os.path.join(self._folder, f"{digest}.outcome"), digest)
             stamps = (0, 0, 0, int(facts["run_ns"]), 0, time.monotonic_ns())
@@ -222,7 +225,8 @@ def submit(session: Session, name: str, parts: list[Any], resources: tuple[Any, 
     try:
         kept.write_call(prepared, task, parts)
         os.close(os.open(os.path.join(prepared, f"{task}.log"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        (row,) = session.ask_names(lambda *request: session.core.name_task(*request, name, task, resources, retries))
+        ask = session.core.name_task
+        (row,) = session.ask_names(lambda request, asked: ask(request, asked, name, task, resources, retries))
     finally:
         shutil.rmtree(prepared, ignore_errors=True)  # if it has not become the task's folder
     return NamedFuture(session, row)

@@ -10,7 +10,7 @@ from .table import as_html, as_text
 
 
 class Row(NamedTuple):
-    """One job. Times are seconds since 1970; 0 where Slurm says none. `reason` is Slurm's word, `why` says it plainly while the job waits."""
+    """One job. Times are seconds since 1970; 0 where Slurm says none. `reason` is Slurm's word, `why` says it plainly, while it waits."""
 
     job: int
     name: str

@@ -29,7 +29,7 @@ class Ref:
     def __hash__(self) -> int:
         return hash(self.id)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         ids = getattr(_pickling, "ids", None)
         if ids is None:
             raise TypeError("a pounce.Ref can only be pickled as an argument of submit() of the client that made it")

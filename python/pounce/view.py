@@ -183,7 +183,7 @@ class View:
             raise BadRequest("a name is for one task, and map makes many", "Submit one function that does it all.")
         if not iterables:
             raise BadRequest("map takes a function and at least one iterable")
-        return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905: as the built-in map
+        return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905  as the built-in map
 
     def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:
         """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.

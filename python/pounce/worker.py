@@ -223,7 +223,8 @@ def _make_streams_live() -> None:
     have no lock then, which a child forked while another thread prints (a DataLoader's worker) would find taken for ever.
     """
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", write_through=True)
+        stream.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", errors="backslashreplace", write_through=True)
 
 
 def _become_script() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def rtt(settings: Settings) -> Report:
         for contender in everybody:
             _microseconds(contender, _WARM_UP // contender.slowness)
         counted = _counts(everybody[0], settings.calls)
-        turns = {c.name: lambda c=c: _microseconds(c, max(1, settings.calls // c.slowness)) for c in everybody}
+        turns: dict[str, Callable[[], float]] = {c.name: partial(_microseconds, c, max(1, settings.calls // c.slowness)) for c in everybody}
         turns |= _floor_program(settings, "bench_roundtrip", "p50_us", settings.calls)
         figures = interleaved(turns, settings.rounds)
     goals = [
@@ -113,7 +114,7 @@ def throughput(settings: Settings) -> Report:
 
 def _rates(everybody: list[Any], method: str, count: int, rounds: int) -> Table:
     able = [contender for contender in everybody if hasattr(contender, method)]
-    turns = {c.name: lambda c=c: _per_second(getattr(c, method), count // c.slowness) for c in able}
+    turns: dict[str, Callable[[], float]] = {c.name: partial(_per_second, getattr(c, method), count // c.slowness) for c in able}
     notes = {c.name: f"{count // c.slowness:,} of them" for c in able if c.slowness > 1}
     return Table("", "calls/s", interleaved(turns, rounds), notes=notes)
 
@@ -150,7 +151,7 @@ def scatter(settings: Settings) -> Report:
         for contender in everybody:
             turn(contender)
         sent_again.clear()
-        turns = {c.name: lambda c=c: turn(c) for c in everybody}
+        turns: dict[str, Callable[[], float]] = {c.name: partial(turn, c) for c in everybody}
         turns |= _floor_program(settings, "bench_stream", "best_gb_s", 1)
         figures = interleaved(turns, settings.rounds)
     floor = FLOOR if FLOOR in figures else Curve.name
@@ -166,7 +167,8 @@ def gather(settings: Settings) -> Report:
         everybody, missing = _contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
         for contender in everybody:
             contender.fetch(nbytes)
-        turns = {c.name: lambda c=c: _gigabytes_per_second(lambda: c.fetch(nbytes), nbytes) for c in everybody}
+        fetches = {c.name: partial(c.fetch, nbytes) for c in everybody}
+        turns: dict[str, Callable[[], float]] = {name: partial(_gigabytes_per_second, fetch, nbytes) for name, fetch in fetches.items()}
         figures = interleaved(turns, settings.rounds)
     goals = [Goal("at least 0.8 x the same bytes over ZeroMQ with CURVE", Pounce.name, 0.8, False, Curve.name)]
     return Report([Table(f"{settings.mib} MiB made on a worker, until they are here", "GB/s", figures, goals)], missing)

@@ -25,7 +25,8 @@ class Usage(NamedTuple):
     peak_bytes: int     # the most memory it ever held
 
     def since(self, before: Usage) -> Usage:
-        return Usage(*(now - then for now, then in zip(self, before, strict=True)))
+        return Usage(self.switches - before.switches, self.reads_writes - before.reads_writes, self.cpu_s - before.cpu_s,
+                     self.peak_bytes - before.peak_bytes)
 
 
 def usage() -> Usage:

@@ -60,7 +60,8 @@ class _Pickler(cloudpickle.Pickler):
 
 
 def dumps(values: dict[str, Any]) -> tuple[bytes, list[Any]]:
-    file, buffers = io.BytesIO(), []
+    file = io.BytesIO()
+    buffers: list[Any] = []
     _Pickler(file, buffers).dump(values)
     return file.getvalue(), buffers
 
@@ -71,7 +72,8 @@ def loads(data: Any, buffers: Iterable[Any]) -> dict[str, Any]:
 
 def measure(value: Any) -> Measured:
     """Raises whatever pickling raises."""
-    file, buffers = _Counted(), []
+    file = _Counted()
+    buffers: list[Any] = []
     pickler = _Pickler(file, buffers)
     try:
         pickler.dump(value)

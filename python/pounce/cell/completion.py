@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterable
@@ -69,7 +70,5 @@ class Classes:
         return self._names
 
     def _ask(self) -> None:
-        try:
+        with contextlib.suppress(errors.PounceError):  # the cell itself will say what is wrong
             self._names = list(json.loads(_daemon.ensure(None, None)).get("classes", ()))
-        except errors.PounceError:  # the cell itself will say what is wrong
-            pass

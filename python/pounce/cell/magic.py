@@ -34,7 +34,7 @@ class PounceMagics(Magics):
         self.remote = Remote(shell)
         self.completion = Completion(self.remote.own, self.remote.held_names)
 
-    @cell_magic("pounce")
+    @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is work.
 
@@ -71,7 +71,7 @@ class PounceMagics(Magics):
         remote.require(wanted if asked.sends is not None else ())
         return remote.run_behind(asked, wanted, cell) if asked.background else remote.run(asked, wanted, cell)
 
-    @line_magic("pounce")
+    @line_magic("pounce")  # type: ignore[arg-type]
     def line(self, line: str) -> None:
         """Looks after the workers of %%pounce cells. Options after the names say which worker is meant, as in the cell.
 
@@ -90,13 +90,14 @@ class PounceMagics(Magics):
 
     def _parsed(self, cell: str) -> ast.Module | None:
         """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""
-        compiler, code = self.shell.compile, "\n" + cell
+        shell = self.remote.shell
+        compiler, code = shell.compile, "\n" + cell
         try:
-            code = "\n" + self.shell.transform_cell(cell)
+            code = "\n" + shell.transform_cell(cell)
             filename = compiler.cache(code, self.remote.number())
             tree = compile(code, filename, "exec", compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         except SyntaxError as error:
-            raise syntax_error(self.shell, error) from None
+            raise syntax_error(shell, error) from None
         return tree if tree.body else None
 
 

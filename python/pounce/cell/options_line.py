@@ -86,7 +86,7 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     verb, *rest = words
     if verb not in VERBS:
         raise BadRequest(f"there is no %pounce {verb}{_nearest(verb, VERBS)}")
-    names = []
+    names: list[str] = []
     while rest and not rest[0].startswith("-"):
         names.extend(_names(verb, rest.pop(0)))
     return verb, parse_cell(shlex.join(rest)), tuple(names)

@@ -26,5 +26,6 @@ def note() -> str:
     pip = os.path.expanduser("~/envs/mine/bin/pip")
     own = f"python -m venv --system-site-packages ~/envs/mine, then {pip} install …, and the line %%pounce --env ~/envs/mine"
     if site.ENABLE_USER_SITE:
-        return f"packages are in {site.getusersitepackages()}, since {sys.prefix} cannot be written; {imported}. An environment of your own: {own}"
+        where = f"packages are in {site.getusersitepackages()}, since {sys.prefix} cannot be written"
+        return f"{where}; {imported}. An environment of your own: {own}"
     return f"{sys.prefix} cannot be written. An environment of your own: {own}"

@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 class Publisher(DisplayPublisher):
-    def publish(self, data: Any, metadata: Any = None, *, transient: Any = None, update: bool = False, **_: Any) -> None:
+    def publish(self, data: Any, metadata: Any = None, source: Any = None, *, transient: Any = None, update: Any = False, **_: Any) -> None:
         self._validate_data(data, metadata)
         kind = "update_display_data" if update else "display_data"
         send(kind, {"data": data, "metadata": metadata or {}, "transient": transient or {}})

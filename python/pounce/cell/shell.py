@@ -40,7 +40,7 @@ class ZMQInteractiveShell(InteractiveShell):
 
     def init_history(self) -> None:
         super().init_history()
-        self.history_manager.enabled = False  # the notebook keeps it
+        self.history_manager.enabled = False  # type: ignore[union-attr]  # the notebook keeps it
 
     def enable_gui(self, gui: Any = None) -> None:
         """There is no screen."""

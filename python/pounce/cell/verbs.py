@@ -37,7 +37,7 @@ def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    for name, kind, more in wait(remote.at(asked.place).submit(runner.variables)):  # type: ignore[misc]
+    for name, kind, more in wait(remote.at(asked.place).submit(runner.variables)):
         print(f"{name:20} {kind} {more}".rstrip())
 
 

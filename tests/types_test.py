@@ -1,0 +1,38 @@
+"""The Python package says of every value what it is, and follows one style: mypy --strict and ruff find nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pounce import _core
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def findings(tool: str, *words: str) -> str:
+    return subprocess.run([sys.executable, "-m", tool, *words], cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def test_mypy_finds_nothing():
+    assert findings("mypy", "--no-incremental").startswith("Success: no issues found in ")
+
+
+def test_mypy_sees_a_planted_mistake(tmp_path):
+    planted = tmp_path / "planted.py"
+    planted.write_text("from pounce import Client\n\nClient().submit(1)\n")
+
+    assert "[arg-type]" in findings("mypy", "--no-incremental", str(planted))
+
+
+def test_ruff_finds_nothing():
+    assert findings("ruff", "check", "--no-cache", "python") == "All checks passed!\n"
+
+
+def test_the_stub_of_the_errors_names_each_of_them():
+    lines = (ROOT / "python/pounce/errors.pyi").read_text().splitlines()
+
+    named = [line.removeprefix("class ").split("(")[0] for line in lines if line.startswith("class ") and line.endswith(": ...")]
+
+    assert named == [name for _, name, _ in _core.ERROR_CODES]
