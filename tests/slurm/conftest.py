@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import pytest
+from gateway import of_cluster
 from login_node import CLUSTER, LoginNode, Person
 
 SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))
@@ -34,6 +35,19 @@ def quiet_cluster(spare_cluster):
     """It, with everything up that an earlier test ended."""
     cluster_command(spare_cluster, "up")
     return spare_cluster
+
+
+@pytest.fixture
+def admin(quiet_cluster):
+    """Runs a command of Slurm's as root on the quiet cluster; returns what it prints."""
+
+    def admin(*words: str, user: str = "root") -> str:
+        command = [str(CLUSTER), "run", "--as", user, "--", *words]
+        done = subprocess.run(command, env=of_cluster(quiet_cluster), capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
+        return done.stdout.strip()
+
+    return admin
 
 
 def cluster_command(number: int, *words: str) -> None:

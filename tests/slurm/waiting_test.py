@@ -6,53 +6,12 @@ import ctypes
 import ctypes.util
 import json
 import re
-import subprocess
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from gateway import of_cluster
-from login_node import CLUSTER, ROOT, Person, Running, wait_until
-
-# Tells each change of why the last call waits; those before it run, until the flag is there.
-WAITING = """
-    import pounce
-    def hold(flag):
-        import os, time
-        while not os.path.exists(flag):
-            time.sleep(0.05)
-        return 1024
-    client = pounce.Client()
-    futures = []
-    for options in {calls!r}:
-        while futures and not futures[-1].running():
-            time.sleep(0.02)
-        futures.append(client.options(**options).submit(hold, {flag!r}))
-    last, told = futures[-1], None
-    while not last.running() and not last.done():
-        why = last.why()
-        if why is not None and why != told:
-            told = why
-            report(why=why._asdict(), sentence=str(why))
-        time.sleep(0.05)
-    report(runs=last.running())
-    report(results=[future.result(100) for future in futures])
-    client.close()
-"""
-
-
-@pytest.fixture
-def admin(quiet_cluster):
-    """Runs a command of Slurm's as root on the cluster that this file changes; returns what it prints."""
-
-    def admin(*words: str, user: str = "root") -> str:
-        command = [str(CLUSTER), "run", "--as", user, "--", *words]
-        done = subprocess.run(command, env=of_cluster(quiet_cluster), capture_output=True, text=True, timeout=90)
-        assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
-        return done.stdout.strip()
-
-    return admin
+from login_node import ROOT, Person, wait_until
+from waits import Waiting, changed
 
 
 @pytest.fixture
@@ -70,37 +29,6 @@ def full(admin):
     yield job
     admin("scancel", "--user=bob")
     wait_until(lambda: not admin("squeue", "--noheader", "--user=bob"), 60, "the end of bob's jobs")
-
-
-class Waiting:
-    """A person whose last call waits."""
-
-    def __init__(self, who: Person, *calls: dict):
-        self.who, self.flag = who, who.folder / "flag"
-        self.run: Running = who.python(WAITING.format(flag=str(self.flag), calls=list(calls)))
-
-    def told(self, slurm_reason: str, **facts) -> dict:
-        """The first report of that reason, with these facts."""
-
-        def look():
-            whys = [{**r["why"], "sentence": r["sentence"]} for r in self.run.reports if "why" in r]
-            return [why for why in whys if why["slurm_reason"].startswith(slurm_reason)
-                    and all(why[name] == value for name, value in facts.items())]
-
-        return wait_until(look, 60, f"{slurm_reason} {facts} is told; so far:\n{self.run.output}")[-1]
-
-    def ends_well(self) -> None:
-        self.flag.touch()
-        assert set(self.run.ended(100).reported("results")) == {1024}
-
-
-@contextmanager
-def changed(admin, change: str, back: str):
-    admin("sacctmgr", "-i", *change.split())
-    try:
-        yield
-    finally:
-        admin("sacctmgr", "-i", *back.split())
 
 
 def waiting_leases(who: Person) -> list[dict]:
