@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "database.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 
 namespace pounce::slurm {
 namespace {
@@ -32,6 +34,21 @@ SlurmList list_of(const std::vector<std::string>& texts) {
   SlurmList list(slurm_list_create(nullptr));
   for (const std::string& text : texts) slurm_list_append(list.get(), const_cast<char*>(text.c_str()));
   return list;
+}
+
+std::optional<std::uint64_t> tres_count(std::string_view tres, std::uint32_t id) {
+  while (!tres.empty()) {
+    const std::string_view one = tres.substr(0, tres.find(','));
+    tres.remove_prefix(std::min(one.size() + 1, tres.size()));
+    const auto equals = one.find('=');
+    std::uint32_t found = 0;
+    std::uint64_t count = 0;
+    if (equals == std::string_view::npos) continue;
+    std::from_chars(one.data(), one.data() + equals, found);
+    const auto read = std::from_chars(one.data() + equals + 1, one.data() + one.size(), count);
+    if (found == id && read.ec == std::errc{} && count != INFINITE64) return count;
+  }
+  return std::nullopt;
 }
 
 Error read_error() {

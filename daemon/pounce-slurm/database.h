@@ -2,8 +2,11 @@
 // A connection to slurmdbd, and its lists and errors. Thread: main.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pounce/result.h"
@@ -34,6 +37,8 @@ struct DestroyList {
 };
 using SlurmList = std::unique_ptr<std::remove_pointer_t<decltype(slurm_list_create(nullptr))>, DestroyList>;
 
+// "1=16,1001=2": the count of one id.
+std::optional<std::uint64_t> tres_count(std::string_view tres, std::uint32_t id);
 // Points to the texts and owns none of them.
 SlurmList list_of(const std::vector<std::string>& texts);
 SlurmList list_of(std::vector<std::string>&& texts) = delete;

@@ -2,8 +2,8 @@
 // pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The
 // only program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2).
 // Runs as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
-// `pounce-slurm --admin` is pouncectl's, which starts it as whoever runs that, root too: it reads and writes QoS, and
-// does nothing else.
+// `pounce-slurm --admin` is pouncectl's, which starts it as whoever runs that, root too: it reads and writes QoS, reads
+// everybody's jobs and what they have used, and does nothing else.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,12 +17,14 @@
 #include "class_report.h"
 #include "conf.h"
 #include "facts.h"
+#include "holdings.h"
 #include "job_views.h"
 #include "protocol/stream_framing.h"
 #include "qos.h"
 #include "slurm/wire.h"
 #include "slurm_compat.h"
 #include "submit.h"
+#include "usage.h"
 
 namespace pounce::slurm {
 namespace {
@@ -61,6 +63,9 @@ void serve(const Request& request, Answer& answer) {
     case Operation::kCancel:
       if (const auto done = cancel(request.jobs.at(0)); !done) answer.error = done.error();
       return;
+    case Operation::kNote:
+      if (const auto done = note(request.jobs.at(0), request.note); !done) answer.error = done.error();
+      return;
     case Operation::kPoll:
       return put(answer, poll_jobs(request.jobs), &Answer::jobs);
     case Operation::kSweep:
@@ -74,13 +79,20 @@ void serve(const Request& request, Answer& answer) {
       return;
     case Operation::kReadQos:
       return put(answer, read_qos(), &Answer::qos);
+    case Operation::kHoldings:
+      return put(answer, read_holdings(), &Answer::holdings);
+    case Operation::kUsage:
+      return put(answer, read_usage(request.from_s), &Answer::usage);
     case Operation::kWriteQos:
       return put(answer, write_qos(request.qos), &Answer::qos);
   }
   answer.error = Error{ErrorCode::kProtocol, "pounce-slurm does not know this operation", {}, {}};
 }
 
-bool is_admins(Operation operation) { return operation == Operation::kReadQos || operation == Operation::kWriteQos; }
+bool is_admins(Operation operation) {
+  return operation == Operation::kReadQos || operation == Operation::kWriteQos || operation == Operation::kHoldings ||
+         operation == Operation::kUsage;
+}
 
 // Each mode does what the other one must not: nobody submits as root, and no user's helper writes QoS.
 Result<void> allowed(Operation operation, Mode mode) {

@@ -20,7 +20,8 @@ struct StoredQos {
 };
 
 Result<StoredQos> load_qos(const Database& database);
-Result<std::optional<std::uint32_t>> gpu_tres(const Database& database);  // the id of gres/gpu
+// The id of gres/<name> in this database.
+Result<std::optional<std::uint32_t>> gres_tres(const Database& database, const std::string& name);
 
 Result<QosFacts> read_qos();
 // Those that are not there are made, those that are there are changed and keep their ids. All changes of existing ones

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 
 #include "classes.h"
@@ -16,22 +15,6 @@ namespace {
 
 // Of AccountingStorageEnforce; slurm.h has the field and not its bits (read_config.h, the same from 22.05 to 26.05).
 constexpr std::uint16_t kEnforcesLimits = 0x2, kEnforcesQos = 0x8;
-
-// "1=16,1001=2": the count of one id.
-std::optional<std::uint64_t> count_of(std::string_view tres, std::uint32_t id) {
-  while (!tres.empty()) {
-    const std::string_view one = tres.substr(0, tres.find(','));
-    tres.remove_prefix(std::min(one.size() + 1, tres.size()));
-    const auto equals = one.find('=');
-    std::uint32_t found = 0;
-    std::uint64_t count = 0;
-    if (equals == std::string_view::npos) continue;
-    std::from_chars(one.data(), one.data() + equals, found);
-    const auto read = std::from_chars(one.data() + equals + 1, one.data() + one.size(), count);
-    if (found == id && read.ec == std::errc{} && count != INFINITE64) return count;
-  }
-  return std::nullopt;
-}
 
 std::vector<std::string> preempted(const slurmdb_qos_rec_t& qos, const std::map<std::uint32_t, std::string>& names) {
   std::vector<std::string> found;
@@ -47,7 +30,7 @@ Qos qos_of(const slurmdb_qos_rec_t& record, const StoredQos& stored, std::option
   qos.name = text(record.name);
   if (is_set(record.max_wall_pj)) qos.walltime = std::chrono::minutes(record.max_wall_pj);
   if (is_set(record.max_jobs_pu)) qos.running_jobs_per_user = record.max_jobs_pu;
-  if (gpu) qos.gpus_per_user = count_of(text(record.max_tres_pu), *gpu);
+  if (gpu) qos.gpus_per_user = tres_count(text(record.max_tres_pu), *gpu);
   if (is_set(record.priority)) qos.priority = record.priority;
   if (is_set(record.grace_time)) qos.grace = std::chrono::seconds(record.grace_time);
   qos.deny_on_limit = (record.flags & QOS_FLAG_DENY_LIMIT) != 0;
@@ -74,7 +57,7 @@ Result<void> read_rights(const Database& database, QosFacts& facts) {
 
 }  // namespace
 
-Result<std::optional<std::uint32_t>> gpu_tres(const Database& database) {
+Result<std::optional<std::uint32_t>> gres_tres(const Database& database, const std::string& name) {
   slurmdb_tres_cond_t condition{};
   slurmdb_init_tres_cond(&condition, false);
   errno = 0;
@@ -82,13 +65,13 @@ Result<std::optional<std::uint32_t>> gpu_tres(const Database& database) {
   if (!list) return failure(read_error());
   std::optional<std::uint32_t> id;
   for_each<slurmdb_tres_rec_t>(list.get(), [&](const slurmdb_tres_rec_t& tres) {
-    if (text(tres.type) == "gres" && text(tres.name) == "gpu") id = tres.id;
+    if (text(tres.type) == "gres" && text(tres.name) == name) id = tres.id;
   });
   return id;
 }
 
 Result<StoredQos> load_qos(const Database& database) {
-  const auto gpu = gpu_tres(database);
+  const auto gpu = gres_tres(database, "gpu");
   if (!gpu) return failure(gpu.error());
   slurmdb_qos_cond_t condition{};
   errno = 0;
@@ -116,7 +99,7 @@ Result<QosFacts> read_qos() {
   const auto stored = load_qos(database);
   if (!stored) return failure(stored.error());
   facts.qos = stored->all;
-  const auto gpu = gpu_tres(database);
+  const auto gpu = gres_tres(database, "gpu");
   if (!gpu) return failure(gpu.error());
   facts.counts_gpus = *gpu && site->accounting_tres.find("gres/gpu") != std::string::npos;
   if (const auto rights = read_rights(database, facts); !rights) return failure(rights.error());

@@ -79,7 +79,7 @@ Result<void> make_missing(Database& database, const std::vector<Qos>& wanted, co
 Result<void> change_all(Database& database, const std::vector<Qos>& wanted) {
   const auto stored = load_qos(database);
   if (!stored) return failure(stored.error());
-  const auto gpu = gpu_tres(database);
+  const auto gpu = gres_tres(database, "gpu");
   if (!gpu) return failure(gpu.error());
   for (const Qos& one : wanted)
     if (const auto changed = change(database, one, *stored, *gpu); !changed) {

@@ -42,6 +42,14 @@ inline std::uint32_t job_id(const submit_response_msg_t& response) {
 #endif
 }
 
+inline void set_job_id(job_desc_msg_t& description, std::uint32_t id) {
+#if POUNCE_SLURM_AT_LEAST(25, 11)
+  description.step_id.job_id = id;
+#else
+  description.job_id = id;
+#endif
+}
+
 inline const char* reason_text(const slurm_job_info_t& job) {
 #if POUNCE_SLURM_AT_LEAST(24, 5)
   return slurm_job_state_reason_string(job.state_reason);

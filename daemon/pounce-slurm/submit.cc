@@ -153,4 +153,15 @@ Result<void> cancel(const Incarnation& job) {
   return failure(slurm_error(code, Doing::kCancelling));
 }
 
+Result<void> note(const Incarnation& job, const std::string& comment) {
+  std::string words = comment;
+  job_desc_msg_t change;
+  slurm_init_job_desc_msg(&change);
+  compat::set_job_id(change, job.job.value);
+  change.comment = words.data();
+  const int code = slurm_code(slurm_update_job(&change));
+  if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE || code == ESLURM_JOB_FINISHED) return {};
+  return failure(slurm_error(code, Doing::kCancelling));
+}
+
 }  // namespace pounce::slurm

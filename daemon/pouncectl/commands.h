@@ -25,10 +25,22 @@ struct PolicyOptions {
   std::string state = "/var/lib/pounce/policy";  // where applies are recorded
 };
 
+struct TopOptions {
+  int every = 0;  // seconds between two looks; 0: one look
+};
+
+struct UsageOptions {
+  std::string since = "7d";
+  std::vector<std::string> by = {"class", "user", "mode"};
+};
+
 int version(bool json);
 int status(bool json);
 int queue(bool json);
 int classes(bool json);
+int top(const TopOptions& options, bool json);
+int usage(const UsageOptions& options, bool json);
+int use_report(const std::vector<std::string>& leases, bool json);  // report; none: all that are known
 int leases(bool json);
 int explain(const std::vector<std::string>& leases, bool json);  // why; leases: beginnings of ids, none: all that wait
 int release(const ReleaseOptions& options, bool json);

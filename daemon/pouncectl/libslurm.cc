@@ -55,6 +55,14 @@ Result<QosFacts> qos_facts() {
   return ask_gateway<QosFacts>([](auto& gateway, auto reply) { gateway.read_qos(std::move(reply)); }, true);
 }
 
+Result<Holdings> cluster_holdings() {
+  return ask_gateway<Holdings>([](auto& gateway, auto reply) { gateway.holdings(std::move(reply)); }, true);
+}
+
+Result<UsageFacts> cluster_usage(std::int64_t from_s) {
+  return ask_gateway<UsageFacts>([&](auto& gateway, auto reply) { gateway.usage(from_s, std::move(reply)); }, true);
+}
+
 Result<QosFacts> write_qos(const std::vector<Qos>& qos) {
   return ask_gateway<QosFacts>([&](auto& gateway, auto reply) { gateway.write_qos(qos, std::move(reply)); }, true);
 }

@@ -17,6 +17,8 @@ constexpr char kExamples[] =
     "  pouncectl release 3f2a        give that lease back as soon as it is idle\n"
     "  pouncectl cancel --all        end all that waits and runs\n"
     "  pouncectl logs --follow       what the daemon does now\n"
+    "  pouncectl top                 who holds what of the cluster now\n"
+    "  pouncectl usage --since 30d   what was held, and how much of it computed\n"
     "  pouncectl doctor              what is wrong here, and the fix\n"
     "  pouncectl policy plan FILE    what a policy would change in Slurm (admins)\n"
     "`pouncectl COMMAND --help` has more.\n";
@@ -55,6 +57,21 @@ constexpr char kClassesExamples[] =
     "Examples:\n"
     "  pouncectl classes\n"
     "  pouncectl classes --json | jq '.gpus[] | select(.free > 0)'     which GPUs are free\n";
+constexpr char kTopExamples[] =
+    "Examples:\n"
+    "  pouncectl top\n"
+    "  pouncectl top --watch 5                   again every 5 seconds, until interrupted\n"
+    "  pouncectl top --json | jq '.jobs[] | select(.gpus != {})'\n"
+    "Asks Slurm itself, so it works without a running daemon and for root. One look is two requests to slurmctld.\n";
+constexpr char kUsageExamples[] =
+    "Examples:\n"
+    "  pouncectl usage                           the last 7 days, by class, user and mode\n"
+    "  pouncectl usage --since 30d --by user\n"
+    "mode: reservation (srun, salloc, a notebook of a portal), batch (other jobs), offload (pounce).\n";
+constexpr char kReportExamples[] =
+    "Examples:\n"
+    "  pouncectl report                          each lease of this daemon, the ended ones too\n"
+    "  pouncectl report 3f2a\n";
 constexpr char kVersionExamples[] =
     "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
 constexpr char kDoctorExamples[] =
@@ -81,6 +98,9 @@ struct Words {
   PolicyOptions policy;
   bool daemon_log = false;
   std::string python;
+  TopOptions top;
+  UsageOptions usage;
+  std::vector<std::string> reported;
   std::vector<std::string> waiting;
 
   CLI::App* add(const char* name, const char* meaning, const std::string& footer, std::function<int()> run,
@@ -154,6 +174,19 @@ void describe(Words& words) {
   add_policy(words);
   words.add("classes", "what you may use now: time, jobs and GPUs of each class, free GPUs", kClassesExamples + codes,
             [&] { return classes(words.json); });
+  words.add("top", "who holds what of the cluster now, free GPUs, and how much waits", kTopExamples + codes,
+            [&] { return top(words.top, words.json); })
+      ->add_option("--watch", words.top.every, "look again every so many seconds")
+      ->check(CLI::Range(2, 3600));
+  CLI::App* used = words.add("usage", "what was held, and how much of it computed", kUsageExamples + codes,
+                             [&] { return usage(words.usage, words.json); });
+  used->add_option("--since", words.usage.since, "the span of time until now: 7d, 12h, 90min")->capture_default_str();
+  used->add_option("--by", words.usage.by, "class, user, mode; several with commas between")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"class", "user", "mode"}));
+  words.add("report", "what leases used of what they asked for, with a suggestion", kReportExamples + codes,
+            [&] { return use_report(words.reported, words.json); })
+      ->add_option("LEASE", words.reported, "the beginning of a lease's id; none: all that are known");
   words
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })

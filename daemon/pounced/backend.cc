@@ -22,6 +22,9 @@ class SlurmBackend final : public launch::Launcher {
     launcher_.submit(spec, std::move(reply)), follow();
   }
   void cancel(const Incarnation& job, Reply<void> reply) override { launcher_.cancel(job, std::move(reply)), follow(); }
+  void note(const Incarnation& job, const std::string& comment, Reply<void> reply) override {
+    launcher_.note(job, comment, std::move(reply)), follow();
+  }
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) override {
     launcher_.poll(jobs, std::move(reply)), follow();
   }

@@ -9,6 +9,7 @@
 #include "pounce/ids.h"
 #include "pounce/resources.h"
 #include "pounced/guests.h"
+#include "pounced/usage_log.h"
 #include "protocol/messages.h"
 
 namespace pounce::daemon {
@@ -27,6 +28,7 @@ struct Books {
   Guests guests;
   std::map<SessionId, ClientFacts> clients;
   std::map<std::pair<LeaseId, WorkerIndex>, Interpreter> interpreters;
+  UsageLog uses;
 };
 
 }  // namespace pounce::daemon

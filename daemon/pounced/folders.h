@@ -17,6 +17,7 @@ struct Folders {
   std::string endpoint() const { return state + "/endpoint"; }
   std::string key_file() const { return state + "/key"; }
   std::string journal() const { return state + "/journal"; }
+  std::string usage() const { return state + "/usage"; }
   std::string place() const { return state + "/place"; }
   std::string log() const { return state + "/pounced.log"; }
   std::string results() const { return state.substr(0, state.rfind('/')) + "/results"; }  // of all instances here

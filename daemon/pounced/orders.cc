@@ -1,6 +1,7 @@
 #include "pounced/orders.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/log.h"
 #include "launch/local_launcher.h"
@@ -36,6 +37,7 @@ void Orders::act(const lease::RecordOutcome& order) {
   if (record.kind != lease::JournalRecord::Kind::kEnded)
     return spdlog::info("lease={} {} job={}", record.lease.hex(), word(record.kind), record.job.job.value);
   spdlog::info("lease={} ended: {}", record.lease.hex(), record.reason);
+  books_.uses.ended(record.lease, record.reason, std::time(nullptr));
   std::erase_if(books_.interpreters, [&](const auto& entry) { return entry.first.first == record.lease; });
 }
 
@@ -54,6 +56,7 @@ void Orders::act(const lease::SubmitJob& order) {
 }
 
 void Orders::act(const lease::CancelJob& order) {
+  note_use(order.lease);
   spdlog::info("lease={} cancel job={}", order.lease.hex(), order.job.job.value);
   launcher_.cancel(order.job, [this, lease = order.lease](Result<void> outcome) {
     driver_.tell(lease::CancelDone{lease, std::move(outcome)});
@@ -101,7 +104,19 @@ void Orders::act(const lease::DismissClient& order) {
   to_worker(order.lease, order.link, protocol::Dismiss{order.lease, order.session, order.reason});
 }
 
+// Into the job's comment, which the accounting keeps: for everybody's `pouncectl usage`. Said before the job ends: Slurm
+// takes no more of one that has ended.
+void Orders::note_use(const LeaseId& lease) {
+  const auto job = books_.uses.job(lease);
+  const auto note = books_.uses.note(context_.instance, lease, Clock::now());
+  if (!job || !note) return;
+  launcher_.note(*job, *note, [lease](Result<void> noted) {
+    if (!noted) spdlog::info("lease={} its job could not be told what it used: {}", lease.hex(), noted.error().text);
+  });
+}
+
 void Orders::act(const lease::EndWorker& order) {
+  note_use(order.lease);
   spdlog::info("lease={} end worker: {}", order.lease.hex(), order.reason);
   to_worker(order.lease, order.link, protocol::EndWorker{order.lease, order.reason, order.only_if_idle});
 }

@@ -55,6 +55,7 @@ class Orders {
   void act(const lease::TellLeaseEnded& order);
   void act(const lease::TellWantFailed& order);
   void act(const lease::EndDaemon& order);
+  void note_use(const LeaseId& lease);
   void to_worker(const LeaseId& lease, lease::WorkerLink link, const protocol::Header& header);
   void to_client(const SessionId& session, const protocol::Header& header);
   void sweep_next(std::size_t predecessor, std::vector<JobView> found);

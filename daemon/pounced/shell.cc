@@ -122,6 +122,7 @@ Result<void> Shell::open_sockets() {
 }
 
 void Shell::wire() {
+  books_.uses.open(setup_.folders.usage(), facts_.default_class);
   endpoint_.instance = setup_.instance.hex();
   endpoint_.cluster = setup_.place.cluster;
   endpoint_.pid = static_cast<std::uint32_t>(::getpid());

@@ -32,6 +32,23 @@ json limit_of(const LimitUse& use) {
   return {{"what", use.what}, {"most", use.most}, {"used", use.used}, {"asked", use.asked}};
 }
 
+json use_of(const LeaseUse* use) {
+  if (use == nullptr) return nullptr;
+  return {{"busy_ms", use->busy_ms()},
+          {"idle_ms", use->idle_ms()},
+          {"cpu_ms", use->cpu_ms()},
+          {"memory_peak_mib", use->memory_mib()},
+          {"suggestion", use->suggestion(false)}};
+}
+
+// The lines of the file, which are JSON; one that is not (a full disk cut it) is left out.
+json ended_of(const UsageLog& uses) {
+  json list = json::array();
+  for (const std::string& line : uses.recent())
+    if (json one = json::parse(line, nullptr, false); one.is_object()) list.push_back(std::move(one));
+  return list;
+}
+
 json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
   json object = {{"lease", view.lease.hex()},
                  {"state", lease::word(view.state)},
@@ -80,10 +97,11 @@ json counters_of(const lease::Counters& counters) {
           {"cancels", counters.cancels}, {"events", counters.events}, {"ignored", counters.ignored}};
 }
 
-std::string with_stories(json document, const lease::LeaseCore& core, bool stand_in, std::size_t most_lines,
+std::string with_stories(json document, const Books& books, const lease::LeaseCore& core, bool stand_in, std::size_t most_lines,
                          TimePoint now) {
   for (const lease::LeaseView& view : core.leases()) {
     json object = lease_of(view, stand_in, now);
+    object["used"] = use_of(books.uses.of(view.lease));
     object["story"] = story_of(core.story(view.lease), most_lines, now);
     document["leases"].push_back(std::move(object));
   }
@@ -106,11 +124,12 @@ std::string status_document(const Setup& setup, const ClusterFacts& facts, const
                       {"reconciled", core.reconciled()},
                       {"sessions", sessions_of(books)},
                       {"rpc", counters_of(core.counters())},
+                      {"ended", ended_of(books.uses)},
                       {"leases", json::array()}};
   const bool stand_in = setup.launcher == LauncherKind::kLocal && setup.config.stand_in_gpus > 0;
   std::string document;
   for (const std::size_t lines : {64, 8, 0}) {
-    document = with_stories(frame, core, stand_in, lines, now);
+    document = with_stories(frame, books, core, stand_in, lines, now);
     if (document.size() <= kMostBytes) break;
   }
   return document;

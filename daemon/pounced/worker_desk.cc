@@ -36,6 +36,8 @@ void WorkerDesk::take(Guest& guest, const WorkerUp& message) {
   driver_.tell(lease::WorkerConnected{message.lease, message.worker, link, SlurmJobId{message.job}, message.restart,
                                       message.node, message.devices});
   if (ready) driver_.tell(lease::InterpreterStarted{message.lease, message.worker, link, message.epoch});
+  for (const lease::LeaseView& view : driver_.core().leases())
+    if (view.lease == message.lease) books_.uses.up(view);
 }
 
 void WorkerDesk::take(Guest& guest, const InterpreterUp& message) {
@@ -56,6 +58,7 @@ void WorkerDesk::take(Guest& guest, const InterpreterDown& message) {
 
 void WorkerDesk::take(Guest& guest, const WorkerBeat& message) {
   if (!speaks_for(guest, message.lease, message.worker)) return;
+  books_.uses.beat(message, Clock::now());
   if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, guest.link});
   const lease::WorkerHeard heard{message.lease, message.worker, guest.link, message.running};
   named_.hear(heard);

@@ -31,6 +31,8 @@ py::tuple to_python(const protocol::ClassesIs& answer) {
   return py::make_tuple("classes", answer.request, classes, gpus, or_none(answer.error), answer.launcher);
 }
 
+py::tuple to_python(const protocol::StatusIs& answer) { return py::make_tuple("document", answer.request, answer.document); }
+
 py::tuple to_python(const protocol::NamesAre& names) {
   py::list rows;
   for (const protocol::NamedRow& row : names.rows)

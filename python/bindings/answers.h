@@ -15,6 +15,7 @@ pybind11::object or_none(const Error& error);  // None where it has no text
 
 pybind11::tuple to_python(const protocol::QueueIs& queue);
 pybind11::tuple to_python(const protocol::ClassesIs& answer);
+pybind11::tuple to_python(const protocol::StatusIs& answer);
 pybind11::tuple to_python(const protocol::NamesAre& names);
 pybind11::object to_python(const std::optional<protocol::LeaseStatus>& status);
 

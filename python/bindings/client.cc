@@ -144,6 +144,7 @@ py::tuple to_python(client::News news) {
   if (auto* status = std::get_if<client::StatusChanged>(&news)) return py::make_tuple("status", status->want.value);
   if (auto* queue = std::get_if<client::QueueShown>(&news)) return to_python(queue->answer);
   if (auto* classes = std::get_if<client::ClassesShown>(&news)) return to_python(classes->answer);
+  if (auto* status = std::get_if<client::StatusShown>(&news)) return to_python(status->answer);
   if (auto* names = std::get_if<client::NamesShown>(&news)) return to_python(names->answer);
   return py::make_tuple("daemon");
 }
@@ -341,6 +342,8 @@ void bind_client(py::module_& m) {
            [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
       .def("ask_classes",
            [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::ClassesAsk{request}); })
+      .def("ask_status",
+           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::StatusAsk{request}); })
       .def("name_task", &name_task)
       .def("ask_names",
            [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {

@@ -174,7 +174,7 @@ class Session:
                     self._message(*what)
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
-                elif kind in ("queue", "classes") or (kind == "names" and what[0]):
+                elif kind in ("queue", "classes", "document") or (kind == "names" and what[0]):
                     self._answered(*what)
                 elif kind == "names":
                     named += [NamedRow(*row) for row in what[1]]
@@ -246,6 +246,11 @@ class Session:
     def classes(self, timeout: float) -> tuple[Any, ...]:
         """(classes, gpus, error, launcher) as Slurm shows them now."""
         return self.ask(self.core.ask_classes, timeout)
+
+    def status(self, timeout: float) -> dict[str, Any]:
+        """pounced's status document: docs/protocol.md §8."""
+        (document,) = self.ask(self.core.ask_status, timeout)
+        return dict(json.loads(document))
 
     # ---- named tasks ----
 

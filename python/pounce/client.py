@@ -19,6 +19,7 @@ from .future import Future
 from .options import Options, grace
 from .queue import Queue, Row
 from .ref import Ref
+from .use import Reports, reports_of
 from .view import View
 
 INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/limits.h)
@@ -219,6 +220,16 @@ class Client(View):
         if error is not None:
             raise errors.make(*error)
         return classes_of(rows, gpus, launcher)
+
+    def reports(self) -> Reports:
+        """What your leases have used of what they asked for, with what to ask for next time; those that ended lately too. Blocks.
+
+        Examples
+        --------
+        >>> client.reports()[-1].suggestion  # doctest: +SKIP
+        'asked 32 GiB of memory, used 1.2 GiB at most: ask for 2 GiB'
+        """
+        return reports_of(self._session.status(_QUEUE_TIMEOUT_S))
 
     # ---- life ----
 

@@ -1,8 +1,21 @@
 #include "base/job_tag.h"
 
+#include <charconv>
+#include <cstdint>
+
 namespace pounce {
 namespace {
 constexpr std::string_view kPrefix = "pounce:1:";
+
+std::optional<std::uint64_t> seconds_after(std::string_view comment, std::string_view key) {
+  const auto at = comment.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view number = comment.substr(at + key.size());
+  std::uint64_t seconds = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), seconds);
+  if (read.ec != std::errc{}) return std::nullopt;
+  return seconds;
+}
 }
 
 std::string format_job_tag(const JobTag& tag) {
@@ -11,6 +24,7 @@ std::string format_job_tag(const JobTag& tag) {
 
 std::optional<JobTag> parse_job_tag(std::string_view comment) {
   if (!comment.starts_with(kPrefix)) return std::nullopt;
+  comment = comment.substr(0, comment.find(' '));  // what follows is a note
   comment.remove_prefix(kPrefix.size());
   const auto colon = comment.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -18,6 +32,17 @@ std::optional<JobTag> parse_job_tag(std::string_view comment) {
   const auto lease = LeaseId::from_hex(comment.substr(colon + 1));
   if (!instance || !lease) return std::nullopt;
   return JobTag{*instance, *lease};
+}
+
+std::string format_job_note(const JobTag& tag, std::chrono::seconds busy, std::chrono::seconds idle) {
+  return format_job_tag(tag) + " busy=" + std::to_string(busy.count()) + "s idle=" + std::to_string(idle.count()) + "s";
+}
+
+std::optional<double> busy_part(std::string_view comment) {
+  if (!parse_job_tag(comment)) return std::nullopt;
+  const auto busy = seconds_after(comment, " busy="), idle = seconds_after(comment, " idle=");
+  if (!busy || !idle || *busy + *idle == 0) return std::nullopt;
+  return static_cast<double>(*busy) / static_cast<double>(*busy + *idle);
 }
 
 }  // namespace pounce

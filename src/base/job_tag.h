@@ -1,7 +1,9 @@
 // The mark of ours that a Slurm job carries in `comment`: "pounce:1:<instance>:<lease>" (design §3). It is public
-// by nature (any user can read comments), so it proves nothing and opens nothing.
+// by nature (any user can read comments), so it proves nothing and opens nothing. When its work is over, pounced adds
+// what became of the time: "pounce:1:<instance>:<lease> busy=812s idle=61s", for whoever reads the accounting.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,5 +20,8 @@ struct JobTag {
 
 std::string format_job_tag(const JobTag& tag);
 std::optional<JobTag> parse_job_tag(std::string_view comment);
+std::string format_job_note(const JobTag& tag, std::chrono::seconds busy, std::chrono::seconds idle);
+// Busy time over all time, 0 to 1, where the comment tells of it.
+std::optional<double> busy_part(std::string_view comment);
 
 }  // namespace pounce

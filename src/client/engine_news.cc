@@ -73,6 +73,8 @@ void Engine::on_message(const protocol::Header& header) {
     news_.push(QueueShown{*queue});
   } else if (const auto* classes = std::get_if<protocol::ClassesIs>(&header)) {
     news_.push(ClassesShown{*classes});
+  } else if (const auto* status_is = std::get_if<protocol::StatusIs>(&header)) {
+    news_.push(StatusShown{*status_is});
   } else if (const auto* names = std::get_if<protocol::NamesAre>(&header)) {
     news_.push(NamesShown{*names});
   } else if (const auto* notice = std::get_if<protocol::Notice>(&header)) {

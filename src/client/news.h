@@ -35,10 +35,14 @@ struct QueueShown {
 struct ClassesShown {
   protocol::ClassesIs answer;
 };
+struct StatusShown {
+  protocol::StatusIs answer;
+};
 struct NamesShown {
   protocol::NamesAre answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, ClassesShown, NamesShown>;
+using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, ClassesShown, StatusShown,
+                          NamesShown>;
 
 class NewsQueue {
  public:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "pounce/cluster.h"
@@ -21,6 +22,8 @@ class Launcher {
   virtual void facts(Reply<ClusterFacts> reply) = 0;
   virtual void submit(const JobSpec& spec, Reply<Incarnation> reply) = 0;
   virtual void cancel(const Incarnation& job, Reply<void> reply) = 0;  // no such job = success
+  // What accounting is to keep of the job, as its comment; a backend without accounting keeps nothing.
+  virtual void note(const Incarnation&, const std::string&, Reply<void> reply) { reply({}); }
   virtual void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) = 0;  // one RPC
   virtual void sweep(const InstanceId& instance,
                      Reply<std::vector<JobView>> reply) = 0;  // all with that tag, ended too

@@ -13,6 +13,9 @@ class SlurmLauncher final : public Launcher {
   void facts(Reply<ClusterFacts> reply) override { gateway_.facts(std::move(reply)); }
   void submit(const JobSpec& spec, Reply<Incarnation> reply) override { gateway_.submit(spec, std::move(reply)); }
   void cancel(const Incarnation& job, Reply<void> reply) override { gateway_.cancel(job, std::move(reply)); }
+  void note(const Incarnation& job, const std::string& comment, Reply<void> reply) override {
+    gateway_.note(job, comment, std::move(reply));
+  }
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) override {
     gateway_.poll(jobs, std::move(reply));
   }

@@ -145,6 +145,9 @@ struct WorkerBeat {  // supervisor -> daemon every heartbeat_ms
   WorkerIndex worker;
   std::uint32_t running = 0;  // tasks queued or running in the interpreter
   bool leaving = false;       // the last one: it ends, and the batch system knows why
+  // Of the job since it began: milliseconds with a task and without, CPU time of all its processes, and their memory.
+  std::int64_t busy_ms = 0, idle_ms = 0, cpu_ms = 0;
+  std::uint64_t memory_mib = 0;  // most of it so far
 };
 struct Admit {  // daemon -> supervisor -> interpreter: this client key may use your data socket
   static constexpr char kType[] = "admit";

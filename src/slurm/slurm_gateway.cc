@@ -49,7 +49,7 @@ Error with_stderr(Error error, const std::string& printed) {
 // Of a question nothing is lost; of a deed it is not known whether it was done.
 ErrorCode code_of_loss(Operation operation) {
   const bool deed =
-      operation == Operation::kSubmit || operation == Operation::kCancel || operation == Operation::kWriteQos;
+      operation == Operation::kSubmit || operation == Operation::kCancel || operation == Operation::kNote || operation == Operation::kWriteQos;
   return deed ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
 }
 
@@ -241,6 +241,32 @@ void SlurmGateway::write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply)
   request.operation = Operation::kWriteQos;
   request.qos = qos;
   impl_->ask(std::move(request), qos_facts(std::move(reply)));
+}
+
+void SlurmGateway::note(const Incarnation& job, const std::string& comment, Reply<void> reply) {
+  Request request;
+  request.operation = Operation::kNote;
+  request.jobs = {job};
+  request.note = comment;
+  impl_->ask(std::move(request),
+             [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer&) {})); });
+}
+
+void SlurmGateway::holdings(Reply<Holdings> reply) {
+  Request request;
+  request.operation = Operation::kHoldings;
+  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
+    reply(answer.map([](const Answer& a) { return a.holdings; }));
+  });
+}
+
+void SlurmGateway::usage(std::int64_t from_s, Reply<UsageFacts> reply) {
+  Request request;
+  request.operation = Operation::kUsage;
+  request.from_s = from_s;
+  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
+    reply(answer.map([](const Answer& a) { return a.usage; }));
+  });
 }
 
 void SlurmGateway::classes(Reply<ClassReport> reply) {

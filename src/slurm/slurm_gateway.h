@@ -18,6 +18,7 @@
 #include "pounce/job.h"
 #include "pounce/qos.h"
 #include "pounce/result.h"
+#include "pounce/usage.h"
 
 namespace pounce::slurm {
 
@@ -26,7 +27,7 @@ struct GatewayOptions {
   std::chrono::milliseconds request_deadline{
       30000};                                      // from when the helper gets it; libslurm itself may take 10 s twice
   std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
-  bool admin = false;  // `pounce-slurm --admin`: read_qos and write_qos and nothing else, root too
+  bool admin = false;  // `pounce-slurm --admin`: read_qos, write_qos, holdings, usage and nothing else, root too
 };
 
 class SlurmGateway {
@@ -42,12 +43,15 @@ class SlurmGateway {
   void facts(Reply<ClusterFacts> reply);
   void submit(const JobSpec& spec, Reply<Incarnation> reply);
   void cancel(const Incarnation& job, Reply<void> reply);
+  void note(const Incarnation& job, const std::string& comment, Reply<void> reply);  // the job's comment from now on
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply);
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply);
   void queue(Reply<std::vector<JobView>> reply);
   void read_qos(Reply<QosFacts> reply);
   // Makes those that are not there and changes those that are; answers what there is afterwards.
   void write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply);
+  void holdings(Reply<Holdings> reply);                          // everybody's jobs that wait or run
+  void usage(std::int64_t from_s, Reply<UsageFacts> reply);      // what was held since then, from slurmdbd
   void classes(Reply<ClassReport> reply);
   void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"
 

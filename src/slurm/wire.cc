@@ -80,6 +80,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassUse, name, preset, time_min, jobs_most, 
                                    gpus_most, gpus_used, gpus_job)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUse, type, total, free)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassReport, classes, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HeldJob, job, cpus, nodes, user, class_name, name, node, reason, lease, running, batch, gpus,
+                                   submit_s, start_s, end_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Holdings, cluster, hides_others, jobs, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UsedShare, user, class_name, mode, jobs, gpu_s, cpu_s, told_s, busy_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UsageFacts, cluster, from_s, to_s, has_database, counts_gpus, counts_gpu_use,
+                                   keeps_comments, shares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitUse, what, most, used, asked)
@@ -175,11 +181,13 @@ Result<T> decoded(std::string_view record, T (*read)(const json&)) {
 Request read_request(const json& j) {
   Request request;
   request.id = j.at("id").get<std::uint64_t>();
-  request.operation = enumerator(j.at("operation"), Operation::kWriteQos);
+  request.operation = enumerator(j.at("operation"), Operation::kUsage);
   if (j.contains("spec")) j.at("spec").get_to(request.spec);
   j.at("jobs").get_to(request.jobs);
   j.at("instance").get_to(request.instance);
   if (j.contains("qos")) j.at("qos").get_to(request.qos);
+  request.note = j.value("note", "");
+  request.from_s = j.value("from_s", std::int64_t{0});
   return request;
 }
 
@@ -196,6 +204,8 @@ Answer read_answer(const json& j) {
   j.at("version").get_to(answer.version);
   j.at("qos").get_to(answer.qos);
   j.at("classes").get_to(answer.classes);
+  j.at("holdings").get_to(answer.holdings);
+  j.at("usage").get_to(answer.usage);
   return answer;
 }
 
@@ -208,6 +218,8 @@ std::string encode(const Request& request) {
             {"instance", request.instance}};
   if (request.operation == Operation::kSubmit) j["spec"] = request.spec;
   if (request.operation == Operation::kWriteQos) j["qos"] = request.qos;
+  if (request.operation == Operation::kNote) j["note"] = request.note;
+  if (request.operation == Operation::kUsage) j["from_s"] = request.from_s;
   return dump(j);
 }
 
@@ -219,7 +231,9 @@ std::string encode(const Answer& answer) {
                {"jobs", answer.jobs},
                {"version", answer.version},
                {"qos", answer.qos},
-               {"classes", answer.classes}});
+               {"classes", answer.classes},
+               {"holdings", answer.holdings},
+               {"usage", answer.usage}});
 }
 
 Result<Request> decode_request(std::string_view record) { return decoded<Request>(record, &read_request); }

@@ -15,20 +15,23 @@
 #include "pounce/job.h"
 #include "pounce/qos.h"
 #include "pounce/result.h"
+#include "pounce/usage.h"
 
 namespace pounce::slurm {
 
 inline constexpr std::size_t kRecordBytes = 16 * 1024 * 1024;  // thousands of job views
 
-enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos };
+enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos, kNote, kHoldings, kUsage };
 
 struct Request {
   std::uint64_t id = 0;
   Operation operation = Operation::kFacts;
   JobSpec spec;                   // submit
-  std::vector<Incarnation> jobs;  // cancel (one), poll
+  std::vector<Incarnation> jobs;  // cancel (one), note (one), poll
   InstanceId instance;            // sweep
   std::vector<Qos> qos;           // write_qos: as they are to be
+  std::string note;               // note: the job's comment from now on
+  std::int64_t from_s = 0;        // usage: unix
 };
 
 struct Answer {
@@ -40,6 +43,8 @@ struct Answer {
   std::string version;
   QosFacts qos;  // read_qos, write_qos
   ClassReport classes;
+  Holdings holdings;
+  UsageFacts usage;
 };
 
 std::string encode(const Request& request);

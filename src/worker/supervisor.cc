@@ -54,6 +54,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
       epoch_(options_.first_epoch),
       signals_(open_signals()),
       dead_man_(options_.dead_man_idle, options_.dead_man_busy, Clock::now()),
+      meter_(Clock::now()),
       daemon_heard_(Clock::now()) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   start_interpreter();
@@ -138,13 +139,18 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
 
 void Supervisor::beat() {
   const auto now = Clock::now();
+  meter_.look(::getpid(), now);
   tell_running();
   daemon_->send(protocol::Beat{false, now.time_since_epoch().count(), 0});
   if (daemon_->connected() && now - daemon_heard_ > kSilentBeats * daemon_->heartbeat()) daemon_->give_up("pounced is silent");
   loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
 }
 
-void Supervisor::tell_running() { daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_}); }
+void Supervisor::tell_running() {
+  const Used used = meter_.used(Clock::now());
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, used.busy.count(),
+                                     used.idle.count(), used.cpu.count(), used.memory_mib});
+}
 
 void Supervisor::check_dead_man() {
   const TimePoint now = Clock::now();

@@ -17,6 +17,7 @@
 #include "worker/dead_man.h"
 #include "worker/interpreter.h"
 #include "worker/memory_events.h"
+#include "worker/meter.h"
 #include "worker/supervisor_options.h"
 
 namespace pounce::worker {
@@ -80,6 +81,7 @@ class Supervisor {
   UniqueFd signals_;
   std::unique_ptr<DaemonLink> daemon_;
   DeadMan dead_man_;
+  Meter meter_;
   TimePoint daemon_heard_;
   bool farewell_under_way_ = false;
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed

@@ -36,6 +36,7 @@ void Supervisor::start_interpreter() {
   memory_kills_ = memory_.kills().value_or(0);
   ready_ = false;
   running_ = 0;
+  meter_.set_busy(false, Clock::now());
   up_ = {};
   auto started = Interpreter::start(plan_);
   if (!started) {
@@ -77,9 +78,14 @@ void Supervisor::on_ready(const protocol::Ready& ready) {
 }
 
 void Supervisor::on_activity(const protocol::Activity& activity) {
-  running_ = activity.running;
+  const bool was_busy = std::exchange(running_, activity.running) > 0;
   dead_man_.set_busy(running_ > 0);
+  meter_.set_busy(running_ > 0, Clock::now());
   if (running_ > 0 && std::exchange(leaving_, std::nullopt)) tell_running();
+  if (was_busy && running_ == 0) {  // the work that was just done counts, also if the lease ends before the next beat
+    meter_.look(::getpid(), Clock::now());
+    tell_running();
+  }
   if (activity.client_heard_ms_ago >= 0)
     dead_man_.heard(Clock::now() - std::chrono::milliseconds(activity.client_heard_ms_ago));
 }

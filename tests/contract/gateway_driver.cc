@@ -65,12 +65,13 @@ class Driver {
       case Operation::kSubmit:
         return gateway_.submit(request.spec, answer<Incarnation>(id, [](Answer& a, Incarnation v) { a.job = v; }));
       case Operation::kCancel:
-        return gateway_.cancel(request.jobs.at(0), [this, id](Result<void> done) {
-          Answer out;
-          out.id = id;
-          if (!done) out.error = done.error();
-          print(out);
-        });
+        return gateway_.cancel(request.jobs.at(0), done(id));
+      case Operation::kNote:
+        return gateway_.note(request.jobs.at(0), request.note, done(id));
+      case Operation::kHoldings:
+        return gateway_.holdings(answer<Holdings>(id, [](Answer& a, Holdings v) { a.holdings = std::move(v); }));
+      case Operation::kUsage:
+        return gateway_.usage(request.from_s, answer<UsageFacts>(id, [](Answer& a, UsageFacts v) { a.usage = std::move(v); }));
       case Operation::kPoll:
         return gateway_.poll(request.jobs, answer<std::vector<JobView>>(id, &put_jobs));
       case Operation::kSweep:
@@ -90,6 +91,15 @@ class Driver {
 
   static void put_qos(Answer& answer, QosFacts facts) { answer.qos = std::move(facts); }
   static void put_jobs(Answer& answer, std::vector<JobView> jobs) { answer.jobs = std::move(jobs); }
+
+  std::function<void(Result<void>)> done(std::uint64_t id) {
+    return [this, id](Result<void> result) {
+      Answer out;
+      out.id = id;
+      if (!result) out.error = result.error();
+      print(out);
+    };
+  }
 
   template <class T, class Put>
   std::function<void(Result<T>)> answer(std::uint64_t id, Put put) {

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from login_node import CLUSTER
 
-OPERATIONS = ["facts", "submit", "cancel", "poll", "sweep", "queue", "version", "classes", "read_qos", "write_qos"]
+OPERATIONS = ["facts", "submit", "cancel", "poll", "sweep", "queue", "version", "classes", "read_qos", "write_qos", "note",
+              "holdings", "usage"]
 # enum class JobState and JobEnd of include/pounce/job.h
 STATES = ["unknown", "queued", "running", "ending", "ended"]
 ENDS = [

@@ -174,6 +174,20 @@ def test_who_is_no_admin_command_reads_and_writes_no_qos(start, user):
     helper = start(user)
     refused(helper.ask("read_qos"), "protocol")
     refused(helper.ask("write_qos", qos=[]), "protocol")
+    refused(helper.ask("holdings"), "protocol")
+    refused(helper.ask("usage", from_s=0), "protocol")
+
+
+def test_a_note_in_the_comment_leaves_the_tag_and_is_for_ones_own_jobs_only(start):
+    alice, bob = start(), start("bob")
+    job = alice.submit()["job"]
+
+    alice.ask("note", jobs=[job], note=f"pounce:1:{alice.instance}:{alice.sweep()[0]['lease']} busy=3s idle=4s")
+
+    assert "busy=3s idle=4s" in run("squeue", "--noheader", f"--jobs={job[0]}", "--format=%k")
+    assert [view["incarnation"] for view in alice.sweep()] == [job]
+    assert "error" in bob.ask("note", jobs=[job], note="mine")
+    assert "error" not in alice.ask("note", jobs=[[4_000_000_000, 0, 0]], note="of a job that is gone")
 
 
 def test_a_broken_slurm_conf_is_answered_with_libslurms_own_words(start, tmp_path):

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The GPUs of the whole cluster: how many there are of each type, and how many are free on nodes that take work.
+// Thread: main.
+#pragma once
+
+#include <vector>
+
+#include "pounce/cluster.h"
+#include "pounce/result.h"
+
+namespace pounce::slurm {
+
+Result<std::vector<GpuUse>> gpus_of_cluster();
+
+}  // namespace pounce::slurm

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "holdings.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/job_tag.h"
+#include "facts.h"
+#include "gpus.h"
+#include "slurm/gres.h"
+#include "slurm/slurm_job_state.h"
+#include "slurm_error.h"
+#include "values.h"
+
+namespace pounce::slurm {
+namespace {
+
+std::string user_of(const slurm_job_info_t& job) {
+  if (job.user_name != nullptr) return job.user_name;
+  const passwd* entry = ::getpwuid(job.user_id);
+  return entry != nullptr ? entry->pw_name : std::to_string(job.user_id);
+}
+
+// Which it has, node by node; of one that waits what it asks for.
+std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
+  std::map<std::string, std::uint32_t> gpus;
+  for (std::uint32_t node = 0; node < job.gres_detail_cnt; ++node)
+    for (const auto& [type, count] : slurm::gpus_of(text(job.gres_detail_str[node])))
+      if (count > 0) gpus[type] += count;
+  if (!gpus.empty() || job.tres_per_node == nullptr) return gpus;
+  const std::string asked = text(job.tres_per_node);  // "gres:gpu:a100:2"; also "gres/gpu:a100:2" from 23.11 on
+  constexpr std::string_view kPrefix = "gres:";
+  return slurm::gpus_of(asked.starts_with("gres") ? asked.substr(kPrefix.size()) : asked);
+}
+
+std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
+
+HeldJob held(const slurm_job_info_t& job, JobState state) {
+  HeldJob held;
+  held.job = job.job_id;
+  held.cpus = job.num_cpus;
+  held.nodes = job.num_nodes;
+  held.user = user_of(job);
+  held.name = text(job.name);
+  held.class_name = text(job.qos);
+  held.node = text(job.nodes);
+  held.running = state != JobState::kQueued;
+  held.batch = job.batch_flag != 0;
+  held.gpus = gpus_of(job);
+  held.submit_s = time_or_zero(job.submit_time);
+  held.start_s = time_or_zero(job.start_time);
+  if (held.running && is_set(job.time_limit)) held.end_s = time_or_zero(job.end_time);
+  if (!held.running) held.reason = text(compat::reason_text(job));
+  if (const auto tag = parse_job_tag(text(job.comment))) held.lease = tag->lease.hex();
+  return held;
+}
+
+}  // namespace
+
+Result<Holdings> read_holdings() {
+  const auto site = read_site();
+  if (!site) return failure(site.error());
+  auto gpus = gpus_of_cluster();
+  if (!gpus) return failure(gpus.error());
+  job_info_msg_t* raw = nullptr;
+  if (const int code = slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_DETAIL | SHOW_ALL)); code != 0)
+    return failure(slurm_error(code, Doing::kReading));
+  const Jobs message(raw);
+  Holdings holdings;
+  holdings.cluster = site->cluster;
+  holdings.gpus = std::move(*gpus);
+  holdings.hides_others = jobs_are_private() && ::geteuid() != 0 && ::geteuid() != site->slurm_user;
+  for (std::uint32_t i = 0; i < message->record_count; ++i) {
+    const slurm_job_info_t& job = message->job_array[i];
+    const JobState state = map_job_state(job.job_state).state;
+    if (state != JobState::kEnded) holdings.jobs.push_back(held(job, state));
+  }
+  return holdings;
+}
+
+}  // namespace pounce::slurm

@@ -1,0 +1,69 @@
+#include "pouncectl/own_usage.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "pouncectl/program.h"
+
+namespace pounce::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+}
+
+// Those of all of this person's daemons of that cluster: <base>/<cluster>/<instance>/usage.
+std::vector<fs::path> records(const std::string& cluster) {
+  std::vector<fs::path> files;
+  const json where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
+  if (!where.is_object()) return files;
+  const fs::path own = where.value("state_folder", "");
+  const fs::path base = own.empty() ? fs::path(where.value("state_base", "")) / cluster : own.parent_path();
+  std::error_code failed;
+  for (const auto& instance : fs::directory_iterator(base, failed))
+    if (fs::is_regular_file(instance.path() / "usage", failed)) files.push_back(instance.path() / "usage");
+  return files;
+}
+
+}  // namespace
+
+// Of a lease that began before the span, the part that lies in it.
+UsedShare share_of(const std::string& line, const std::string& user, std::int64_t from_s, std::int64_t to_s) {
+  UsedShare share;
+  const json one = json::parse(line, nullptr, false);
+  if (!one.is_object()) return share;
+  const double busy = one.value("busy_ms", 0.0) / 1000, held = busy + one.value("idle_ms", 0.0) / 1000;
+  const double end = one.value("end_s", 0.0), workers = std::max(one.value("workers", 1.0), 1.0);
+  const double within = std::min(end, static_cast<double>(to_s)) - std::max(end - held, static_cast<double>(from_s));
+  if (held <= 0 || within <= 0) return share;
+  share.user = user;
+  share.class_name = one.value("class", "");
+  share.mode = kOffload;
+  share.jobs = 1;
+  share.gpu_s = share.told_s = within * one.value("gpus", 0.0) * workers;
+  share.busy_s = share.gpu_s * busy / held;
+  share.cpu_s = within * std::max(one.value("cpus", 0.0), 1.0) * workers;
+  return share;
+}
+
+std::vector<UsedShare> own_usage(const std::string& cluster, std::int64_t from_s, std::int64_t to_s) {
+  std::vector<UsedShare> shares;
+  const std::string user = user_name();
+  for (const fs::path& path : records(cluster)) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);)
+      if (UsedShare share = share_of(line, user, from_s, to_s); share.jobs > 0) shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+}  // namespace pounce::ctl

@@ -1,0 +1,96 @@
+// pouncectl top: who holds what of the cluster now, which GPUs are free, and how much waits.
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "pouncectl/class_cells.h"
+#include "pouncectl/commands.h"
+#include "pouncectl/daemon_link.h"
+#include "pouncectl/holdings.h"
+#include "pouncectl/lease_row.h"
+#include "pouncectl/libslurm.h"
+#include "pouncectl/report.h"
+
+namespace pounce::ctl {
+namespace {
+
+using nlohmann::json;
+
+// Of this machine's daemon, where one runs: Slurm does not know what a worker does.
+LeaseStates own_states() {
+  LeaseStates states;
+  const auto status = ask_status();
+  if (!status) return states;
+  for (const LeaseRow& row : lease_rows(*status))
+    if (row.job != 0 && (row.state == "idle" || row.state == "busy")) states[row.job] = row.state;
+  return states;
+}
+
+json or_null(std::int64_t stamp) { return stamp == 0 ? json() : json(stamp); }
+
+json as_json(const Holdings& holdings, const LeaseStates& states) {
+  json document = {{"cluster", holdings.cluster},
+                   {"only_own_jobs", holdings.hides_others},
+                   {"jobs", json::array()},
+                   {"waiting", json::array()},
+                   {"gpus", json::array()}};
+  for (const HeldJob& job : by_weight(holdings.jobs)) {
+    const auto state = states.find(job.job);
+    document["jobs"].push_back({{"user", job.user},
+                                {"class", job.class_name},
+                                {"job", job.job},
+                                {"name", job.name},
+                                {"node", job.node},
+                                {"gpus", job.gpus},
+                                {"cpus", job.cpus},
+                                {"lease", job.lease.empty() ? json() : json(job.lease)},
+                                {"state", state == states.end() ? json() : json(state->second)},
+                                {"batch", job.batch},
+                                {"start_s", or_null(job.start_s)},
+                                {"end_s", or_null(job.end_s)}});
+  }
+  for (const ClassQueue& queue : queues_of(holdings.jobs))
+    document["waiting"].push_back({{"class", queue.class_name},
+                                   {"jobs", queue.jobs},
+                                   {"gpus", queue.gpus},
+                                   {"oldest_s", or_null(queue.oldest_s)},
+                                   {"reasons", queue.reasons}});
+  for (const GpuUse& gpu : holdings.gpus)
+    document["gpus"].push_back({{"type", gpu.type}, {"total", gpu.total}, {"free", gpu.free}});
+  return document;
+}
+
+void print(const Holdings& holdings, const LeaseStates& states) {
+  const std::int64_t now = std::time(nullptr);
+  const auto held = by_weight(holdings.jobs);
+  const auto queues = queues_of(holdings.jobs);
+  std::cout << columns(gpu_cells(holdings.gpus)) << '\n';
+  std::cout << (held.empty() ? "no job runs\n" : columns(held_cells(held, states, now)));
+  std::cout << '\n' << (queues.empty() ? "no job waits\n" : columns(queue_cells(queues, now)));
+  if (holdings.hides_others) std::cout << "\nThis Slurm shows you your own jobs only (PrivateData).\n";
+}
+
+}  // namespace
+
+int top(const TopOptions& options, bool json_wanted) {
+  while (true) {
+    const auto holdings = cluster_holdings();
+    if (!holdings) return report(holdings.error(), json_wanted);
+    const auto states = own_states();
+    if (json_wanted) {
+      std::cout << as_json(*holdings, states).dump(options.every == 0 ? 2 : -1) << std::endl;
+    } else {
+      if (options.every > 0 && ::isatty(STDOUT_FILENO) != 0) std::cout << "\033[H\033[2J";
+      print(*holdings, states);
+      std::cout.flush();
+    }
+    if (options.every == 0) return kOk;
+    std::this_thread::sleep_for(std::chrono::seconds(options.every));
+  }
+}
+
+}  // namespace pounce::ctl

@@ -1,0 +1,18 @@
+// What was held and what was done with it, grouped as a person asks. Pure. Thread: any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pounce/usage.h"
+#include "pouncectl/columns.h"
+
+namespace pounce::ctl {
+
+// by: of "class", "user", "mode"; in that order. Most GPU time first.
+std::vector<UsedShare> grouped(const std::vector<UsedShare>& shares, const std::vector<std::string>& by);
+std::vector<Cells> usage_cells(const std::vector<UsedShare>& shares, const std::vector<std::string>& by);
+// "pounce leased 3.3 GPU hours: 61 % computing, 39 % warm but idle"; empty where pounce leased none.
+std::string idle_line(const std::vector<UsedShare>& shares);
+
+}  // namespace pounce::ctl

@@ -1,0 +1,90 @@
+"""``Report``: what a lease has used of what it asked for, and what to ask for next time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .table import as_html, as_text
+
+
+class Asked(NamedTuple):
+    """For each worker. 0 and "": the class has decided. `memory` is in MiB, `time` in minutes."""
+
+    gpus: int
+    gpu_type: str
+    cpus: int
+    memory: int
+    time: int
+
+
+class Report(NamedTuple):
+    """One lease. `busy` and `idle` are seconds with a task and without one, `cpu` seconds of all its CPUs, `memory` the most MiB that
+    one worker had at a time. What its GPUs did is not measured. `suggestion` is one sentence."""
+
+    lease: str
+    job: int
+    class_: str
+    ended: bool
+    asked: Asked
+    workers: int
+    busy: float
+    idle: float
+    cpu: float
+    memory: int
+    suggestion: str
+
+    def __str__(self) -> str:
+        return (f"lease {self.lease[:8]}: busy {_time(self.busy)}, idle {_time(self.idle)}, {_time(self.cpu)} of CPU time, "
+                f"{self.memory} MiB of memory; {self.suggestion}")
+
+
+class Reports:
+    """A list of ``Report``, those that ended first: has a length, an order and items; shows itself as a table."""
+
+    _COLUMNS = ("lease", "class", "job", "state", "busy", "idle", "CPU time", "memory", "suggestion")
+
+    def __init__(self, rows: list[Report]):
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Report]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def of(self, lease: str) -> Report | None:
+        """The one whose id begins so; None: nothing is known of it yet."""
+        return next((row for row in reversed(self.rows) if row.lease.startswith(lease)), None)
+
+    def __repr__(self) -> str:
+        return as_text(self._table()) if self.rows else "no lease has worked yet"
+
+    def _repr_html_(self) -> str:
+        return as_html(self._table()) if self.rows else "<i>no lease has worked yet</i>"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        return [self._COLUMNS, *((row.lease[:8], row.class_, str(row.job), "ended" if row.ended else "holds", _time(row.busy),
+                                  _time(row.idle), _time(row.cpu), f"{row.memory} MiB", row.suggestion) for row in self.rows)]
+
+
+def reports_of(status: dict[str, Any]) -> Reports:
+    ended = [_report(one, one, True) for one in status.get("ended", [])]
+    live = [_report(one, one["used"], False) for one in status.get("leases", []) if one.get("used")]
+    return Reports(ended + live)
+
+
+def _report(lease: dict[str, Any], used: dict[str, Any], ended: bool) -> Report:
+    asked = Asked(lease["gpus"], lease["gpu_type"], lease["cpus"], lease["memory_mib"], lease["time_min"])
+    class_ = lease["class"] or lease.get("class_name", "")
+    return Report(lease["lease"], lease["job"], class_, ended, asked, lease["workers"], used["busy_ms"] / 1000,
+                  used["idle_ms"] / 1000, used["cpu_ms"] / 1000, used["memory_peak_mib"], used["suggestion"])
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

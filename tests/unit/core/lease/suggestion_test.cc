@@ -1,0 +1,55 @@
+// What to ask for next time.
+#include "core/lease/suggestion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pounce::lease {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr char kFits[] = "what was asked for fits what was used";
+
+Resources asked(std::uint64_t memory_mib, std::uint32_t cpus, std::chrono::minutes time) {
+  Resources resources;
+  resources.memory_mib = memory_mib, resources.cpus = cpus, resources.time = time;
+  return resources;
+}
+
+TEST(SuggestionTest, TellsMuchUnusedMemoryAndWhatIsEnough) {
+  EXPECT_EQ(suggestion(asked(32 * 1024, 0, 0min), {60s, 0s, 0s, 1200}, true),
+            "asked 32 GiB of memory, used 1.2 GiB at most: ask for 2 GiB");
+}
+
+TEST(SuggestionTest, WarnsOfMemoryThatIsAlmostUsedUp) {
+  EXPECT_THAT(suggestion(asked(4096, 0, 0min), {60s, 0s, 0s, 4000}, true), HasSubstr("ask for 6 GiB, or Slurm may end it"));
+}
+
+TEST(SuggestionTest, SaysNothingOfMemoryThatNobodyAskedForOrThatFits) {
+  EXPECT_EQ(suggestion(asked(0, 0, 0min), {60s, 0s, 0s, 300}, true), kFits);
+  EXPECT_EQ(suggestion(asked(2048, 0, 0min), {60s, 0s, 0s, 1100}, true), kFits);
+}
+
+TEST(SuggestionTest, CountsTheCpusThatWereKeptBusyWhileThereWasWork) {
+  EXPECT_EQ(suggestion(asked(0, 8, 0min), {100s, 900s, 110s, 0}, true), "asked 8 CPUs, kept 1.1 busy on average: ask for 2");
+  EXPECT_EQ(suggestion(asked(0, 8, 0min), {100s, 0s, 700s, 0}, true), kFits);
+  EXPECT_EQ(suggestion(asked(0, 8, 0min), {10s, 0s, 1s, 0}, true), kFits);  // too little work to tell
+}
+
+TEST(SuggestionTest, SharesTheCpuTimeOutToTheWorkers) {
+  Resources gang = asked(0, 4, 0min);
+  gang.workers = 4;
+  EXPECT_EQ(suggestion(gang, {100s, 0s, 1600s, 0}, true), kFits);
+  EXPECT_THAT(suggestion(gang, {100s, 0s, 400s, 0}, true), HasSubstr("kept 1.0 busy"));
+}
+
+TEST(SuggestionTest, JudgesTheTimeOnceItIsOver) {
+  EXPECT_EQ(suggestion(asked(0, 0, 24h), {30min, 10min, 0s, 0}, true),
+            "asked 24 h, held it for 40 min: a shorter time can start sooner");
+  EXPECT_EQ(suggestion(asked(0, 0, 24h), {30min, 10min, 0s, 0}, false), kFits);
+}
+
+}  // namespace
+}  // namespace pounce::lease
