@@ -91,7 +91,9 @@ Finding check_classes(const Facts& facts) {
   if (fact(facts, "associated").empty())
     return wrong("no class is open to you (uid " + user + "); there are " + classes,
                  "Ask the admin for an account: sacctmgr add user NAME account=ACCOUNT qos=CLASSES");
-  if (classes.empty()) return fine("this Slurm keeps no accounts: leave class_ unset");
+  if (classes.empty())
+    return note("this Slurm has no slurmdbd: no classes (leave class_ unset) and nobody's limits are enforced; a job that Slurm "
+                "forgot cannot be looked up, and `pouncectl usage` knows your own leases only");
   const std::string preset = fact(facts, "default_class");
   return fine(classes + (preset.empty() ? "" : " (" + preset + " where none is named)"));
 }

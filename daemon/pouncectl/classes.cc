@@ -50,7 +50,10 @@ int classes(bool json_wanted) {
   else if (told->launcher == "local")
     std::cout << "no classes: work runs on this machine\n";
   else
-    std::cout << columns(class_cells(told->classes)) << '\n' << columns(gpu_cells(told->gpus));
+    std::cout << (told->classes.empty() ? "no classes: none is open to you, or this Slurm has no slurmdbd (pouncectl doctor)\n"
+                                        : columns(class_cells(told->classes)))
+              << '\n'
+              << columns(gpu_cells(told->gpus));
   return kOk;
 }
 

@@ -26,7 +26,7 @@ std::string without_database(const PolicyReport& report) {
   if (report.not_enforced.empty()) return text;
   text += "Slurm does not enforce here:\n";
   for (const std::string& line : report.not_enforced) text += "  " + line + "\n";
-  return text;
+  return text + "Nor does pounce: it asks Slurm for what people ask for, and leaves limits to Slurm.\n";
 }
 
 json as_json(const std::vector<policy::RuleChange>& changes, const char* now, const char* then) {

@@ -17,6 +17,8 @@ CLUSTER_CONF=$D/etc/slurm.conf
 MUNGE_SOCKET=$D/run/munge.sock
 MYSQL_SOCKET=$D/run/mysql.sock
 
+NO_SLURMDBD=$D/etc/no-slurmdbd  # a file: this cluster keeps no accounts
+
 NODES=(g1 g2)
 USERS=(alice bob mallory)
 NETWORK=10.77.$CLUSTER_ID
@@ -30,6 +32,8 @@ SLURMDBD_PORT=$((PORT_BASE + 19))
 node_address() { echo "$NETWORK.${1#g}"; }
 node_port() { echo $((PORT_BASE + 30 + ${1#g})); }
 node_namespace() { echo "$BRIDGE-$1"; }
+
+has_slurmdbd() { [[ ! -e $NO_SLURMDBD ]]; }
 
 # 755 throughout: job users traverse it. What is secret has its own mode.
 make_directories() {

@@ -48,14 +48,7 @@ SlurmctldLogFile=$D/log/slurmctld.log
 SlurmdLogFile=$D/log/slurmd-%n.log
 MailProg=$D/etc/mail
 
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=$HOST_ADDRESS
-AccountingStoragePort=$SLURMDBD_PORT
-# the munge socket used towards slurmdbd
-AccountingStoragePass=$MUNGE_SOCKET
-AccountingStorageEnforce=associations,limits,qos
-AccountingStorageTRES=gres/gpu
-AccountingStoreFlags=job_comment
+$(accounting_conf)
 
 ProctrackType=$PROCTRACK
 TaskPlugin=$TASK_PLUGIN
@@ -65,11 +58,6 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=4096
 GresTypes=gpu
-PriorityType=priority/multifactor
-PriorityWeightQOS=1000
-PreemptType=preempt/qos
-PreemptMode=REQUEUE
-
 FirstJobId=$((1 + CLUSTER_ID * 100000))
 ReturnToService=2
 SlurmdParameters=config_overrides
@@ -79,6 +67,27 @@ SlurmdTimeout=20
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1
 $(nodes_conf)
 PartitionName=bigcats Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+CONF
+}
+
+accounting_conf() {
+  if ! has_slurmdbd; then
+    echo "AccountingStorageType=accounting_storage/none"
+    return
+  fi
+  cat <<CONF
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=$HOST_ADDRESS
+AccountingStoragePort=$SLURMDBD_PORT
+# the munge socket used towards slurmdbd
+AccountingStoragePass=$MUNGE_SOCKET
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=gres/gpu
+AccountingStoreFlags=job_comment
+PriorityType=priority/multifactor
+PriorityWeightQOS=1000
+PreemptType=preempt/qos
+PreemptMode=REQUEUE
 CONF
 }
 

@@ -1,7 +1,7 @@
 # Is everything there, and does it answer?
 # shellcheck shell=bash
 
-DAEMONS=(munged mariadbd slurmdbd slurmctld slurmd-g1 slurmd-g2)
+if has_slurmdbd; then DAEMONS=(munged mariadbd slurmdbd slurmctld slurmd-g1 slurmd-g2); else DAEMONS=(munged slurmctld slurmd-g1 slurmd-g2); fi
 
 cluster_status() {
   case ${1:-} in
@@ -17,7 +17,8 @@ status_all_up() {
   for name in "${DAEMONS[@]}"; do
     daemon_alive "$name" "${name%-g?}" || return 1
   done
-  [[ -e $D/state/gpus_limited ]] && nodes_answer
+  if has_slurmdbd && [[ ! -e $D/state/gpus_limited ]]; then return 1; fi
+  nodes_answer
 }
 
 status_print() {

@@ -161,7 +161,8 @@ TEST(PolicyReportTest, WithoutSlurmdbdItListsWhatSlurmDoesNotEnforce) {
   EXPECT_EQ(report_text(*report),
             "This Slurm has no slurmdbd, so it has no QoS: there is nothing to change.\n"
             "Slurm does not enforce here:\n"
-            "  lion: running_jobs_per_user 4\n");
+            "  lion: running_jobs_per_user 4\n"
+            "Nor does pounce: it asks Slurm for what people ask for, and leaves limits to Slurm.\n");
 }
 
 TEST(PolicyReportTest, WhatSlurmWouldIgnoreIsRefused) {
