@@ -118,6 +118,18 @@ def test_nodes_that_are_down_for_repair_are_told(alice, admin):
     waiting.ends_well()
 
 
+def test_nodes_that_are_kept_free_for_maintenance_are_told(alice, admin):
+    admin("scontrol", "create", "reservation", "reservation=repair", "starttime=now+5minutes", "duration=60", "user=root",
+          "flags=maint,ignore_jobs", "nodes=ALL")
+    try:
+        waiting = Waiting(alice, {"cpus": 1, "time": 1200})  # it would not be over by then
+        why = waiting.told("ReqNodeNotAvail")
+        assert why["reason"].startswith("nodes that it needs are down or kept free for now; an admin can say more")
+    finally:
+        admin("scontrol", "delete", "reservation=repair")
+    waiting.ends_well()
+
+
 def test_a_class_that_is_taken_away_is_named(alice, admin, full):
     waiting = Waiting(alice, {"class_": "lion"})
     waiting.told("Resources")
