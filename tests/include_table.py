@@ -14,6 +14,7 @@ from pathlib import Path
 MODULES = {
     "include/pounce": [],
     "src/base": ["pounce"],
+    "src/core/forecast": ["pounce", "base"],
     "src/core/lease": ["pounce", "base"],
     "src/core/task": ["pounce", "base"],
     "src/core/exec": ["pounce", "base"],
@@ -25,10 +26,10 @@ MODULES = {
     "src/launch": ["pounce", "base", "slurm"],
     "src/client": ["pounce", "base", "core/task", "protocol", "transport", "identity"],
     "src/worker": ["pounce", "base", "core/exec", "protocol", "transport", "identity"],
-    "daemon/pounced": ["pounce", "base", "core/lease", "protocol", "transport", "identity", "slurm", "launch"],
-    "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/lease/limit.h", "core/lease/reason.h"],
+    "daemon/pounced": ["pounce", "base", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch"],
+    "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/reason.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker"],
-    "daemon/pouncectl": ["pounce", "base", "protocol", "transport", "identity", "slurm", "policy", "core/lease"],
+    "daemon/pouncectl": ["pounce", "base", "protocol", "transport", "identity", "slurm", "policy", "core/forecast", "core/lease"],
     "python/bindings": ["pounce", "base", "client", "worker"],
 }
 

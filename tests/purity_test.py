@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ARCHIVES = ["libpounce_core_lease.a", "libpounce_core_task.a", "libpounce_core_exec.a"]
+ARCHIVES = ["libpounce_core_forecast.a", "libpounce_core_lease.a", "libpounce_core_task.a", "libpounce_core_exec.a"]
 
 ALLOWED = [
     # memory

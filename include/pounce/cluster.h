@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "pounce/eta.h"
+
 namespace pounce {
 
 struct ClassLimits {
@@ -38,11 +40,14 @@ struct ClassUse {
 struct GpuUse {
   std::string type;  // empty: the site names none
   std::uint32_t total = 0, free = 0;
+  Eta eta{};         // of one more request for one of them, where none is free
 };
 
 struct ClassReport {
   std::vector<ClassUse> classes;  // open to this person, by name
   std::vector<GpuUse> gpus;       // of the whole cluster
+  std::int32_t cpus_free = -1;    // -1: not known
+  Eta cpu_eta{};                  // of one more request for a CPU, where none is free
 };
 
 }  // namespace pounce

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pounce/eta.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
 
@@ -48,6 +49,7 @@ struct JobView {
   std::string reason_word;             // always the word; empty: as reason
   LimitUse limit;                      // that the reason is about
   std::int32_t ahead = -1;             // queued jobs that go first; -1: not known
+  Eta eta{};                           // of a queued one
   std::string nodes, devices;          // "g1", "gpu:a100:1(IDX:0)"
   Resources resources;                 // as granted; class_name filled
   std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; start of a queued job: estimate or 0

@@ -1,0 +1,122 @@
+#include "core/forecast/choices.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace pounce::forecast {
+namespace {
+
+std::string counted(std::int64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+const ClassUse* class_of(const ClassReport& report, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      report.classes, [&](const ClassUse& one) { return name.empty() ? one.preset : one.name == name; });
+  return found == report.classes.end() ? nullptr : &*found;
+}
+
+// The limit of its class that such a request would meet. What the waiting one itself holds is not counted: it runs nowhere.
+std::string limit_against(const Resources& asks, const ClassUse& use) {
+  const std::string of = "class " + use.name;
+  const std::int64_t gpus = asks.all_gpus();
+  if (use.gpus_job >= 0 && gpus > use.gpus_job)
+    return use.gpus_job == 0 ? of + " gives no GPU" : of + " gives one job " + counted(use.gpus_job, "GPU") + " at most";
+  if (use.gpus_most >= 0 && gpus > use.gpus_most)
+    return use.gpus_most == 0 ? of + " gives no GPU" : of + " gives you " + counted(use.gpus_most, "GPU") + " at most";
+  if (use.time_min >= 0 && asks.time.count() > use.time_min) return of + " gives one job " + std::to_string(use.time_min) + " min at most";
+  if (use.jobs_most >= 0 && use.jobs_used >= use.jobs_most)
+    return of + " runs " + counted(use.jobs_most, "job") + " of yours at a time, and " + std::to_string(use.jobs_used) + " run";
+  if (use.gpus_most >= 0 && gpus > 0 && use.gpus_used + gpus > use.gpus_most)
+    return of + " gives you " + counted(use.gpus_most, "GPU") + " at a time, and you have " + std::to_string(use.gpus_used);
+  return {};
+}
+
+// What stands behind one request: room, or when there will be some.
+class Room {
+ public:
+  explicit Room(const ClassReport& report) : report_(report) {}
+
+  void put(Choice& choice) const {
+    if (const ClassUse* use = class_of(report_, choice.resources.class_name)) choice.against = limit_against(choice.resources, *use);
+    if (!choice.against.empty()) return;
+    const auto [free, eta] = of(choice.resources);
+    choice.now = free;
+    if (!free) choice.eta = eta;
+  }
+
+ private:
+  std::pair<bool, Eta> of(const Resources& asks) const {
+    const std::uint32_t gpus = asks.all_gpus(), cpus = std::max<std::uint32_t>(asks.cpus, 1) * asks.workers;
+    const bool cpus_there = report_.cpus_free >= static_cast<std::int32_t>(cpus);
+    if (gpus == 0) return {cpus_there, report_.cpu_eta};
+    std::uint32_t free = 0;
+    Eta soonest;
+    for (const GpuUse& use : report_.gpus) {
+      if (!asks.gpu_type.empty() && use.type != asks.gpu_type) continue;
+      free += use.free;
+      if (use.eta.known() && (!soonest.known() || use.eta.start_s < soonest.start_s)) soonest = use.eta;
+    }
+    const bool room = free >= gpus && (report_.cpus_free < 0 || cpus_there);
+    return {room, gpus == 1 ? soonest : Eta{}};  // of several at once nothing is known
+  }
+
+  const ClassReport& report_;
+};
+
+std::string gpu_option(const std::string& type, std::uint32_t count) {
+  if (type.empty()) return std::to_string(count);
+  return count == 1 ? type : type + ":" + std::to_string(count);
+}
+
+Choice choice_of(const char* kind, std::string option, const Resources& resources) { return {kind, std::move(option), resources, false, {}, {}}; }
+
+std::vector<Choice> others(const Resources& asks, const LimitUse& limit, const ClassReport& report) {
+  std::vector<Choice> found;
+  for (const GpuUse& use : report.gpus) {
+    if (asks.gpus == 0 || use.type.empty() || use.type == asks.gpu_type || use.total < asks.all_gpus()) continue;
+    Resources other = asks;
+    other.gpu_type = use.type;
+    if (!asks.gpu_type.empty()) found.push_back(choice_of("gpu", gpu_option(use.type, asks.gpus), other));
+  }
+  if (asks.gpus > 0) {
+    Resources other = asks;
+    other.gpus = 0;
+    other.gpu_type.clear();
+    found.push_back(choice_of("cpu", "cpu", other));
+  }
+  const ClassUse* now = class_of(report, asks.class_name);
+  for (const ClassUse& use : report.classes) {
+    if (limit.what.empty() || (now != nullptr && use.name == now->name)) continue;  // what is in use is so in each class
+    Resources other = asks;
+    other.class_name = use.name;
+    found.push_back(choice_of("class", "class=" + use.name, other));
+  }
+  return found;
+}
+
+// What starts now, then what is known to, then the rest; what a limit forbids at the end.
+// Other GPUs before none, and none before another class.
+std::tuple<bool, bool, std::int64_t, int, std::string> order(const Choice& choice) {
+  const std::int64_t start = choice.eta.known() ? choice.eta.start_s : std::numeric_limits<std::int64_t>::max();
+  const int kind = choice.kind == "gpu" ? 0 : choice.kind == "cpu" ? 1 : 2;
+  return {!choice.against.empty(), !choice.now, start, kind, choice.option};
+}
+
+}  // namespace
+
+std::vector<Choice> choices(const Resources& asks, const LimitUse& limit, const Eta& eta, const ClassReport& report) {
+  std::vector<Choice> all = others(asks, limit, report);
+  for (Choice& choice : all) Room(report).put(choice);
+  std::ranges::sort(all, {}, order);
+  Choice wait = choice_of("wait", "", asks);
+  wait.eta = eta;
+  all.insert(all.begin(), wait);
+  all.push_back(choice_of("cancel", "cancel", asks));
+  return all;
+}
+
+}  // namespace pounce::forecast
