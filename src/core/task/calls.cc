@@ -28,6 +28,20 @@ void Machine::on(const CancelAsked& event) {
     emit(SendCancel{*task.place, event.task, task.grace});
 }
 
+// It keeps its turn: in the new want too it goes before what was submitted after it.
+void Machine::on(const TaskMoved& event) {
+  const auto found = tasks_.find(event.task);
+  if (found == tasks_.end() || found->second.state != TaskState::kWaiting) return;  // it has ended, or has a worker by now
+  Task& task = found->second;
+  const WantId want = want_for(event.resources);
+  if (want == task.want) return;
+  wants_[task.want].waiting.erase(task.sequence);
+  task.want = want;
+  wants_[want].waiting.emplace(task.sequence, event.task);
+  demand_changed_ = true;
+  dispatch(want);
+}
+
 void Machine::on(const ClientClosing&) {
   const Error closed{ErrorCode::kClosed, "The client was closed before the task had ended.", {}, {}};
   closed_ = true;

@@ -40,6 +40,10 @@ struct CancelAsked {
   TaskId task;
   std::chrono::milliseconds grace{5000};  // how long a running one has to stop by itself
 };
+struct TaskMoved {  // it shall run with other resources; one that has been sent to a worker stays where it is
+  TaskId task;
+  Resources resources;
+};
 struct ClientClosing {};
 
 // ---- the daemon ----------------------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ struct TaskUnsendable {  // the shell cannot send it (its data changed after sub
 
 struct TimePassed {};  // at next_deadline(), or whenever
 
-using Event = std::variant<TaskSubmitted, CancelAsked, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
+using Event = std::variant<TaskSubmitted, CancelAsked, TaskMoved, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
                            WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
                            WorkerHeard, WorkerRefusedUs, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 

@@ -83,6 +83,7 @@ class Machine {
   // One per event; each answers every state that the event can meet.
   void on(const TaskSubmitted& event);
   void on(const CancelAsked& event);
+  void on(const TaskMoved& event);
   void on(const ClientClosing& event);
   void on(const SessionOpened& event);
   void on(const DaemonFailed& event);

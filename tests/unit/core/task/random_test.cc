@@ -32,7 +32,7 @@ class Walk {
   }
 
   Event event() {
-    switch (pick(submitted_ < 200 ? 17 : 16)) {
+    switch (pick(submitted_ < 200 ? 18 : 17)) {
       case 0: return CancelAsked{some_task()};
       case 1: return SessionOpened{};
       case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
@@ -50,6 +50,7 @@ class Walk {
       case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
       case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(4))};
       case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
+      case 16: return TaskMoved{some_task(), some_resources()};
       default: return new_task();
     }
   }
@@ -61,9 +62,12 @@ class Walk {
     }
   }
   Event new_task() {
+    return TaskSubmitted{task(static_cast<int>(++submitted_)), some_resources(), static_cast<std::uint32_t>(pick(3))};
+  }
+  Resources some_resources() {
     Resources resources;
     resources.gpus = static_cast<std::uint32_t>(pick(3));
-    return TaskSubmitted{task(static_cast<int>(++submitted_)), resources, static_cast<std::uint32_t>(pick(3))};
+    return resources;
   }
 
   void apply(const Event& event) {
