@@ -6,6 +6,8 @@
 
 #include "associations.h"
 #include "classes.h"
+#include "eta.h"
+#include "everybody.h"
 #include "gpus.h"
 
 namespace pounce::slurm {
@@ -37,6 +39,30 @@ ClassUse use_of(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qo
   return use;
 }
 
+// A small job of the default class: when it would start where nothing is free.
+forecast::AnyJob small_job(const std::string& class_name, const std::string& gpu_type, bool gpu) {
+  constexpr double kHalfAnHour = 1800;
+  forecast::AnyJob job;
+  job.person = user_name();
+  job.class_name = class_name;
+  for (const auto& [partition, nodes] : everybody().partitions) job.partitions.push_back(partition);
+  job.things = {{"cpu", 1}};
+  if (gpu) job.things["gpu"] = 1;
+  if (!gpu_type.empty()) job.things["gpu:" + gpu_type] = 1;
+  job.limit_s = kHalfAnHour;
+  return job;
+}
+
+void expect_room(ClassReport& report, const std::string& class_name) {
+  if (everybody().nodes.empty()) return;  // it is not shown to this user
+  const auto cpu_job = small_job(class_name, "", false);
+  const auto free = free_of(everybody(), cpu_job.partitions);
+  if (const auto cpus = free.find("cpu"); cpus != free.end()) report.cpus_free = static_cast<std::int32_t>(cpus->second);
+  if (report.cpus_free == 0) report.cpu_eta = eta_of_another(cpu_job);
+  for (GpuUse& use : report.gpus)
+    if (use.free == 0 && use.total > 0) use.eta = eta_of_another(small_job(class_name, use.type, true));
+}
+
 }  // namespace
 
 Result<ClassReport> class_report() {
@@ -46,7 +72,8 @@ Result<ClassReport> class_report() {
   const Classes classes = classes_in(**message, user);
   const auto gpus = gpus_of_cluster();
   if (!gpus) return failure(gpus.error());
-  ClassReport report{{}, *gpus};
+  ClassReport report;
+  report.gpus = *gpus;
   for_each<slurmdb_qos_rec_t>((*message)->qos_list, [&](const slurmdb_qos_rec_t& qos) {
     const auto known = std::ranges::find(classes.all, text(qos.name), [](const UserClass& one) { return one.limits.name; });
     if (known == classes.all.end() || !known->open) return;
@@ -54,6 +81,7 @@ Result<ClassReport> class_report() {
     report.classes.back().preset = report.classes.back().name == classes.default_class;
   });
   std::ranges::sort(report.classes, {}, &ClassUse::name);
+  expect_room(report, classes.default_class);
   return report;
 }
 

@@ -15,6 +15,9 @@ void read_wait(const json& lease, LeaseRow& row) {
   row.slurm_reason = lease.value("slurm_reason", "");
   row.ahead = lease.value("ahead", -1);
   row.start_s = lease.value("start_s", std::int64_t{0});
+  if (const json eta = lease.value("eta", json()); eta.is_object())
+    row.eta = {eta.value("start_s", std::int64_t{0}), eta.value("low_s", std::int64_t{0}), eta.value("high_s", std::int64_t{0}),
+               eta.value("basis", "")};
   if (const json limit = lease.value("limit", json()); limit.is_object())
     row.limit = {limit.value("what", ""), limit.value("most", std::uint64_t{0}), limit.value("used", std::uint64_t{0}),
                  limit.value("asked", std::uint64_t{0})};
@@ -34,6 +37,7 @@ LeaseRow row_of(const json& lease, const std::map<std::string, json>& sessions) 
   row.gpus = lease.value("gpus", 0u);
   row.cpus = lease.value("cpus", 0u);
   row.job = lease.value("job", 0u);
+  row.workers = lease.value("workers", 1u);
   row.waiting = lease.value("waiting", 0u);
   row.running = lease.value("running", 0u);
   row.memory_mib = lease.value("memory_mib", std::uint64_t{0});
@@ -142,13 +146,27 @@ std::string notebook_of(const LeaseRow& row) {
   return row.pid == 0 ? "" : row.directory + " (pid " + std::to_string(row.pid) + ")";
 }
 
-// As coarse as it is.
-std::string starts(const LeaseRow& row, std::int64_t now_s) {
-  if (row.start_s == 0) return {};
-  if (row.start_s - now_s < 60) return "any moment";
-  const std::int64_t minutes = (row.start_s - now_s + 30) / 60;
+namespace {
+
+// As an estimate is.
+std::string coarse(std::int64_t seconds) {
+  const std::int64_t minutes = (seconds + 30) / 60;
   const std::int64_t step = minutes < 10 ? 1 : minutes < 60 ? 5 : minutes < 600 ? 30 : 60;
-  return "in about " + in_words(static_cast<double>((minutes + step / 2) / step * step) * 60);
+  return in_words(static_cast<double>((minutes + step / 2) / step * step) * 60);
+}
+
+}  // namespace
+
+std::string starts(const LeaseRow& row, std::int64_t now_s) {
+  if (row.eta.known()) return when(row.eta, now_s);
+  if (row.start_s == 0) return {};
+  return row.start_s - now_s < 60 ? "any moment" : "in about " + coarse(row.start_s - now_s);
+}
+
+std::string when(const Eta& eta, std::int64_t now_s) {
+  const std::string middle = eta.start_s - now_s < 60 ? "any moment" : "in about " + coarse(eta.start_s - now_s);
+  if (eta.high_s - now_s < 60) return middle;
+  return middle + " (" + (eta.low_s - now_s < 60 ? "now" : coarse(eta.low_s - now_s)) + " to " + coarse(eta.high_s - now_s) + ")";
 }
 
 std::string why(const LeaseRow& row) {

@@ -23,6 +23,8 @@ struct LeaseRow {
   LimitUse limit;             // that it waits for
   std::int32_t ahead = -1;    // queued jobs that go first; -1: not known
   std::int64_t start_s = 0;   // when Slurm expects it to start; 0: not known
+  Eta eta{};                  // when pounce does
+  std::uint32_t workers = 1;
 };
 
 // In the document's order. A text that is no status document has none.
@@ -38,6 +40,7 @@ std::string in_words(double seconds);          // "40 s", "5 min", "2 h 5 min", 
 std::string tasks_of(const LeaseRow& row);     // "2 wait, 1 runs"
 std::string notebook_of(const LeaseRow& row);  // "/home/alice/fit (pid 12)"
 std::string starts(const LeaseRow& row, std::int64_t now_s);  // "in about 10 min"; empty: not known
+std::string when(const Eta& eta, std::int64_t now_s);          // "in about 10 min (5 min to 1 h)"
 std::string why(const LeaseRow& row);          // of its state, with what it is about to do
 
 }  // namespace pounce::ctl

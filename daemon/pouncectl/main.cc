@@ -35,6 +35,11 @@ constexpr char kWhyExamples[] =
     "Examples:\n"
     "  pouncectl why                             all that waits: the reason, the place in line, the expected start\n"
     "  pouncectl why 3f2a --json | jq '.leases[].limit'     the limit that it waits for, and how much of it is used\n";
+constexpr char kScoreExamples[] =
+    "Examples:\n"
+    "  pouncectl eta-score\n"
+    "  pouncectl eta-score --json | jq .coverage     the share of waits that ended inside the stated interval\n"
+    "Works without a running daemon too.\n";
 constexpr char kReleaseExamples[] =
     "Examples:\n"
     "  pouncectl release 3f2a                    as soon as it is idle: its tasks come first\n"
@@ -155,6 +160,8 @@ void describe(Words& words) {
   words.add("why", "why something waits, and what ends the wait", kWhyExamples + codes,
             [&] { return explain(words.waiting, words.json); })
       ->add_option("LEASE", words.waiting, "the beginning of a lease's id; none: all that wait");
+  words.add("eta-score", "how good the estimates of a start were: error, and whether the interval held", kScoreExamples + codes,
+            [&] { return eta_score(words.json); });
   CLI::App* give = words.add("release", "give leases back, as soon as they are idle or now", kReleaseExamples + codes,
                              [&] { return release(words.release, words.json); });
   add_choice(give, words, false);

@@ -35,7 +35,7 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
     if (std::exchange(first, false)) std::cout << coloured(Colour::kBold, head, STDOUT_FILENO) << '\n';
     std::cout << line_of(row) << '\n';
     const std::string start = starts(row, std::time(nullptr));
-    if (!start.empty()) std::cout << "            Slurm expects it to start " << start << '\n';
+    if (!start.empty()) std::cout << "            it is expected to start " << start << '\n';
     if (!serves(row) || row.release_asked || row.session.empty()) std::cout << "            " << why(row) << '\n';
   }
 }

@@ -1,4 +1,5 @@
 // pouncectl why: what waits, in words, with the limit's numbers, the place in line and the expected start.
+#include <chrono>
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -14,12 +15,41 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kMostAsked = 5;  // each is two questions to Slurm
+
 bool waits(const LeaseRow& row) { return row.state == "wanted" || row.state == "submitting" || row.state == "queued"; }
 
-json as_json(const LeaseRow& row) {
+Resources asked(const LeaseRow& row) {
+  Resources asks;
+  asks.class_name = row.class_name, asks.gpus = row.gpus, asks.gpu_type = row.gpu_type, asks.cpus = row.cpus;
+  asks.memory_mib = row.memory_mib, asks.time = std::chrono::minutes(row.time_min), asks.workers = row.workers;
+  return asks;
+}
+
+// What it could ask for instead; nothing where Slurm does not say what there is.
+std::vector<Choice> choices_of(const LeaseRow& row) {
+  const auto daemon = find_daemon();
+  if (!daemon) return {};
+  const auto answer = ask(*daemon, protocol::ClassesAsk{1, true, asked(row), row.limit, row.eta}, std::chrono::seconds(40));
+  const auto* told = answer ? std::get_if<protocol::ClassesIs>(&*answer) : nullptr;
+  return told != nullptr && told->error.text.empty() ? told->choices : std::vector<Choice>{};
+}
+
+json as_json(const Eta& eta) {
+  if (!eta.known()) return nullptr;
+  return {{"start_s", eta.start_s}, {"low_s", eta.low_s}, {"high_s", eta.high_s}, {"basis", eta.basis}};
+}
+
+json as_json(const Choice& choice) {
+  return {{"kind", choice.kind}, {"or", choice.option}, {"now", choice.now}, {"eta", as_json(choice.eta)}, {"against", choice.against}};
+}
+
+json as_json(const LeaseRow& row, const std::vector<Choice>& choices) {
   json limit;
   if (!row.limit.what.empty())
     limit = {{"what", row.limit.what}, {"most", row.limit.most}, {"used", row.limit.used}, {"asked", row.limit.asked}};
+  json listed = json::array();
+  for (const Choice& choice : choices) listed.push_back(as_json(choice));
   return {{"lease", row.id},
           {"class", row.class_name},
           {"state", row.state},
@@ -29,7 +59,26 @@ json as_json(const LeaseRow& row) {
           {"slurm_reason", row.slurm_reason},
           {"ahead", row.ahead < 0 ? json() : json(row.ahead)},
           {"start_s", row.start_s == 0 ? json() : json(row.start_s)},
-          {"limit", limit}};
+          {"eta", as_json(row.eta)},
+          {"limit", limit},
+          {"choices", listed}};
+}
+
+std::string instead_of(const Choice& choice) {
+  if (choice.kind == "cpu") return "without a GPU";
+  return choice.kind == "class" ? "in class " + choice.resources.class_name : "with GPU " + choice.option;
+}
+
+// A line for each that a person could ask for now.
+std::string lines_of(const LeaseRow& row, const std::vector<Choice>& choices) {
+  std::string lines;
+  if (row.eta.known()) lines += short_id(row.id) + "  its start is estimated from " + row.eta.basis + "\n";
+  for (const Choice& choice : choices) {
+    if (choice.kind == "wait" || choice.kind == "cancel") continue;
+    const std::string start = choice.eta.known() ? when(choice.eta, std::time(nullptr)) : "when cannot be said";
+    lines += short_id(row.id) + "  " + instead_of(choice) + ": " + (!choice.against.empty() ? choice.against : choice.now ? "free now" : start) + "\n";
+  }
+  return lines;
 }
 
 std::string table(const std::vector<LeaseRow>& rows) {
@@ -47,6 +96,7 @@ int explain(const std::vector<std::string>& leases, bool json_wanted) {
   const auto status = ask_status();
   if (!status) return report(status.error(), json_wanted);
   std::vector<LeaseRow> rows = lease_rows(*status);
+  int asked_of_slurm = 0;
   if (leases.empty()) {
     std::erase_if(rows, [](const LeaseRow& row) { return !waits(row); });
   } else {
@@ -55,11 +105,17 @@ int explain(const std::vector<std::string>& leases, bool json_wanted) {
     rows = *chosen;
   }
   json document = {{"leases", json::array()}};
-  for (const LeaseRow& row : rows) document["leases"].push_back(as_json(row));
+  std::string choices;
+  for (const LeaseRow& row : rows) {
+    const auto others = row.state == "queued" && asked_of_slurm < kMostAsked ? choices_of(row) : std::vector<Choice>{};
+    if (row.state == "queued") ++asked_of_slurm;
+    document["leases"].push_back(as_json(row, others));
+    choices += lines_of(row, others);
+  }
   if (json_wanted)
     std::cout << document.dump(2) << '\n';
   else
-    std::cout << (rows.empty() ? "nothing waits\n" : table(rows));
+    std::cout << (rows.empty() ? "nothing waits\n" : table(rows) + (choices.empty() ? "" : "\n" + choices));
   return kOk;
 }
 

@@ -10,11 +10,18 @@
 namespace pounce::daemon {
 namespace {
 
+// What the helper learns of the queue outlives it, and this daemon.
+slurm::GatewayOptions options_of(const Setup& setup) {
+  slurm::GatewayOptions options = gateway_options(setup.config);
+  options.environment["POUNCE_RUNS"] = setup.folders.runs();
+  return options;
+}
+
 // A SlurmLauncher whose gateway the loop serves.
 class SlurmBackend final : public launch::Launcher {
  public:
   SlurmBackend(transport::EventLoop& loop, const Setup& setup)
-      : loop_(loop), gateway_(gateway_options(setup.config)), launcher_(gateway_) {}
+      : loop_(loop), gateway_(options_of(setup)), launcher_(gateway_) {}
   ~SlurmBackend() override { forget(); }
 
   void facts(Reply<ClusterFacts> reply) override { launcher_.facts(std::move(reply)), follow(); }

@@ -73,7 +73,7 @@ void ClientDesk::take(Guest& guest, const Beat& message) {
 
 void ClientDesk::take(Guest& guest, const QueueAsk& message) { answers_.queue(guest.key, message.request); }
 
-void ClientDesk::take(Guest& guest, const ClassesAsk& message) { answers_.classes(guest.key, message.request); }
+void ClientDesk::take(Guest& guest, const ClassesAsk& message) { answers_.classes(guest.key, message); }
 
 void ClientDesk::take(Guest& guest, const StatusAsk& message) {
   hall_.send(guest, StatusIs{message.request, answers_.status()});

@@ -14,7 +14,8 @@ namespace pounce::daemon {
 class ClientDesk {
  public:
   struct Answers {  // questions that need more than the core
-    std::function<void(const PublicKey& asker, std::uint32_t request)> queue, classes;
+    std::function<void(const PublicKey& asker, std::uint32_t request)> queue;
+    std::function<void(const PublicKey& asker, const protocol::ClassesAsk& question)> classes;
     std::function<std::string()> status;
   };
 

@@ -18,9 +18,11 @@ struct Folders {
   std::string key_file() const { return state + "/key"; }
   std::string journal() const { return state + "/journal"; }
   std::string usage() const { return state + "/usage"; }
+  std::string waits() const { return state + "/waits.jsonl"; }  // wait_log.h
   std::string place() const { return state + "/place"; }
   std::string log() const { return state + "/pounced.log"; }
   std::string results() const { return state.substr(0, state.rfind('/')) + "/results"; }  // of all instances here
+  std::string runs() const { return state.substr(0, state.rfind('/')) + "/runs"; }  // how long jobs ran: likewise
   std::string leases() const { return state + "/leases"; }
   // Slurm ends a job whose log cannot be made on its node.
   std::string lease_log(const LeaseId& lease) const { return shared ? leases() + "/" + lease.hex() + ".log" : "/dev/null"; }

@@ -23,6 +23,18 @@ bool may_have_started(const Error& death, const TaskId& task) {
 // Somebody ended the job on purpose: running it again would undo that.
 bool is_an_order(const Error& error) { return error.code == ErrorCode::kJobCancelled; }
 
+// What a person wants to know of the wait, as in LeaseStatus.
+void tell_wait(const lease::TellStatus& order, NamedRow& row) {
+  const bool queued = order.state == lease::LeaseState::kQueued;
+  const lease::Waiting waiting = queued ? order.waiting : lease::Waiting{};
+  row.class_name = waiting.class_name;
+  row.slurm_reason = waiting.sentence;
+  row.ahead = waiting.ahead;
+  row.start_estimate_s = queued ? order.start_estimate_s : 0;
+  row.limit = waiting.limit;
+  row.eta = waiting.eta;
+}
+
 template <class Action>
 SessionId addressee(const Action& action) {
   if constexpr (requires { action.session; })
@@ -131,6 +143,7 @@ bool NamedTasks::act(Live& live, const lease::TellStatus& order) {
   row.lease = order.lease;
   row.job = order.job.value;
   row.node = order.node;
+  tell_wait(order, row);
   publish(row);
   return !row.carried;
 }

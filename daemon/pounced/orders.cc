@@ -144,6 +144,7 @@ void Orders::act(const lease::TellStatus& order) {
     status.slurm_reason = order.waiting.sentence;
     status.ahead = order.waiting.ahead;
     status.limit = order.waiting.limit;
+    status.eta = order.waiting.eta;
   }
   to_client(order.session, status);
 }

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <ctime>
+
 #include "base/face_address.h"
 #include "base/log.h"
 #include "base/random_id.h"
+#include "core/forecast/choices.h"
 #include "identity/keys.h"
 #include "identity/proof.h"
 #include "pounce/version.h"
@@ -29,7 +32,7 @@ ProofChecker::Verify verifier(const protocol::EndpointFile& endpoint) {
 }  // namespace
 
 Shell::Shell(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts, launch::Launcher& launcher)
-    : loop_(loop), setup_(setup), facts_(std::move(facts)), launcher_(launcher), keys_(identity::make_key_pair()) {}
+    : loop_(loop), setup_(setup), facts_(std::move(facts)), launcher_(launcher), keys_(identity::make_key_pair()), waits_(setup.folders.waits()) {}
 
 Result<std::unique_ptr<Shell>> Shell::open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
                                            launch::Launcher& launcher) {
@@ -144,12 +147,13 @@ void Shell::wire() {
   orders_ = std::make_unique<Orders>(std::move(context), books_, *hall_, *journal_, launcher_, *driver_);
   named_ = std::make_unique<NamedTasks>(named_setup(), loop_, books_, *driver_, *hall_);
   driver_->start([this](const lease::Action& action) {
+    waits_.hear(action, std::time(nullptr));
     if (!named_->take(action)) orders_->carry_out(action);
   });
 
   ClientDesk::Answers answers{
       [this](const PublicKey& asker, std::uint32_t request) { answer_queue(asker, request); },
-      [this](const PublicKey& asker, std::uint32_t request) { answer_classes(asker, request); },
+      [this](const PublicKey& asker, const protocol::ClassesAsk& question) { answer_classes(asker, question); },
       [this] { return status_document(setup_, facts_, books_, driver_->core(), Clock::now()); }};
   clients_ = std::make_unique<ClientDesk>(books_, *driver_, *hall_, *named_, setup_.notice, std::move(answers));
   workers_ = std::make_unique<WorkerDesk>(books_, *driver_, *hall_, *named_);
@@ -177,17 +181,20 @@ Result<void> Shell::start() {
   return publish_endpoint(setup_.folders.endpoint(), endpoint_);
 }
 
-void Shell::answer_classes(const PublicKey& asker, std::uint32_t request) {
-  launcher_.classes([this, asker, request](Result<ClassReport> report) {
+void Shell::answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question) {
+  launcher_.classes([this, asker, question](Result<ClassReport> report) {
     Guest* guest = books_.guests.find(asker);
     if (guest == nullptr) return;
     protocol::ClassesIs answer;
-    answer.request = request;
+    answer.request = question.request;
     answer.launcher = word(setup_.launcher);
-    if (report)
+    if (report) {
       answer.classes = report->classes, answer.gpus = report->gpus;
-    else
+      answer.cpus_free = report->cpus_free, answer.cpu_eta = report->cpu_eta;
+      if (question.compare) answer.choices = forecast::choices(question.asks, question.limit, question.eta, *report);
+    } else {
       answer.error = report.error();
+    }
     hall_->send(*guest, answer);
   });
 }

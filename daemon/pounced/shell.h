@@ -21,6 +21,7 @@
 #include "pounced/predecessors.h"
 #include "pounced/proof_checker.h"
 #include "pounced/setup.h"
+#include "pounced/wait_log.h"
 #include "pounced/worker_desk.h"
 #include "protocol/endpoint_file.h"
 #include "transport/context.h"
@@ -47,7 +48,7 @@ class Shell {
   void choose_proof();
   void wire();
   NamedSetup named_setup() const;
-  void answer_classes(const PublicKey& asker, std::uint32_t request);
+  void answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question);
   void answer_queue(const PublicKey& asker, std::uint32_t request);
 
   transport::EventLoop& loop_;
@@ -66,6 +67,7 @@ class Shell {
   std::unique_ptr<Hall> hall_;
   std::unique_ptr<Door> door_;
   std::optional<Journal> journal_;
+  WaitLog waits_;
   std::unique_ptr<CoreDriver> driver_;
   std::unique_ptr<Orders> orders_;
   std::unique_ptr<NamedTasks> named_;

@@ -49,6 +49,11 @@ json ended_of(const UsageLog& uses) {
   return list;
 }
 
+json eta_of(const Eta& eta) {
+  if (!eta.known()) return nullptr;
+  return {{"start_s", eta.start_s}, {"low_s", eta.low_s}, {"high_s", eta.high_s}, {"basis", eta.basis}};
+}
+
 json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
   json object = {{"lease", view.lease.hex()},
                  {"state", lease::word(view.state)},
@@ -61,6 +66,7 @@ json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
                  {"class_name", view.why.class_name},
                  {"ahead", view.why.ahead},
                  {"limit", limit_of(view.why.limit)},
+                 {"eta", eta_of(view.why.eta)},
                  {"start_s", view.start_s},
                  {"end_s", view.end_s},
                  {"running", view.running},

@@ -283,6 +283,15 @@ std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& que
   return without_gil([&] { return self.ask(question, asked); });
 }
 
+// What this task, which waits, could ask for instead.
+std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t asked, const py::bytes& task, const ResourceTuple& resources) {
+  const TaskId id = to_id<TaskId>(std::string_view(task));
+  const auto status = without_gil([&] { return self.lease_status(id); });
+  protocol::ClassesAsk question{request, true, to_resources(resources), {}, {}};
+  if (status) question.limit = status->limit, question.eta = status->eta;
+  return ask(self, asked, question);
+}
+
 std::uint32_t name_task(Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name,
                         const std::string& task, const ResourceTuple& resources, std::uint32_t retries) {
   return ask(self, asked, protocol::NameTask{request, name, hex_to_id<TaskId>(task), to_resources(resources), retries});
@@ -337,13 +346,29 @@ void bind_client(py::module_& m) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
              return to_python(without_gil([&] { return self.lease_status(id); }));
            })
+      .def("leases",
+           [](Client& self) {
+             py::list leases;
+             for (const protocol::LeaseStatus& status : without_gil([&] { return self.leases(); })) leases.append(to_python(std::optional(status)));
+             return leases;
+           })
+      .def("move",
+           [](Client& self, const py::bytes& task, const ResourceTuple& resources) {
+             const TaskId id = to_id<TaskId>(std::string_view(task));
+             without_gil([&] { return self.move(id, to_resources(resources)); });
+           })
       .def("hold", &hold)
       .def("ask_queue",
            [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
       .def("ask_classes",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::ClassesAsk{request}); })
+           [](Client& self, std::uint32_t request, std::uint32_t asked) {
+             protocol::ClassesAsk question;
+             question.request = request;
+             return ask(self, asked, question);
+           })
       .def("ask_status",
            [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::StatusAsk{request}); })
+      .def("ask_choices", &ask_choices)
       .def("name_task", &name_task)
       .def("ask_names",
            [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {

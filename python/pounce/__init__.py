@@ -25,7 +25,10 @@ _HOMES = {
     "Ref": "ref",
     "Queue": "queue",
     "Executor": "executor",
+    "Choice": "choices",
     "Wait": "waiting",
+    "Eta": "waiting",
+    "Lease": "lease",
     "Class": "class_table",
     "Classes": "class_table",
     "classes": "client",
@@ -33,14 +36,16 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from .choices import Choice
     from .class_table import Class, Classes
     from .client import Client, classes
     from .errors import *  # noqa: F403
     from .future import Future
+    from .lease import Lease
     from .named import NamedFuture
     from .queue import Queue
     from .ref import Ref
-    from .waiting import Limit, Wait
+    from .waiting import Eta, Limit, Wait
 
 
 def __getattr__(name: str) -> Any:
@@ -79,4 +84,19 @@ def _load_into_shell() -> None:
 
 _load_into_shell()
 
-__all__ = ["Class", "Classes", "Client", "Future", "Limit", "NamedFuture", "Queue", "Ref", "Wait", "__version__", "classes"]
+__all__ = [
+    "Choice",
+    "Class",
+    "Classes",
+    "Client",
+    "Eta",
+    "Future",
+    "Lease",
+    "Limit",
+    "NamedFuture",
+    "Queue",
+    "Ref",
+    "Wait",
+    "__version__",
+    "classes",
+]

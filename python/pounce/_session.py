@@ -21,11 +21,15 @@ from typing import Any, Protocol
 
 from . import __version__, _core, _daemon, environment, errors
 from .cell import show
+from .choices import Choice, choices_of
 from .future import Future
+from .lease import Lease
 from .named import NamedFuture
 from .named import Row as NamedRow
+from .options import Options
 from .status import StatusLine, output
 from .time_left import TimeLeft, cell_number
+from .wait_policy import Planner, Step
 from .waiting import Wait, wait_of
 
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
@@ -78,6 +82,7 @@ class Session:
         self._outputs: dict[bytes, Sink] = {}
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._time_left = TimeLeft()
+        self._planner = Planner()
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -109,6 +114,39 @@ class Session:
             return None
         return wait_of(self.core.lease_status(future._task))
 
+    def lease_of(self, future: Future) -> Lease | None:
+        told = self.core.lease_status(future._task)
+        return None if told is None else Lease(self, told)
+
+    def lease_told(self, id: str) -> tuple[Any, ...] | None:
+        """As pounced last told of it; None: it has ended."""
+        try:
+            return next((told for told in self.core.leases() if told[0] == id), None)
+        except errors.ClientClosed:
+            return None
+
+    def move(self, future: Future, asks: Options) -> bool:
+        """Has a task that waits ask for something else; False: it does not wait any more."""
+        if self.state(future) != "waiting":
+            return False
+        self.core.move(future._task, asks.as_tuple())
+        return True
+
+    def choices(self, future: Future, asks: Options, timeout: float = 30.0) -> list[Choice]:
+        _, _, rows, error, _ = self.ask(
+            lambda request, asked: self.core.ask_choices(request, asked, future._task, asks.as_tuple()), timeout)
+        if error is not None:
+            raise errors.make(*error)
+        return choices_of(rows)
+
+    def plan(self, future: Future, steps: tuple[Step, ...], asks: Options) -> None:
+        self._planner.add(future, steps, asks)
+
+    def tell(self, future: Future, text: str) -> None:
+        """One line for the person, where what the task prints goes."""
+        output, line = self._outputs.get(future._task), f"pounce: {text}\n".encode()
+        (output.printed if output else _show)(True, line)
+
     def cancel(self, future: Future, grace: float | None = None) -> None:
         seconds = self._cancel_grace if grace is None else grace
         self.core.cancel(future._task, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)))
@@ -136,7 +174,7 @@ class Session:
                 if now >= look:
                     status = status or StatusLine(_LOOK_S)
                     state, lease = self.core.state(future._task), self.core.lease_status(future._task)
-                    look = now + status.update(state, lease)
+                    look = now + status.update(state, lease, future._hint(lease))
                     self._warn(state, lease)
                 if not news and self.core.state(future._task) is None:
                     future._wait_over(0.05)  # another thread has its end in hand
@@ -244,7 +282,7 @@ class Session:
         return self.ask(self.core.ask_queue, timeout)
 
     def classes(self, timeout: float) -> tuple[Any, ...]:
-        """(classes, gpus, error, launcher) as Slurm shows them now."""
+        """(classes, gpus, choices, error, launcher) as Slurm shows them now."""
         return self.ask(self.core.ask_classes, timeout)
 
     def status(self, timeout: float) -> dict[str, Any]:

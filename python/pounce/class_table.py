@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .table import as_html, as_text
+from .waiting import Eta
 
 
 class Amount(NamedTuple):
@@ -19,6 +20,8 @@ class Amount(NamedTuple):
         return None if self.most is None else max(0, self.most - self.used)
 
     def __str__(self) -> str:
+        if self.most == 0:
+            return "none"
         if self.most is None:
             return f"no limit, {self.used} in use" if self.used else "no limit"
         return f"{self.left} of {self.most} left"
@@ -37,11 +40,15 @@ class Class(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """One type of GPU in the cluster; the type is empty where the site names none."""
+    """One type of GPU in the cluster; the type is empty where the site names none.
+
+    `eta`: when one more request for it would start, where none is free.
+    """
 
     type: str
     total: int
     free: int
+    eta: Eta | None = None
 
 
 class Classes:
@@ -89,7 +96,11 @@ class Classes:
 
 def classes_of(rows: Sequence[tuple[object, ...]], gpus: Sequence[tuple[object, ...]], launcher: str) -> Classes:
     """Of pounced's answer as ``_core`` tells it; -1 there is None here."""
-    return Classes([_class(*row) for row in rows], [Gpu(*gpu) for gpu in gpus], launcher)  # type: ignore[arg-type]
+    return Classes([_class(*row) for row in rows], [_gpu(*gpu) for gpu in gpus], launcher)  # type: ignore[arg-type]
+
+
+def _gpu(type: str, total: int, free: int, eta: tuple[float, float, float, str] | None = None) -> Gpu:
+    return Gpu(type, total, free, Eta(*eta) if eta else None)
 
 
 def _class(name: str, default: bool, time: int, jobs_most: int, jobs_used: int, submits_most: int, submits_used: int,

@@ -16,6 +16,7 @@ from .class_table import Classes, classes_of
 from .errors import BadRequest
 from .functions import FunctionCache, Pickled
 from .future import Future
+from .lease import Lease, of_session
 from .options import Options, grace
 from .queue import Queue, Row
 from .ref import Ref
@@ -99,6 +100,8 @@ class Client(View):
             raise BadRequest(f"submit takes a function and its arguments, not {function!r}")
         name = getattr(function, "__name__", type(function).__name__)
         if options.name:
+            if options.wait_policy:
+                raise BadRequest("a task with a name waits without this kernel, so wait_policy= is not for it", "Leave out one of the two.")
             return self._submit_named(options, function, args, kwargs, retries, name)
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         pickled = self._pickled(function, name)
@@ -107,7 +110,11 @@ class Client(View):
             args = (self._object(function, holds), *args)
             pickled = self._pickled(serialize.apply, name)
         payload, objects = self._arguments(args, kwargs, name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
-        return self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
+        future = self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
+        future._asks = options
+        if options.wait_policy:
+            self._session.plan(future, options.wait_policy, options)
+        return future
 
     def _submit_named(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
                       retries: int, name: str) -> Future:
@@ -208,6 +215,18 @@ class Client(View):
             raise errors.make(*error)
         return Queue([Row(*row) for row in rows], launcher)
 
+    def leases(self) -> list[Lease]:
+        """The leases of this client now, waiting ones too. Does not block: it is what pounced last told.
+
+        Examples
+        --------
+        >>> client.submit(pow, 2, 10).result()
+        1024
+        >>> [lease.state in ("idle", "busy") for lease in client.leases()]
+        [True]
+        """
+        return [lease for one in (self, *self._environments.values()) for lease in of_session(one._session)]
+
     def classes(self) -> Classes:
         """The classes that are open to you: time, jobs and GPUs with what is left of them now; and the GPUs of the cluster. Blocks.
 
@@ -216,7 +235,7 @@ class Client(View):
         >>> client.classes()  # of a client without Slurm
         no classes: work runs on this machine
         """
-        rows, gpus, error, launcher = self._session.classes(_QUEUE_TIMEOUT_S)
+        rows, gpus, _, error, launcher = self._session.classes(_QUEUE_TIMEOUT_S)
         if error is not None:
             raise errors.make(*error)
         return classes_of(rows, gpus, launcher)

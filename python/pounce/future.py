@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import threading
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from . import errors, serialize
+from .choices import Choice, sooner
+from .options import Options
 
 if TYPE_CHECKING:
     from ._session import Session
-    from .waiting import Wait
+    from .lease import Lease
+    from .waiting import Eta, Wait
 
+_FIRST_HINT_S, _HINT_S = 4.0, 60.0  # of waiting in the queue; between two
 _PARTS = ("queue", "boot", "send", "run", "receive")
 
 
@@ -34,6 +39,9 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         self._over = False  # as done(), without its lock
         self._timings: tuple[int, ...] | None = None
         self._why_cancelled: errors.PounceError | None = None
+        self._why_given_up = ""
+        self._asks: Options | None = None  # of a task without a name
+        self._hint_again, self._sooner = 0.0, ""
 
     # ---- waiting ----
 
@@ -114,6 +122,77 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         """
         return None if self.done() else self._session.why(self)
 
+    def eta(self) -> Eta | None:
+        """When it is expected to start: the median and the ends of an interval that holds four times in five. Does not block.
+
+        Returns
+        -------
+        Eta or None
+            None: it does not wait, or nothing can be said of its start; ``why()`` tells the reason of the wait.
+
+        Examples
+        --------
+        >>> future = client.submit(pow, 2, 10)
+        >>> future.result(), future.eta()
+        (1024, None)
+        """
+        wait = self.why()
+        return wait.eta if wait is not None else None
+
+    @property
+    def lease(self) -> Lease | None:
+        """The lease that it waits for or runs on; None: there is none yet, or it has ended. Does not block."""
+        return None if self.done() else self._session.lease_of(self)
+
+    def choices(self) -> list[Choice]:
+        """What it could ask for instead of waiting, computed against the cluster now. Blocks for two questions to Slurm.
+
+        Returns
+        -------
+        list of Choice
+            First waiting on, last giving up; between them other GPUs, no GPU and, where a limit is in the way, other classes, the
+            soonest first. Empty where it does not wait.
+
+        Examples
+        --------
+        >>> future = client.submit(pow, 2, 10)
+        >>> future.result(), future.choices()
+        (1024, [])
+        """
+        if self.done() or self._asks is None or self._session.state(self) != "waiting":
+            return []
+        return self._session.choices(self, self._asks)
+
+    def move(self, **options: Any) -> bool:
+        """Has it ask for something else while it still waits. Does not block; its place in Slurm's queue is a new one then.
+
+        Parameters
+        ----------
+        **options
+            Resources as for ``Client.options``: ``gpus=0``, ``gpus="a100_3g.20gb"``, ``class_="lion"``; the others stay as they are.
+
+        Returns
+        -------
+        bool
+            False: it has a worker by now, or has ended, and stays what it is.
+
+        Raises
+        ------
+        BadRequest
+            An option that does not exist, or is not one of resources.
+
+        Examples
+        --------
+        >>> future = client.submit(pow, 2, 10)
+        >>> future.result(), future.move(cpus=2)
+        (1024, False)
+        """
+        for word in ("name", "env", "wait_policy"):
+            if word in options:
+                raise errors.BadRequest(f"move changes what a task asks for; {word}= is no resource")
+        asks = (self._asks or Options()).changed(**options)
+        return not self.done() and self._move(asks)
+
     def cancel(self) -> bool:
         """Cancels the task if it has not been sent to a worker; returns whether it is cancelled. Does not block.
 
@@ -157,13 +236,46 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
 
     # ---- the session's ----
 
+    def _move(self, asks: Options) -> bool:
+        moved = self._session.move(self, asks)
+        if moved:
+            self._asks = asks
+        return moved
+
+    def _give_up(self, why: str) -> None:
+        self._why_given_up = why
+        self._session.cancel(self)
+
+    def _tell(self, text: str) -> None:
+        self._session.tell(self, text)
+
+    def _called(self) -> str:
+        return "the cell" if self._name == "run_cell" else self._name
+
+    def _hint(self, lease: tuple[Any, ...] | None) -> str:
+        """For the status line: what would start now. Asked for behind the wait, and rarely."""
+        if lease is None or lease[1] != "queued" or self._asks is None:
+            return ""
+        now = time.monotonic()
+        if now >= self._hint_again:
+            first = self._hint_again == 0
+            self._hint_again = now + (_FIRST_HINT_S if first else _HINT_S)
+            if not first:
+                threading.Thread(target=self._find_hint, name="pounce-choices", daemon=True).start()
+        return self._sooner
+
+    def _find_hint(self) -> None:
+        with contextlib.suppress(errors.PounceError):
+            self._sooner = sooner(self.choices())
+
     def _wait(self, timeout: float | None) -> None:
         self._session.wait(self, timeout)
 
     def _end(self, ok: bool, error: tuple[Any, ...] | None, raised: bool, pickle: Any, buffers: list[Any], stamps: tuple[int, ...]) -> None:
         """Its end has come: unpickles it and sets the result, whichever thread that happens on."""
         if error is not None and error[0] == "cancelled":
-            self._why_cancelled = errors.make(*error)
+            given_up = self._why_given_up and errors.Cancelled(f"{self._called()}: {self._why_given_up}")
+            self._why_cancelled = given_up or errors.make(*error)
             super().cancel()
             super().set_running_or_notify_cancel()
             self._over = True

@@ -14,9 +14,10 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import errors, kept, serialize
+from .choices import Choice
 from .courier import Courier
 from .future import Future
-from .waiting import Wait
+from .waiting import Eta, Limit, Wait
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -43,6 +44,12 @@ class Row(NamedTuple):
     submit_time_s: int
     end_time_s: int
     error: tuple[Any, ...] | None
+    class_name: str = ""
+    slurm_reason: str = ""
+    ahead: int = -1
+    start_estimate_s: int = 0
+    limit: tuple[Any, ...] | None = None
+    eta: tuple[Any, ...] | None = None
 
 
 def checked(name: Any) -> str:
@@ -87,8 +94,25 @@ class NamedFuture(Future):
         return not self.done() and self._row.state == "running"
 
     def why(self) -> Wait | None:
-        """As ``Future.why``; of a task with a name only state, reason and job are known here."""
-        return Wait(self._row.state, self._row.reason, job=self._row.job) if self._row.state == "waiting" else None
+        """As ``Future.why``; its state is the task's: ``"waiting"``."""
+        row = self._row
+        if row.state != "waiting":
+            return None
+        return Wait(row.state, row.reason, row.slurm_reason, row.class_name, row.job, row.ahead if row.ahead >= 0 else None,
+                    float(row.start_estimate_s) or None, Limit(*row.limit) if row.limit else None, Eta(*row.eta) if row.eta else None)
+
+    def choices(self) -> list[Choice]:
+        """Not for a task with a name: it waits without this kernel. ``pouncectl why`` shows what would start sooner."""
+        raise errors.BadRequest("a task with a name waits without this kernel, which does not know its choices", "See pouncectl why.")
+
+    def move(self, **options: Any) -> bool:
+        """Not for a task with a name: cancel it and submit it anew."""
+        raise errors.BadRequest(f"{self._name} has a name, and keeps what it asks for", "Cancel it and submit it anew.")
+
+    @property
+    def lease(self) -> None:
+        """None: its lease is not this client's, and goes back when the task has ended. ``pouncectl leases`` shows it."""
+        return None
 
     def log(self) -> str:
         """All that the task has printed so far, both streams as they came. Reads a file.

@@ -6,9 +6,12 @@ import math
 import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import BadRequest
+
+if TYPE_CHECKING:
+    from .wait_policy import Step
 
 _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
@@ -39,6 +42,7 @@ class Options:
     memory_mib: int = 0
     time_min: int = 0
     workers: int = 1
+    wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: no resource either
     name: str = ""  # of one task that outlives its kernel: no resource
 
     def changed(self, **words: Any) -> Options:
@@ -56,7 +60,7 @@ class Options:
 
 def grace(value: Any) -> float:
     """Seconds that a cancelled task has to stop: a number, a timedelta or a text such as "30s"."""
-    seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _seconds(value)
+    seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else seconds_of(value)
     if seconds is None or not seconds >= 0:
         raise BadRequest(f"a grace is a number of seconds, a timedelta or '30s', not {value!r}")
     return seconds
@@ -114,13 +118,14 @@ def _memory(value: Any) -> dict[str, Any]:
 
 def _time(value: Any) -> dict[str, Any]:
     """Seconds, a timedelta, "20min", or Slurm's "1-12:00:00" and "00:20:00". Slurm counts minutes: rounded up."""
-    seconds = _seconds(value)
+    seconds = seconds_of(value)
     if seconds is None or seconds <= 0:
         raise BadRequest(f"time= takes seconds, a timedelta, '20min' or '00:20:00', not {value!r}")
     return {"time_min": math.ceil(seconds / 60)}
 
 
-def _seconds(value: Any) -> float | None:
+def seconds_of(value: Any) -> float | None:
+    """Of a number, a timedelta or a text such as "20min"; None: it is none of these."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -137,10 +142,21 @@ def _seconds(value: Any) -> float | None:
     return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
 
 
+def _wait_policy(value: Any) -> dict[str, Any]:
+    from .wait_policy import parsed
+
+    steps = parsed(value)
+    for step in steps:
+        if not step.cancels:
+            Options().changed(**step.changes())  # what it asks for can be asked for
+    return {"wait_policy": steps}
+
+
 def _name(value: Any) -> dict[str, Any]:
     from .named import checked
 
     return {"name": checked(value)}
 
 
-_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class, "name": _name}
+_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class, "name": _name,
+            "wait_policy": _wait_policy}

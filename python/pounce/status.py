@@ -22,7 +22,7 @@ class StatusLine:
         self._out: _Output | None = None
         self._over = False
 
-    def update(self, state: str | None, lease: tuple[Any, ...] | None) -> float:
+    def update(self, state: str | None, lease: tuple[Any, ...] | None, hint: str = "") -> float:
         """Shows how it stands; returns after how many seconds to come again."""
         if self._over:
             return _TICK_S
@@ -32,6 +32,7 @@ class StatusLine:
             self._end("running" if state else "done")
             return _TICK_S
         words, self._device = words_of(lease), _device(lease) if lease is not None else ""
+        words += f" · {hint}" if hint else ""
         if self._out is None:
             self._out = output()
         self._out.show(f"pounce: {words} · {self._seconds()}", words != self._shown)

@@ -82,6 +82,10 @@ class View:
             A class of the cluster's policy: ``"cheetah"``.
         env : path
             Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
+        wait_policy : str or list of str
+            What a task that has to wait asks for instead, in this order: ``"cpu"``, a GPU such as ``"a100_3g.20gb"``,
+            ``"class=lion"`` or ``"cancel"``, each at once or after a wait: ``["a100_3g.20gb", "cpu@5min", "cancel@1h"]``. Times
+            count from the submission.
         name : str
             For one task that outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps the
             result for 7 days. ``attach(name)`` finds it, from any later kernel too.

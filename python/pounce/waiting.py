@@ -1,4 +1,4 @@
-"""``Wait``: why something waits, as an object: the reason in words, the limit with its numbers, the place in line."""
+"""``Wait``: why something waits, as an object: the reason in words, the limit with its numbers, the place in line; ``Eta``: until when."""
 
 from __future__ import annotations
 
@@ -23,6 +23,30 @@ class Limit(NamedTuple):
     asked: int
 
 
+class Eta(NamedTuple):
+    """When something that waits is expected to start, as of the last look at the queue. Times are seconds since 1970.
+
+    Attributes
+    ----------
+    start : float
+        As likely earlier as later.
+    low, high : float
+        It starts between the two four times in five.
+    basis : str
+        What that rests on, in plain words.
+    """
+
+    start: float
+    low: float
+    high: float
+    basis: str
+
+    def __str__(self) -> str:
+        now = time.time()
+        words = about(self.start - now)
+        return words if self.high - now < 60 else f"{words} ({between(self.low - now, self.high - now)})"
+
+
 class Wait(NamedTuple):
     """Why something waits, as pounced last heard it. Shows itself as a sentence.
 
@@ -44,6 +68,8 @@ class Wait(NamedTuple):
         When Slurm expects it to start, seconds since 1970; None: it expects nothing yet.
     limit : Limit or None
         The limit that it waits for, where it is one whose numbers are known.
+    eta : Eta or None
+        When pounce expects it to start, from how long jobs really run; None where nothing can be said.
     """
 
     state: str
@@ -54,9 +80,12 @@ class Wait(NamedTuple):
     ahead: int | None = None
     start: float | None = None
     limit: Limit | None = None
+    eta: Eta | None = None
 
     def __str__(self) -> str:
         words = self.state + (f" ({self.reason})" if self.reason else "") + (f" · job {self.job}" if self.job else "")
+        if self.eta is not None:
+            return f"{words} · starts {self.eta}"
         return words + (f" · Slurm expects it to start {about(self.start - time.time())}" if self.start else "")
 
 
@@ -64,19 +93,27 @@ def wait_of(lease: tuple[Any, ...] | None) -> Wait:
     """Of a lease's status as ``_core`` tells it."""
     if lease is None:
         return Wait("asking", "for a lease")
-    _, state, reason, job, _, _, start, _, class_, slurm_reason, ahead, limit = lease
+    _, state, reason, job, _, _, start, _, class_, slurm_reason, ahead, limit, eta = lease
     queued = state == "queued"
     return Wait(state, reason, slurm_reason, class_, job, ahead if queued and ahead >= 0 else None,
-                float(start) if queued and start else None, Limit(*limit) if limit else None)
+                float(start) if queued and start else None, Limit(*limit) if limit else None,
+                Eta(*eta) if queued and eta else None)
 
 
 def about(seconds: float) -> str:
     """An estimate, as coarse as it is: "in about 10 min". As pouncectl tells it."""
-    if seconds < 60:
-        return "any moment"
-    minutes = int(seconds / 60 + 0.5)
+    return "any moment" if seconds < 60 else "in about " + _coarse(seconds)
+
+
+def between(low: float, high: float) -> str:
+    """The two ends of an estimate: "5 min to 1 h 30 min"."""
+    return f"{_coarse(low) if low >= 60 else 'now'} to {_coarse(high)}"
+
+
+def _coarse(seconds: float) -> str:
+    minutes = max(1, int(seconds / 60 + 0.5))
     step = 1 if minutes < 10 else 5 if minutes < 60 else 30 if minutes < 600 else 60
     hours, minutes = divmod((minutes + step // 2) // step * step, 60)
     days, hours = divmod(hours, 24)
     parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (minutes, "min")) if count]
-    return "in about " + " ".join(parts[:2])
+    return " ".join(parts[:2])

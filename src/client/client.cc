@@ -85,6 +85,12 @@ Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace)
   return {};
 }
 
+Result<void> Client::move(const TaskId& task, const Resources& resources) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->baton.hold([&] { parts_->engine.move(task, resources); });
+  return {};
+}
+
 Result<std::optional<task::TaskState>> Client::state(const TaskId& task) {
   if (auto error = unusable()) return failure(*std::move(error));
   std::optional<task::TaskState> state;
@@ -97,6 +103,13 @@ Result<std::optional<protocol::LeaseStatus>> Client::lease_status(const TaskId& 
   std::optional<protocol::LeaseStatus> status;
   parts_->baton.hold([&] { status = parts_->engine.lease_status(task); });
   return status;
+}
+
+Result<std::vector<protocol::LeaseStatus>> Client::leases() {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::vector<protocol::LeaseStatus> leases;
+  parts_->baton.hold([&] { leases = parts_->engine.leases(); });
+  return leases;
 }
 
 Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {

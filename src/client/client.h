@@ -26,8 +26,10 @@ class Client {
   Result<void> submit(Call call);
   Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
   Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace);
+  Result<void> move(const TaskId& task, const Resources& resources);
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
+  Result<std::vector<protocol::LeaseStatus>> leases();
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine

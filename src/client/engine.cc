@@ -125,6 +125,11 @@ void Engine::submit(Call call) {
 
 void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace) { happened(task::CancelAsked{task, grace}); }
 
+void Engine::move(const TaskId& task, const Resources& resources) {
+  happened(task::TaskMoved{task, resources});
+  ask_for_daemon();
+}
+
 void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {
   const auto found = under_way_.find(task);
   WorkerLink* link = found == under_way_.end() ? nullptr : link_at(found->second.place);

@@ -45,8 +45,10 @@ class Engine final : public transport::Engine {
 
   void submit(Call call);
   void cancel(const TaskId& task, std::chrono::milliseconds grace);
+  void move(const TaskId& task, const Resources& resources);  // one that never started
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
+  std::vector<protocol::LeaseStatus> leases() const { return board_.all(); }
 
   void tell(const TaskId& task, const std::vector<Buffer>& message);  // the code of a task that runs, which asked
   void hold_object(const ObjectId& id, Object object, bool send_now);

@@ -34,6 +34,12 @@ std::optional<protocol::LeaseStatus> LeaseBoard::of_lease(const LeaseId& lease) 
   return found == status_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::vector<protocol::LeaseStatus> LeaseBoard::all() const {
+  std::vector<protocol::LeaseStatus> all;
+  for (const auto& [lease, status] : status_) all.push_back(status);
+  return all;
+}
+
 std::int64_t LeaseBoard::started_ns(const LeaseId& lease) const {
   const auto found = started_ns_.find(lease);
   return found == started_ns_.end() ? 0 : found->second;

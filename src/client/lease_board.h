@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "pounce/ids.h"
 #include "protocol/messages.h"
@@ -20,6 +21,7 @@ class LeaseBoard {
   // The news of that want that a waiting person wants to see: of the lease told about last.
   std::optional<protocol::LeaseStatus> of_want(WantId want) const;
   std::optional<protocol::LeaseStatus> of_lease(const LeaseId& lease) const;
+  std::vector<protocol::LeaseStatus> all() const;
   // When we first heard that its job runs; 0: not yet.
   std::int64_t started_ns(const LeaseId& lease) const;
 

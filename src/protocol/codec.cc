@@ -105,6 +105,27 @@ static void from_json(const json& j, LimitUse& use) {
   protocol::read_field(j, "used", use.used);
   protocol::read_field(j, "asked", use.asked);
 }
+static void to_json(json& j, const Eta& eta) {
+  j = {{"start_s", eta.start_s}, {"low_s", eta.low_s}, {"high_s", eta.high_s}, {"basis", eta.basis}};
+}
+static void from_json(const json& j, Eta& eta) {
+  protocol::read_field(j, "start_s", eta.start_s);
+  protocol::read_field(j, "low_s", eta.low_s);
+  protocol::read_field(j, "high_s", eta.high_s);
+  protocol::read_field(j, "basis", eta.basis);
+}
+static void to_json(json& j, const Choice& choice) {
+  j = {{"kind", choice.kind}, {"option", choice.option}, {"resources", choice.resources},
+       {"now", choice.now},   {"eta", choice.eta},       {"against", choice.against}};
+}
+static void from_json(const json& j, Choice& choice) {
+  protocol::read_field(j, "kind", choice.kind);
+  protocol::read_field(j, "option", choice.option);
+  protocol::read_field(j, "resources", choice.resources);
+  protocol::read_field(j, "now", choice.now);
+  protocol::read_field(j, "eta", choice.eta);
+  protocol::read_field(j, "against", choice.against);
+}
 static void to_json(json& j, const ClassUse& use) {
   j = {{"class", use.name},           {"preset", use.preset},
        {"time_min", use.time_min},    {"jobs_most", use.jobs_most},
@@ -125,12 +146,13 @@ static void from_json(const json& j, ClassUse& use) {
   protocol::read_field(j, "gpus_job", use.gpus_job);
 }
 static void to_json(json& j, const GpuUse& use) {
-  j = {{"gpu_type", use.type}, {"total", use.total}, {"free", use.free}};
+  j = {{"gpu_type", use.type}, {"total", use.total}, {"free", use.free}, {"eta", use.eta}};
 }
 static void from_json(const json& j, GpuUse& use) {
   protocol::read_field(j, "gpu_type", use.type);
   protocol::read_field(j, "total", use.total);
   protocol::read_field(j, "free", use.free);
+  protocol::read_field(j, "eta", use.eta);
 }
 
 }  // namespace pounce
@@ -184,7 +206,7 @@ POUNCE_FIELDS(CloseSession, session)
 POUNCE_FIELDS(Beat, answer, sent_ns, clock_ns)
 POUNCE_FIELDS(Granted, want, lease, worker, epoch, endpoint, key)
 POUNCE_FIELDS(LeaseStatus, want, lease, state, reason, job, node, devices, start_estimate_s, end_time_s, class_name,
-              slurm_reason, ahead, limit)
+              slurm_reason, ahead, limit, eta)
 POUNCE_FIELDS(WorkerDown, lease, worker, epoch, error)
 POUNCE_FIELDS(LeaseEnded, want, lease, error)
 POUNCE_FIELDS(WantFailed, want, error)
@@ -192,8 +214,8 @@ POUNCE_FIELDS(QueueAsk, request)
 POUNCE_FIELDS(QueueRow, job, name, class_name, state, reason, node, devices, lease, submit_time_s, start_time_s,
               end_time_s, why)
 POUNCE_FIELDS(QueueIs, request, rows, error, launcher)
-POUNCE_FIELDS(ClassesAsk, request)
-POUNCE_FIELDS(ClassesIs, request, classes, gpus, error, launcher)
+POUNCE_FIELDS(ClassesAsk, request, compare, asks, limit, eta)
+POUNCE_FIELDS(ClassesIs, request, classes, gpus, cpus_free, cpu_eta, choices, error, launcher)
 POUNCE_FIELDS(StatusAsk, request)
 POUNCE_FIELDS(StatusIs, request, document)
 POUNCE_FIELDS(ReleaseAsk, request, leases, how, by)
@@ -203,7 +225,8 @@ POUNCE_FIELDS(NameTask, request, name, task, resources, retries)
 POUNCE_FIELDS(NameAsk, request, name)
 POUNCE_FIELDS(NameEnd, request, name, forget)
 POUNCE_FIELDS(NameCarry, request, name, ok, digest, error)
-POUNCE_FIELDS(NamedRow, name, task, state, reason, lease, job, node, carried, ok, digest, size, submit_time_s, end_time_s, error)
+POUNCE_FIELDS(NamedRow, name, task, state, reason, lease, job, node, carried, ok, digest, size, submit_time_s, end_time_s, error,
+              class_name, slurm_reason, ahead, start_estimate_s, limit, eta)
 POUNCE_FIELDS(NamesAre, request, rows, error)
 POUNCE_FIELDS(RunNamed, lease, worker, epoch, session, task, folder)
 POUNCE_FIELDS(NamedEnded, lease, worker, epoch, task, ok, digest, error)

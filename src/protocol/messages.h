@@ -74,6 +74,7 @@ struct LeaseStatus {  // daemon -> client, on each change
   std::string class_name, slurm_reason;  // as Slurm has them: "lion", "QOSMaxJobsPerUserLimit"
   std::int32_t ahead = -1;               // of a queued job: jobs that go first, -1 = not known
   LimitUse limit;                        // that it waits for; without `what`: none, or its numbers are not known
+  Eta eta{};                             // of a queued job
 };
 struct WorkerDown {  // daemon -> client: this interpreter died; a Granted with epoch+1 follows unless the lease ends
   static constexpr char kType[] = "worker_down";

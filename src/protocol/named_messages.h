@@ -7,6 +7,7 @@
 
 #include "pounce/error.h"
 #include "pounce/ids.h"
+#include "pounce/job.h"
 #include "pounce/resources.h"
 
 namespace pounce::protocol {
@@ -52,6 +53,11 @@ struct NamedRow {
   std::uint64_t size = 0;
   std::int64_t submit_time_s = 0, end_time_s = 0;
   Error error;  // done without a kept outcome: why
+  std::string class_name{}, slurm_reason{};  // of its job while that is queued, as in LeaseStatus
+  std::int32_t ahead = -1;
+  std::int64_t start_estimate_s = 0;
+  LimitUse limit{};
+  Eta eta{};
 };
 struct NamesAre {  // daemon -> client: the answer, and unasked (request 0) on each change
   static constexpr char kType[] = "names_are";

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "pounce/choice.h"
 #include "pounce/cluster.h"
 #include "pounce/error.h"
+#include "pounce/job.h"
 
 namespace pounce::protocol {
 
@@ -31,6 +33,10 @@ struct QueueIs {  // daemon -> asker: this user's own jobs of pounce, as Slurm s
 struct ClassesAsk {  // client or pouncectl -> daemon
   static constexpr char kType[] = "classes_ask";
   std::uint32_t request = 0;
+  bool compare = false;  // with this request, which waits: the answer has the choices
+  Resources asks{};
+  LimitUse limit{};      // that it waits for
+  Eta eta{};
 };
 struct ClassesIs {  // daemon -> asker: what this user may use now
   static constexpr char kType[] = "classes_is";
@@ -39,6 +45,9 @@ struct ClassesIs {  // daemon -> asker: what this user may use now
   std::vector<GpuUse> gpus;
   Error error;           // error.text empty: fine
   std::string launcher;  // "slurm" | "local"
+  std::int32_t cpus_free = -1;  // -1: not known
+  Eta cpu_eta{};
+  std::vector<Choice> choices{};  // where they were asked for
 };
 
 }  // namespace pounce::protocol

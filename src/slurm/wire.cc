@@ -78,8 +78,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, cluster, version, munge_socket,
                                    default_partition, default_class, associated, classes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassUse, name, preset, time_min, jobs_most, jobs_used, submits_most, submits_used,
                                    gpus_most, gpus_used, gpus_job)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUse, type, total, free)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassReport, classes, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Eta, start_s, low_s, high_s, basis)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUse, type, total, free, eta)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClassReport, classes, gpus, cpus_free, cpu_eta)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HeldJob, job, cpus, nodes, user, class_name, name, node, reason, lease, running, batch, gpus,
                                    submit_s, start_s, end_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Holdings, cluster, hides_others, jobs, gpus)
@@ -102,6 +103,7 @@ static void to_json(json& j, const JobView& v) {
        {"reason_word", v.reason_word},
        {"limit", v.limit},
        {"ahead", v.ahead},
+       {"eta", v.eta},
        {"nodes", v.nodes},
        {"devices", v.devices},
        {"resources", v.resources},
@@ -127,6 +129,7 @@ static void from_json(const json& j, JobView& v) {
   j.at("reason_word").get_to(v.reason_word);
   j.at("limit").get_to(v.limit);
   j.at("ahead").get_to(v.ahead);
+  j.at("eta").get_to(v.eta);
   j.at("nodes").get_to(v.nodes);
   j.at("devices").get_to(v.devices);
   j.at("resources").get_to(v.resources);

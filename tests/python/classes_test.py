@@ -26,7 +26,7 @@ def test_it_shows_itself_as_two_tables():
     lines = repr(classes_of([LION, PANTHER], [("a100", 6, 2), ("", 3, 0)], "slurm")).splitlines()
 
     assert lines[1] == "lion (where none is named)  1 d   1 of 4 left   no limit, 2 in use"
-    assert lines[2] == "panther                     7 d   1 of 1 left   0 of 0 left"
+    assert lines[2] == "panther                     7 d   1 of 1 left   none"
     assert [line.split() for line in lines[4:]] == [["GPU", "free", "all"], ["a100", "2", "6"], ["any", "0", "3"]]
 
 

@@ -6,8 +6,8 @@ import pytest
 from pounce.queue import Queue, Row
 from pounce.status import StatusLine
 
-QUEUED = ("aa", "queued", "waiting for a GPU", 17, "", "", 0, 0, "cheetah", "Resources", -1, None)
-STARTING = ("aa", "starting", "", 17, "g1", "gpu:a100:1(IDX:0)", 0, 0, "cheetah", "", -1, None)
+QUEUED = ("aa", "queued", "waiting for a GPU", 17, "", "", 0, 0, "cheetah", "Resources", -1, None, None)
+STARTING = ("aa", "starting", "", 17, "g1", "gpu:a100:1(IDX:0)", 0, 0, "cheetah", "", -1, None, None)
 
 
 def test_a_file_gets_one_line_for_each_change_and_a_summary(capsys):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pounce.waiting import Limit, Wait, about, wait_of
+from pounce.waiting import Eta, Limit, Wait, about, wait_of
 
-LIMITED = ("aa", "queued", "a limit of class lion is reached", 17, "", "", 0, 0, "lion", "QOSMaxJobsPerUserLimit", -1, ("job", 4, 4, 1))
+LIMITED = ("aa", "queued", "a limit of class lion is reached", 17, "", "", 0, 0, "lion", "QOSMaxJobsPerUserLimit", -1, ("job", 4, 4, 1), None)
 
 
 def test_a_limit_comes_with_its_numbers():
@@ -16,11 +16,12 @@ def test_a_limit_comes_with_its_numbers():
 
 
 def test_a_place_in_line_and_a_start_are_known_only_of_what_is_queued():
-    queued = wait_of((*LIMITED[:6], 1_700_000_000, 0, "lion", "Priority", 3, None))
-    starting = wait_of(("aa", "starting", "", 17, "g1", "", 1_700_000_000, 0, "lion", "", 3, None))
+    queued = wait_of((*LIMITED[:6], 1_700_000_000, 0, "lion", "Priority", 3, None, (1_700_000_300, 1_700_000_100, 1_700_000_900, "of 9 jobs")))
+    starting = wait_of(("aa", "starting", "", 17, "g1", "", 1_700_000_000, 0, "lion", "", 3, None, None))
 
     assert (queued.ahead, queued.start) == (3, 1_700_000_000.0)
-    assert (starting.ahead, starting.start) == (None, None)
+    assert queued.eta == Eta(1_700_000_300, 1_700_000_100, 1_700_000_900, "of 9 jobs")
+    assert (starting.ahead, starting.start, starting.eta) == (None, None, None)
 
 
 def test_before_pounced_has_answered_it_asks():
@@ -41,3 +42,12 @@ def test_the_sentence_says_when_it_is_expected_to_start(monkeypatch):
 )
 def test_an_estimate_is_as_coarse_as_it_is(seconds, words):
     assert about(seconds) == words
+
+
+def test_an_estimate_is_told_with_its_interval(monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1000.0)
+    wide, soon = Eta(1900, 1020, 4600, ""), Eta(1010, 1001, 1030, "")
+
+    assert str(wide) == "in about 15 min (now to 1 h)"
+    assert str(soon) == "any moment"
+    assert str(Wait("queued", "other jobs go first", job=7, start=1590, eta=wide)).endswith("job 7 · starts in about 15 min (now to 1 h)")

@@ -74,7 +74,7 @@ def test_a_full_cluster_says_how_many_are_ahead_and_when_it_is_expected_to_start
     wait_until(lambda: any(r["why"]["start"] for r in waiting.run.reports if "why" in r), 60, "an estimate")
     start = next(r for r in reversed(waiting.run.reports) if "why" in r and r["why"]["start"])
     assert time.time() < start["why"]["start"] < time.time() + 3600
-    assert "Slurm expects it to start in about " in start["sentence"]
+    assert " · starts " in start["sentence"] and start["why"]["eta"]
 
     admin("scancel", "--user=bob")
     waiting.ends_well()

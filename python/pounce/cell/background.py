@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
+from ..choices import Choice
 from ..time_left import TimeLeft
 from .show import Shown, comm
 
@@ -111,6 +112,9 @@ class CellJob:
 
     def lease(self) -> Any:
         return self._future._session.core.lease_status(self._future._task)
+
+    def choices(self) -> list[Choice]:
+        return self._future.choices()
 
     def _watch(self) -> None:
         """Nobody waits for it: its own thread looks when its lease ends."""

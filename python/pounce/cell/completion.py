@@ -12,6 +12,7 @@ from .. import _daemon, errors
 from .options_line import FLAGS, OPTIONS, VERBS
 
 _PATIENCE_S = 0.4
+INSTEAD = ("cpu", "cancel")
 
 
 class Completion:
@@ -48,6 +49,8 @@ class Completion:
             return sorted(name for name in self._of_notebook() if not name.startswith("_"))
         if last == "--class":
             return self._classes.names()
+        if last == "--or":
+            return [*(f"class={name}" for name in self._classes.names()), *INSTEAD]
         if last in OPTIONS and last not in FLAGS:
             return []  # a value of the person's
         return [*VERBS, *OPTIONS] if words == ["%pounce"] else [*OPTIONS]

@@ -52,6 +52,8 @@ class PounceMagics(Magics):
           --cpus N         processors
           --time T         how long the lease may last at most: 20min, 2h
           --class NAME     a class of this cluster: cheetah
+          --or STEP        what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; cpu@5min: after
+                           so long. Several --or are tried in their order
           --env PREFIX     another environment's Python, of the same version
           --in a,b         send just these variables, even if they seem unchanged
           --out x,y        bring these variables back into the notebook

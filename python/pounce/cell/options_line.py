@@ -10,12 +10,13 @@ from typing import Any
 
 from ..errors import BadRequest
 from ..options import Options
+from ..wait_policy import Step
 from .show import size
 
 RESOURCES = {"--gpu": "gpus", "--class": "class_", "--time": "time", "--mem": "memory", "--cpus": "cpus"}
 NAMES = ("--in", "--out")
 FLAGS = ("--bg", "--try")
-OPTIONS = (*RESOURCES, "--env", *NAMES, "--name", *FLAGS)
+OPTIONS = (*RESOURCES, "--or", "--env", *NAMES, "--name", *FLAGS)
 VERBS = ("status", "explain", "vars", "pull", "push", "restart", "release")
 TRY_CLASS = "cheetah"  # short, and let in first: design §4
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
@@ -54,13 +55,14 @@ class CellLine:
     brings: tuple[str, ...] = ()
     background: bool = False
     name: str = ""  # of the job object of a cell in the background
+    instead: tuple[Step, ...] = ()  # what it does instead of waiting
 
 
 def parse_cell(line: str) -> CellLine:
     words = _words(line)
     resources: dict[str, Any] = {}
     names: dict[str, tuple[str, ...]] = {}
-    env = ""
+    env, instead = "", []
     flags = set()
     while words:
         option, value = _option(words)
@@ -68,6 +70,8 @@ def parse_cell(line: str) -> CellLine:
             resources[RESOURCES[option]] = _number(value) if option == "--cpus" else value
         elif option in FLAGS:
             flags.add(option)
+        elif option == "--or":
+            instead.append(value)
         elif option == "--env":
             env = os.path.abspath(os.path.expanduser(value))
         else:
@@ -75,7 +79,7 @@ def parse_cell(line: str) -> CellLine:
     if "--try" in flags:
         resources = {**resources, "gpus": 0, "class_": TRY_CLASS}
     return CellLine(Place(_options(resources), env), names.get("--in"), names.get("--out", ()), "--bg" in flags,
-                    _job_name(names.get("--name", ()), flags))
+                    _job_name(names.get("--name", ()), flags), _instead(instead))
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -118,7 +122,7 @@ def _option(words: list[str]) -> tuple[str, str]:
 
 
 _EXAMPLES = {"--gpu": "1", "--class": "cheetah", "--time": "20min", "--mem": "8GB", "--cpus": "4", "--in": "a,b", "--out": "x,y",
-             "--env": "~/envs/torch", "--name": "job"}
+             "--or": "cpu@5min", "--env": "~/envs/torch", "--name": "job"}
 
 
 def _nearest(word: str, valid: tuple[str, ...]) -> str:
@@ -134,6 +138,10 @@ def _names(option: str, value: str) -> tuple[str, ...]:
         if not name.isidentifier():
             raise BadRequest(f"{option} takes names of variables, such as a,b; {name!r} is none")
     return names
+
+
+def _instead(words: list[str]) -> tuple[Step, ...]:
+    return Options().changed(wait_policy=words).wait_policy if words else ()
 
 
 def _job_name(names: tuple[str, ...], flags: set[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from dataclasses import replace
 from typing import Any
 
 from .. import errors
@@ -26,7 +27,8 @@ class Remote:
         self.jobs: list[CellJob] = []
 
     def run(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
-        return self._booked(asked, self.number(), self.exchange(asked, wanted, source))
+        asked, reply = self.exchange(asked, wanted, source)
+        return self._booked(asked, self.number(), reply)
 
     def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         """What the cell did, in our books; its value, or its error raised."""
@@ -42,12 +44,13 @@ class Remote:
         """A variable of the person's, not of IPython's."""
         return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
 
-    def exchange(self, asked: CellLine, wanted: Any, source: str) -> dict[str, Any]:
-        """Sends what the worker lacks and the source; again, and all of it, to a worker that turns out to be a new one."""
-        ledger, number = self.ledger(asked.place), self.number()
+    def exchange(self, asked: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
+        """Sends what the worker lacks and the source; again, and all of it, to a worker that turns out to be a new one.
+        Returns also the line as it would have been for the worker that it came to."""
+        number = self.number()
         while True:
             parcel, words = self._packed(asked, wanted, source, number)
-            future = self.at(asked.place).submit(runner.run_cell, *words)
+            future = self._view(asked).submit(runner.run_cell, *words)
             try:
                 reply = wait(future)
             except LeftBehind:
@@ -55,10 +58,12 @@ class Remote:
                 future._session.show_elsewhere(lambda: future, output)  # noqa: B023  called at once
                 self._goes_on(asked, number, parcel, future, output)
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
+            asked = self._where_it_ran(asked, future)
+            ledger = self.ledger(asked.place)
             if reply["ran"]:
                 ledger.worker = reply["namespace"]
                 ledger.arrived(parcel)
-                return reply
+                return asked, reply
             lost = ledger.forget()
             if lost:
                 say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
@@ -76,7 +81,7 @@ class Remote:
     def run_behind(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)
         parcel, words = self._packed(asked, wanted, source, number)
-        view = self.at(asked.place)
+        view = self._view(asked)
         future = view._home()._session.show_elsewhere(lambda: view.submit(runner.run_cell, *words), output)
         job = self._goes_on(asked, number, parcel, future, output)
         if not asked.name:
@@ -86,7 +91,7 @@ class Remote:
 
     def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, future: Any, output: CellOutput) -> CellJob:
         self.ledger(asked.place).arrived(parcel)  # before the cells that come behind it
-        ended = lambda reply: self._ended_behind(asked, number, reply)  # noqa: E731
+        ended = lambda reply: self._ended_behind(self._where_it_ran(asked, future), number, reply)  # noqa: E731
         job = CellJob(self.at(asked.place), asked.place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
@@ -158,6 +163,17 @@ class Remote:
 
     def at(self, place: Place) -> Any:
         return self.client().options(**place.words())
+
+    def _view(self, asked: CellLine) -> Any:
+        view = self.at(asked.place)
+        return view.options(wait_policy=[str(step) for step in asked.instead]) if asked.instead else view
+
+    def _where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
+        """A cell that did not wait for what it had asked for is on another worker, whose books are others."""
+        asks = replace(future._asks, wait_policy=())
+        if asks == asked.place.options:
+            return asked
+        return replace(asked, place=replace(asked.place, options=asks), instead=())
 
     def ledger(self, place: Place) -> Ledger:
         return self.ledgers.setdefault(place, Ledger())

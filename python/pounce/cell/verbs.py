@@ -29,6 +29,8 @@ def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     waiting = [job for job in remote.jobs if job.state == "waiting"]
     for job in waiting:
         print(f"a cell in the background waits: {words_of(job.lease())}")
+        for choice in job.choices():
+            print(f"  {choice}")
     if not waiting:
         print("nothing of this notebook waits")
     for row in remote.client().queue():
@@ -42,8 +44,8 @@ def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _pull(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    reply = remote.exchange(CellLine(asked.place, (), names), (), "")
-    remote.bring(reply, remote.ledger(asked.place))
+    where, reply = remote.exchange(CellLine(asked.place, (), names), (), "")
+    remote.bring(reply, remote.ledger(where.place))
 
 
 def _push(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:

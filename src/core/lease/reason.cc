@@ -96,7 +96,7 @@ std::string before_it(std::int32_t ahead) {
 
 Waiting waiting_of(const JobView& view) {
   const std::string& word = view.reason_word.empty() ? view.reason : view.reason_word;
-  return {word, view.reason, view.class_name, view.limit, view.ahead};
+  return {word, view.reason, view.class_name, view.limit, view.ahead, view.eta};
 }
 
 std::string plain_reason(const Waiting& waiting) {

@@ -15,6 +15,7 @@ struct Waiting {
   std::string class_name;  // of the job
   LimitUse limit;
   std::int32_t ahead = -1;  // jobs that go first; -1: not known
+  Eta eta{};
   bool operator==(const Waiting&) const = default;
 };
 

@@ -62,6 +62,9 @@ TEST(LeaseRowTest, TellsAnEstimateAsCoarselyAsItIs) {
   EXPECT_EQ(starts(row, 10'000 - 130), "in about 2 min");
   EXPECT_EQ(starts(row, 10'000 - 33 * 60), "in about 35 min");
   EXPECT_EQ(starts(row, 10'000 - 100 * 60), "in about 1 h 30 min");
+  row.eta = {10'000, 9'000, 13'600, "3 running jobs"};
+  EXPECT_EQ(starts(row, 9'400), "in about 10 min (now to 1 h)");
+  EXPECT_EQ(starts(row, 13'590), "any moment");
 }
 
 TEST(LeaseRowTest, SaysWhatWasAskedFor) {

@@ -40,6 +40,18 @@ inline Resources example_resources() {
   return resources;
 }
 
+inline ClassesIs example_classes() {
+  ClassesIs classes{12, {ClassUse{"lion", true, 1440, 4, 3, -1, 5, 8, 2, 4}}, {GpuUse{"a100", 6, 0}}, example_error(), "slurm"};
+  classes.gpus[0].eta = {1'700'000'000, 1'699'999'900, 1'700'000'600, "3 running jobs"};
+  classes.cpus_free = 12;
+  Choice choice;
+  choice.kind = choice.option = "cpu";
+  choice.resources = example_resources();
+  choice.now = true;
+  classes.choices.push_back(choice);
+  return classes;
+}
+
 inline NamedRow example_named_row() {
   return {"train-7", kTask,   "done",        "waits for a free GPU", kLease, 42, "g1", true, true,
           kDigest,   800'512, 1'700'000'000, 1'700'001'260,          example_error()};
@@ -56,7 +68,8 @@ inline std::vector<Header> door_and_client_examples() {
       Beat{true, 123'456'789'012, 987'654'321'098},
       Granted{{3}, kLease, {1}, {2}, kDataEndpoint, kKey},
       LeaseStatus{{3}, kLease, "queued", "waits for a free GPU", 42, "g1", "gpu:a100:2(IDX:0-1)", 1'700'000'000,
-                  1'700'001'200, "lion", "QOSMaxGRESPerUser", 3, {"gres/gpu:a100", 4, 3, 2}},
+                  1'700'001'200, "lion", "QOSMaxGRESPerUser", 3, {"gres/gpu:a100", 4, 3, 2},
+                  {1'700'000'000, 1'699'999'900, 1'700'000'600, "3 running jobs"}},
       WorkerDown{kLease, {1}, {2}, example_error()},
       LeaseEnded{{3}, kLease, example_error()},
       WantFailed{{3}, example_error()},
@@ -66,8 +79,8 @@ inline std::vector<Header> door_and_client_examples() {
                         1'700'000'000, 1'700'000'060, 1'700'001'260, "everything that fits is in use"}},
               example_error(),
               "slurm"},
-      ClassesAsk{12},
-      ClassesIs{12, {ClassUse{"lion", true, 1440, 4, 3, -1, 5, 8, 2, 4}}, {GpuUse{"a100", 6, 2}}, example_error(), "slurm"},
+      ClassesAsk{12, true, example_resources(), {"job", 4, 4, 1}, {1'700'000'000, 1'699'999'900, 1'700'000'600, "3 running jobs"}},
+      example_classes(),
       StatusAsk{8},
       StatusIs{8, R"({"leases":[]})"},
       ReleaseAsk{9, {kLease}, ReleaseHow::kNow, "pouncectl release --now"},

@@ -80,7 +80,9 @@ TEST(ProtocolDocTest, ListsTheValuesInsideMessagesWithTheirFields) {
   const json row = encoded(QueueIs{1, {QueueRow{}}, {}, ""})["rows"][0];
   const json released = encoded(ReleaseIs{1, {ReleaseRow{}}})["rows"][0];
   const json status = encoded(LeaseStatus{});
-  const json classes = encoded(ClassesIs{1, {ClassUse{}}, {GpuUse{}}, {}, ""});
+  ClassesIs of_each{1, {ClassUse{}}, {GpuUse{}}, {}, ""};
+  of_each.choices.emplace_back();
+  const json classes = encoded(of_each);
   const json named = encoded(NamesAre{1, {NamedRow{}}, {}})["rows"][0];
   const std::map<std::string, Fields> expected{{"error", keys_of(encoded(Refused{})["error"])},
                                                {"resources", keys_of(want["resources"])},
@@ -89,6 +91,8 @@ TEST(ProtocolDocTest, ListsTheValuesInsideMessagesWithTheirFields) {
                                                {"class row", keys_of(classes["classes"][0])},
                                                {"gpu row", keys_of(classes["gpus"][0])},
                                                {"limit", keys_of(status["limit"])},
+                                               {"eta", keys_of(status["eta"])},
+                                               {"choice", keys_of(classes["choices"][0])},
                                                {"release row", keys_of(released)},
                                                {"named row", keys_of(named)}};
 

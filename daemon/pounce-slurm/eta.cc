@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "eta.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <map>
+
+#include "core/lease/limit.h"
+#include "everybody.h"
+#include "values.h"
+
+namespace pounce::slurm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kGrain_s = 1;  // Slurm counts whole seconds, and looks at the queue now and then
+
+std::string counted(std::size_t count, const char* one) { return std::to_string(count) + " " + one + (count == 1 ? "" : "s"); }
+
+std::string basis_of(const std::string& from, const std::string& class_name) {
+  const std::size_t seen = runs().seen(class_name);
+  return from + (seen > 0 ? ", and how long " + counted(seen, "job") + " really ran" : "; how long jobs really run is not known yet");
+}
+
+Eta as_eta(const forecast::Span& span, std::time_t from, std::string basis) {
+  const std::int64_t now = std::time(nullptr);
+  const auto at = [&](double seconds) { return std::max(now, from + static_cast<std::int64_t>(std::llround(seconds))); };
+  return {at(span.median_s), at(span.low_s - kGrain_s), at(span.high_s + kGrain_s), std::move(basis)};
+}
+
+Eta played(const forecast::AnyJob& job, const forecast::Bound& bound) {
+  const forecast::Line line = line_of(everybody(), job, bound);
+  const auto span = replay(line, runs());
+  if (!span) return {};
+  const std::string ahead = line.waiting.size() > 1 ? " and " + counted(line.waiting.size() - 1, "job") + " ahead" : "";
+  return as_eta(*span, read_at(), basis_of(counted(line.running.size(), "running job") + ahead, job.class_name));
+}
+
+// Others' jobs are hidden: Slurm's planner sees them, but takes each for as long as its limit.
+Eta shrunk(const slurm_job_info_t& job) {
+  const std::time_t now = std::time(nullptr);
+  if (job.start_time <= now) return {};
+  const auto& shares = runs().shares("", text(job.qos));
+  const auto part = [&](double place) {
+    return std::difftime(job.start_time, now) * shares[static_cast<std::size_t>(place * static_cast<double>(shares.size() - 1))];
+  };
+  return as_eta({part(0.1), part(0.5), std::max(part(0.9), std::difftime(job.start_time, now))}, now,
+                basis_of("the start that Slurm plans", text(job.qos)));
+}
+
+forecast::Counts counts_of(const lease::Limit& limit) {
+  using Per = lease::Limit::Per;
+  switch (limit.per) {
+    case Per::kPerson:
+      return forecast::Counts::kPerson;
+    case Per::kAccount:
+      return forecast::Counts::kAccount;
+    case Per::kEverybody:
+      return limit.of == lease::Limit::Of::kAccount ? forecast::Counts::kAccount : forecast::Counts::kClass;
+    default:
+      return forecast::Counts::kNobody;
+  }
+}
+
+}  // namespace
+
+Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
+  const std::string& word = view.reason_word;
+  const auto limit = lease::limit_of(word);
+  if (!limit && !competes(word) && word != "None") return {};
+  if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != lease::Limit::Measure::kAtOnce)) return {};
+  if (everybody().nodes.empty()) return limit ? Eta{} : shrunk(job);
+  // Those that came with it are not in an older picture either: the next one tells.
+  if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) return {};
+  const forecast::Bound bound =
+      limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
+  return played(any_job(job), bound);
+}
+
+void expect_starts(const job_info_msg_t& message, std::vector<JobView>& views) {
+  struct Said {
+    std::time_t of = 0;  // the reading that it rests on
+    std::string word;
+    Eta eta;
+  };
+  static std::map<std::uint32_t, Said> said;
+  if (std::ranges::none_of(views, [](const JobView& view) { return view.state == JobState::kQueued; })) return;
+  everybody();  // anew, if it is time
+  const auto begin = Clock::now();
+  std::map<std::uint32_t, Said> now;
+  for (std::uint32_t i = 0; i < message.record_count; ++i) {
+    if (views[i].state != JobState::kQueued) continue;
+    Said& one = now[message.job_array[i].job_id] = said[message.job_array[i].job_id];
+    const bool known = one.of == read_at() && one.of != 0 && one.word == views[i].reason_word;
+    if (!known && Clock::now() - begin < std::chrono::seconds(1)) {
+      one.eta = eta_of(message.job_array[i], views[i]);
+      one.of = one.eta.known() ? read_at() : 0;
+      one.word = views[i].reason_word;
+    }
+    views[i].eta = one.eta;
+  }
+  said.swap(now);
+  took(Clock::now() - begin);
+}
+
+Eta eta_of_another(forecast::AnyJob job) {
+  if (everybody().nodes.empty()) return {};
+  job.id = ~0u;
+  job.priority = 1;
+  return played(job, {});
+}
+
+}  // namespace pounce::slurm

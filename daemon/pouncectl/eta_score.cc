@@ -1,0 +1,69 @@
+// pouncectl eta-score: how good the statements of a start were. Reads the state folder's file, so it works without a daemon too.
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/forecast/score.h"
+#include "pouncectl/commands.h"
+#include "pouncectl/lease_row.h"
+#include "pouncectl/report.h"
+#include "pouncectl/state_folder.h"
+
+namespace pounce::ctl {
+namespace {
+
+using forecast::Score;
+using forecast::Statement;
+using nlohmann::json;
+
+void read_statements(const std::filesystem::path& path, std::vector<Statement>& statements) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const json one = json::parse(line, nullptr, false);
+    if (!one.is_object()) continue;  // cut off when the disk was full
+    const auto time = [&](const char* key) { return one.value(key, std::int64_t{0}); };
+    statements.push_back({one.value("lease", ""), time("stated_s"), time("start_s"), time("low_s"), time("high_s"), time("started_s")});
+  }
+}
+
+json as_json(const Score& score) {
+  return {{"waits", score.waits},
+          {"statements", score.statements},
+          {"median_error_s", score.median_error_s},
+          {"coverage", score.coverage},
+          {"coverage_of_all_statements", score.coverage_of_all},
+          {"median_width_s", score.median_width_s},
+          {"median_wait_s", score.median_wait_s},
+          {"best_constant_s", score.best_constant_s},
+          {"constant_error_s", score.constant_error_s}};
+}
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+std::string in_words(const Score& score) {
+  const auto time = [](double seconds) { return ctl::in_words(seconds); };
+  return "waits             " + std::to_string(score.waits) + ", the first estimate of each counts\n" +
+         "median error      " + time(score.median_error_s) + "\n" +
+         "in the interval   " + percent(score.coverage) + " (80 % is what it says)\n" +
+         "median interval   " + time(score.median_width_s) + "\n" +
+         "median wait       " + time(score.median_wait_s) + "\n" +
+         "best constant     " + time(score.best_constant_s) + ", chosen afterwards: its median error is " + time(score.constant_error_s) + "\n";
+}
+
+}  // namespace
+
+int eta_score(bool json_wanted) {
+  const auto folder = state_folder();
+  if (!folder) return report(folder.error(), json_wanted);
+  std::vector<Statement> statements;
+  for (const char* name : {"waits.jsonl.1", "waits.jsonl"}) read_statements(*folder / name, statements);
+  const Score score = forecast::score(statements);
+  if (json_wanted)
+    std::cout << as_json(score).dump(2) << '\n';
+  else
+    std::cout << (score.waits == 0 ? "no wait has been estimated yet\n" : in_words(score));
+  return kOk;
+}
+
+}  // namespace pounce::ctl

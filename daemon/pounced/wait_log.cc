@@ -1,0 +1,67 @@
+#include "pounced/wait_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/unique_fd.h"
+#include "base/write_all.h"
+
+namespace pounce::daemon {
+namespace {
+
+constexpr std::size_t kMostOfOneWait = 16;
+constexpr std::int64_t kBetween_s = 30;
+constexpr off_t kMostBytes = 512 * 1024;
+
+}  // namespace
+
+void WaitLog::hear(const lease::Action& action, std::int64_t now_s) {
+  if (const auto* status = std::get_if<lease::TellStatus>(&action)) state(*status, now_s);
+  if (const auto* ended = std::get_if<lease::TellLeaseEnded>(&action)) said_.erase(ended->lease);  // it never started
+}
+
+void WaitLog::state(const lease::TellStatus& status, std::int64_t now_s) {
+  switch (status.state) {
+    case lease::LeaseState::kQueued: {
+      if (!status.waiting.eta.known()) return;
+      auto& said = said_[status.lease];
+      const bool soon = !said.empty() && now_s - said.back().stated_s < kBetween_s;
+      if (!soon && said.size() < kMostOfOneWait) said.push_back({now_s, status.waiting.eta});
+      return;
+    }
+    case lease::LeaseState::kStarting:
+    case lease::LeaseState::kIdle:
+    case lease::LeaseState::kBusy:
+      return write(status.lease, status, now_s);
+    default:
+      return;
+  }
+}
+
+void WaitLog::write(const LeaseId& lease, const lease::TellStatus& status, std::int64_t started_s) {
+  const auto found = said_.find(lease);
+  if (found == said_.end()) return;
+  std::string lines;
+  for (const Said& said : found->second)
+    lines += nlohmann::json{{"lease", lease.hex()},
+                            {"class", status.waiting.class_name},
+                            {"stated_s", said.stated_s},
+                            {"start_s", said.eta.start_s},
+                            {"low_s", said.eta.low_s},
+                            {"high_s", said.eta.high_s},
+                            {"basis", said.eta.basis},
+                            {"started_s", started_s}}
+                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+             '\n';
+  said_.erase(found);
+  struct stat is {};
+  if (::stat(path_.c_str(), &is) == 0 && is.st_size > kMostBytes) std::rename(path_.c_str(), (path_ + ".1").c_str());
+  const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file || !write_all(file.get(), lines)) spdlog::warn("{} cannot be written", path_);
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,94 @@
+"""``Lease``: the right to one Slurm job's workers, as an object: what it is, why it waits and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .waiting import Eta, Wait, wait_of
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+_WAITS = ("wanted", "submitting", "queued", "starting")
+
+
+class Lease:
+    """One lease of a client. Made by ``Client.leases`` and ``Future.lease``; always shows how it stands now.
+
+    Nothing here blocks: it is what pounced last told. A lease that has ended keeps what was last known of it.
+
+    Examples
+    --------
+    >>> future = client.submit(pow, 2, 10)
+    >>> future.result()
+    1024
+    >>> [lease.why() for lease in client.leases()]  # it does not wait any more
+    [None]
+    """
+
+    def __init__(self, session: Session, told: tuple[Any, ...]):
+        self._session = session
+        self._told = told  # as _core tells it
+
+    @property
+    def id(self) -> str:
+        """16 hex digits, as ``pouncectl`` shows them."""
+        return self._told[0]
+
+    @property
+    def state(self) -> str:
+        """A word of docs/states.md: ``"wanted"``, ``"queued"``, ``"starting"``, ``"idle"``, ``"busy"`` …, ``"ended"``."""
+        return self._now()[1]
+
+    @property
+    def class_(self) -> str:
+        """As Slurm has it; empty while there is no job."""
+        return self._now()[8]
+
+    @property
+    def job(self) -> int:
+        """Slurm's number of the job; 0 while there is none, and without Slurm."""
+        return self._now()[3]
+
+    @property
+    def node(self) -> str:
+        """Empty while it waits."""
+        return self._now()[4]
+
+    @property
+    def devices(self) -> str:
+        """``"GPU 0"``; empty while it waits."""
+        return self._now()[5]
+
+    @property
+    def end_time(self) -> float | None:
+        """When its time is over, seconds since 1970; None: not known."""
+        now = self._now()
+        return float(now[7]) if now[7] and now[1] not in _WAITS else None
+
+    def why(self) -> Wait | None:
+        """Why it waits, as ``Future.why``; None: it does not."""
+        now = self._now()
+        return wait_of(now) if now[1] in _WAITS else None
+
+    def eta(self) -> Eta | None:
+        """When it is expected to start; None where it does not wait, or where nothing can be said: ``why()`` has the reason."""
+        wait = self.why()
+        return wait.eta if wait is not None else None
+
+    def __repr__(self) -> str:
+        why = self.why()
+        if why is not None:
+            return f"<pounce.Lease {self.id[:8]} {why}>"
+        where = ", ".join(filter(None, (self.node, self.devices)))
+        return f"<pounce.Lease {self.id[:8]} {self.state}{f' on {where}' if where else ''}>"
+
+    def _now(self) -> tuple[Any, ...]:
+        if self._told[1] != "ended":
+            told = self._session.lease_told(self.id)
+            self._told = told if told is not None else (self.id, "ended", *self._told[2:])
+        return self._told
+
+
+def of_session(session: Session) -> list[Lease]:
+    return [Lease(session, told) for told in session.core.leases()]
