@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from gateway import of_cluster
 from login_node import CLUSTER, wait_until
+from notebooks import Executed, printed, shown, written
 
 WAITING = """
     import pounce
@@ -99,3 +100,42 @@ def test_a_task_does_what_was_decided_beforehand(alice, no_a100):
     assert run.reported("later") != ""
     assert "pounce: devices still waited (" in run.ended(60).output and "it asks for cpu now, as its wait policy said" in run.output
     wait_until(lambda: not alice.jobs(), 60, "no job is left")
+
+
+def test_a_cell_goes_where_it_was_decided_beforehand_and_its_variables_stay_there(alice, no_a100):
+    cells = Executed(alice, written(
+        alice, "import pounce\nnumber = 20",
+        "%%pounce --gpu a100 --or cpu --out doubled\ndoubled = 2 * number\nkept = doubled + 2",
+        "doubled",
+        "%%pounce --out kept\nkept",
+        "kept",
+        "%%pounce --gpu a100 --or cancel@3s\n1", fails=(5,))).cells()
+
+    assert "the cell still waited (" in printed(cells[1]) and "it asks for cpu now, as its wait policy said" in printed(cells[1])
+    assert shown(cells[2], "text/plain") == ["40"] and shown(cells[4], "text/plain") == ["42"]
+    (error,) = [output for output in cells[5].outputs if output.output_type == "error"]
+    assert "the cell: it was cancelled because it still waited (" in error.evalue and "cancel@3s" in error.evalue
+
+
+def test_a_limit_of_ones_own_has_an_end_too_and_another_class_is_offered(alice):
+    run = alice.python(WAITING + """
+    def hold(seconds):
+        time.sleep(seconds)
+    futures = [client.options(class_="lion", cpus=count).submit(hold, 20) for count in range(1, 5)]
+    while not all(future.running() for future in futures):
+        time.sleep(0.05)
+    fifth = client.options(class_="lion", cpus=5).submit(hold, 0)
+    why = queued(fifth)
+    while fifth.eta() is None and not fifth.running():
+        time.sleep(0.05)
+    report(reason=why.slurm_reason, eta=fifth.eta(), now=time.time(), choices={choice.option: str(choice) for choice in fifth.choices()})
+    fifth.result(100)
+    client.close()
+    """)
+
+    assert run.reported("reason") == "QOSMaxJobsPerUserLimit"
+    start, low, high, basis = run.reported("eta")
+    assert low <= start <= high and high > run.reported("now") and basis.startswith("4 running jobs")
+    choices = run.reported("choices")
+    assert choices["class=cheetah"] == "--class cheetah: free now" and "cpu" not in choices
+    run.ended(100)
