@@ -139,8 +139,8 @@ class Session:
             raise errors.make(*error)
         return choices_of(rows)
 
-    def plan(self, future: Future, steps: tuple[Step, ...], asks: Options) -> None:
-        self._planner.add(future, steps, asks)
+    def plan(self, future: Future, steps: tuple[Step, ...]) -> None:
+        self._planner.add(future, steps)
 
     def tell(self, future: Future, text: str) -> None:
         """One line for the person, where what the task prints goes."""

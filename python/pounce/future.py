@@ -240,6 +240,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         moved = self._session.move(self, asks)
         if moved:
             self._asks = asks
+            self._hint_again, self._sooner = 0.0, ""
         return moved
 
     def _give_up(self, why: str) -> None:

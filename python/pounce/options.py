@@ -148,7 +148,7 @@ def _wait_policy(value: Any) -> dict[str, Any]:
     steps = parsed(value)
     for step in steps:
         if not step.cancels:
-            Options().changed(**step.changes())  # what it asks for can be asked for
+            step.changed(Options())  # what it asks for can be asked for
     return {"wait_policy": steps}
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from .errors import BadRequest
+from .options import Options, seconds_of
 
 if TYPE_CHECKING:
     from .future import Future
-    from .options import Options
 
 GRAMMAR = ("a step is cpu, a GPU (a100_3g.20gb, a100:2, 1), class=NAME or cancel, and may end in @ and how long to wait before it: "
            "cpu@5min")
@@ -37,13 +37,13 @@ class Step:
     def cancels(self) -> bool:
         return self.what == "cancel"
 
-    def changes(self) -> dict[str, Any]:
-        """Of the options, as keywords of ``Client.options``."""
+    def changed(self, asks: Options) -> Options:
+        """What is asked for from this step on."""
         if self.what == "cpu":
-            return {"gpus": 0}
+            return asks.changed(gpus=0)
         if self.what.startswith("class="):
-            return {"class_": self.what.removeprefix("class=")}
-        return {"gpus": int(self.what) if self.what.isdigit() else self.what}
+            return asks.changed(class_=self.what.removeprefix("class="))
+        return asks.changed(gpus=int(self.what) if self.what.isdigit() else self.what)
 
     def __str__(self) -> str:
         return self.said or self.what
@@ -64,8 +64,6 @@ def parsed(policy: Any) -> tuple[Step, ...]:
 
 
 def _step(word: Any) -> Step:
-    from .options import seconds_of
-
     if not isinstance(word, str):
         raise BadRequest(f"a step of a wait policy is a text, not {word!r}", _sentence())
     what, at, after = word.strip().partition("@")
@@ -85,9 +83,8 @@ def _sentence() -> str:
 class Plan:
     """Of one task that waits: which steps are still to come."""
 
-    def __init__(self, steps: tuple[Step, ...], asks: Options):
+    def __init__(self, steps: tuple[Step, ...]):
         self._steps = list(steps)
-        self._asks = asks
         self._since = self._submitted = time.monotonic()
 
     def due(self, lease: tuple[Any, ...] | None) -> Step | None:
@@ -114,10 +111,6 @@ class Plan:
         left = 0.5 if step.after_s is None else self._submitted + step.after_s - time.monotonic()
         return max(0.05, left)
 
-    def moved(self, step: Step) -> Options:
-        self._asks = self._asks.changed(**step.changes())
-        return self._asks
-
 
 class Planner:
     """Takes the steps of a session's tasks when they are due. Its thread lives as long as there are plans."""
@@ -127,9 +120,9 @@ class Planner:
         self._changed = threading.Condition()
         self._alive = False
 
-    def add(self, future: Future, steps: tuple[Step, ...], asks: Options) -> None:
+    def add(self, future: Future, steps: tuple[Step, ...]) -> None:
         with self._changed:
-            self._plans.append((future, Plan(steps, asks)))
+            self._plans.append((future, Plan(steps)))
             self._changed.notify_all()
             if not self._alive:
                 self._alive = True
@@ -151,7 +144,7 @@ class Planner:
 def _goes_on(future: Future, plan: Plan) -> bool:
     try:
         return plan.look_in() is not None and not future.done() and future._session.state(future) == "waiting"
-    except errors.ClientClosed:
+    except errors.PounceError:
         return False
 
 
@@ -165,7 +158,7 @@ def _look(future: Future, plan: Plan) -> None:
         if step.cancels:
             future._give_up(f"it was cancelled because it still waited{why}, as its wait policy said: {step}")
             return
-        future._move(plan.moved(step))
+        future._move(step.changed(future._asks or Options()))
         future._tell(f"{future._called()} still waited{why}: it asks for {step.what} now, as its wait policy said")
     except errors.PounceError:  # the client is closed, or the step asks for what cannot be: it waits on
         return

@@ -25,6 +25,11 @@ def test_a_class_is_completed_from_its_first_letters(notebook):
     assert notebook.completed("%%pounce --class ch") == ["cheetah"]
 
 
+def test_what_a_cell_may_do_instead_is_offered(notebook):
+    assert {"cpu", "cancel"} <= set(notebook.completed("%%pounce --gpu 1 --or "))
+    assert notebook.completed("%%pounce --gpu 1 --or class=ch") == ["cheetah"]
+
+
 def test_asking_for_classes_leases_nothing(notebook):
     notebook.completed("%%pounce --class ")
 

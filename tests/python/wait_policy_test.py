@@ -28,8 +28,9 @@ def test_steps_are_what_to_ask_for_and_when():
     steps = parsed("a100_3g.20gb, class=lion@90s, cpu@5min, cancel@1h")
 
     assert [(step.what, step.after_s) for step in steps] == [("a100_3g.20gb", None), ("class=lion", 90), ("cpu", 300), ("cancel", 3600)]
-    assert [step.changes() for step in steps[:3]] == [{"gpus": "a100_3g.20gb"}, {"class_": "lion"}, {"gpus": 0}]
-    assert parsed(["2", "cpu"])[0].changes() == {"gpus": 2}
+    asks = Options().changed(gpus="a100:2", cpus=4)
+    assert [step.changed(asks).as_tuple()[:4] for step in steps[:3]] == [("", 1, "a100_3g.20gb", 4), ("lion", 2, "a100", 4), ("", 0, "", 4)]
+    assert parsed(["2", "cpu"])[0].changed(asks).as_tuple()[:4] == ("", 2, "", 4)
 
 
 @pytest.mark.parametrize("words, cause", [
@@ -57,19 +58,18 @@ def test_a_cell_says_it_with_or_once_for_each():
 
 
 def test_a_step_without_a_time_is_due_when_slurm_has_looked_and_found_no_room(clock):
-    plan = Plan(parsed("cpu"), Options().changed(gpus=1))
+    plan = Plan(parsed("cpu"))
 
     assert plan.due(None) is None and plan.due(QUEUED) is None
     clock.now += 2.1
     assert plan.due(NEW) is None
     assert plan.due(STARTING) is None
-    step = plan.due(QUEUED)
-    assert step is not None and plan.moved(step).gpus == 0
+    assert plan.due(QUEUED) == Step("cpu", None, "cpu")
     assert plan.due(QUEUED) is None and plan.look_in() is None
 
 
 def test_a_step_with_a_time_is_due_then_whatever_slurm_says_unless_its_job_runs(clock):
-    plan = Plan(parsed("cpu@5min"), Options().changed(gpus=1))
+    plan = Plan(parsed("cpu@5min"))
 
     clock.now += 299
     assert plan.due(QUEUED) is None and plan.look_in() == pytest.approx(1)
@@ -79,13 +79,13 @@ def test_a_step_with_a_time_is_due_then_whatever_slurm_says_unless_its_job_runs(
 
 
 def test_the_next_step_comes_when_what_was_asked_for_instead_waits_too(clock):
-    plan = Plan(parsed("a100, cpu"), Options().changed(gpus="v100"))
+    plan = Plan(parsed("a100, cpu"))
 
     clock.now += 3
-    assert plan.moved(plan.due(QUEUED)).gpu_type == "a100"
+    assert plan.due(QUEUED).what == "a100"
     assert plan.due(QUEUED) is None
     clock.now += 3
-    assert plan.moved(plan.due(QUEUED)) == Options()
+    assert plan.due(QUEUED).what == "cpu"
 
 
 def test_a_task_that_does_not_wait_stays_what_it_is_and_one_with_a_name_has_no_policy(home):

@@ -47,7 +47,7 @@ class Completion:
             return sorted(self._of_workers())
         if last == "--in" or verb == "push":
             return sorted(name for name in self._of_notebook() if not name.startswith("_"))
-        if last == "--class":
+        if last == "--class" or words[-2:] == ["--or", "class"]:
             return self._classes.names()
         if last == "--or":
             return [*(f"class={name}" for name in self._classes.names()), *INSTEAD]
