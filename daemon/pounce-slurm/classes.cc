@@ -99,6 +99,21 @@ std::string other_class(const Classes& classes, const Resources& asked, const st
   return "Ask for " + less + (names.empty() ? "." : ", or for a class that gives it: " + names + ".");
 }
 
+Result<void> given_by(const Classes& classes, const Resources& asked) {
+  const UserClass* chosen = find(classes, asked.class_name);
+  if (chosen == nullptr) return {};
+  const std::string name = "class " + chosen->limits.name, but = "; asked for: " + asked_for(asked);
+  if (!gives_time(*chosen, asked)) {
+    const auto minutes = static_cast<std::uint64_t>(chosen->limits.max_time.count());
+    return failure(ErrorCode::kUnsatisfiable, name + " gives at most " + counted(minutes, "minute") + but,
+                   other_class(classes, asked, "less time"));
+  }
+  if (!gives_gpus(*chosen, asked))
+    return failure(ErrorCode::kUnsatisfiable, name + " gives one user at most " + counted(*chosen->gpus, "GPU") + but,
+                   other_class(classes, asked, "fewer GPUs"));
+  return {};
+}
+
 }  // namespace
 
 std::string user_name() {
@@ -137,20 +152,10 @@ std::string class_names(const Classes& classes) {
 }
 
 Result<void> check_limits(const Resources& asked) {
-  const auto classes = recent_classes();
-  if (!classes) return {};  // Slurm decides
-  const UserClass* chosen = find(*classes, asked.class_name);
-  if (chosen == nullptr) return {};
-  const std::string name = "class " + chosen->limits.name, but = "; asked for: " + asked_for(asked);
-  if (!gives_time(*chosen, asked)) {
-    const auto minutes = static_cast<std::uint64_t>(chosen->limits.max_time.count());
-    return failure(ErrorCode::kUnsatisfiable, name + " gives at most " + counted(minutes, "minute") + but,
-                   other_class(*classes, asked, "less time"));
-  }
-  if (!gives_gpus(*chosen, asked))
-    return failure(ErrorCode::kUnsatisfiable, name + " gives one user at most " + counted(*chosen->gpus, "GPU") + but,
-                   other_class(*classes, asked, "fewer GPUs"));
-  return {};
+  const auto recent = recent_classes();
+  if (!recent || given_by(*recent, asked)) return {};  // Slurm decides
+  const auto newest = load_classes();  // an admin may just have raised the limit
+  return newest ? given_by(*newest, asked) : Result<void>{};
 }
 
 Error explained(Error error, const Resources& asked) {

@@ -52,6 +52,21 @@ NEVER = """
     client.close()
 """
 
+# The same question at first and after each flag, to one daemon; told under the flag's name.
+AGAIN = """
+    import pounce
+    client = pounce.Client()
+    for flag in ("first", *{flags!r}):
+        while flag != "first" and not os.path.exists(flag):
+            time.sleep(0.05)
+        try:
+            answer = str(client.options(**{options!r}).submit(pow, 2, 10).result(100))
+        except Exception as e:
+            answer = str(e)
+        report(**{{os.path.basename(flag): answer}})
+    client.close()
+"""
+
 
 class Held:
     """The calls of a script that holds its workers, seen through what it reports."""
@@ -146,6 +161,23 @@ def test_what_can_never_run_is_refused_and_is_no_job(alice, admin):
     assert "class lion gives at most 1440 minutes; asked for: 1500 minutes" in long_lion["text"]
     assert "panther" in long_lion["text"]  # which gives it
     assert jobs_so_far(admin) == before
+
+
+def test_a_changed_policy_counts_for_the_next_lease_and_nobody_restarts_anything(alice, admin):
+    state = tempfile.mkdtemp(prefix="pounce-limits-")
+    flags = [alice.folder / name for name in ("docs", "back")]
+    run = alice.python(AGAIN.format(flags=[str(flag) for flag in flags], options={"class_": "tabby", "time": "20h"}))
+    assert "class tabby gives at most 720 minutes" in run.reported("first")
+
+    admin("pouncectl", "policy", "apply", str(ROOT / "examples" / "policies" / "mlerp-docs.json"), "--state", state)
+    flags[0].touch()
+    assert run.reported("docs") == "1024"
+
+    admin("pouncectl", "policy", "rollback", "--state", state)
+    flags[1].touch()
+    assert "asked for: " in run.reported("back") and "1200 minutes" in run.reported("back")
+    run.ended()
+    shutil.rmtree(state)
 
 
 def test_a_class_that_denies_what_is_over_its_limit_says_which(alice, admin):
