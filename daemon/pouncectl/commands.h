@@ -22,6 +22,7 @@ struct LogOptions {
 
 struct PolicyOptions {
   std::string file, note;
+  std::string request = "{}";                    // explain: what somebody asks for, as JSON
   std::string state = "/var/lib/pounce/policy";  // where applies are recorded
 };
 
@@ -51,6 +52,7 @@ int policy_check(const PolicyOptions& options, bool json);
 int policy_plan(const PolicyOptions& options, bool json);
 int policy_apply(const PolicyOptions& options, bool json);
 int policy_export(bool json);
+int policy_explain(const PolicyOptions& options, bool json);
 int policy_rollback(const PolicyOptions& options, bool json);
 int doctor(const std::string& python, bool json);
 

@@ -92,7 +92,8 @@ constexpr char kPolicyExamples[] =
     "  pouncectl policy plan site.json                     what it would change in Slurm\n"
     "  pouncectl policy apply site.json --note 'term'      change it; only an Administrator of Slurm may\n"
     "  pouncectl policy rollback                           as it was before the last apply\n"
-    "  pouncectl policy export > site.json                 today's QoS as a policy\n";
+    "  pouncectl policy export > site.json                 today's QoS as a policy\n"
+    "  pouncectl policy explain --request '{\"gpus\": 1, \"time\": \"20min\"}' site.json     what it makes of that, and why\n";
 
 struct Words {
   CLI::App app{"Look after pounce: leases, workers, the daemon."};
@@ -145,6 +146,11 @@ void add_policy(Words& words) {
       true)
       ->add_option("--note", words.policy.note, "why, for the record");
   add("export", "today's QoS as a policy file", [&] { return policy_export(words.json); }, false, false);
+  CLI::App* why = add("explain", "which class, QoS and GPU type a request gets, and why",
+                      [&] { return policy_explain(words.policy, words.json); }, false, false);
+  why->add_option("FILE", words.policy.file, "a policy; unset: the one that pounced reads here");
+  why->add_option("--request", words.policy.request, "the options of Client.options, as a JSON object")
+      ->capture_default_str();
   add("rollback", "the QoS as they were before the last apply",
       [&] { return policy_rollback(words.policy, words.json); }, false, true)
       ->add_option("--note", words.policy.note, "why, for the record");

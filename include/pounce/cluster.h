@@ -35,6 +35,7 @@ struct ClassUse {
   std::int64_t submits_most = -1, submits_used = 0;  // waiting or running
   std::int64_t gpus_most = -1, gpus_used = 0;       // of all this person's jobs at a time
   std::int64_t gpus_job = -1;                       // of one job
+  std::vector<std::string> instead{};               // classes that the site's policy takes where this one is full
 };
 
 struct GpuUse {
@@ -48,6 +49,23 @@ struct ClassReport {
   std::vector<GpuUse> gpus;       // of the whole cluster
   std::int32_t cpus_free = -1;    // -1: not known
   Eta cpu_eta{};                  // of one more request for a CPU, where none is free
+};
+
+struct NodeUse {
+  std::string name;
+  std::vector<std::string> partitions{};
+  bool takes_work = true;  // false: drained or down, nothing starts there now
+  std::uint32_t cpus = 0, cpus_free = 0;
+  std::uint64_t memory_mib = 0, memory_free_mib = 0;
+  std::vector<GpuUse> gpus{};
+};
+
+// What decides where a request could run, now or ever. Large: one entry for each node.
+struct Survey {
+  std::string default_partition;
+  ClassReport use;
+  std::vector<NodeUse> nodes;
+  std::vector<std::string> not_nodes;  // the names that a request's list of them stands for
 };
 
 }  // namespace pounce

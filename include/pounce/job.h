@@ -60,7 +60,9 @@ struct JobView {
 struct JobSpec {
   InstanceId instance;
   LeaseId lease;
-  Resources resources;                             // class_name = QoS
+  Resources resources;                             // one GPU type
+  std::string qos{}, partition{};                  // empty: the QoS of the class's name; Slurm's default
+  std::string prologue{};                          // shell lines before the command
   std::string name;                                // pounce-<class>
   std::vector<std::string> command;                // argv of pounce-worker
   std::map<std::string, std::string> environment;  // the whole of it

@@ -4,19 +4,29 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace pounce {
 
+// Beside the other leases of the same client: on other nodes than theirs, or on the same.
+enum class Placement : std::uint8_t { kAny, kSpread, kPack };
+
 // Two tasks with equal Resources can share a lease. 0 / empty = "not said": the class and partition decide.
 struct Resources {
-  std::string class_name;            // a class of the policy; until policy files exist, the QoS of that name
+  std::string class_name;            // a class of the policy; without one, the QoS of that name
   std::uint32_t gpus = 0;            // per worker
-  std::string gpu_type;              // Slurm GRES type, e.g. "a100_3g.20gb"
+  std::string gpu_type;              // Slurm GRES type, e.g. "a100_3g.20gb"; of several the first is preferred: "a100,v100"
   std::uint32_t cpus = 0;            // per worker
   std::uint64_t memory_mib = 0;      // per worker
   std::chrono::minutes time{0};      // walltime of the lease; Slurm counts minutes
   std::uint32_t workers = 1;         // of one lease: processes on one node, each with all of the above
+  std::uint64_t gpu_memory_mib = 0;  // of each GPU, at least
+  std::uint32_t cuda = 0;            // that a GPU's driver runs, at least; as CUDA counts: 12040 is 12.4
+  Placement placement = Placement::kAny;
+  std::string not_nodes{};           // as Slurm lists them: "g1,g[3-4]"
+  std::string account{}, reservation{};  // of Slurm
+  std::map<std::string, std::string> slurm{};  // options of sbatch, without dashes; the policy says which may be passed on
   auto operator<=>(const Resources&) const = default;
 
   std::uint32_t all_gpus() const { return workers * gpus; }

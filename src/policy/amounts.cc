@@ -41,6 +41,23 @@ std::string duration_text(std::chrono::seconds time) {
 
 std::optional<std::uint64_t> mib_from(std::string_view text) { return amount(text, kMemories); }
 
+std::string memory_text(std::uint64_t mib) {
+  return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GB" : std::to_string(mib) + "MB";
+}
+
+std::optional<std::uint32_t> cuda_from(std::string_view text) {
+  std::uint32_t major = 0, minor = 0;
+  const char* end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, major);
+  if (read.ec == std::errc{} && read.ptr != end && *read.ptr == '.') read = std::from_chars(read.ptr + 1, end, minor);
+  if (read.ec != std::errc{} || read.ptr != end || major == 0 || major > 999 || minor > 99) return std::nullopt;
+  return major * 1000 + minor * 10;
+}
+
+std::string cuda_text(std::uint32_t cuda) {
+  return std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+}
+
 std::optional<std::pair<std::uint16_t, std::uint16_t>> ports_from(std::string_view text) {
   std::uint16_t first = 0, last = 0;
   const char* end = text.data() + text.size();

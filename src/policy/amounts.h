@@ -12,6 +12,9 @@ namespace pounce::policy {
 
 std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "30min", "12h", "7d"
 std::string duration_text(std::chrono::seconds time);                      // in its largest whole unit
+std::string memory_text(std::uint64_t mib);                                // "40GB", "512MB"
+std::optional<std::uint32_t> cuda_from(std::string_view text);             // "12.4" -> 12040, as CUDA counts
+std::string cuda_text(std::uint32_t cuda);
 std::optional<std::uint64_t> mib_from(std::string_view text);              // "512MB", "40GB"
 std::optional<std::pair<std::uint16_t, std::uint16_t>> ports_from(std::string_view text);  // "50000-50999"
 

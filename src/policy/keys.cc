@@ -48,11 +48,18 @@ const std::vector<Key>& keys() {
       {"classes.*.deny_on_limit", kFlag, kSlurm, "what is over a limit is refused, instead of waiting (DenyOnLimit)"},
       {"leasing", kObject, kPounced, "how pounced holds leases"},
       {"leasing.keep_warm", kDuration, kPounced, "an idle worker is kept so long, while nobody waits for it"},
+      {"leasing.keep_warm_blind", kDuration, kPounced,
+       "the same where Slurm does not show other people's jobs, so that nobody can tell who waits"},
       {"leasing.idle_release", kDuration, kPounced, "an idle worker is given back after it"},
       {"leasing.poll_max", kDuration, kPounced, "Slurm is asked at least so often about what waits"},
+      {"leasing.warm_poll", kDuration, kPounced, "Slurm is asked so often who waits for what is kept warm"},
       {"leasing.starts_per_hour", kCount, kPounced, "leases that one person's daemon may start in an hour"},
       {"gpu_types", kObject, kPounced, "memory of each GPU type, by Slurm's name for it"},
       {"gpu_types.*", kMemory, kPounced, "its memory"},
+      {"gpu_cuda", kObject, kPounced, "newest CUDA that each GPU type's driver runs, by Slurm's name for the type"},
+      {"gpu_cuda.*", kVersion, kPounced, "its CUDA"},
+      {"class_order", kTexts, kPounced,
+       "classes to take where none is named, the first that fits; unset: all, the shortest walltime first"},
       {"fallbacks", kObject, kPounced, "by class: which to take instead where it is full"},
       {"fallbacks.*", kTexts, kPounced, "classes, the best first"},
       {"slurm_options", kTexts, kPounced, "options of sbatch that people may pass on, without dashes"},
@@ -85,6 +92,8 @@ std::string_view words_of(Form form) {
       return "an amount of memory such as \"40GB\"";
     case Form::kPorts:
       return "a range of ports such as \"50000-50999\"";
+    case Form::kVersion:
+      return "a version such as \"12.4\"";
   }
   return "";
 }

@@ -18,9 +18,10 @@ enum class Form {
   kTexts,     // ["tabby", "lion"]
   kMemory,    // "40GB"
   kPorts,     // "50000-50999"
+  kVersion,   // "12.4"
 };
 
-enum class Reader { kSlurm, kPounced, kNobody };  // who acts on it: plan and apply now, pounced later, nobody
+enum class Reader { kSlurm, kPounced, kNobody };  // who acts on it: plan and apply, pounced, nobody
 
 struct Key {
   std::string_view path;

@@ -19,20 +19,23 @@ struct Class {
 };
 
 struct Leasing {
-  std::optional<std::chrono::seconds> keep_warm, idle_release, poll_max;
-  std::optional<std::uint32_t> starts_per_hour;
+  std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{};
+  std::optional<std::uint32_t> starts_per_hour{};
 };
 
 struct Policy {
   std::vector<Class> classes;  // sorted by name
   Leasing leasing;
   std::map<std::string, std::uint64_t> gpu_memory_mib;        // by Slurm's name of the GPU type
+  std::map<std::string, std::uint32_t> gpu_cuda;              // newest that its driver runs: 12040 is 12.4
+  std::vector<std::string> class_order;                       // taken where none is named; empty: see in_order()
   std::map<std::string, std::vector<std::string>> fallbacks;  // class -> those to take instead, the best first
   std::vector<std::string> slurm_options;                     // of sbatch, which people may pass on
   std::string prologue, interpreter, container, interface;
   std::optional<std::pair<std::uint16_t, std::uint16_t>> ports;
 };
 
+std::string ports_text(const Policy& policy);  // "50000-50999"; empty: any
 std::vector<Qos> all_qos(const Policy& policy);
 
 }  // namespace pounce::policy

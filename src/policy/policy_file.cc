@@ -78,6 +78,8 @@ bool fits(const json& value, Form form) {
       return reads(value, mib_from);
     case Form::kPorts:
       return reads(value, ports_from);
+    case Form::kVersion:
+      return reads(value, cuda_from);
   }
   return false;
 }
@@ -133,17 +135,26 @@ Class read_class(const std::string& name, const json& object) {
 }
 
 Leasing read_leasing(const json& object) {
-  return {read(object, "keep_warm", duration_from), read(object, "idle_release", duration_from),
-          read(object, "poll_max", duration_from), number<std::uint32_t>(object, "starts_per_hour")};
+  Leasing leasing;
+  leasing.keep_warm = read(object, "keep_warm", duration_from);
+  leasing.keep_warm_blind = read(object, "keep_warm_blind", duration_from);
+  leasing.idle_release = read(object, "idle_release", duration_from);
+  leasing.poll_max = read(object, "poll_max", duration_from);
+  leasing.warm_poll = read(object, "warm_poll", duration_from);
+  leasing.starts_per_hour = number<std::uint32_t>(object, "starts_per_hour");
+  return leasing;
 }
 
 Policy read_policy(const json& document) {
   Policy policy;
-  const json classes = document.value("classes", json::object()), types = document.value("gpu_types", json::object());
+  const json classes = document.value("classes", json::object()), types = document.value("gpu_types", json::object()),
+             cuda = document.value("gpu_cuda", json::object());
   for (const auto& [name, object] : classes.items()) policy.classes.push_back(read_class(name, object));
   policy.leasing = read_leasing(document.value("leasing", json::object()));
   for (const auto& [type, memory] : types.items())
     policy.gpu_memory_mib[type] = *mib_from(memory.get<std::string>());
+  for (const auto& [type, newest] : cuda.items()) policy.gpu_cuda[type] = *cuda_from(newest.get<std::string>());
+  policy.class_order = document.value("class_order", policy.class_order);
   policy.fallbacks = document.value("fallbacks", decltype(policy.fallbacks){});
   policy.slurm_options = document.value("slurm_options", policy.slurm_options);
   policy.prologue = document.value("prologue", "");

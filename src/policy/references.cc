@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "policy/keys.h"
+#include "policy/slurm_options.h"
+#include "policy/templates.h"
 
 namespace pounce::policy {
 namespace {
-
-// What a person may want of a job besides what pounce asks for; nothing that pounce itself sets or needs.
-const std::vector<std::string> kSlurmOptions = {
-    "constraint", "exclude",  "exclusive",   "licenses", "mail-type", "mail-user",
-    "nice",       "nodelist", "reservation", "switches", "tmp",       "wckey"};
 
 tl::unexpected<Error> bad(std::string text) { return failure(ErrorCode::kBadRequest, std::move(text)); }
 
@@ -79,8 +76,10 @@ Result<void> placeholders(const std::string& place, const std::string& text, con
 
 Result<void> templates(const Policy& policy) {
   if (const auto fine = placeholders("interpreter", policy.interpreter, {"home", "user"}); !fine) return fine;
-  if (!policy.container.empty() && policy.container.find("{command}") == std::string::npos)
-    return bad("container has no {command}: there the worker's own command belongs");
+  const auto words = command_words(policy.container);
+  if (!words) return bad("container: " + words.error().text);
+  if (!policy.container.empty() && std::ranges::find(*words, "{command}") == words->end())
+    return bad("container has no word {command}: there the worker's own command belongs");
   return placeholders("container", policy.container, {"command", "home", "user"});
 }
 
@@ -103,8 +102,10 @@ Result<void> resolve(Policy& policy) {
     if (const auto fine = known("fallbacks", name, classes, "class of this file"); !fine) return fine;
     if (const auto fine = others("fallbacks." + name, name, instead, classes); !fine) return fine;
   }
+  for (const std::string& name : policy.class_order)
+    if (const auto fine = known("class_order", name, classes, "class of this file"); !fine) return fine;
   for (const std::string& option : policy.slurm_options)
-    if (const auto fine = known("slurm_options", option, kSlurmOptions, "option that may be passed on"); !fine)
+    if (const auto fine = known("slurm_options", option, slurm_options_there_are(), "option that may be passed on"); !fine)
       return fine;
   if (const auto fine = templates(policy); !fine) return fine;
   for (Class& one : policy.classes) {
@@ -112,6 +113,11 @@ Result<void> resolve(Policy& policy) {
     std::ranges::sort(one.qos.preempts);
   }
   return {};
+}
+
+std::string ports_text(const Policy& policy) {
+  if (!policy.ports) return {};
+  return std::to_string(policy.ports->first) + "-" + std::to_string(policy.ports->second);
 }
 
 std::vector<Qos> all_qos(const Policy& policy) {

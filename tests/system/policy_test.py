@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -153,3 +154,33 @@ def test_two_applies_are_undone_one_after_the_other(bench):
     assert bench.walltime_min() == 120
     bench.policy("rollback")
     assert bench.walltime_min() == 60
+
+
+def explain(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([program("pouncectl"), "policy", "explain", *words], capture_output=True, text=True, timeout=DEADLINE_S,
+                          cwd=ROOT)
+
+
+def test_the_page_shows_what_explain_prints():
+    page = (ROOT / "docs" / "policy.md").read_text()
+    command, shown = re.search(r"^```sh\npouncectl policy explain (.*)\n```\n```\n(.*?)```", page, flags=re.M | re.S).groups()
+
+    done = explain(*shlex.split(command))
+
+    assert (done.returncode, done.stdout) == (0, shown)
+
+
+def test_a_request_that_no_class_gives_is_explained_class_by_class():
+    done = explain("--request", '{"gpus": 1, "time": "8d"}', "examples/policies/mlerp-docs.json", "--json")
+
+    error = json.loads(done.stdout)["error"]
+    assert done.returncode == 1 and error["code"] == "unsatisfiable"
+    assert "class cheetah gives at most 30min" in error["text"] and "class panther gives" in error["text"]
+
+
+@pytest.mark.parametrize(("request_", "told"), [('{"gpu": 1}', 'did you mean "gpus"?'), ('{"time": 20}', 'the request\'s "time" cannot be 20'),
+                                                ("gpus=1", "the request is no JSON object")])
+def test_a_request_that_is_none_is_told(request_, told):
+    done = explain("--request", request_, "examples/policies/mlerp-docs.json")
+
+    assert done.returncode == 1 and told in done.stderr

@@ -1,0 +1,113 @@
+#include "policy/gpu_choice.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "policy/amounts.h"
+
+namespace pounce::policy {
+namespace {
+
+void add(std::string& list, const std::string& word) { list += (list.empty() ? "" : ", ") + word; }
+
+std::uint64_t memory_of(const Policy& policy, const std::string& type) {
+  const auto found = policy.gpu_memory_mib.find(type);
+  return found == policy.gpu_memory_mib.end() ? std::numeric_limits<std::uint64_t>::max() : found->second;
+}
+
+// All that the policy describes, the smallest first: what is larger is left to those who need it.
+std::vector<std::string> described_types(const Policy& policy) {
+  std::set<std::string> names;
+  for (const auto& [type, memory] : policy.gpu_memory_mib) names.insert(type);
+  for (const auto& [type, cuda] : policy.gpu_cuda) names.insert(type);
+  std::vector<std::string> types(names.begin(), names.end());
+  std::ranges::stable_sort(types, {}, [&](const std::string& type) { return memory_of(policy, type); });
+  return types;
+}
+
+// Why the type will not do; empty: it will.
+std::string shortcoming(const Policy& policy, const std::string& type, const Resources& asked) {
+  if (asked.gpu_memory_mib > 0) {
+    const auto memory = policy.gpu_memory_mib.find(type);
+    if (memory == policy.gpu_memory_mib.end()) return "memory not known";
+    if (memory->second < asked.gpu_memory_mib) return memory_text(memory->second);
+  }
+  if (asked.cuda > 0) {
+    const auto cuda = policy.gpu_cuda.find(type);
+    if (cuda == policy.gpu_cuda.end()) return "CUDA not known";
+    if (cuda->second < asked.cuda) return "CUDA up to " + cuda_text(cuda->second);
+  }
+  return {};
+}
+
+std::string wanted(const Resources& asked) {
+  std::string words = std::to_string(asked.all_gpus()) + (asked.all_gpus() == 1 ? " GPU" : " GPUs of one type");
+  if (!asked.gpu_type.empty()) words += " of type " + asked.gpu_type;
+  if (asked.gpu_memory_mib > 0) words += " with at least " + memory_text(asked.gpu_memory_mib);
+  if (asked.cuda > 0) words += " for CUDA " + cuda_text(asked.cuda);
+  return words;
+}
+
+struct Sorted {
+  std::vector<std::string> fit;
+  std::string others;  // "v100 (16GB), k80 (CUDA up to 11.4)"
+};
+
+Sorted sorted(const Policy& policy, const Resources& asked, const Nodes* nodes) {
+  Sorted result;
+  const bool named = !asked.gpu_type.empty();
+  const auto there = nodes != nullptr ? gpu_types_of(*nodes) : std::vector<std::string>{};
+  for (const std::string& type : named ? named_types(asked) : described_types(policy)) {
+    const bool exists = nodes == nullptr || std::ranges::count(there, type) > 0;
+    std::string why = shortcoming(policy, type, asked);
+    if (why.empty() && !exists) why = "not there";
+    if (why.empty() && nodes != nullptr && !any_can_hold(*nodes, asked, type)) why = "not so much on one node";
+    if (why.empty())
+      result.fit.push_back(type);
+    else if (named || exists)
+      add(result.others, type + " (" + why + ")");
+  }
+  return result;
+}
+
+Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* nodes, const Sorted& sorted) {
+  Error error{ErrorCode::kUnsatisfiable, "there can never be " + wanted(asked), {}, {}};
+  if (!sorted.others.empty()) error.text += ": " + sorted.others;
+  if (asked.gpu_memory_mib > 0 && policy.gpu_memory_mib.empty()) {
+    error.text += ": the site's policy does not tell the memory of its GPUs";
+    error.remedy = "Name a GPU type instead: gpu_type=, or --gpu-type in a cell.";
+  } else if (asked.cuda > 0 && policy.gpu_cuda.empty()) {
+    error.text += ": the site's policy does not tell what CUDA its GPUs run";
+    error.remedy = "Name a GPU type instead: gpu_type=, or --gpu-type in a cell.";
+  } else if (nodes != nullptr) {
+    error.remedy = "Ask for what one node has: at most " + largest(*nodes) + ".";
+  }
+  return error;
+}
+
+}  // namespace
+
+std::vector<std::string> named_types(const Resources& asked) {
+  std::vector<std::string> types;
+  for (std::size_t start = 0; start < asked.gpu_type.size();) {
+    const auto comma = std::min(asked.gpu_type.find(',', start), asked.gpu_type.size());
+    if (comma > start) types.push_back(asked.gpu_type.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return types;
+}
+
+Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const Nodes* nodes) {
+  if (asked.gpus == 0 || (asked.gpu_type.empty() && asked.gpu_memory_mib == 0 && asked.cuda == 0)) return GpuChoice{};
+  const Sorted types = sorted(policy, asked, nodes);
+  if (types.fit.empty()) return failure(nothing_fits(policy, asked, nodes, types));
+  const std::string& first = types.fit.front();
+  if (nodes == nullptr || any_has_room(*nodes, asked, first))
+    return GpuChoice{first, "GPU type " + first + ": the first that will do"};
+  for (const std::string& type : types.fit)
+    if (any_has_room(*nodes, asked, type)) return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
+  return GpuChoice{first, "GPU type " + first + ": none is free now, and it is the first that will do"};
+}
+
+}  // namespace pounce::policy
