@@ -36,6 +36,8 @@ void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
   serve.add_option("--heartbeat-ms", raw.heartbeat_ms)->check(CLI::Range(10u, 600000u));
   serve.add_option("--dead-man-idle-s", raw.dead_man_idle_s, "ends the job when nobody is heard and nothing runs");
   serve.add_option("--dead-man-busy-s", raw.dead_man_busy_s, "the same while something runs");
+  serve.add_option("--interface", options.interface, "where interpreters listen; the one that faces the door if not given");
+  serve.add_option("--ports", options.ports, "of which they take one, such as 50000-50999");
   serve.add_option("--stand-in", options.stand_in, "what stands in for a GPU, in words");
   serve.add_option("interpreter", options.interpreter, "after --: the interpreter and its options")->required();
 }

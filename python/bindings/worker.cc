@@ -152,11 +152,11 @@ void disarm_child() {
 class PyWorker {
  public:
   PyWorker(int supervisor, int output, int errors, int log, int page, std::string facing, std::string node,
-           std::string devices, std::string python) {
+           std::string devices, std::string python, std::string interface, std::string ports) {
     ::setvbuf(stdout, nullptr, _IOLBF, 0);  // C libraries' lines come live too
     for (const int fd : {supervisor, output, errors, log, page}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // not for user programs
     worker::EngineSetup setup{UniqueFd(supervisor), UniqueFd(output), UniqueFd(errors), UniqueFd(page), log,
-                              std::move(facing), std::move(node), std::move(devices), std::move(python), {}};
+                              std::move(facing), std::move(node), std::move(devices), std::move(python), {}, {}, std::move(interface), std::move(ports)};
     auto host = WorkerHost::start(std::move(setup));
     if (!host) throw std::runtime_error(host.error().text);
     host_ = std::move(*host);
@@ -340,9 +340,9 @@ void bind_worker(py::module_& m) {
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
-      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string>(), py::kw_only(),
+      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string, std::string>(), py::kw_only(),
            py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
-           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"))
+           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "", py::arg("ports") = "")
       .def("serve", &PyWorker::serve)
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)

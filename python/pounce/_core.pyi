@@ -32,6 +32,7 @@ class Client:
         python: str,
         cloudpickle: str,
         carries: str,
+        interpreter_named: bool = ...,
     ) -> None: ...
     def set_daemon(self, endpoint: str) -> None: ...
     def daemon_failed(self, code: str, text: str, remedy: str, context: Mapping[str, str]) -> None: ...
@@ -43,7 +44,7 @@ class Client:
         function_pickle: bytes,
         payload: list[Any],
         objects: list[str],
-        resources: tuple[str, int, str, int, int, int, int],
+        resources: tuple[Any, ...],
         retries: int,
         submitted_ns: int,
         again: str = "",
@@ -97,6 +98,8 @@ class Worker:
         node: str,
         devices: str,
         python: str,
+        interface: str = ...,
+        ports: str = ...,
     ) -> None: ...
     # Any thread. JSON of a Jupyter message and its buffers; blocks while the client is far behind.
     def show(self, message: bytes, buffers: Sequence[bytes], /) -> None: ...

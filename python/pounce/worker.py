@@ -242,12 +242,13 @@ def _start() -> Any:
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
+    interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
     for ours in ("PYTHONSAFEPATH", "PYTHONUNBUFFERED"):  # set by the supervisor for us, not for the programs of user code
         take(ours, None)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _core.Worker(
         supervisor=supervisor, output=output, errors=errors, log=log, page=page,
-        facing=facing, node=node, devices=devices, python=python,
+        facing=facing, node=node, devices=devices, python=python, interface=interface, ports=ports,
     )
 
 

@@ -1,6 +1,8 @@
 #include "base/face_address.h"
 
+#include <ifaddrs.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -37,6 +39,22 @@ Result<std::string> address_facing(const std::string& host) {
     if (socket && ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0) return own_end(socket);
   }
   return failure(ErrorCode::kInternal, "there is no route to " + host + ": " + std::strerror(errno));
+}
+
+Result<std::string> address_of_interface(const std::string& name) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return failure(ErrorCode::kInternal, "this machine cannot tell its own addresses");
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> addresses(list, ::freeifaddrs);
+  for (const int family : {AF_INET, AF_INET6})
+    for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
+      if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != family || name != at->ifa_name) continue;
+      const auto size = static_cast<socklen_t>(family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+      char text[NI_MAXHOST];
+      if (::getnameinfo(at->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
+      return family == AF_INET ? std::string(text) : "[" + std::string(text) + "]";
+    }
+  return failure(ErrorCode::kInternal, "this machine has no interface " + name + " with an address",
+                 "Ask the admin to correct \"interface\" in the site's policy.");
 }
 
 }  // namespace pounce

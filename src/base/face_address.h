@@ -10,5 +10,7 @@ namespace pounce {
 
 // host: a numeric address or a name. An IPv6 answer carries brackets, ready for "tcp://ADDRESS:PORT".
 Result<std::string> address_facing(const std::string& host);
+// Of the named interface; the first that it has, IPv4 before IPv6.
+Result<std::string> address_of_interface(const std::string& name);
 
 }  // namespace pounce

@@ -1,6 +1,12 @@
 #include "transport/router_socket.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "base/check.h"
 #include "transport/zmq_parts.h"
@@ -10,6 +16,35 @@ namespace {
 
 constexpr int kZapEnforceDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, a draft name: Debian's build has the option
 constexpr std::chrono::milliseconds kCloseListener{2000};
+
+struct Ports {
+  std::string before;  // "tcp://10.77.0.1:"
+  unsigned first = 0, last = 0;
+};
+
+std::optional<Ports> ports_of(const std::string& endpoint) {
+  const auto colon = endpoint.rfind(':'), dash = endpoint.rfind('-');
+  if (!endpoint.starts_with("tcp://") || dash == std::string::npos || dash < colon) return std::nullopt;
+  Ports ports{endpoint.substr(0, colon + 1)};
+  std::from_chars(endpoint.data() + colon + 1, endpoint.data() + dash, ports.first);
+  std::from_chars(endpoint.data() + dash + 1, endpoint.data() + endpoint.size(), ports.last);
+  if (ports.first == 0 || ports.last < ports.first || ports.last > 65535) return std::nullopt;
+  return ports;
+}
+
+// Of a range the first free port, from a place of our own on: many processes of a node look at once.
+void bind_one(zmq::socket_t& socket, const std::string& endpoint) {
+  const auto ports = ports_of(endpoint);
+  if (!ports) return socket.bind(endpoint);
+  const unsigned count = ports->last - ports->first + 1, start = static_cast<unsigned>(::getpid()) % count;
+  for (unsigned tried = 0; tried < count; ++tried) {
+    const std::string one = ports->before + std::to_string(ports->first + (start + tried) % count);
+    if (zmq_bind(socket.handle(), one.c_str()) == 0) return;
+    if (zmq_errno() != EADDRINUSE) throw zmq::error_t();
+  }
+  errno = EADDRINUSE;
+  throw zmq::error_t();
+}
 
 int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
 
@@ -55,7 +90,7 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
   }
   endpoints.clear();
   for (const std::string& endpoint : wanted) {
-    socket.bind(endpoint);
+    bind_one(socket, endpoint);
     endpoints.push_back(socket.get(zmq::sockopt::last_endpoint));
   }
 }

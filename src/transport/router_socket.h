@@ -37,7 +37,8 @@ enum class Sent { kYes, kFull, kNoSuchPeer };
 
 class RouterSocket {
  public:
-  // Endpoints like "tcp://10.77.0.1:*" or "ipc:///path"; every one is bound or all fail.
+  // Endpoints like "tcp://10.77.0.1:*", "tcp://10.77.0.1:50000-50999" (one port of these) or "ipc:///path"; every one is
+  // bound or all fail.
   static Result<std::unique_ptr<RouterSocket>> bind(Context& context, const KeyPair& keys, const ServerOptions& options,
                                                     const std::vector<std::string>& endpoints);
   ~RouterSocket();

@@ -81,6 +81,8 @@ std::vector<std::string> environment_for(const InterpreterPlan& plan, const std:
   Environment environment = plan.environment;
   environment["POUNCE_SUPERVISOR_FD"] = list_of(inherited);
   environment["POUNCE_FACING"] = plan.facing;
+  environment["POUNCE_INTERFACE"] = plan.interface;
+  environment["POUNCE_PORTS"] = plan.ports;
   environment["POUNCE_NODE"] = plan.node;
   environment["POUNCE_DEVICES"] = plan.devices;
   environment["PYTHONSAFEPATH"] = "1";    // a pounce.py in the notebook's directory is not us

@@ -23,6 +23,7 @@ struct InterpreterPlan {
   Environment environment;           // for user code
   std::string facing, node, devices;
   int log_fd = 1;
+  std::string interface{}, ports{};  // where it listens; empty: facing the daemon, any
   rlimit core_limit{};               // the user's own, which the supervisor set to 0 for itself
 };
 

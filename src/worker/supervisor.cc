@@ -48,7 +48,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
     : options_(std::move(options)),
       facts_(job_facts(environment, options_.stand_in, host_name)),
       plan_{interpreter_command(options_), for_user_code(environment), host_of(options_.door), facts_.node,
-            facts_.devices, STDOUT_FILENO, core_limit},
+            facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit},
       memory_(MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       epoch_(options_.first_epoch),

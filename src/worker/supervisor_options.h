@@ -25,6 +25,7 @@ struct SupervisorOptions {
   std::chrono::milliseconds heartbeat{5000};
   std::chrono::seconds dead_man_idle{150}, dead_man_busy{900};
   std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
+  std::string interface, ports;          // where interpreters listen: "ib0", "50000-50999"; empty: facing the door, any
   std::vector<std::string> interpreter;  // argv prefix; "-m pounce.worker" is added
 };
 

@@ -53,7 +53,8 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
 // The descriptors move out of the setup into their owners; what remains of it is plain values.
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
     : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
-             std::move(setup.interrupt), std::move(setup.nudge), setup.keep_bytes},
+             std::move(setup.interrupt), std::move(setup.nudge), setup.interface, setup.ports,
+             setup.keep_bytes},
       keys_(identity::make_key_pair()),
       supervisor_(std::move(setup.supervisor)),
       pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout"),
@@ -66,7 +67,8 @@ WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
 WorkerEngine::~WorkerEngine() = default;
 
 Result<void> WorkerEngine::bind() {
-  const auto address = address_facing(setup_.facing);
+  const auto address =
+      setup_.interface.empty() ? address_facing(setup_.facing) : address_of_interface(setup_.interface);
   if (!address) return failure(address.error());
   context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) {
     if (!clients_.admits(question.key)) read_supervisor();  // its introduction may be waiting there
@@ -78,7 +80,7 @@ Result<void> WorkerEngine::bind() {
   options.high_water_mark = kHighWaterMark;
   options.heartbeat = 2s;
   options.heartbeat_timeout = 10s;
-  auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":*"});
+  auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports)});
   if (!socket) return failure(std::move(socket.error()));
   socket_ = std::move(*socket);
   return {};

@@ -36,6 +36,7 @@ struct EngineSetup {
   std::string node, devices, python;              // python: "3.11"
   std::function<void()> interrupt;                // SIGINT to the main thread, which runs the task
   std::function<void()> nudge{};                  // ends the system call that it is in
+  std::string interface{}, ports{};  // where to listen: "ib0", "50000-50999"; empty: the one facing the daemon, any
   std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
 };
 

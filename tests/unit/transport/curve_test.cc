@@ -65,6 +65,26 @@ struct CurveTest : testing::Test {
   }
 };
 
+TEST_F(CurveTest, ListensAtAFreePortOfARange) {
+  context.admit("hall", [](const ZapQuestion&) { return false; });
+  ServerOptions options;
+  options.zap_domain = "hall";
+  options.max_frame_bytes = 1024;
+  const auto first = RouterSocket::bind(context, server_keys, options, {"tcp://127.0.0.1:*"});
+  ASSERT_TRUE(first) << first.error().text;
+  const std::string taken = (*first)->endpoints().front();
+  const int port = std::stoi(taken.substr(taken.rfind(':') + 1));
+  const std::string range = "tcp://127.0.0.1:" + std::to_string(port) + "-" + std::to_string(port + 20);
+  const auto second = RouterSocket::bind(context, server_keys, options, {range});
+  ASSERT_TRUE(second) << second.error().text;
+  const std::string found = (*second)->endpoints().front();
+  const int other = std::stoi(found.substr(found.rfind(':') + 1));
+  EXPECT_GT(other, port);
+  EXPECT_LE(other, port + 20);
+  const std::string full = "tcp://127.0.0.1:" + std::to_string(port) + "-" + std::to_string(port);
+  EXPECT_FALSE(RouterSocket::bind(context, server_keys, options, {full}));
+}
+
 TEST_F(CurveTest, TellsTheServerTheKeyOfTheConnectionAMessageCameInOn) {
   open(client_keys.public_key, server_keys.public_key);
   ASSERT_TRUE(send("hello"));
