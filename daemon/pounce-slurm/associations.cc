@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <string_view>
+
 #include "slurm_error.h"
 
 namespace pounce::slurm {
@@ -28,6 +31,28 @@ Result<Associations> load_associations_of_user(const std::string& user) {
 
 Result<Associations> load_associations_of_account(const std::string& account) {
   return load(account, &assoc_mgr_info_request_msg_t::acct_list);
+}
+
+std::vector<UserAccount> accounts_in(const assoc_mgr_info_msg_t& message, const std::string& user) {
+  std::vector<UserAccount> accounts;
+  for_each<slurmdb_assoc_rec_t>(message.assoc_list, [&](const slurmdb_assoc_rec_t& association) {
+    if (text(association.user) != user) return;
+    UserAccount account{text(association.acct), association.is_def != 0, association.def_qos_id};
+    for_each<char>(association.qos_list, [&](const char& id) {
+      const std::string_view digits(&id);
+      std::uint32_t number = 0;
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc{})
+        account.qos.insert(number);
+    });
+    accounts.push_back(std::move(account));
+  });
+  return accounts;
+}
+
+Result<std::vector<UserAccount>> load_accounts_of_user(const std::string& user) {
+  const auto message = load_associations_of_user(user);
+  if (!message) return failure(message.error());
+  return accounts_in(**message, user);
 }
 
 std::uint32_t place_of(const assoc_mgr_info_msg_t& message, const std::string& tres) {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "pounce/result.h"
 #include "values.h"
@@ -20,6 +22,15 @@ using Associations = std::unique_ptr<assoc_mgr_info_msg_t, FreeAssociations>;
 // All QoS, and of the associations (a large site has thousands) only this user's, or only this account's.
 Result<Associations> load_associations_of_user(const std::string& user);
 Result<Associations> load_associations_of_account(const std::string& account);
+
+struct UserAccount {
+  std::string name;
+  bool preset = false;            // taken where none is named
+  std::uint32_t preset_qos = 0;   // where no class is named
+  std::set<std::uint32_t> qos{};  // ids of those open in it
+};
+std::vector<UserAccount> accounts_in(const assoc_mgr_info_msg_t& message, const std::string& user);
+Result<std::vector<UserAccount>> load_accounts_of_user(const std::string& user);
 
 // The place of this TRES ("gres/gpu") in the arrays of limits and of use; tres_cnt where nobody counts it.
 std::uint32_t place_of(const assoc_mgr_info_msg_t& message, const std::string& tres);

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <set>
-#include <string_view>
 
 #include "associations.h"
 #include "slurm_compat.h"
@@ -39,16 +37,10 @@ struct Rights {
 
 Rights rights_of(const assoc_mgr_info_msg_t& message, const std::string& user) {
   Rights rights;
-  for_each<slurmdb_assoc_rec_t>(message.assoc_list, [&](const slurmdb_assoc_rec_t& association) {
-    if (text(association.user) != user) return;
-    if (association.is_def != 0) rights.preset = association.def_qos_id;
-    for_each<char>(association.qos_list, [&](const char& id) {
-      const std::string_view digits(&id);
-      std::uint32_t number = 0;
-      if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc{})
-        rights.open.insert(number);
-    });
-  });
+  for (const UserAccount& account : accounts_in(message, user)) {
+    if (account.preset) rights.preset = account.preset_qos;
+    rights.open.insert(account.qos.begin(), account.qos.end());
+  }
   return rights;
 }
 
@@ -65,25 +57,8 @@ Result<Classes> recent_classes() {
   return known;
 }
 
-const UserClass* find(const Classes& classes, const std::string& asked) {
-  const std::string& name = asked.empty() ? classes.default_class : asked;
-  const auto found = std::ranges::find(classes.all, name, [](const UserClass& one) { return one.limits.name; });
-  return found != classes.all.end() ? &*found : nullptr;
-}
-
 std::string counted(std::uint64_t count, const std::string& thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
-std::string asked_for(const Resources& asked) {
-  std::string words;
-  const auto add = [&words](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
-  if (asked.gpus > 0) add(counted(asked.gpus, "GPU") + (asked.gpu_type.empty() ? "" : " of type " + asked.gpu_type));
-  if (asked.cpus > 0) add(counted(asked.cpus, "CPU"));
-  if (asked.memory_mib > 0) add(std::to_string(asked.memory_mib) + " MiB of memory");
-  if (asked.time.count() > 0) add(counted(static_cast<std::uint64_t>(asked.time.count()), "minute"));
-  if (asked.workers > 1) words = counted(asked.workers, "worker") + (words.empty() ? "" : ", each with " + words);
-  return words.empty() ? "nothing in particular" : words;
 }
 
 bool gives_time(const UserClass& one, const Resources& asked) {
@@ -99,10 +74,12 @@ std::string other_class(const Classes& classes, const Resources& asked, const st
   return "Ask for " + less + (names.empty() ? "." : ", or for a class that gives it: " + names + ".");
 }
 
-Result<void> given_by(const Classes& classes, const Resources& asked) {
-  const UserClass* chosen = find(classes, asked.class_name);
+Result<void> given_by(const Classes& classes, const JobSpec& spec) {
+  const Resources& asked = spec.resources;
+  const UserClass* chosen = find(classes, qos_of(spec));
   if (chosen == nullptr) return {};
-  const std::string name = "class " + chosen->limits.name, but = "; asked for: " + asked_for(asked);
+  const std::string name = "class " + (asked.class_name.empty() ? chosen->limits.name : asked.class_name),
+                    but = "; asked for: " + asked_for(asked);
   if (!gives_time(*chosen, asked)) {
     const auto minutes = static_cast<std::uint64_t>(chosen->limits.max_time.count());
     return failure(ErrorCode::kUnsatisfiable, name + " gives at most " + counted(minutes, "minute") + but,
@@ -116,6 +93,25 @@ Result<void> given_by(const Classes& classes, const Resources& asked) {
 
 }  // namespace
 
+std::string asked_for(const Resources& asked) {
+  std::string words;
+  const auto add = [&words](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
+  if (asked.gpus > 0) add(counted(asked.gpus, "GPU") + (asked.gpu_type.empty() ? "" : " of type " + asked.gpu_type));
+  if (asked.cpus > 0) add(counted(asked.cpus, "CPU"));
+  if (asked.memory_mib > 0) add(std::to_string(asked.memory_mib) + " MiB of memory");
+  if (asked.time.count() > 0) add(counted(static_cast<std::uint64_t>(asked.time.count()), "minute"));
+  if (asked.workers > 1) words = counted(asked.workers, "worker") + (words.empty() ? "" : ", each with " + words);
+  return words.empty() ? "nothing in particular" : words;
+}
+
+const UserClass* find(const Classes& classes, const std::string& asked) {
+  const std::string& name = asked.empty() ? classes.default_class : asked;
+  const auto found = std::ranges::find(classes.all, name, [](const UserClass& one) { return one.limits.name; });
+  return found != classes.all.end() ? &*found : nullptr;
+}
+
+std::string qos_of(const JobSpec& spec) { return spec.qos.empty() ? spec.resources.class_name : spec.qos; }
+
 std::string user_name() {
   const passwd* entry = ::getpwuid(::geteuid());
   return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
@@ -128,7 +124,7 @@ Classes classes_in(const assoc_mgr_info_msg_t& message, const std::string& user)
     const std::string name = text(qos.name);
     const ClassLimits limits{name, std::chrono::minutes(or_zero(qos.max_wall_pj)), or_zero(qos.max_jobs_pu),
                              or_zero(qos.max_submit_jobs_pu)};
-    classes.all.push_back({limits, rights.open.contains(qos.id), most_gpus(message, qos)});
+    classes.all.push_back({limits, qos.id, rights.open.contains(qos.id), most_gpus(message, qos)});
     if (qos.id == rights.preset) classes.default_class = name;
   });
   std::ranges::sort(classes.all, {}, [](const UserClass& one) { return one.limits.name; });
@@ -151,24 +147,11 @@ std::string class_names(const Classes& classes) {
   return open.empty() ? all : open;
 }
 
-Result<void> check_limits(const Resources& asked) {
+Result<void> check_limits(const JobSpec& spec) {
   const auto recent = recent_classes();
-  if (!recent || given_by(*recent, asked)) return {};  // Slurm decides
+  if (!recent || given_by(*recent, spec)) return {};  // Slurm decides
   const auto newest = load_classes();  // an admin may just have raised the limit
-  return newest ? given_by(*newest, asked) : Result<void>{};
-}
-
-Error explained(Error error, const Resources& asked) {
-  if (error.code == ErrorCode::kNoAssociation) error.text = "user " + user_name() + ": " + error.text;
-  if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + asked_for(asked);
-  if (error.code != ErrorCode::kUnknownClass) return error;
-  const auto classes = load_classes();  // the newest: the person will act on it
-  if (!classes) return error;
-  const bool exists = find(*classes, asked.class_name) != nullptr;
-  error.text = exists ? "class '" + asked.class_name + "' is not open to user " + user_name()
-                      : "there is no class '" + asked.class_name + "'";
-  error.text += "; the classes are " + class_names(*classes);
-  return error;
+  return newest ? given_by(*newest, spec) : Result<void>{};
 }
 
 }  // namespace pounce::slurm

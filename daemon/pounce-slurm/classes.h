@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pounce/cluster.h"
-#include "pounce/resources.h"
+#include "pounce/job.h"
 #include "pounce/result.h"
 #include "slurm_compat.h"
 
@@ -17,6 +17,7 @@ namespace pounce::slurm {
 
 struct UserClass {
   ClassLimits limits;
+  std::uint32_t id = 0;               // of the QoS
   bool open = false;                  // this user may submit to it
   std::optional<std::uint64_t> gpus;  // the most that one job can ever get
 };
@@ -34,8 +35,10 @@ std::string class_names(const Classes& classes);
 
 // Slurm lets a job that is over its class's limits wait for ever (gotchas S7): told before it is submitted. Only
 // what no waiting can change is refused here; everything else is Slurm's to decide.
-Result<void> check_limits(const Resources& asked);
-// Names what would have worked: the classes there are, the user concerned, what was asked for.
-Error explained(Error error, const Resources& asked);
+Result<void> check_limits(const JobSpec& spec);
+
+std::string qos_of(const JobSpec& spec);
+const UserClass* find(const Classes& classes, const std::string& qos);  // empty: the default class
+std::string asked_for(const Resources& asked);                          // "1 GPU of type a100, 30 minutes"
 
 }  // namespace pounce::slurm

@@ -24,6 +24,7 @@
 #include "slurm/wire.h"
 #include "slurm_compat.h"
 #include "submit.h"
+#include "survey.h"
 #include "usage.h"
 
 namespace pounce::slurm {
@@ -74,6 +75,8 @@ void serve(const Request& request, Answer& answer) {
       return put(answer, queue_of_user(), &Answer::jobs);
     case Operation::kClasses:
       return put(answer, class_report(), &Answer::classes);
+    case Operation::kSurvey:
+      return put(answer, survey(request.not_nodes), &Answer::survey);
     case Operation::kVersion:
       answer.version = loaded_libslurm();
       return;

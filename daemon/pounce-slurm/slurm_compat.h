@@ -61,6 +61,24 @@ inline const char* reason_text(const slurm_job_info_t& job) {
 // 22.05 knows "gres:gpu"; later majors know both (gotchas S13).
 inline const char* gres_prefix() { return "gres:gpu:"; }
 
+struct Allocated {
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_mib = 0;
+};
+// Of a node that was loaded with SHOW_DETAIL. Later majors have it in the node itself.
+template <class Node>
+Allocated allocated_on(const Node& node) {
+  if constexpr (requires { node.alloc_cpus; }) {
+    return {node.alloc_cpus, node.alloc_memory};
+  } else {
+    std::uint16_t cpus = 0;
+    std::uint64_t memory = 0;
+    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_SUBCNT, NODE_STATE_ALLOCATED, &cpus);
+    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED, &memory);
+    return {cpus, memory};
+  }
+}
+
 inline std::int64_t bit_size(bitstr_t* bits) { return slurm_bit_size(bits); }
 inline bool bit_is_set(bitstr_t* bits, std::int64_t bit) { return slurm_bit_test(bits, bit) != 0; }
 

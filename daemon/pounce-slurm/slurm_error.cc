@@ -16,6 +16,9 @@ struct Row {
   const char* text;  // nullptr: libslurm's own words
 };
 
+// A job_submit script of the site's that refuses: slurmctld says just "error", and its words come on standard error.
+constexpr int kSitesRule = SLURM_ERROR;
+
 constexpr Row kRows[] = {
     {ESLURM_INVALID_QOS, ErrorCode::kUnknownClass, nullptr},
     {ESLURM_INVALID_ACCOUNT, ErrorCode::kNoAssociation, "Slurm's accounting has no account for this user"},
@@ -25,12 +28,13 @@ constexpr Row kRows[] = {
      "no node of the default partition can ever give what was asked for"},
     {ESLURM_INVALID_GRES, ErrorCode::kUnsatisfiable, "the cluster has no GPUs of that kind"},
     {2115 /* ESLURM_INVALID_TRES */, ErrorCode::kUnsatisfiable, "the cluster has no GPUs of that kind"},
+    {kSitesRule, ErrorCode::kRejected, "this cluster refuses it"},
     {ESLURM_ACCOUNTING_POLICY, ErrorCode::kRejected, "the request is over a limit of its class"},
 };
 
 // Not slurmctld's word: the system's errno, Slurm's protocol (1xxx) or sockets (5xxx). Nobody answered, not in time, or
 // not in a way to be trusted: of a read nothing is known, of a submit not even whether it happened.
-bool unanswered(int code) { return code < 2000 || (code >= 5000 && code < 6000); }
+bool unanswered(int code) { return code != kSitesRule && (code < 2000 || (code >= 5000 && code < 6000)); }
 
 }  // namespace
 
@@ -50,7 +54,7 @@ Error slurm_error(int code, Doing doing) {
   for (const Row& row : kRows) {
     if (row.code != code) continue;
     error.code = row.ours;
-    if (row.text != nullptr) error.text = std::string(row.text) + " (" + words + ")";
+    if (row.text != nullptr) error.text = row.text + (code == kSitesRule ? "" : " (" + words + ")");
   }
   return error;
 }

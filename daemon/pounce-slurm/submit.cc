@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include "core/lease/reason.h"
 #include "classes.h"
 #include "job_views.h"
+#include "refusal.h"
 #include "slurm_compat.h"
+#include "sbatch_options.h"
 #include "slurm_error.h"
 
 namespace pounce::slurm {
@@ -30,9 +33,12 @@ std::string quoted(const std::string& word) {
 
 // exec: the supervisor itself is the batch process, so that Slurm's signals reach it. Until it has a handler the
 // warning must not end it: under a walltime of a minute or two Slurm warns at once.
-std::string batch_script(const std::vector<std::string>& command) {
-  std::string script = "#!/bin/sh\ntrap '' USR2\nexec";
-  for (const std::string& word : command) script += " " + quoted(word);
+// The site's lines come after the trap, and may end the job: a worker without what they set up is of no use.
+std::string batch_script(const JobSpec& spec) {
+  std::string script = "#!/bin/sh\ntrap '' USR2\n";
+  if (!spec.prologue.empty()) script += spec.prologue + "\n";
+  script += "exec";
+  for (const std::string& word : spec.command) script += " " + quoted(word);
   return script + "\n";
 }
 
@@ -57,19 +63,27 @@ struct Description {
   explicit Description(const JobSpec& spec);
 
   job_desc_msg_t message;
-  std::string script, comment, tres, name, qos, directory, log, input = "/dev/null";
+  std::string script, comment, tres, name, qos, partition, account, reservation, not_nodes, directory, log;
+  std::string input = "/dev/null";
+  std::map<std::string, std::string> options;
+  Result<void> passed_on;  // what Slurm's own options came to
   std::vector<std::string> environment;
   std::vector<char*> environment_pointers;
 };
 
 Description::Description(const JobSpec& spec)
-    : script(batch_script(spec.command)),
+    : script(batch_script(spec)),
       comment(format_job_tag({spec.instance, spec.lease})),
       tres(gres(spec.resources)),
       name(spec.name),
-      qos(spec.resources.class_name),
+      qos(qos_of(spec)),
+      partition(spec.partition),
+      account(spec.resources.account),
+      reservation(spec.resources.reservation),
+      not_nodes(spec.resources.not_nodes),
       directory(spec.directory),
       log(spec.log_path),
+      options(spec.resources.slurm),
       environment(settings(spec)) {
   slurm_init_job_desc_msg(&message);
   // Both, always: unset, a root caller's job would run with root's group (gotchas S6).
@@ -85,7 +99,12 @@ Description::Description(const JobSpec& spec)
   message.std_out = log.data();
   message.std_err = log.data();
   message.std_in = input.data();
+  passed_on = apply_sbatch_options(options, message);
   if (!qos.empty()) message.qos = qos.data();
+  if (!partition.empty()) message.partition = partition.data();
+  if (!account.empty()) message.account = account.data();
+  if (!reservation.empty()) message.reservation = reservation.data();
+  if (!not_nodes.empty()) message.exc_nodes = not_nodes.data();
   if (!tres.empty()) message.tres_per_node = tres.data();
   message.min_nodes = message.max_nodes = 1;
   message.num_tasks = spec.resources.workers;  // to Slurm a worker is a task: CPUs are counted for each
@@ -116,34 +135,35 @@ bool waits_for_ever(const JobView& job) {
                    job.reason_word.starts_with("QOSMin"));
 }
 
-Result<Incarnation> never(SlurmJobId job, const std::string& why, const Resources& asked) {
+Result<Incarnation> never(SlurmJobId job, const std::string& why, const JobSpec& spec) {
   Error error{ErrorCode::kUnsatisfiable, "Slurm would never start it (" + why + ")", {}, {}};
   // Left in the queue it would count against the user's limits. If this fails, the sweep finds it as excess.
   if (const auto done = cancel({job, 0, 0}); !done) error.context["cancel"] = done.error().text;
-  return failure(explained(std::move(error), asked));
+  return failure(explained(std::move(error), spec));
 }
 
-Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning, const Resources& asked) {
+Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning, const JobSpec& spec) {
   if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
-    return never(job, slurm_strerror(static_cast<int>(warning)), asked);
+    return never(job, slurm_strerror(static_cast<int>(warning)), spec);
   // The submit time completes the job's identity. If this look fails, the next poll or sweep brings it.
   const auto seen = load_one(job);
   if (!seen || seen->empty()) return Incarnation{job, 0, 0};
   if (waits_for_ever(seen->front()))
-    return never(job, seen->front().reason + ": " + lease::plain_reason(lease::waiting_of(seen->front())), asked);
+    return never(job, seen->front().reason + ": " + lease::plain_reason(lease::waiting_of(seen->front())), spec);
   return seen->front().incarnation;
 }
 
 }  // namespace
 
 Result<Incarnation> submit(const JobSpec& spec) {
-  if (const auto possible = check_limits(spec.resources); !possible) return failure(possible.error());
+  if (const auto possible = check_limits(spec); !possible) return failure(possible.error());
   Description description(spec);
+  if (!description.passed_on) return failure(description.passed_on.error());
   submit_response_msg_t* raw = nullptr;
   const int code = slurm_code(slurm_submit_batch_job(&description.message, &raw));
   const std::unique_ptr<submit_response_msg_t, FreeResponse> response(raw);
-  if (code != 0) return failure(explained(slurm_error(code, Doing::kSubmitting), spec.resources));
-  return checked({compat::job_id(*response)}, response->error_code, spec.resources);
+  if (code != 0) return failure(explained(slurm_error(code, Doing::kSubmitting), spec));
+  return checked({compat::job_id(*response)}, response->error_code, spec);
 }
 
 Result<void> cancel(const Incarnation& job) {

@@ -39,6 +39,9 @@ class SlurmBackend final : public launch::Launcher {
     launcher_.sweep(instance, std::move(reply)), follow();
   }
   void classes(Reply<ClassReport> reply) override { launcher_.classes(std::move(reply)), follow(); }
+  void survey(const std::string& not_nodes, Reply<Survey> reply) override {
+    launcher_.survey(not_nodes, std::move(reply)), follow();
+  }
   void queue(Reply<std::vector<JobView>> reply) override { launcher_.queue(std::move(reply)), follow(); }
 
  private:
@@ -90,6 +93,9 @@ class LocalBackend final : public launch::Launcher {
     launcher_.sweep(instance, std::move(reply));
   }
   void classes(Reply<ClassReport> reply) override { launcher_.classes(std::move(reply)); }
+  void survey(const std::string& not_nodes, Reply<Survey> reply) override {
+    launcher_.survey(not_nodes, std::move(reply));
+  }
   void queue(Reply<std::vector<JobView>> reply) override { launcher_.queue(std::move(reply)); }
 
  private:

@@ -28,6 +28,8 @@ class Launcher {
   virtual void sweep(const InstanceId& instance,
                      Reply<std::vector<JobView>> reply) = 0;  // all with that tag, ended too
   virtual void classes(Reply<ClassReport> reply) = 0;  // what this user may use now; empty where there are none
+  // What could run where; `not_nodes` as Slurm lists nodes. Empty where there are no nodes to choose from.
+  virtual void survey(const std::string& not_nodes, Reply<Survey> reply) = 0;
   virtual void queue(Reply<std::vector<JobView>> reply) = 0;  // every job of ours by tag, any instance, of this user
 };
 

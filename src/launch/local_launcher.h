@@ -33,6 +33,7 @@ class LocalLauncher final : public Launcher {
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) override;
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override;
   void classes(Reply<ClassReport> reply) override { reply(ClassReport{}); }
+  void survey(const std::string&, Reply<Survey> reply) override { reply(Survey{}); }
   void queue(Reply<std::vector<JobView>> reply) override;
 
   // Walltimes and what did not end when told. TimePoint::max(): none.

@@ -23,6 +23,9 @@ class SlurmLauncher final : public Launcher {
     gateway_.sweep(instance, std::move(reply));
   }
   void classes(Reply<ClassReport> reply) override { gateway_.classes(std::move(reply)); }
+  void survey(const std::string& not_nodes, Reply<Survey> reply) override {
+    gateway_.survey(not_nodes, std::move(reply));
+  }
   void queue(Reply<std::vector<JobView>> reply) override { gateway_.queue(std::move(reply)); }
 
  private:

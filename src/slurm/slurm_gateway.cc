@@ -277,6 +277,15 @@ void SlurmGateway::classes(Reply<ClassReport> reply) {
   });
 }
 
+void SlurmGateway::survey(const std::string& not_nodes, Reply<Survey> reply) {
+  Request request;
+  request.operation = Operation::kSurvey;
+  request.not_nodes = not_nodes;
+  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
+    reply(answer.map([](const Answer& a) { return a.survey; }));
+  });
+}
+
 void SlurmGateway::version(Reply<std::string> reply) {
   Request request;
   request.operation = Operation::kVersion;

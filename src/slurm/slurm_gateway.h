@@ -53,6 +53,7 @@ class SlurmGateway {
   void holdings(Reply<Holdings> reply);                          // everybody's jobs that wait or run
   void usage(std::int64_t from_s, Reply<UsageFacts> reply);      // what was held since then, from slurmdbd
   void classes(Reply<ClassReport> reply);
+  void survey(const std::string& not_nodes, Reply<Survey> reply);
   void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"
 
   // The descriptor changes when the helper is replaced: ask again after each call into this class, its callbacks

@@ -47,11 +47,14 @@ static void from_json(const json& j, Incarnation& i) {
   i.submit_time_s = j.at(1).get<std::int64_t>();
   i.restart = j.at(2).get<std::uint32_t>();
 }
+// Not what pounced has resolved before: memory and CUDA of a GPU are a type then, the placement is nodes.
 static void to_json(json& j, const Resources& r) {
   j = {{"class_name", r.class_name}, {"gpus", r.gpus},
        {"gpu_type", r.gpu_type},     {"cpus", r.cpus},
        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()},
-       {"workers", r.workers}};
+       {"workers", r.workers},       {"not_nodes", r.not_nodes},
+       {"account", r.account},       {"reservation", r.reservation},
+       {"slurm", r.slurm}};
 }
 static void from_json(const json& j, Resources& r) {
   j.at("class_name").get_to(r.class_name);
@@ -61,6 +64,10 @@ static void from_json(const json& j, Resources& r) {
   j.at("memory_mib").get_to(r.memory_mib);
   r.time = std::chrono::minutes(j.at("time_min").get<std::int64_t>());
   j.at("workers").get_to(r.workers);
+  r.not_nodes = j.value("not_nodes", "");
+  r.account = j.value("account", "");
+  r.reservation = j.value("reservation", "");
+  r.slurm = j.value("slurm", decltype(r.slurm){});
 }
 static void to_json(json& j, const ClassLimits& l) {
   j = {{"name", l.name},
@@ -87,7 +94,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Holdings, cluster, hides_others, jobs, gpus)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UsedShare, user, class_name, mode, jobs, gpu_s, cpu_s, told_s, busy_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UsageFacts, cluster, from_s, to_s, has_database, counts_gpus, counts_gpu_use,
                                    keeps_comments, shares)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, instance, lease, resources, name, command, environment, directory, log_path)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeUse, name, partitions, takes_work, cpus, cpus_free, memory_mib, memory_free_mib, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Survey, default_partition, use, nodes, not_nodes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JobSpec, qos, partition, prologue, instance, lease, resources, name, command, environment, directory, log_path)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitUse, what, most, used, asked)
 
@@ -184,13 +193,14 @@ Result<T> decoded(std::string_view record, T (*read)(const json&)) {
 Request read_request(const json& j) {
   Request request;
   request.id = j.at("id").get<std::uint64_t>();
-  request.operation = enumerator(j.at("operation"), Operation::kUsage);
+  request.operation = enumerator(j.at("operation"), Operation::kSurvey);
   if (j.contains("spec")) j.at("spec").get_to(request.spec);
   j.at("jobs").get_to(request.jobs);
   j.at("instance").get_to(request.instance);
   if (j.contains("qos")) j.at("qos").get_to(request.qos);
   request.note = j.value("note", "");
   request.from_s = j.value("from_s", std::int64_t{0});
+  request.not_nodes = j.value("not_nodes", "");
   return request;
 }
 
@@ -209,6 +219,7 @@ Answer read_answer(const json& j) {
   j.at("classes").get_to(answer.classes);
   j.at("holdings").get_to(answer.holdings);
   j.at("usage").get_to(answer.usage);
+  if (j.contains("survey")) j.at("survey").get_to(answer.survey);
   return answer;
 }
 
@@ -223,20 +234,23 @@ std::string encode(const Request& request) {
   if (request.operation == Operation::kWriteQos) j["qos"] = request.qos;
   if (request.operation == Operation::kNote) j["note"] = request.note;
   if (request.operation == Operation::kUsage) j["from_s"] = request.from_s;
+  if (request.operation == Operation::kSurvey) j["not_nodes"] = request.not_nodes;
   return dump(j);
 }
 
 std::string encode(const Answer& answer) {
   if (answer.error) return dump({{"id", answer.id}, {"error", *answer.error}});
-  return dump({{"id", answer.id},
-               {"facts", answer.facts},
-               {"job", answer.job},
-               {"jobs", answer.jobs},
-               {"version", answer.version},
-               {"qos", answer.qos},
-               {"classes", answer.classes},
-               {"holdings", answer.holdings},
-               {"usage", answer.usage}});
+  json j = {{"id", answer.id},
+            {"facts", answer.facts},
+            {"job", answer.job},
+            {"jobs", answer.jobs},
+            {"version", answer.version},
+            {"qos", answer.qos},
+            {"classes", answer.classes},
+            {"holdings", answer.holdings},
+            {"usage", answer.usage}};
+  if (!answer.survey.nodes.empty()) j["survey"] = answer.survey;
+  return dump(j);
 }
 
 Result<Request> decode_request(std::string_view record) { return decoded<Request>(record, &read_request); }

@@ -21,7 +21,7 @@ namespace pounce::slurm {
 
 inline constexpr std::size_t kRecordBytes = 16 * 1024 * 1024;  // thousands of job views
 
-enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos, kNote, kHoldings, kUsage };
+enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos, kNote, kHoldings, kUsage, kSurvey };
 
 struct Request {
   std::uint64_t id = 0;
@@ -32,6 +32,7 @@ struct Request {
   std::vector<Qos> qos;           // write_qos: as they are to be
   std::string note;               // note: the job's comment from now on
   std::int64_t from_s = 0;        // usage: unix
+  std::string not_nodes;          // survey: "g[1-3]", to be told as names
 };
 
 struct Answer {
@@ -45,6 +46,7 @@ struct Answer {
   ClassReport classes;
   Holdings holdings;
   UsageFacts usage;
+  Survey survey;
 };
 
 std::string encode(const Request& request);

@@ -84,6 +84,8 @@ class Driver {
         return gateway_.version(answer<std::string>(id, [](Answer& a, std::string v) { a.version = std::move(v); }));
       case Operation::kReadQos:
         return gateway_.read_qos(answer<QosFacts>(id, &put_qos));
+      case Operation::kSurvey:
+        return gateway_.survey(request.not_nodes, answer<Survey>(id, [](Answer& a, Survey v) { a.survey = std::move(v); }));
       case Operation::kWriteQos:
         return gateway_.write_qos(request.qos, answer<QosFacts>(id, &put_qos));
     }

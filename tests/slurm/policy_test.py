@@ -260,3 +260,37 @@ def test_a_slurmdbd_that_is_down_is_told(site):
     told = site.policy("apply", site.file("mlerp-docs"), code=1)
     assert "slurmdbd did not answer" in told and "systemctl start slurmdbd" in told
     assert site.records() == records
+
+
+def test_what_the_sites_own_rules_refuse_is_told_in_their_words(site, controller_with, login_node, person):
+    script = Path(f"/opt/pounce-cluster-{site.cluster}/etc/job_submit.lua")
+    script.write_text("""
+        function slurm_job_submit(job, partitions, uid)
+          if job.min_cpus ~= nil and job.min_cpus > 4 and job.min_cpus < 1000 then
+            slurm.log_user("More than 4 CPUs? Write to help@cluster.example first.")
+            return slurm.ERROR
+          end
+          return slurm.SUCCESS
+        end
+        function slurm_job_modify(job, record, partitions, uid)
+          return slurm.SUCCESS
+        end
+    """)
+    controller_with("JobSubmitPlugins=lua")
+    alice = person("alice", login_node(site.cluster), poll_max_s=2, idle_release_s=1)
+
+    run = alice.python("""
+        import pounce
+        client = pounce.Client()
+        try:
+            client.options(cpus=8).submit(pow, 2, 3).result(60)
+        except pounce.PounceError as e:
+            report(error=error(e))
+        report(fine=client.options(cpus=2).submit(pow, 2, 3).result(60))
+        client.close()
+    """).ended()
+
+    script.unlink()
+    error = run.reported("error")
+    assert error["type"] == "Rejected" and "More than 4 CPUs? Write to help@cluster.example first." in error["text"]
+    assert run.reported("fine") == 8

@@ -78,6 +78,29 @@ def test_the_launchers_contract_holds_on_a_real_slurm(cluster, folder):
 # ---- what it tells ----
 
 
+def test_a_survey_tells_each_node_and_the_names_behind_a_list(start):
+    survey = start().ask("survey", not_nodes="g[1-3],h1")["survey"]
+
+    assert survey["default_partition"] == "bigcats" and survey["not_nodes"] == ["g1", "g2", "g3", "h1"]
+    nodes = {node["name"]: node for node in survey["nodes"]}
+    assert sorted(nodes) == ["g1", "g2"]
+    g2 = nodes["g2"]
+    assert (g2["cpus"], g2["memory_mib"], g2["partitions"]) == (32, 131072, ["bigcats"])
+    assert {gpu["type"]: gpu["total"] for gpu in g2["gpus"]} == {"a100": 2, "a100_3g.20gb": 2}
+    assert sorted(one["name"] for one in survey["use"]["classes"]) == CLASSES
+
+
+def test_a_running_job_is_no_room_any_more(start):
+    alice = start()
+    job = alice.submit(cpus=2, memory_mib=1000, gpus=1, gpu_type="a100_3g.20gb")["job"]
+    wait_until(lambda: alice.view(job)["state"] == "running", 60, "the job runs")
+
+    node = next(one for one in alice.ask("survey", not_nodes="")["survey"]["nodes"] if one["name"] == "g2")
+
+    assert node["cpus_free"] <= 30 and node["memory_free_mib"] <= 131072 - 1000
+    assert next(gpu for gpu in node["gpus"] if gpu["type"] == "a100_3g.20gb")["free"] <= 1
+
+
 def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
     facts = start().ask("facts")["facts"]
 

@@ -71,7 +71,7 @@ TEST(WireTest, ASubmitArrivesWhole) {
 }
 
 TEST(WireTest, EachOperationArrivesAsItself) {
-  for (int operation = 0; operation <= static_cast<int>(Operation::kClasses); ++operation) {
+  for (int operation = 0; operation <= static_cast<int>(Operation::kSurvey); ++operation) {
     Request request;
     request.operation = static_cast<Operation>(operation);
     request.jobs = {{{1}, 2, 3}, {{4}, 5, 6}};
@@ -117,6 +117,38 @@ TEST(WireTest, ClassesArriveWhole) {
   EXPECT_EQ(encode(*got), encode(answer));  // and with it each field
   EXPECT_EQ(got->classes.classes[0].gpus_job, 4);
   EXPECT_EQ(got->classes.gpus[0].free, 2u);
+}
+
+TEST(WireTest, ASurveyArrivesWhole) {
+  Answer answer;
+  answer.survey = {"bigcats",
+                   {{{"lion", true}}, {{"a100", 6, 2}}},
+                   {{"g1", {"bigcats", "housecats"}, false, 32, 30, 131072, 65536, {{"a100", 4, 3}}}},
+                   {"g2"}};
+  const auto got = decode_answer(encode(answer));
+  ASSERT_TRUE(got);
+  ASSERT_EQ(got->survey.nodes.size(), 1u);
+  EXPECT_EQ(encode(*got), encode(answer));
+  EXPECT_FALSE(got->survey.nodes[0].takes_work);
+  EXPECT_EQ(got->survey.nodes[0].gpus[0].free, 3u);
+  EXPECT_EQ(got->survey.default_partition, "bigcats");
+}
+
+TEST(WireTest, ASubmissionHasWhatThePolicyDecided) {
+  Request request;
+  request.operation = Operation::kSubmit;
+  request.spec.qos = "fast";
+  request.spec.partition = "bigcats";
+  request.spec.prologue = "module load cuda";
+  request.spec.resources.not_nodes = "g1";
+  request.spec.resources.account = "ml";
+  request.spec.resources.reservation = "course";
+  request.spec.resources.slurm = {{"nice", "5"}};
+  const auto got = decode_request(encode(request));
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->spec.resources, request.spec.resources);
+  EXPECT_EQ(std::tie(got->spec.qos, got->spec.partition, got->spec.prologue),
+            std::tie(request.spec.qos, request.spec.partition, request.spec.prologue));
 }
 
 TEST(WireTest, FactsArriveWhole) {
