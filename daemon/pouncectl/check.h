@@ -46,6 +46,7 @@ inline std::string fact(const Facts& facts, const std::string& name) {
 Finding check_programs(const Facts& facts);
 Finding check_python(const Facts& facts);
 Finding check_configuration(const Facts& facts);
+Finding check_policy(const Facts& facts);
 Finding check_state_folder(const Facts& facts);
 Finding check_runtime_folder(const Facts& facts);
 Finding check_clock(const Facts& facts);

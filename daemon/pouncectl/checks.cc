@@ -11,6 +11,7 @@ std::vector<Check> checks() {
       {"programs", check_programs, seconds(15), kFiles},
       {"Python", check_python, seconds(60), "Importing pounce hangs: try it in that Python yourself."},
       {"configuration", check_configuration, seconds(45), kSlurm},
+      {"policy", check_policy, seconds(15), kFiles},
       {"state folder", check_state_folder, seconds(15), kFiles},
       {"runtime folder", check_runtime_folder, seconds(15), kFiles},
       {"slurm.conf", check_slurm_conf, seconds(15), kFiles},

@@ -17,6 +17,7 @@
 #include "pounce/error.h"
 #include "pounce/version.h"
 #include "pouncectl/check.h"
+#include "pouncectl/policy.h"
 #include "pouncectl/program.h"
 
 namespace pounce::ctl {
@@ -123,6 +124,16 @@ Finding check_configuration(const Facts&) {
   return fine(file + "; work runs " +
                   (facts["launcher"] == "slurm" ? "in Slurm, cluster " + facts["cluster"] : "on this machine"),
               facts);
+}
+
+// A daemon that runs goes by the last file that was good.
+Finding check_policy(const Facts& facts) {
+  const std::string path = fact(facts, "policy");
+  if (fact(facts, "launcher") == "local") return fine("none: work runs on this machine");
+  if (path.empty()) return fine("no policy file: the classes are Slurm's QoS");
+  const auto policy = read_policy_file(path);
+  if (!policy) return wrong(policy.error().text, "Correct it: pouncectl policy check " + path);
+  return fine(path + ", " + std::to_string(policy->classes.size()) + (policy->classes.size() == 1 ? " class" : " classes"));
 }
 
 Finding check_state_folder(const Facts& facts) {

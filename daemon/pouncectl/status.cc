@@ -45,6 +45,10 @@ void print_status(const nlohmann::json& status, const std::vector<LeaseRow>& row
   std::cout << "pounced " << status.value("version", "") << ", pid " << status.value("pid", 0u) << ", on "
             << status.value("cluster", "") << " (" << status.value("launcher", "") << "), instance "
             << status.value("instance", "") << "\nstate in " << status.value("state_folder", "") << '\n';
+  const auto policy = status.value("policy", nlohmann::json::object());
+  if (const auto path = policy.value("path", ""); !path.empty()) std::cout << "policy of " << path << '\n';
+  if (const auto trouble = policy.value("trouble", ""); !trouble.empty())
+    std::cout << "this policy is not used as it is now, what was known before holds: " << trouble << '\n';
   if (!status.value("reconciled", false)) std::cout << "the batch system has not answered yet since the start\n";
   for (const auto& session : sessions)
     std::cout << "notebook " << short_id(session.value("session", "")) << ": " << session.value("directory", "")

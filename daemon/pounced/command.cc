@@ -35,6 +35,8 @@ std::vector<std::string> command_line(const WorkerPlan& plan, const LeaseId& lea
   add("--dead-man-idle-s", seconds(plan.times.dead_man_idle));
   add("--dead-man-busy-s", seconds(plan.times.dead_man_busy));
   if (plan.stand_in && resources.gpus > 0) add("--stand-in", launch::kStandIn);
+  if (!plan.interface.empty()) add("--interface", plan.interface);
+  if (!plan.ports.empty()) add("--ports", plan.ports);
   argv.push_back("--");
   argv.insert(argv.end(), interpreter.begin(), interpreter.end());
   return argv;

@@ -21,6 +21,7 @@ struct WorkerPlan {
   Folders folders;
   lease::Defaults times;
   bool stand_in = false;  // GPUs are this machine's CPU
+  std::string interface{}, ports{};  // where workers listen; empty: facing this daemon, any
 };
 
 JobSpec job_spec(const WorkerPlan& plan, const InstanceId& instance, const LeaseId& lease, const Resources& resources,

@@ -21,6 +21,7 @@ struct TextKey {
   std::string Config::*member;
 };
 constexpr TextKey kTextKeys[] = {{"advertise_address", &Config::advertise_address},
+                                 {"policy", &Config::policy},
                                  {"state_folder", &Config::state_folder},
                                  {"pounce_slurm", &Config::pounce_slurm},
                                  {"pounce_worker", &Config::pounce_worker}};
@@ -109,7 +110,10 @@ Result<Config> parse_config(std::string_view text) {
   if (!document.is_object()) return bad("it is not a JSON object");
   Config config;
   for (const auto& [name, value] : document.items())
-    if (const auto taken = take(name, value, config); !taken) return failure(taken.error());
+    if (const auto taken = take(name, value, config); !taken)
+      return failure(taken.error());
+    else
+      config.said.insert(name);
   if (config.times.poll_min > config.times.poll_max) return bad("poll_min_s is more than poll_max_s");
   return config;
 }

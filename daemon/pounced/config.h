@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ std::optional<LauncherKind> launcher_from(std::string_view word);
 struct Config {
   std::string path;  // the file it was read from; empty: there is none, all defaults
   lease::Defaults times;
+  std::set<std::string> said;  // the keys that the file has
+  std::string policy;          // the site's policy file; empty: /etc/pounce/policy.json where there is one
   std::optional<LauncherKind> launcher;     // unset: slurm where there is one, else local
   std::uint32_t stand_in_gpus = 0;          // local launcher: so many GPUs are granted as this machine's CPU
   std::string advertise_address;            // where compute nodes reach this host; empty: found out

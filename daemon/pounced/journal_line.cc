@@ -22,10 +22,20 @@ std::string checksum(std::string_view body) {
 }
 
 json resources_to_json(const Resources& resources) {
-  return {{"class", resources.class_name},      {"gpus", resources.gpus},
-          {"gpu_type", resources.gpu_type},     {"cpus", resources.cpus},
-          {"memory_mib", resources.memory_mib}, {"time_min", resources.time.count()},
-          {"workers", resources.workers}};
+  return {{"class", resources.class_name},
+          {"gpus", resources.gpus},
+          {"gpu_type", resources.gpu_type},
+          {"cpus", resources.cpus},
+          {"memory_mib", resources.memory_mib},
+          {"time_min", resources.time.count()},
+          {"workers", resources.workers},
+          {"gpu_memory_mib", resources.gpu_memory_mib},
+          {"cuda", resources.cuda},
+          {"placement", static_cast<int>(resources.placement)},
+          {"not_nodes", resources.not_nodes},
+          {"account", resources.account},
+          {"reservation", resources.reservation},
+          {"slurm", resources.slurm}};
 }
 
 Resources resources_from_json(const json& object) {
@@ -35,7 +45,15 @@ Resources resources_from_json(const json& object) {
           object.at("cpus"),
           object.at("memory_mib"),
           std::chrono::minutes(object.at("time_min").get<std::int64_t>()),
-          object.value("workers", 1u)};  // absent in older lines
+          // absent in older lines
+          object.value("workers", 1u),
+          object.value("gpu_memory_mib", std::uint64_t{0}),
+          object.value("cuda", 0u),
+          static_cast<Placement>(object.value("placement", 0)),
+          object.value("not_nodes", ""),
+          object.value("account", ""),
+          object.value("reservation", ""),
+          object.value("slurm", std::map<std::string, std::string>{})};
 }
 
 json job_to_json(const Incarnation& job) {

@@ -27,7 +27,7 @@ void Orders::act(const lease::RecordIntent& order) {
   if (written) return;
   spdlog::error("lease={} cannot be journalled: {}", order.record.lease.hex(), written.error().text);
   not_journalled_.emplace(order.record.lease, Error{ErrorCode::kDaemonUnavailable, "pounced cannot ask for a job: " + written.error().text,
-                                                    "Make room for " + context_.plan.folders.journal() + ", then submit again.", {}});
+                                                    "Make room for " + context_.folders.journal() + ", then submit again.", {}});
 }
 
 void Orders::act(const lease::RecordOutcome& order) {
@@ -47,12 +47,19 @@ void Orders::act(const lease::SubmitJob& order) {
     return driver_.tell(lease::SubmitFailed{order.lease, std::move(failed.mapped())});
   if (client == books_.clients.end())
     return driver_.tell(lease::SubmitFailed{order.lease, {ErrorCode::kInternal, "its session is gone", {}, {}}});
-  const JobSpec spec = job_spec(context_.plan, context_.instance, order.lease, order.resources, client->second.opened);
-  launcher_.submit(spec, [this, lease = order.lease](Result<Incarnation> job) {
-    if (job) return driver_.tell(lease::Submitted{lease, *job});
-    spdlog::warn("lease={} submission: {}", lease.hex(), job.error().text);
-    driver_.tell(lease::SubmitFailed{lease, job.error()});
+  jobs_.make(order, client->second.opened, [this, order](Result<MadeJob> made) {
+    if (!made) return submission_failed(order, made.error());
+    if (!made->note.empty()) spdlog::info("lease={} {}", order.lease.hex(), made->note);
+    launcher_.submit(made->spec, [this, order, note = made->note](Result<Incarnation> job) {
+      if (job) return driver_.tell(lease::Submitted{order.lease, *job, note});
+      jobs_.explain(job.error(), order, [this, order](const Error& error) { submission_failed(order, error); });
+    });
   });
+}
+
+void Orders::submission_failed(const lease::SubmitJob& order, const Error& error) {
+  spdlog::warn("lease={} submission: {}", order.lease.hex(), error.text);
+  driver_.tell(lease::SubmitFailed{order.lease, error});
 }
 
 void Orders::act(const lease::CancelJob& order) {
@@ -88,9 +95,11 @@ void Orders::sweep_next(std::size_t predecessor, std::vector<JobView> found) {
 
 Orders::Views Orders::as_ours(Views views) const {
   if (!views) return views;
-  for (JobView& view : *views)
+  for (JobView& view : *views) {
+    view.class_name = view.resources.class_name = class_of(policy_.now(), view);
     if (view.instance && std::ranges::find(context_.predecessors, *view.instance) != context_.predecessors.end())
       view.instance = context_.instance;
+  }
   return views;
 }
 
@@ -151,7 +160,7 @@ void Orders::act(const lease::TellStatus& order) {
 
 // Nobody may take this machine's CPU for a GPU, from the first line on.
 std::string Orders::devices_shown(const lease::TellStatus& status) const {
-  if (!context_.plan.stand_in || !status.devices.empty()) return status.devices;
+  if (!context_.stand_in || !status.devices.empty()) return status.devices;
   const auto client = books_.clients.find(status.session);
   if (client == books_.clients.end()) return status.devices;
   const auto want = client->second.wants.find(status.want);
@@ -164,7 +173,7 @@ void Orders::act(const lease::TellWorkerDown& order) {
 
 void Orders::act(const lease::TellLeaseEnded& order) {
   protocol::LeaseEnded message{order.want, order.lease, order.error};
-  message.error.context.emplace("log", context_.plan.folders.lease_log(order.lease));
+  message.error.context.emplace("log", context_.folders.lease_log(order.lease));
   to_client(order.session, message);
 }
 

@@ -10,30 +10,35 @@
 #include "core/lease/actions.h"
 #include "launch/launcher.h"
 #include "pounced/books.h"
-#include "pounced/command.h"
 #include "pounced/core_driver.h"
+#include "pounced/folders.h"
 #include "pounced/hall.h"
+#include "pounced/job_maker.h"
 #include "pounced/journal.h"
+#include "pounced/site_policy.h"
 
 namespace pounce::daemon {
 
 struct OrderContext {
   InstanceId instance;
   std::vector<InstanceId> predecessors;  // of earlier boots: their jobs count as ours
-  WorkerPlan plan;
+  Folders folders;
+  bool stand_in = false;  // GPUs are this machine's CPU
   std::function<void()> end_daemon;
 };
 
 class Orders {
  public:
   Orders(OrderContext context, Books& books, Hall& hall, Journal& journal, launch::Launcher& launcher,
-         CoreDriver& driver)
+         CoreDriver& driver, JobMaker& jobs, SitePolicy& policy)
       : context_(std::move(context)),
         books_(books),
         hall_(hall),
         journal_(journal),
         launcher_(launcher),
-        driver_(driver) {}
+        driver_(driver),
+        jobs_(jobs),
+        policy_(policy) {}
 
   void carry_out(const lease::Action& action);
 
@@ -59,6 +64,7 @@ class Orders {
   void to_worker(const LeaseId& lease, lease::WorkerLink link, const protocol::Header& header);
   void to_client(const SessionId& session, const protocol::Header& header);
   void sweep_next(std::size_t predecessor, std::vector<JobView> found);
+  void submission_failed(const lease::SubmitJob& order, const Error& error);
   Views as_ours(Views views) const;
   std::string devices_shown(const lease::TellStatus& status) const;
 
@@ -68,6 +74,8 @@ class Orders {
   Journal& journal_;
   launch::Launcher& launcher_;
   CoreDriver& driver_;
+  JobMaker& jobs_;
+  SitePolicy& policy_;
   std::map<LeaseId, Error> not_journalled_;  // their submission does not happen
 };
 

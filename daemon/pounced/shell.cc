@@ -1,5 +1,6 @@
 #include "pounced/shell.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -12,6 +13,7 @@
 #include "identity/proof.h"
 #include "pounce/version.h"
 #include "pounced/endpoint.h"
+#include "pounced/home.h"
 #include "pounced/queue_rows.h"
 #include "pounced/status_document.h"
 #include "protocol/codec.h"
@@ -29,10 +31,26 @@ ProofChecker::Verify verifier(const protocol::EndpointFile& endpoint) {
   };
 }
 
+policy::Who this_person() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return {home_folder(), entry != nullptr ? entry->pw_name : std::to_string(::geteuid())};
+}
+
+// The site's policy is for its cluster: this machine's own processes have none.
+SitePolicy site_policy(const Setup& setup) {
+  return setup.launcher == LauncherKind::kSlurm ? SitePolicy(setup.config.policy) : SitePolicy("", "");
+}
+
 }  // namespace
 
 Shell::Shell(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts, launch::Launcher& launcher)
-    : loop_(loop), setup_(setup), facts_(std::move(facts)), launcher_(launcher), keys_(identity::make_key_pair()), waits_(setup.folders.waits()) {}
+    : loop_(loop),
+      setup_(setup),
+      facts_(std::move(facts)),
+      launcher_(launcher),
+      policy_(site_policy(setup)),
+      keys_(identity::make_key_pair()),
+      waits_(setup.folders.waits()) {}
 
 Result<std::unique_ptr<Shell>> Shell::open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
                                            launch::Launcher& launcher) {
@@ -94,25 +112,27 @@ Result<void> Shell::open_journal() {
 Result<std::string> Shell::address() const {
   if (setup_.launcher == LauncherKind::kLocal) return std::string("127.0.0.1");
   if (!setup_.config.advertise_address.empty()) return setup_.config.advertise_address;
+  if (!policy_.now().interface.empty()) return address_of_interface(policy_.now().interface);
   return address_facing(facts_.controller_address);
 }
 
 Result<void> Shell::open_sockets() {
   const auto host = address();
   if (!host) return failure(host.error());
-  const std::string runtime = setup_.folders.runtime;
+  const std::string ports = policy::ports_text(policy_.now());
+  const std::string runtime = setup_.folders.runtime, tcp = "tcp://" + *host + ":" + (ports.empty() ? "*" : ports);
   for (const char* name : {"/door", "/hall"}) ::unlink((runtime + name).c_str());  // of a predecessor that died
   context_ = std::make_unique<transport::Context>();
   zap_watch_ = loop_.watch_socket(context_->zap_handle(), [this] { context_->service_zap(); });
   checker_ = std::make_unique<ProofChecker>(verifier(endpoint_));
   proof_watch_ = loop_.watch_fd(checker_->fd(), [this] { checker_->on_readable(); });
   const auto heartbeat = setup_.config.times.heartbeat;
-  auto hall = Hall::open(loop_, *context_, keys_, {"ipc://" + runtime + "/hall", "tcp://" + *host + ":*"}, heartbeat,
+  auto hall = Hall::open(loop_, *context_, keys_, {"ipc://" + runtime + "/hall", tcp}, heartbeat,
                          ::geteuid(), books_.guests);
   if (!hall) return failure(hall.error());
   hall_ = std::move(*hall);
   const auto proof = endpoint_.proof == "munge" ? protocol::Proof::kMunge : protocol::Proof::kKeyFile;
-  DoorPlan plan{{"ipc://" + runtime + "/door", "tcp://" + *host + ":*"},
+  DoorPlan plan{{"ipc://" + runtime + "/door", tcp},
                 hall_->endpoints(),
                 setup_.instance,
                 static_cast<std::uint32_t>(heartbeat.count()),
@@ -136,32 +156,46 @@ void Shell::wire() {
   endpoint_.version = kVersion;
   endpoint_.log = setup_.folders.log();
   endpoint_.results = setup_.folders.results();
-  for (const ClassLimits& one : facts_.classes) endpoint_.classes.push_back(one.name);
+  for (const ClassLimits& one : facts_.classes) endpoint_.classes.push_back(class_of_qos(policy_.now(), one.name));
 
-  driver_ = std::make_unique<CoreDriver>(
-      loop_, lease::LeaseCore(setup_.instance, setup_.config.times, [] { return random_id<LeaseId>(); }));
-  OrderContext context{setup_.instance, {}, {}, [this] { loop_.stop(); }};
-  for (const Predecessor& predecessor : predecessors_) context.predecessors.push_back(predecessor.instance);
-  const bool stand_in = setup_.launcher == LauncherKind::kLocal && setup_.config.stand_in_gpus > 0;
-  context.plan = {setup_.config.pounce_worker, endpoint_, setup_.folders, setup_.config.times, stand_in};
-  orders_ = std::make_unique<Orders>(std::move(context), books_, *hall_, *journal_, launcher_, *driver_);
-  named_ = std::make_unique<NamedTasks>(named_setup(), loop_, books_, *driver_, *hall_);
-  driver_->start([this](const lease::Action& action) {
-    waits_.hear(action, std::time(nullptr));
-    if (!named_->take(action)) orders_->carry_out(action);
-  });
-
+  wire_core();
   ClientDesk::Answers answers{
       [this](const PublicKey& asker, std::uint32_t request) { answer_queue(asker, request); },
       [this](const PublicKey& asker, const protocol::ClassesAsk& question) { answer_classes(asker, question); },
-      [this] { return status_document(setup_, facts_, books_, driver_->core(), Clock::now()); }};
+      [this] {
+        policy_.look();
+        return status_document({setup_, facts_, books_, policy_}, driver_->core(), Clock::now());
+      }};
   clients_ = std::make_unique<ClientDesk>(books_, *driver_, *hall_, *named_, setup_.notice, std::move(answers));
   workers_ = std::make_unique<WorkerDesk>(books_, *driver_, *hall_, *named_);
   hall_->on_message([this](Guest& guest, const protocol::Header& header, bool back) {
+    if (std::holds_alternative<protocol::Demand>(header)) policy_.look();
     if (guest.role == protocol::Role::kClient)
       clients_->hear(guest, header, back);
     else
       workers_->hear(guest, header);
+  });
+}
+
+void Shell::wire_core() {
+  policy_.on_change([this] { driver_->tell(lease::TimesChanged{times_under(policy_.now(), setup_.config)}); });
+  driver_ = std::make_unique<CoreDriver>(
+      loop_, lease::LeaseCore(setup_.instance, times_under(policy_.now(), setup_.config), [] { return random_id<LeaseId>(); }));
+  OrderContext context;
+  context.instance = setup_.instance;
+  context.end_daemon = [this] { loop_.stop(); };
+  for (const Predecessor& predecessor : predecessors_) context.predecessors.push_back(predecessor.instance);
+  context.stand_in = setup_.launcher == LauncherKind::kLocal && setup_.config.stand_in_gpus > 0;
+  context.folders = setup_.folders;
+  const JobMaker::Site site{setup_.instance, setup_.launcher == LauncherKind::kSlurm, !facts_.classes.empty(), this_person()};
+  jobs_ = std::make_unique<JobMaker>(
+      site, WorkerPlan{setup_.config.pounce_worker, endpoint_, setup_.folders, setup_.config.times, context.stand_in},
+      policy_, launcher_, *driver_);
+  orders_ = std::make_unique<Orders>(std::move(context), books_, *hall_, *journal_, launcher_, *driver_, *jobs_, policy_);
+  named_ = std::make_unique<NamedTasks>(named_setup(), loop_, books_, *driver_, *hall_);
+  driver_->start([this](const lease::Action& action) {
+    waits_.hear(action, std::time(nullptr));
+    if (!named_->take(action)) orders_->carry_out(action);
   });
 }
 
@@ -188,7 +222,9 @@ void Shell::answer_classes(const PublicKey& asker, const protocol::ClassesAsk& q
     protocol::ClassesIs answer;
     answer.request = question.request;
     answer.launcher = word(setup_.launcher);
+    policy_.look();
     if (report) {
+      in_words_of(policy_.now(), *report);
       answer.classes = report->classes, answer.gpus = report->gpus;
       answer.cpus_free = report->cpus_free, answer.cpu_eta = report->cpu_eta;
       if (question.compare) answer.choices = forecast::choices(question.asks, question.limit, question.eta, *report);
@@ -203,6 +239,8 @@ void Shell::answer_queue(const PublicKey& asker, std::uint32_t request) {
   launcher_.queue([this, asker, request](Result<std::vector<JobView>> views) {
     Guest* guest = books_.guests.find(asker);
     if (guest == nullptr) return;
+    if (views)
+      for (JobView& view : *views) view.class_name = class_of(policy_.now(), view);
     protocol::QueueIs answer = queue_rows(views);
     answer.request = request;
     answer.launcher = word(setup_.launcher);

@@ -15,12 +15,14 @@
 #include "pounced/core_driver.h"
 #include "pounced/door.h"
 #include "pounced/hall.h"
+#include "pounced/job_maker.h"
 #include "pounced/journal.h"
 #include "pounced/named_tasks.h"
 #include "pounced/orders.h"
 #include "pounced/predecessors.h"
 #include "pounced/proof_checker.h"
 #include "pounced/setup.h"
+#include "pounced/site_policy.h"
 #include "pounced/wait_log.h"
 #include "pounced/worker_desk.h"
 #include "protocol/endpoint_file.h"
@@ -47,6 +49,7 @@ class Shell {
   Result<std::string> address() const;
   void choose_proof();
   void wire();
+  void wire_core();
   NamedSetup named_setup() const;
   void answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question);
   void answer_queue(const PublicKey& asker, std::uint32_t request);
@@ -57,6 +60,7 @@ class Shell {
   launch::Launcher& launcher_;
 
   Books books_;
+  SitePolicy policy_;
   const KeyPair keys_;
   protocol::EndpointFile endpoint_;
   std::vector<Predecessor> predecessors_;
@@ -69,6 +73,7 @@ class Shell {
   std::optional<Journal> journal_;
   WaitLog waits_;
   std::unique_ptr<CoreDriver> driver_;
+  std::unique_ptr<JobMaker> jobs_;
   std::unique_ptr<Orders> orders_;
   std::unique_ptr<NamedTasks> named_;
   std::unique_ptr<ClientDesk> clients_;

@@ -54,6 +54,19 @@ json eta_of(const Eta& eta) {
   return {{"start_s", eta.start_s}, {"low_s", eta.low_s}, {"high_s", eta.high_s}, {"basis", eta.basis}};
 }
 
+// What few ask for, by the names of Client.options; nothing that was not asked for.
+json asked_of(const Resources& asked) {
+  json object = json::object();
+  if (asked.gpu_memory_mib > 0) object["gpu_memory_mib"] = asked.gpu_memory_mib;
+  if (asked.cuda > 0) object["cuda"] = asked.cuda;
+  if (asked.placement != Placement::kAny) object["placement"] = asked.placement == Placement::kPack ? "pack" : "spread";
+  if (!asked.not_nodes.empty()) object["not_nodes"] = asked.not_nodes;
+  if (!asked.account.empty()) object["account"] = asked.account;
+  if (!asked.reservation.empty()) object["reservation"] = asked.reservation;
+  if (!asked.slurm.empty()) object["slurm"] = asked.slurm;
+  return object;
+}
+
 json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
   json object = {{"lease", view.lease.hex()},
                  {"state", lease::word(view.state)},
@@ -78,6 +91,7 @@ json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
                  {"state_s", seconds(now - view.since)},
                  {"cpus", view.resources.cpus},
                  {"gpu_type", view.resources.gpu_type},
+                 {"asked", asked_of(view.resources)},
                  {"memory_mib", view.resources.memory_mib},
                  {"time_min", view.resources.time.count()},
                  {"workers", view.resources.workers},
@@ -116,8 +130,8 @@ std::string with_stories(json document, const Books& books, const lease::LeaseCo
 
 }  // namespace
 
-std::string status_document(const Setup& setup, const ClusterFacts& facts, const Books& books,
-                            const lease::LeaseCore& core, TimePoint now) {
+std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now) {
+  const auto& [setup, facts, books, policy] = sources;
   const json frame = {{"version", kVersion},
                       {"pid", ::getpid()},
                       {"instance", setup.instance.hex()},
@@ -125,6 +139,7 @@ std::string status_document(const Setup& setup, const ClusterFacts& facts, const
                       {"launcher", word(setup.launcher)},
                       {"libslurm", facts.version},
                       {"config", setup.config.path},
+                      {"policy", {{"path", policy.path()}, {"trouble", policy.trouble()}}},
                       {"state_folder", setup.folders.state},
                       {"stand_in_gpus", setup.config.stand_in_gpus},
                       {"reconciled", core.reconciled()},

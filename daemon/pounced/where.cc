@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pounced/home.h"
+#include "pounced/site_policy.h"
 #include "protocol/codec.h"
 
 namespace pounce::daemon {
@@ -21,6 +22,7 @@ void add_setup(json& document, const Setup& setup) {
   document["cluster"] = setup.place.cluster;
   document["instance"] = setup.instance.hex();
   document["config"] = setup.config.path;
+  document["policy"] = setup.launcher == LauncherKind::kSlurm ? policy_path(setup.config) : "";
   document["state_folder"] = setup.folders.state;
   document["runtime_folder"] = setup.folders.runtime;
   document["log"] = setup.folders.log();

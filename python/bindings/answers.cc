@@ -47,7 +47,7 @@ py::tuple to_python(const protocol::ClassesIs& answer) {
   py::list classes, gpus, choices;
   for (const ClassUse& use : answer.classes)
     classes.append(py::make_tuple(use.name, use.preset, use.time_min, use.jobs_most, use.jobs_used, use.submits_most,
-                                  use.submits_used, use.gpus_most, use.gpus_used, use.gpus_job));
+                                  use.submits_used, use.gpus_most, use.gpus_used, use.gpus_job, use.instead));
   for (const GpuUse& use : answer.gpus) gpus.append(py::make_tuple(use.type, use.total, use.free, to_python(use.eta)));
   for (const Choice& choice : answer.choices) choices.append(to_python(choice));
   return py::make_tuple("classes", answer.request, classes, gpus, choices, or_none(answer.error), answer.launcher);

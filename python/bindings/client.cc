@@ -13,6 +13,7 @@
 #include "base/random_id.h"
 #include "bindings.h"
 #include "convert.h"
+#include "resources.h"
 
 namespace py = pybind11;
 
@@ -186,21 +187,14 @@ struct Hold {
 std::shared_ptr<Client> make_client(const std::string& host, const std::string& directory,
                                     const std::vector<std::string>& interpreter,
                                     const std::map<std::string, std::string>& environment, const std::string& pounce,
-                                    const std::string& python, const std::string& cloudpickle, const std::string& carries) {
+                                    const std::string& python, const std::string& cloudpickle, const std::string& carries,
+                                    bool interpreter_named) {
   client::Setup setup;
   const SessionId session = carries.empty() ? random_id<SessionId>() : hex_to_id<SessionId>(carries);
   setup.session = {session,     static_cast<std::uint32_t>(::getpid()), host, directory, interpreter,
-                   environment, !carries.empty()};
+                   environment, interpreter_named, !carries.empty()};
   setup.attach = {setup.session.session, pounce, python, cloudpickle};
   return std::make_shared<Client>(std::move(setup));
-}
-
-using ResourceTuple = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint64_t, std::int64_t,
-                                 std::uint32_t>;
-
-Resources to_resources(const ResourceTuple& tuple) {
-  const auto& [class_name, gpus, gpu_type, cpus, memory_mib, minutes, workers] = tuple;
-  return {class_name, gpus, gpu_type, cpus, memory_mib, std::chrono::minutes(minutes), workers};
 }
 
 py::bytes submit(Client& self, const py::bytes& function, const py::bytes& function_pickle, const py::list& payload,
@@ -316,7 +310,8 @@ void bind_client(py::module_& m) {
 
   py::class_<Client, std::shared_ptr<Client>>(m, "Client")
       .def(py::init(&make_client), py::kw_only(), py::arg("host"), py::arg("directory"), py::arg("interpreter"),
-           py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"), py::arg("carries"))
+           py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"), py::arg("carries"),
+           py::arg("interpreter_named") = false)
       .def("set_daemon",
            [](Client& self, const std::string& endpoint) {
              const auto file = value_of(protocol::decode_endpoint_file(endpoint));

@@ -67,6 +67,7 @@ class Session:
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
             carries=carries,
+            interpreter_named=prefix is not None,
         )
         self.core.set_daemon(endpoint)
         self.results: str = json.loads(endpoint)["results"]  # the folder of named tasks

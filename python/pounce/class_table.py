@@ -28,7 +28,10 @@ class Amount(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class that is open to this person. `time` is in minutes; None: no limit. `default`: taken where none is named."""
+    """A class that is open to this person. `time` is in minutes; None: no limit. `default`: taken where none is named.
+
+    `instead` are the classes that the site's policy names for when this one is full, the best first.
+    """
 
     name: str
     default: bool
@@ -37,6 +40,7 @@ class Class(NamedTuple):
     jobs: Amount
     gpus: Amount
     gpus_of_one_job: int | None
+    instead: tuple[str, ...] = ()
 
 
 class Gpu(NamedTuple):
@@ -104,12 +108,12 @@ def _gpu(type: str, total: int, free: int, eta: tuple[float, float, float, str] 
 
 
 def _class(name: str, default: bool, time: int, jobs_most: int, jobs_used: int, submits_most: int, submits_used: int,
-           gpus_most: int, gpus_used: int, gpus_job: int) -> Class:
+           gpus_most: int, gpus_used: int, gpus_job: int, instead: Sequence[str] = ()) -> Class:
     def none(value: int) -> int | None:
         return None if value < 0 else value
 
     return Class(name, default, none(time), Amount(none(jobs_most), jobs_used), Amount(none(submits_most), submits_used),
-                 Amount(none(gpus_most), gpus_used), none(gpus_job))
+                 Amount(none(gpus_most), gpus_used), none(gpus_job), tuple(instead))
 
 
 def _time(minutes: int | None) -> str:

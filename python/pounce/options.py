@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from . import requirements
 from .errors import BadRequest
 
 if TYPE_CHECKING:
@@ -28,7 +30,13 @@ _HINTS = {
     "mem": "memory",
     "walltime": "time",
     "timelimit": "time",
+    "gpu_mem": "gpu_memory",
+    "exclude": "not_nodes",
+    "constraint": "slurm",
 }
+
+
+_ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # who names a type, or wants none, has said all of it
 
 
 @dataclass(frozen=True)
@@ -42,20 +50,37 @@ class Options:
     memory_mib: int = 0
     time_min: int = 0
     workers: int = 1
+    gpu_memory_mib: int = 0
+    cuda: int = 0  # as CUDA counts: 12040 is 12.4
+    placement: str = ""  # spread, pack
+    not_nodes: str = ""
+    account: str = ""
+    reservation: str = ""
+    slurm: tuple[tuple[str, str], ...] = ()  # options of sbatch, sorted
     wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: no resource either
     name: str = ""  # of one task that outlives its kernel: no resource
 
     def changed(self, **words: Any) -> Options:
         """These, with some replaced: the keywords of ``Client.options``."""
-        changes: dict[str, Any] = {}
-        for word, value in words.items():
+        for word in words:
             if word not in _PARSERS:
                 raise BadRequest(_unknown(word))
-            changes.update(_PARSERS[word](value))
+        if words.get("spread") and words.get("pack"):
+            raise BadRequest("spread=True and pack=True contradict each other", "Leave one of them out.")
+        changes: dict[str, Any] = {}
+        for word, parse in _PARSERS.items():  # in this order: gpu_type= is more than what gpus= says of the type
+            if word in words:
+                changes.update(parse(words[word]))
+        needs_gpu = not words.keys().isdisjoint(("gpu_type", "gpu_memory", "cuda"))
+        if needs_gpu and "gpus" not in words and self.gpus == 0:
+            changes["gpus"] = 1
         return replace(self, **changes)
 
-    def as_tuple(self) -> tuple[str, int, str, int, int, int, int]:
-        return self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min, self.workers
+    def as_tuple(self) -> tuple[Any, ...]:
+        """As ``_core`` takes them."""
+        return (self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min, self.workers,
+                self.gpu_memory_mib, self.cuda, requirements.PLACEMENTS.index(self.placement), self.not_nodes, self.account,
+                self.reservation, dict(self.slurm))
 
 
 def grace(value: Any) -> float:
@@ -85,9 +110,9 @@ def _gpus(value: Any) -> dict[str, Any]:
         if kind.isdigit() and not colon:
             return {"gpus": int(kind), "gpu_type": ""}
         if kind and (not colon or count.isdigit()):
-            return {"gpus": int(count) if colon else 1, "gpu_type": kind}
+            return {"gpus": int(count) if colon else 1, "gpu_type": kind, **_ANY_GPU}
     elif isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return {"gpus": value, "gpu_type": ""}
+        return {"gpus": value, "gpu_type": "", **(_ANY_GPU if value == 0 else {})}
     raise BadRequest(f"gpus= takes a number, 'a100', or 'a100:2', not {value!r}")
 
 
@@ -104,16 +129,24 @@ def _workers(value: Any) -> dict[str, Any]:
 
 
 def _memory(value: Any) -> dict[str, Any]:
+    return {"memory_mib": _mib("memory", value)}
+
+
+def _gpu_memory(value: Any) -> dict[str, Any]:
+    return {"gpu_memory_mib": _mib("gpu_memory", requirements.at_least(value))}
+
+
+def _mib(word: str, value: Any) -> int:
     """Bytes, or a text with a unit: "8GB" (as Slurm counts: 8 * 1024 MiB)."""
     if isinstance(value, str) and (found := _MEMORY.fullmatch(value)):
         mib = float(found[1]) * _MIB_OF[found[2].lower()]
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         mib = value / 2**20
     else:
-        raise BadRequest(f"memory= takes bytes or a text such as '8GB', not {value!r}")
+        raise BadRequest(f"{word}= takes bytes or a text such as '8GB', not {value!r}")
     if mib <= 0:
-        raise BadRequest(f"memory= must be more than nothing, not {value!r}")
-    return {"memory_mib": math.ceil(mib)}
+        raise BadRequest(f"{word}= must be more than nothing, not {value!r}")
+    return math.ceil(mib)
 
 
 def _time(value: Any) -> dict[str, Any]:
@@ -158,5 +191,10 @@ def _name(value: Any) -> dict[str, Any]:
     return {"name": checked(value)}
 
 
-_PARSERS = {"workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class, "name": _name,
-            "wait_policy": _wait_policy}
+_PARSERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "workers": _workers, "gpus": _gpus, "cpus": _cpus, "memory": _memory, "time": _time, "class_": _class, "name": _name,
+    "gpu_type": requirements.gpu_type, "gpu_memory": _gpu_memory, "cuda": requirements.cuda, "nodes": requirements.nodes,
+    "spread": requirements.spread, "pack": requirements.pack, "not_nodes": requirements.not_nodes,
+    "account": requirements.account, "reservation": requirements.reservation, "slurm": requirements.slurm,
+    "wait_policy": _wait_policy,
+}

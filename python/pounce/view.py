@@ -74,12 +74,31 @@ class View:
         gpus : int or str
             ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
         cpus : int
+        gpu_type : str or list of str
+            ``"a100"``, or several, the preferred first: ``["a100", "v100"]``. One of them is taken when the lease is asked
+            for: the first that is free then, else the first that the cluster has. One GPU where ``gpus`` is not said.
+        gpu_memory : int (bytes) or str
+            Of each GPU, at least: ``">=20GB"``. The smallest GPU that has it is tried first. The site's policy says how much
+            each type has.
+        cuda : str or float
+            That the GPU's driver must run, at least: ``">=12"``, ``"12.4"``. The site's policy says it of each type.
         memory : int (bytes) or str
             ``"8GB"``.
         time : float (seconds), timedelta or str
             Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
         class_ : str
-            A class of the cluster's policy: ``"cheetah"``.
+            A class of the cluster's policy: ``"cheetah"``. Where none is named, the site's policy chooses one that gives
+            what is asked for; without a policy it is Slurm's default.
+        spread, pack : bool
+            Not on the nodes where other leases of this client are, or on one of them, where there is room at that moment.
+        not_nodes : str or list of str
+            Nodes to leave out: ``"g1"``, ``"g[3-5]"``.
+        nodes : int
+            ``1``: the workers of a lease run on one node.
+        account, reservation : str
+            Of Slurm; the person's default account, and none.
+        slurm : dict
+            Other options of ``sbatch``, as far as the site's policy passes them on: ``{"constraint": "nvlink"}``.
         env : path
             Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
         wait_policy : str or list of str

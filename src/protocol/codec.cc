@@ -80,10 +80,25 @@ static void from_json(const json& j, Error& error) {
   error.context = j.value("context", std::map<std::string, std::string>{});
 }
 
+static constexpr const char* kPlacements[] = {"any", "spread", "pack"};
+
+// What few ask for is there only where it is asked for: a demand is sent often.
 static void to_json(json& j, const Resources& r) {
   j = {{"class", r.class_name}, {"gpus", r.gpus},     {"gpu_type", r.gpu_type},
        {"cpus", r.cpus},        {"memory_mib", r.memory_mib}, {"time_min", r.time.count()},
        {"workers", r.workers}};
+  if (r.gpu_memory_mib > 0) j["gpu_memory_mib"] = r.gpu_memory_mib;
+  if (r.cuda > 0) j["cuda"] = r.cuda;
+  if (r.placement != Placement::kAny) j["placement"] = kPlacements[static_cast<std::size_t>(r.placement)];
+  if (!r.not_nodes.empty()) j["not_nodes"] = r.not_nodes;
+  if (!r.account.empty()) j["account"] = r.account;
+  if (!r.reservation.empty()) j["reservation"] = r.reservation;
+  if (!r.slurm.empty()) j["slurm"] = r.slurm;
+}
+static Placement placement_from(const std::string& word) {
+  for (std::size_t i = 0; i < std::size(kPlacements); ++i)
+    if (word == kPlacements[i]) return static_cast<Placement>(i);
+  return Placement::kAny;  // of a later version: a wish, not a condition
 }
 static void from_json(const json& j, Resources& r) {
   std::int64_t minutes = 0;
@@ -94,6 +109,13 @@ static void from_json(const json& j, Resources& r) {
   protocol::read_field(j, "memory_mib", r.memory_mib);
   protocol::read_field(j, "time_min", minutes);
   protocol::read_field(j, "workers", r.workers);
+  protocol::read_field(j, "gpu_memory_mib", r.gpu_memory_mib);
+  protocol::read_field(j, "cuda", r.cuda);
+  r.placement = placement_from(j.value("placement", "any"));
+  protocol::read_field(j, "not_nodes", r.not_nodes);
+  protocol::read_field(j, "account", r.account);
+  protocol::read_field(j, "reservation", r.reservation);
+  protocol::read_field(j, "slurm", r.slurm);
   r.time = std::chrono::minutes(minutes);
 }
 static void to_json(json& j, const LimitUse& use) {
@@ -132,6 +154,7 @@ static void to_json(json& j, const ClassUse& use) {
        {"jobs_used", use.jobs_used},  {"submits_most", use.submits_most},
        {"submits_used", use.submits_used}, {"gpus_most", use.gpus_most},
        {"gpus_used", use.gpus_used},  {"gpus_job", use.gpus_job}};
+  if (!use.instead.empty()) j["instead"] = use.instead;
 }
 static void from_json(const json& j, ClassUse& use) {
   protocol::read_field(j, "class", use.name);
@@ -144,6 +167,7 @@ static void from_json(const json& j, ClassUse& use) {
   protocol::read_field(j, "gpus_most", use.gpus_most);
   protocol::read_field(j, "gpus_used", use.gpus_used);
   protocol::read_field(j, "gpus_job", use.gpus_job);
+  protocol::read_field(j, "instead", use.instead);
 }
 static void to_json(json& j, const GpuUse& use) {
   j = {{"gpu_type", use.type}, {"total", use.total}, {"free", use.free}, {"eta", use.eta}};
@@ -199,7 +223,7 @@ static void from_json(const json& j, TaskState& state) {
 POUNCE_FIELDS(Hello, role, proof, key, session, lease, version)
 POUNCE_FIELDS(Welcome, hall, instance, heartbeat_ms)
 POUNCE_FIELDS(Refused, error)
-POUNCE_FIELDS(OpenSession, session, pid, host, directory, interpreter, environment, carries)
+POUNCE_FIELDS(OpenSession, session, pid, host, directory, interpreter, environment, interpreter_named, carries)
 POUNCE_FIELDS(Want, id, resources, waiting, running, holds)
 POUNCE_FIELDS(Demand, session, wants)
 POUNCE_FIELDS(CloseSession, session)

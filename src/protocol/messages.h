@@ -29,6 +29,7 @@ struct OpenSession {  // client -> daemon, first; again after a daemon restart (
   std::string host, directory;             // where the notebook is; workers start in `directory`
   std::vector<std::string> interpreter;    // argv prefix, normally {sys.executable}
   std::map<std::string, std::string> environment;  // allow-listed names only, never secrets
+  bool interpreter_named = false;  // by the person: not to be replaced by the site's own
   bool carries = false;  // the session is a named task's, which pounced keeps: to take its call and outcome across
 };
 struct Want {

@@ -23,6 +23,14 @@ def test_an_empty_line_asks_for_what_the_class_gives():
         ("--gpu=a100:2 --mem 8GB", Options(gpus=2, gpu_type="a100", memory_mib=8192)),
         ("--cpus 4 --time 20min --class cheetah", Options(cpus=4, time_min=20, class_name="cheetah")),
         ("--time '1 h'", Options(time_min=60)),
+        ("--gpu-type a100,v100", Options(gpus=1, gpu_type="a100,v100")),
+        ("--gpu-mem 20GB --cuda 12 --gpu 2", Options(gpus=2, gpu_memory_mib=20480, cuda=12000)),
+        ("--gpu-mem='>=20GB' --cuda='>=12.4'", Options(gpus=1, gpu_memory_mib=20480, cuda=12040)),
+        ("--spread --not-nodes g1,g2", Options(placement="spread", not_nodes="g1,g2")),
+        ("--pack --nodes 1", Options(placement="pack")),
+        ("--account ml --reservation=course", Options(account="ml", reservation="course")),
+        ("--slurm constraint=nvlink --slurm=nice=5 --slurm exclusive",
+         Options(slurm=(("constraint", "nvlink"), ("exclusive", "yes"), ("nice", "5")))),
     ],
 )
 def test_resources(line, options):
@@ -47,6 +55,19 @@ def test_a_try_leaves_the_gpu_and_keeps_the_rest():
     assert options == Options(class_name="cheetah", memory_mib=8192, time_min=5)
 
 
+def test_a_try_asks_nothing_of_a_gpu():
+    options = parse_cell("--gpu-type a100 --gpu-mem 20GB --cuda 12 --not-nodes g1 --try").place.options
+
+    assert options == Options(class_name="cheetah", not_nodes="g1")
+
+
+def test_a_place_is_told_by_the_keywords_that_give_it():
+    place = parse_cell("--gpu 2 --gpu-type a100,v100 --gpu-mem 20GB --cuda 12.4 --spread --not-nodes g1 --account ml "
+                       "--reservation course --slurm nice=5").place
+
+    assert Options().changed(**place.words()) == place.options
+
+
 def test_another_environment_is_another_place():
     line, again = parse_cell("--env ~/torch"), parse_cell("--env ~/torch/ --in a")
 
@@ -67,6 +88,13 @@ def test_another_environment_is_another_place():
         ("print(1)", "the code begins in the line below"),
         ("--in a-b", "takes names of variables"),
         ("--gpu a:b:c", "--gpu takes a number"),
+        ("--gpu-mem big", "--gpu-mem takes bytes"),
+        ("--cuda new", "--cuda takes the version"),
+        ("--nodes 2", "--nodes"),
+        ("--spread --pack", "--spread and --pack contradict"),
+        ("--spread=yes", "--spread takes no value"),
+        ("--constraint nvlink", "did you mean --slurm?"),
+        ("--exclude g1", "did you mean --not-nodes?"),
         ("--mem lots", "--mem takes bytes or a text such as '8GB'"),
         ("--cpus many", "--cpus takes a number of CPUs"),
         ("--in 'a", "Close the quotes"),

@@ -41,7 +41,9 @@ def test_a_class_has_a_name():
 
 @pytest.mark.parametrize(
     "words",
-    [dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
+    [dict(gpu_type=""), dict(gpu_type=[]), dict(gpu_type="a100:2"), dict(gpu_memory="big"), dict(cuda="new"), dict(cuda=True), dict(cuda="12.4.1"),
+     dict(nodes=0), dict(nodes=2), dict(spread="yes"), dict(not_nodes=""), dict(not_nodes=["a b"]), dict(account=""), dict(account="a,b"),
+     dict(reservation=3), dict(slurm="constraint"), dict(slurm={"nice": 1.5}), dict(slurm={"--": 1}), dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
      dict(memory=0), dict(time="soon"), dict(time=0), dict(time="12:30"), dict(class_=""), dict(class_=3)],
 )
 def test_a_value_that_means_nothing_is_refused_with_examples(words):
@@ -64,9 +66,61 @@ def test_qos_is_answered_with_class():
 def test_views_add_up():
     options = Options().changed(gpus="a100:2", memory="1GB").changed(gpus=1)
 
-    assert options.as_tuple() == ("", 1, "", 0, 1024, 0, 1)
+    assert options.as_tuple() == ("", 1, "", 0, 1024, 0, 1, 0, 0, 0, "", "", "", {})
 
 
 def test_a_clients_own_options_are_what_its_tasks_ask_for():
     with pytest.raises(BadRequest, match="there is no option gpu=; use gpus= instead"):
         Client(launcher="local", gpu=1)  # before any daemon is started
+
+
+@pytest.mark.parametrize("value", ["a100,v100", ["a100", "v100"], ("a100", "v100"), "a100, v100"])
+def test_gpu_types_are_in_order_of_preference(value):
+    assert Options().changed(gpu_type=value) == Options(gpus=1, gpu_type="a100,v100")
+
+
+@pytest.mark.parametrize(("value", "mib"), [(">=20GB", 20480), ("20GB", 20480), (">= 20 GB", 20480), (20 * 2**30, 20480)])
+def test_gpu_memory_is_a_lower_bound_of_one_gpu(value, mib):
+    assert Options().changed(gpu_memory=value) == Options(gpus=1, gpu_memory_mib=mib)
+
+
+@pytest.mark.parametrize(("value", "cuda"), [(">=12", 12000), ("12.4", 12040), (12, 12000), (12.4, 12040), (">= 11.8", 11080)])
+def test_cuda_is_counted_as_cuda_does(value, cuda):
+    assert Options().changed(cuda=value) == Options(gpus=1, cuda=cuda)
+
+
+def test_what_is_said_of_the_gpu_leaves_their_number():
+    assert Options().changed(gpus=2, gpu_type="a100").gpus == 2
+    assert Options().changed(gpus=2).changed(gpu_memory="20GB").gpus == 2
+    assert Options().changed(gpu_memory="20GB").changed(gpus="a100") == Options(gpus=1, gpu_type="a100")
+    assert Options().changed(gpu_memory="20GB", cuda=12).changed(gpus=0) == Options()
+    assert Options().changed(gpu_type="v100", gpus="a100:2") == Options(gpus=2, gpu_type="v100")
+
+
+def test_the_expression_of_another_system():  # CUDA > 12.0, memory of the GPU >= 32 GB, machine != SERVER
+    options = Options().changed(cuda=">=12", gpu_memory=">=32GB", not_nodes="SERVER")
+
+    assert options == Options(gpus=1, cuda=12000, gpu_memory_mib=32768, not_nodes="SERVER")
+
+
+def test_nodes_to_leave_out():
+    assert Options().changed(not_nodes=["g1", "g[3-5]"]).not_nodes == "g1,g[3-5]"
+
+
+def test_leases_apart_or_together_but_not_both():
+    assert (Options().changed(spread=True).placement, Options().changed(pack=True, spread=False).placement) == ("spread", "pack")
+    with pytest.raises(BadRequest, match="contradict"):
+        Options().changed(spread=True, pack=True)
+
+
+def test_one_node_is_what_a_lease_has():
+    assert Options().changed(nodes=1) == Options()
+    with pytest.raises(BadRequest, match="the workers of one lease run on one node"):
+        Options().changed(nodes=2)
+
+
+def test_slurms_own_options_by_their_names():
+    options = Options().changed(slurm={"--mail-type": "END", "mail_user": "a@b.c", "nice": 5, "exclusive": True})
+
+    assert dict(options.slurm) == {"mail-type": "END", "mail-user": "a@b.c", "nice": "5", "exclusive": "yes"}
+    assert options.as_tuple()[-1] == dict(options.slurm) and hash(options)

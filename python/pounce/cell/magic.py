@@ -48,10 +48,17 @@ class PounceMagics(Magics):
 
         Options
           --gpu N|TYPE     how many GPUs, or which: 1, a100, a100:2
+          --gpu-type T     one of these types, the preferred first: a100,v100
+          --gpu-mem SIZE   memory of each GPU, at least: 20GB
+          --cuda V         what its driver must run, at least: 12.4
           --mem SIZE       memory: 8GB
           --cpus N         processors
           --time T         how long the lease may last at most: 20min, 2h
           --class NAME     a class of this cluster: cheetah
+          --not-nodes N    nodes to leave out: g1,g2
+          --spread         not on the nodes of your other leases; --pack: on one of them
+          --account NAME   whose account in Slurm;  --reservation NAME  in which reservation
+          --slurm N=V      another option of sbatch, as far as the site passes it on: constraint=nvlink
           --or STEP        what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; cpu@5min: after
                            so long. Several --or are tried in their order
           --env PREFIX     another environment's Python, of the same version

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadRequest
 from ..options import Options
+from ..requirements import cuda_text
 from ..wait_policy import Step
 from .show import size
 
-RESOURCES = {"--gpu": "gpus", "--class": "class_", "--time": "time", "--mem": "memory", "--cpus": "cpus"}
+RESOURCES = {"--gpu": "gpus", "--class": "class_", "--time": "time", "--mem": "memory", "--cpus": "cpus", "--gpu-type": "gpu_type",
+             "--gpu-mem": "gpu_memory", "--cuda": "cuda", "--nodes": "nodes", "--not-nodes": "not_nodes", "--account": "account",
+             "--reservation": "reservation", "--slurm": "slurm", "--spread": "spread", "--pack": "pack"}
 NAMES = ("--in", "--out")
-FLAGS = ("--bg", "--try")
-OPTIONS = (*RESOURCES, "--or", "--env", *NAMES, "--name", *FLAGS)
+FLAGS = ("--bg", "--try", "--spread", "--pack")
+OPTIONS = (*RESOURCES, "--or", "--env", *NAMES, "--name", "--bg", "--try")
+_OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "restart", "release")
 TRY_CLASS = "cheetah"  # short, and let in first: design §4
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
+                "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
                 "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
 
 
@@ -33,9 +39,11 @@ class Place:
     def words(self) -> dict[str, Any]:
         """The keywords of Client.options that give these."""
         options = self.options
-        gpus: Any = f"{options.gpu_type}:{options.gpus}" if options.gpu_type else options.gpus
-        words = {"gpus": gpus, "cpus": options.cpus, "memory": options.memory_mib * 2**20, "time": options.time_min * 60,
-                 "class_": options.class_name, "env": self.env}
+        words = {"gpus": options.gpus, "gpu_type": options.gpu_type, "cpus": options.cpus, "memory": options.memory_mib * 2**20,
+                 "time": options.time_min * 60, "class_": options.class_name, "gpu_memory": options.gpu_memory_mib * 2**20,
+                 "cuda": cuda_text(options.cuda), "spread": options.placement == "spread", "pack": options.placement == "pack",
+                 "not_nodes": options.not_nodes, "account": options.account, "reservation": options.reservation,
+                 "slurm": dict(options.slurm), "env": self.env}
         return {word: value for word, value in words.items() if value}
 
     def __str__(self) -> str:
@@ -43,6 +51,9 @@ class Place:
         words = {"GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
                  "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
                  "minutes": options.time_min or "", "class": options.class_name, "environment": self.env}
+        if options.gpus:
+            words["per GPU"] = size(options.gpu_memory_mib * 2**20) if options.gpu_memory_mib else ""
+            words["CUDA"] = cuda_text(options.cuda)
         return ", ".join(f"{value} {unit}" for unit, value in words.items() if value) or "no GPU"
 
 
@@ -67,7 +78,7 @@ def parse_cell(line: str) -> CellLine:
     while words:
         option, value = _option(words)
         if option in RESOURCES:
-            resources[RESOURCES[option]] = _number(value) if option == "--cpus" else value
+            resources[RESOURCES[option]] = _value(option, value, resources)
         elif option in FLAGS:
             flags.add(option)
         elif option == "--or":
@@ -77,7 +88,8 @@ def parse_cell(line: str) -> CellLine:
         else:
             names[option] = _names(option, value)
     if "--try" in flags:
-        resources = {**resources, "gpus": 0, "class_": TRY_CLASS}
+        kept = {word: value for word, value in resources.items() if word not in _OF_GPU}
+        resources = {**kept, "gpus": 0, "class_": TRY_CLASS}
     return CellLine(Place(_options(resources), env), names.get("--in"), names.get("--out", ()), "--bg" in flags,
                     _job_name(names.get("--name", ()), flags), _instead(instead))
 
@@ -121,7 +133,18 @@ def _option(words: list[str]) -> tuple[str, str]:
     return option, value
 
 
-_EXAMPLES = {"--gpu": "1", "--class": "cheetah", "--time": "20min", "--mem": "8GB", "--cpus": "4", "--in": "a,b", "--out": "x,y",
+def _value(option: str, value: str, resources: dict[str, Any]) -> Any:
+    if option in FLAGS:
+        return True
+    if option == "--slurm":
+        name, equals, text = value.partition("=")
+        return {**resources.get("slurm", {}), name: text if equals else True}
+    return int(value) if option in ("--cpus", "--nodes") and value.isdigit() else value
+
+
+_EXAMPLES = {"--gpu-type": "a100,v100", "--gpu-mem": "20GB", "--cuda": "12", "--nodes": "1", "--not-nodes": "g1", "--account": "ml",
+             "--reservation": "course", "--slurm": "constraint=nvlink",
+             "--gpu": "1", "--class": "cheetah", "--time": "20min", "--mem": "8GB", "--cpus": "4", "--in": "a,b", "--out": "x,y",
              "--or": "cpu@5min", "--env": "~/envs/torch", "--name": "job"}
 
 
@@ -154,16 +177,11 @@ def _job_name(names: tuple[str, ...], flags: set[str]) -> str:
     return names[0]
 
 
-def _number(value: str) -> Any:
-    return int(value) if value.isdigit() else value
-
-
 def _options(resources: dict[str, Any]) -> Options:
-    options = Options()
-    for option, word in RESOURCES.items():
-        if word in resources:
-            try:
-                options = options.changed(**{word: resources[word]})
-            except BadRequest as error:  # which speaks of client.options(gpus=...)
-                raise BadRequest(error.text.replace(f"{word}=", option), error.remedy) from None
-    return options
+    try:
+        return Options().changed(**resources)
+    except BadRequest as error:  # which speaks of client.options(gpus=...)
+        text, remedy = error.text, error.remedy
+        for option, word in RESOURCES.items():
+            text = re.sub(rf"\b{word}=(True)?", option, text)
+        raise BadRequest(text, remedy) from None

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/lease/defaults.h"
 #include "core/lease/journal_record.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
@@ -64,6 +65,7 @@ struct JournalRead {
 struct Submitted {
   LeaseId lease;
   Incarnation job;  // submit_time_s 0: not known yet
+  std::string note{};  // what was decided for it, for its story
 };
 struct SubmitFailed {  // a clear refusal fails the want; every other code is "outcome unknown" and a sweep decides
   LeaseId lease;
@@ -118,10 +120,13 @@ struct WorkerLost {  // its connection is gone
 
 // ---- time ---------------------------------------------------------------------------------------------------------
 
+struct TimesChanged {  // from now on
+  Defaults times;
+};
 struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, ReleaseAsked, JournalRead, Submitted,
                            SubmitFailed, Swept, Polled, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
-                           WorkerHeard, WorkerLost, TimePassed>;
+                           WorkerHeard, WorkerLost, TimesChanged, TimePassed>;
 
 }  // namespace pounce::lease

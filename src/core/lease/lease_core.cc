@@ -26,6 +26,8 @@ std::vector<Action> LeaseCore::handle(const Event& event, TimePoint now) {
   return std::exchange(actions_, {});
 }
 
+void LeaseCore::on(const TimesChanged& event) { defaults_ = event.times; }
+
 void LeaseCore::on(const TimePassed&) {}  // settle() looks at every deadline after every event
 
 bool LeaseCore::accept(Lease& lease, News news) {

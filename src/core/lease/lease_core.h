@@ -148,6 +148,7 @@ class LeaseCore {
   void on(const ReleaseAsked& event);
   void release_now(Lease& lease, const Error& why);
   // timing.cc
+  void on(const TimesChanged& event);
   void on(const TimePassed& event);
   void excuse_silence(Duration late);
   void settle();
@@ -186,7 +187,7 @@ class LeaseCore {
   }
 
   const InstanceId instance_;
-  const Defaults defaults_;
+  Defaults defaults_;
   const std::function<LeaseId()> fresh_lease_;
 
   std::map<LeaseId, Lease> leases_;

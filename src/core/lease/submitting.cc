@@ -37,6 +37,7 @@ void LeaseCore::on(const Submitted& event) {
   lease->submit_under_way = false;
   if (!accept(*lease, News::kSubmitted)) return;
   if (lease->over()) return send_excess(event.job, "the job of an ended lease");
+  if (!event.note.empty()) lease->story.add(now_, event.note);
   if (!lease->job || (lease->job->job == event.job.job && lease->job->submit_time_s == 0)) {
     lease->job = event.job;
     record(*lease, JournalRecord::Kind::kSubmitted);

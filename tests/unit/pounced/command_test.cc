@@ -41,6 +41,12 @@ TEST_F(CommandTest, TellsTheSupervisorWhereAndHowToSayHello) {
                                           "150", "--dead-man-busy-s", "900", "--", "/opt/env/bin/python", "-X", "dev"));
 }
 
+TEST_F(CommandTest, SaysWhereWorkersListenWhereTheSiteDoes) {
+  plan.interface = "ib0";
+  plan.ports = "50000-50999";
+  EXPECT_THAT(spec().command, testing::IsSupersetOf({"--interface", "ib0", "--ports", "50000-50999"}));
+}
+
 TEST_F(CommandTest, NamesTheKeyFileWhereThereIsNoMunge) {
   plan.endpoint.proof = "key_file";
   plan.endpoint.munge_socket = "";

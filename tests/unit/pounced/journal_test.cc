@@ -25,6 +25,13 @@ JournalRecord intent(int number) {
   record.kind = JournalRecord::Kind::kIntent;
   record.lease = lease(number);
   record.resources = {"cheetah", 1, "a100", 4, 8192, std::chrono::minutes(30)};
+  record.resources.gpu_memory_mib = 20480;
+  record.resources.cuda = 12040;
+  record.resources.placement = Placement::kPack;
+  record.resources.not_nodes = "g[1-2]";
+  record.resources.account = "ml";
+  record.resources.reservation = "course";
+  record.resources.slurm = {{"nice", "5"}};
   record.session = *SessionId::from_hex("000102030405060708090a0b0c0d0e0f");
   record.want = WantId{7};
   return record;

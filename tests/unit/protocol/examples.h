@@ -37,6 +37,13 @@ inline Resources example_resources() {
   resources.memory_mib = 8192;
   resources.time = std::chrono::minutes(20);
   resources.workers = 3;
+  resources.gpu_memory_mib = 20480;
+  resources.cuda = 12040;
+  resources.placement = Placement::kSpread;
+  resources.not_nodes = "g[2-3]";
+  resources.account = "ml";
+  resources.reservation = "course";
+  resources.slurm = {{"constraint", "nvlink"}};
   return resources;
 }
 
@@ -62,7 +69,7 @@ inline std::vector<Header> door_and_client_examples() {
       Hello{Role::kWorker, Proof::kMunge, kKey, kSession.hex(), kLease.hex(), "0.1.0"},
       Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/hall", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
       Refused{example_error()},
-      OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}, true},
+      OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}, true, true},
       Demand{kSession, {Want{{3}, example_resources(), 5, 1, {kLease}}}},
       CloseSession{kSession},
       Beat{true, 123'456'789'012, 987'654'321'098},

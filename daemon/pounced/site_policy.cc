@@ -1,0 +1,128 @@
+#include "pounced/site_policy.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/log.h"
+#include "policy/choice.h"
+#include "policy/policy_file.h"
+
+namespace pounce::daemon {
+namespace {
+
+using lease::ConfigKey;
+using policy::Leasing;
+using Time = std::optional<std::chrono::seconds>;
+
+// Which of the daemon's times a policy sets. Of those that give back earlier the person's own may be stricter.
+struct LeasingKey {
+  std::string_view key;
+  Time Leasing::*time;
+  bool smaller_holds;
+};
+constexpr LeasingKey kTimes[] = {{"keep_warm_s", &Leasing::keep_warm, true},
+                                 {"keep_warm_blind_s", &Leasing::keep_warm_blind, true},
+                                 {"idle_release_s", &Leasing::idle_release, true},
+                                 {"poll_max_s", &Leasing::poll_max, false},
+                                 {"warm_poll_s", &Leasing::warm_poll, false}};
+
+const ConfigKey* key_named(std::string_view name) {
+  const auto found = std::ranges::find(lease::kConfigKeys, name, &ConfigKey::name);
+  return found == lease::kConfigKeys.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string policy_path(const Config& config) {
+  std::error_code unreadable;
+  if (!config.policy.empty()) return std::filesystem::absolute(config.policy).string();
+  return std::filesystem::exists(kSitePolicy, unreadable) ? kSitePolicy : "";
+}
+
+SitePolicy::SitePolicy(const std::string& configured, std::string usual)
+    : named_(configured.empty() ? "" : std::filesystem::absolute(configured).string()), usual_(std::move(usual)) {
+  look();
+}
+
+std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
+  struct stat is {};
+  if (::stat(path.c_str(), &is) != 0) return std::nullopt;
+  return Stamp{is.st_ino, is.st_size, is.st_mtim.tv_sec, is.st_mtim.tv_nsec};
+}
+
+void SitePolicy::look() {
+  const std::string& path = named_.empty() ? usual_ : named_;
+  const auto stamp = stamp_of(path);
+  if (stamp == stamp_ && (stamp || named_.empty() || !trouble_.empty())) return;
+  stamp_ = stamp;
+  if (stamp || !named_.empty()) return read(path);
+  spdlog::info("policy {} is gone: there is none now", path_);
+  path_.clear();
+  trouble_.clear();
+  policy_ = {};
+  changed_();
+}
+
+void SitePolicy::read(const std::string& path) {
+  path_ = path;
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto read = file ? policy::parse_policy(text.str()) : failure(ErrorCode::kBadRequest, "it cannot be read");
+  trouble_ = read ? "" : read.error().text;
+  if (!read) return spdlog::error("policy {} is not used, what was known before holds: {}", path, trouble_);
+  policy_ = std::move(*read);
+  spdlog::info("policy {} holds from now on: {} classes", path, policy_.classes.size());
+  changed_();
+}
+
+lease::Defaults times_under(const policy::Policy& policy, const Config& config) {
+  lease::Defaults times = config.times;
+  for (const LeasingKey& row : kTimes) {
+    const ConfigKey* key = key_named(row.key);
+    const Time& sites = policy.leasing.*row.time;
+    if (key == nullptr || !sites) continue;
+    const bool stricter = row.smaller_holds && config.said.contains(std::string(row.key)) && times.*key->time < *sites;
+    if (!stricter) times.*key->time = *sites;
+  }
+  times.poll_min = std::min(times.poll_min, times.poll_max);
+  const ConfigKey* starts = key_named("starts_per_hour");
+  if (starts != nullptr && policy.leasing.starts_per_hour) {
+    std::uint32_t& own = times.*starts->number;
+    own = own == 0 ? *policy.leasing.starts_per_hour : std::min(own, *policy.leasing.starts_per_hour);
+  }
+  return times;
+}
+
+std::string class_of(const policy::Policy& policy, const JobView& job) {
+  constexpr std::string_view kName = "pounce-";
+  if (job.class_name.empty() && job.name.starts_with(kName)) return job.name.substr(kName.size());
+  return class_of_qos(policy, job.class_name);
+}
+
+void in_words_of(const policy::Policy& policy, ClassReport& report) {
+  for (ClassUse& use : report.classes) {
+    use.name = class_of_qos(policy, use.name);
+    const auto instead = policy.fallbacks.find(use.name);
+    if (instead != policy.fallbacks.end()) use.instead = instead->second;
+    if (!policy.classes.empty()) use.preset = false;
+  }
+  for (const policy::Class* one : policy::in_order(policy)) {
+    const auto open = std::ranges::find(report.classes, one->name, &ClassUse::name);
+    if (open == report.classes.end()) continue;
+    open->preset = true;
+    return;
+  }
+}
+
+std::string class_of_qos(const policy::Policy& policy, const std::string& qos) {
+  for (const policy::Class& one : policy.classes)
+    if (one.qos.name == qos) return one.name;
+  return qos;
+}
+
+}  // namespace pounce::daemon

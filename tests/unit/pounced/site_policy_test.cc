@@ -1,0 +1,136 @@
+// The site's policy as the daemon has it: read anew when the file changes, kept when the file is broken.
+#include "pounced/site_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "unit/pounced/scratch_folder.h"
+
+namespace pounce::daemon {
+namespace {
+
+using std::chrono::seconds;
+
+class SitePolicyTest : public ::testing::Test {
+ protected:
+  // By a rename, as editors and pouncectl write: another inode each time.
+  void write(const std::string& text) {
+    const std::string other = path() + ".new";
+    std::ofstream(other) << text;
+    std::filesystem::rename(other, path());
+  }
+  std::string path() const { return scratch_.path() + "/policy.json"; }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(SitePolicyTest, WithoutAFileThereIsNone) {
+  SitePolicy policy("", path());
+  EXPECT_EQ(policy.path(), "");
+  EXPECT_EQ(policy.trouble(), "");
+  EXPECT_TRUE(policy.now().classes.empty());
+}
+
+TEST_F(SitePolicyTest, AFileThatComesLaterIsFound) {
+  SitePolicy policy("", path());
+  write(R"({"classes": {"lion": {}}})");
+  int changes = 0;
+  policy.on_change([&] { ++changes; });
+  policy.look();
+  policy.look();
+  EXPECT_EQ(policy.now().classes.size(), 1u);
+  EXPECT_EQ(changes, 1);
+}
+
+TEST_F(SitePolicyTest, AChangeHoldsFromTheNextLookOn) {
+  write(R"({"classes": {"lion": {"walltime": "1h"}}})");
+  SitePolicy policy(path());
+  write(R"({"classes": {"lion": {"walltime": "2h"}}})");
+  policy.look();
+  EXPECT_EQ(policy.now().classes[0].qos.walltime, std::chrono::hours(2));
+}
+
+TEST_F(SitePolicyTest, ABrokenFileLeavesTheLastGoodOneAndIsTold) {
+  write(R"({"classes": {"lion": {}}})");
+  SitePolicy policy(path());
+  write(R"({"clases": {}})");
+  policy.look();
+  EXPECT_EQ(policy.now().classes.size(), 1u);
+  EXPECT_NE(policy.trouble().find("did you mean \"classes\""), std::string::npos);
+  write(R"({"classes": {}})");
+  policy.look();
+  EXPECT_TRUE(policy.now().classes.empty());
+  EXPECT_EQ(policy.trouble(), "");
+}
+
+TEST_F(SitePolicyTest, ANamedFileThatIsNotThereIsTrouble) {
+  SitePolicy policy(path());
+  EXPECT_EQ(policy.trouble(), "it cannot be read");
+}
+
+TEST_F(SitePolicyTest, TheUsualFileMayGo) {
+  write(R"({"classes": {"lion": {}}})");
+  SitePolicy policy("", path());
+  std::filesystem::remove(path());
+  policy.look();
+  EXPECT_TRUE(policy.now().classes.empty());
+  EXPECT_EQ(policy.path(), "");
+}
+
+policy::Policy leasing(std::optional<seconds> keep_warm, std::optional<seconds> idle_release) {
+  policy::Policy policy;
+  policy.leasing.keep_warm = keep_warm;
+  policy.leasing.idle_release = idle_release;
+  return policy;
+}
+
+TEST(TimesUnderTest, TheSitesTimesHold) {
+  const auto times = times_under(leasing(seconds(600), seconds(120)), Config{});
+  EXPECT_EQ(times.keep_warm, seconds(600));
+  EXPECT_EQ(times.idle_release, seconds(120));
+  EXPECT_EQ(times_under({}, Config{}).idle_release, lease::Defaults{}.idle_release);
+}
+
+TEST(TimesUnderTest, APersonMayGiveBackEarlierButNotLater) {
+  const Config sooner = *parse_config(R"({"idle_release_s": 5, "keep_warm_s": 0})");
+  EXPECT_EQ(times_under(leasing(seconds(600), seconds(120)), sooner).idle_release, seconds(5));
+  EXPECT_EQ(times_under(leasing(seconds(600), seconds(120)), sooner).keep_warm, seconds(0));
+  const Config later = *parse_config(R"({"idle_release_s": 900})");
+  EXPECT_EQ(times_under(leasing({}, seconds(120)), later).idle_release, seconds(120));
+}
+
+policy::Policy two_classes() {
+  policy::Policy policy;
+  policy.classes.resize(2);
+  policy.classes[0].name = "cheetah";
+  policy.classes[0].qos = {.name = "fast", .walltime = std::chrono::minutes(30)};
+  policy.classes[1].name = policy.classes[1].qos.name = "lion";
+  policy.fallbacks["cheetah"] = {"lion"};
+  return policy;
+}
+
+TEST(ClassOfTest, JobsAreShownByTheirClassNotByTheirQos) {
+  JobView job;
+  job.class_name = "fast";
+  EXPECT_EQ(class_of(two_classes(), job), "cheetah");
+  job.class_name = "other";
+  EXPECT_EQ(class_of(two_classes(), job), "other");
+  job.class_name = "";
+  job.name = "pounce-cheetah";
+  EXPECT_EQ(class_of(two_classes(), job), "cheetah");
+}
+
+TEST(ClassReportTest, NamesClassesWhatIsTakenInsteadAndWhichIsTakenWhereNoneIsNamed) {
+  ClassReport report;
+  report.classes = {{.name = "fast"}, {.name = "lion", .preset = true}};
+  in_words_of(two_classes(), report);
+  EXPECT_EQ(report.classes[0].name, "cheetah");
+  EXPECT_EQ(report.classes[0].instead, std::vector<std::string>{"lion"});
+  EXPECT_TRUE(report.classes[0].preset);
+  EXPECT_FALSE(report.classes[1].preset);
+}
+
+}  // namespace
+}  // namespace pounce::daemon
