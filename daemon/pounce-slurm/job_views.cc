@@ -93,6 +93,7 @@ JobView view_of(const slurm_job_info_t& job) {
   view.submit_time_s = time_or_zero(job.submit_time);
   view.start_time_s = time_or_zero(job.start_time);
   view.end_time_s = time_or_zero(job.end_time);
+  view.preempt_time_s = time_or_zero(job.preempt_time);
   view.exit_code = static_cast<int>((job.exit_code >> 8) & 0xff);
   view.signal = static_cast<int>(job.exit_code & 0x7f);
   return view;

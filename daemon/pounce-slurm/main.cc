@@ -21,6 +21,7 @@
 #include "job_views.h"
 #include "protocol/stream_framing.h"
 #include "qos.h"
+#include "room.h"
 #include "slurm/wire.h"
 #include "slurm_compat.h"
 #include "submit.h"
@@ -77,6 +78,8 @@ void serve(const Request& request, Answer& answer) {
       return put(answer, class_report(), &Answer::classes);
     case Operation::kSurvey:
       return put(answer, survey(request.not_nodes), &Answer::survey);
+    case Operation::kLook:
+      return put(answer, look_at_queue(request.jobs), &Answer::look);
     case Operation::kVersion:
       answer.version = loaded_libslurm();
       return;

@@ -61,6 +61,7 @@ inline const char* reason_text(const slurm_job_info_t& job) {
 // 22.05 knows "gres:gpu"; later majors know both (gotchas S13).
 inline const char* gres_prefix() { return "gres:gpu:"; }
 
+// What of a node is given to jobs.
 struct Allocated {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;

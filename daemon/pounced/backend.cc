@@ -38,6 +38,9 @@ class SlurmBackend final : public launch::Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
     launcher_.sweep(instance, std::move(reply)), follow();
   }
+  void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) override {
+    launcher_.look(ours, std::move(reply)), follow();
+  }
   void classes(Reply<ClassReport> reply) override { launcher_.classes(std::move(reply)), follow(); }
   void survey(const std::string& not_nodes, Reply<Survey> reply) override {
     launcher_.survey(not_nodes, std::move(reply)), follow();
@@ -92,6 +95,7 @@ class LocalBackend final : public launch::Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
     launcher_.sweep(instance, std::move(reply));
   }
+  void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) override { launcher_.look(ours, std::move(reply)); }
   void classes(Reply<ClassReport> reply) override { launcher_.classes(std::move(reply)); }
   void survey(const std::string& not_nodes, Reply<Survey> reply) override {
     launcher_.survey(not_nodes, std::move(reply));

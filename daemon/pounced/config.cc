@@ -52,7 +52,7 @@ Result<void> take_time(const lease::ConfigKey& key, const json& value, Config& c
 
 Result<void> take_lease_key(const lease::ConfigKey& key, const json& value, Config& config) {
   if (key.time != nullptr) return take_time(key, value, config);
-  const auto number = whole_number(std::string(key.name), value, 1);
+  const auto number = whole_number(std::string(key.name), value, key.least);
   if (!number) return failure(number.error());
   config.times.*key.number = *number;
   return {};

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "launch/local_launcher.h"
+#include "pounced/clock_time.h"
 #include "transport/context.h"
 
 namespace pounce::daemon {
@@ -72,6 +73,10 @@ void Orders::act(const lease::CancelJob& order) {
 
 void Orders::act(const lease::PollJobs& order) {
   launcher_.poll(order.jobs, [this](Views views) { driver_.tell(lease::Polled{as_ours(std::move(views))}); });
+}
+
+void Orders::act(const lease::LookAtQueue& order) {
+  launcher_.look(order.jobs, [this](Result<QueueLook> look) { driver_.tell(lease::QueueSeen{std::move(look)}); });
 }
 
 void Orders::act(const lease::SweepJobs&) {
@@ -147,6 +152,7 @@ void Orders::act(const lease::TellStatus& order) {
   status.node = order.node;
   status.devices = devices_shown(order);
   status.start_estimate_s = order.start_estimate_s;
+  if (const std::string when = clock_time_of(order.not_before); !when.empty()) status.reason += "; not before " + when;
   status.end_time_s = order.end_time_s;
   status.class_name = order.waiting.class_name;
   if (order.state == lease::LeaseState::kQueued) {
@@ -173,6 +179,7 @@ void Orders::act(const lease::TellWorkerDown& order) {
 
 void Orders::act(const lease::TellLeaseEnded& order) {
   protocol::LeaseEnded message{order.want, order.lease, order.error};
+  message.error.context.emplace("at", std::to_string(std::time(nullptr)));
   message.error.context.emplace("log", context_.folders.lease_log(order.lease));
   to_client(order.session, message);
 }

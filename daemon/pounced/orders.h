@@ -50,6 +50,7 @@ class Orders {
   void act(const lease::SubmitJob& order);
   void act(const lease::CancelJob& order);
   void act(const lease::PollJobs& order);
+  void act(const lease::LookAtQueue& order);
   void act(const lease::SweepJobs& order);
   void act(const lease::AdmitClient& order);
   void act(const lease::DismissClient& order);

@@ -7,6 +7,7 @@
 
 #include "launch/local_launcher.h"
 #include "pounce/version.h"
+#include "pounced/clock_time.h"
 #include "protocol/limits.h"
 
 namespace pounce::daemon {
@@ -67,6 +68,11 @@ json asked_of(const Resources& asked) {
   return object;
 }
 
+std::string not_before(const lease::LeaseView& view) {
+  const std::string when = clock_time_of(view.not_before);
+  return when.empty() ? when : "; not before " + when;
+}
+
 json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
   json object = {{"lease", view.lease.hex()},
                  {"state", lease::word(view.state)},
@@ -84,7 +90,7 @@ json lease_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
                  {"end_s", view.end_s},
                  {"running", view.running},
                  {"worker_linked", view.worker_linked},
-                 {"reason", view.reason},
+                 {"reason", view.reason + not_before(view)},
                  {"waiting", view.waiting},
                  {"release_asked", view.release_asked},
                  {"age_s", seconds(now - view.born)},
@@ -113,7 +119,7 @@ json sessions_of(const Books& books) {
 }
 
 json counters_of(const lease::Counters& counters) {
-  return {{"submits", counters.submits}, {"polls", counters.polls},   {"sweeps", counters.sweeps},
+  return {{"submits", counters.submits}, {"polls", counters.polls},   {"looks", counters.looks},   {"sweeps", counters.sweeps},
           {"cancels", counters.cancels}, {"events", counters.events}, {"ignored", counters.ignored}};
 }
 

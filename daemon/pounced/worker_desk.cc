@@ -60,7 +60,7 @@ void WorkerDesk::take(Guest& guest, const WorkerBeat& message) {
   if (!speaks_for(guest, message.lease, message.worker)) return;
   books_.uses.beat(message, Clock::now());
   if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, guest.link});
-  const lease::WorkerHeard heard{message.lease, message.worker, guest.link, message.running};
+  const lease::WorkerHeard heard{message.lease, message.worker, guest.link, message.running, message.warnings};
   named_.hear(heard);
   driver_.tell(heard);
 }

@@ -53,6 +53,7 @@ struct JobView {
   std::string nodes, devices;          // "g1", "gpu:a100:1(IDX:0)"
   Resources resources;                 // as granted; class_name filled
   std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; start of a queued job: estimate or 0
+  std::int64_t preempt_time_s = 0;     // since when it is preempted: end_time_s is the end of its grace; 0: it is not
   int exit_code = 0, signal = 0;
 };
 

@@ -143,6 +143,7 @@ py::tuple to_python(client::News news) {
     return py::make_tuple("printed", to_python(printed->task), printed->to_stderr, py::bytes(printed->text));
   if (auto* told = std::get_if<client::Told>(&news)) return py::make_tuple("told", told->text);
   if (auto* status = std::get_if<client::StatusChanged>(&news)) return py::make_tuple("status", status->want.value);
+  if (auto* given = std::get_if<client::GivenBack>(&news)) return py::make_tuple("given_back", given->want.value, given->context);
   if (auto* queue = std::get_if<client::QueueShown>(&news)) return to_python(queue->answer);
   if (auto* classes = std::get_if<client::ClassesShown>(&news)) return to_python(classes->answer);
   if (auto* status = std::get_if<client::StatusShown>(&news)) return to_python(status->answer);
@@ -351,6 +352,12 @@ void bind_client(py::module_& m) {
            [](Client& self, const py::bytes& task, const ResourceTuple& resources) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
              without_gil([&] { return self.move(id, to_resources(resources)); });
+           })
+      .def("want",
+           [](Client& self, const py::bytes& task) -> std::optional<std::uint32_t> {
+             const TaskId id = to_id<TaskId>(std::string_view(task));
+             const auto want = without_gil([&] { return self.want(id); });
+             return want ? std::optional(want->value) : std::nullopt;
            })
       .def("hold", &hold)
       .def("ask_queue",

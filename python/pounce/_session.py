@@ -84,6 +84,8 @@ class Session:
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._time_left = TimeLeft()
         self._planner = Planner()
+        self._wants: dict[tuple[Any, ...], int] = {}  # by resources
+        self._given_back: dict[int, dict[str, str]] = {}  # wants whose worker went, since somebody waited for it: its end
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -98,10 +100,27 @@ class Session:
                          retries, submitted_ns)
 
     def send(self, made: Callable[[bytes], Future], *call: Any) -> Future:
+        resources = call[4]
+        gone = self.given_back(resources)
         with self._order:  # its end may be news before it has a future
             task = self.core.submit(*call)
             future = self._futures[task] = made(task)
+            if resources not in self._wants and (want := self.core.want(task)) is not None:
+                self._wants[resources] = want
+        if gone:
+            self._given_back.pop(self._wants[resources], None)
+            output().end(f"pounce: {gone}; this call gets a new one, and what was kept on the old one is gone")
         return future
+
+    def given_back(self, resources: tuple[Any, ...]) -> str:
+        """That the worker with these resources went while it was idle, since somebody waited for it; empty: it did not."""
+        end = self._given_back.get(self._wants.get(resources, -1))
+        if end is None:
+            return ""
+        gpus = int(end.get("gpus", 0))
+        what, them = ("the worker", "it") if gpus == 0 else ("the GPU", "it") if gpus == 1 else (f"the {gpus} GPUs", "them")
+        clock = time.strftime("%H:%M", time.localtime(float(end["at"])))
+        return f"{what} {'were' if gpus > 1 else 'was'} given back at {clock}: somebody waited for {them}"
 
     def courier(self, task: str) -> Session:
         """A session that speaks for a named task's own, on the same pounced."""
@@ -213,6 +232,8 @@ class Session:
                     self._message(*what)
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
+                elif kind == "given_back":
+                    self._given_back[what[0]] = {"at": str(time.time()), **what[1]}
                 elif kind in ("queue", "classes", "document") or (kind == "names" and what[0]):
                     self._answered(*what)
                 elif kind == "names":

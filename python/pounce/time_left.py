@@ -23,10 +23,15 @@ class TimeLeft:
         start, end = lease[6], lease[7]
         left = end - time.time()
         about = (lease[0], end, cell)
-        if about == self._said or left > _warned_before(end - start if start else 0):
+        soon = _preempted(lease) or left <= _warned_before(end - start if start else 0)
+        if about == self._said or not soon:
             return ""
         self._said = about
         return _words(lease, left)
+
+
+def _preempted(lease: tuple[Any, ...]) -> bool:
+    return bool(lease[2].startswith("preempted"))
 
 
 def _warned_before(whole: float) -> float:
@@ -37,7 +42,7 @@ def _words(lease: tuple[Any, ...], left: float) -> str:
     node, devices, end = lease[4], lease[5], lease[7]
     where = ", ".join(filter(None, (node, devices))) or "the worker"
     rest = f"{round(left / 60)} min" if left >= 90 else f"{max(0, int(left))} s"
-    clock = time.strftime("%H:%M", time.localtime(end))
+    clock = time.strftime("%H:%M", time.localtime(end)) + (" (a job that goes first takes its place)" if _preempted(lease) else "")
     return f"pounce: {where} is yours for {rest} more, until {clock}; then all that is there ends: save what you need"
 
 

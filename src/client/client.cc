@@ -112,6 +112,13 @@ Result<std::vector<protocol::LeaseStatus>> Client::leases() {
   return leases;
 }
 
+Result<std::optional<WantId>> Client::want(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::optional<WantId> found;
+  parts_->baton.hold([&] { found = parts_->engine.want(task); });
+  return found;
+}
+
 Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->baton.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });

@@ -30,6 +30,7 @@ class Client {
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
   Result<std::vector<protocol::LeaseStatus>> leases();
+  Result<std::optional<WantId>> want(const TaskId& task);
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine

@@ -49,6 +49,7 @@ class Engine final : public transport::Engine {
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
   std::vector<protocol::LeaseStatus> leases() const { return board_.all(); }
+  std::optional<WantId> want(const TaskId& task) const { return machine_.want_of(task); }
 
   void tell(const TaskId& task, const std::vector<Buffer>& message);  // the code of a task that runs, which asked
   void hold_object(const ObjectId& id, Object object, bool send_now);

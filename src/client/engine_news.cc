@@ -67,6 +67,7 @@ void Engine::on_message(const protocol::Header& header) {
     hold_back(task::LeaseLost{ended->lease, ended->error}, ended->lease, std::nullopt);
     board_.forget(ended->lease);
     news_.push(StatusChanged{ended->want});
+    if (ended->error.context.contains("given_back")) news_.push(GivenBack{ended->want, ended->error.context});
   } else if (const auto* failed = std::get_if<protocol::WantFailed>(&header)) {
     happened(task::WantRefused{failed->want, failed->error});
   } else if (const auto* queue = std::get_if<protocol::QueueIs>(&header)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <string>
 #include <variant>
@@ -28,6 +29,10 @@ struct Told {  // one line for the person
 struct StatusChanged {
   WantId want;
 };
+struct GivenBack {  // its lease went while nothing of ours ran there: somebody waited for it
+  WantId want;
+  std::map<std::string, std::string> context;  // of the lease's end: at, node, job
+};
 struct DaemonWanted {};  // the connection to pounced is gone and needed: run `pounced ensure`, then set_daemon()
 struct QueueShown {
   protocol::QueueIs answer;
@@ -41,7 +46,7 @@ struct StatusShown {
 struct NamesShown {
   protocol::NamesAre answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, DaemonWanted, QueueShown, ClassesShown, StatusShown,
+using News = std::variant<Printed, Ended, Told, StatusChanged, GivenBack, DaemonWanted, QueueShown, ClassesShown, StatusShown,
                           NamesShown>;
 
 class NewsQueue {

@@ -10,6 +10,7 @@
 #include "pounce/cluster.h"
 #include "pounce/job.h"
 #include "pounce/result.h"
+#include "pounce/room.h"
 
 namespace pounce::launch {
 
@@ -27,6 +28,8 @@ class Launcher {
   virtual void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) = 0;  // one RPC
   virtual void sweep(const InstanceId& instance,
                      Reply<std::vector<JobView>> reply) = 0;  // all with that tag, ended too
+  // Who waits for room, and what these jobs hold. One RPC, a second one where somebody waits.
+  virtual void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) = 0;
   virtual void classes(Reply<ClassReport> reply) = 0;  // what this user may use now; empty where there are none
   // What could run where; `not_nodes` as Slurm lists nodes. Empty where there are no nodes to choose from.
   virtual void survey(const std::string& not_nodes, Reply<Survey> reply) = 0;

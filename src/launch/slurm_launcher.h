@@ -22,6 +22,9 @@ class SlurmLauncher final : public Launcher {
   void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override {
     gateway_.sweep(instance, std::move(reply));
   }
+  void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) override {
+    gateway_.look(ours, std::move(reply));
+  }
   void classes(Reply<ClassReport> reply) override { gateway_.classes(std::move(reply)); }
   void survey(const std::string& not_nodes, Reply<Survey> reply) override {
     gateway_.survey(not_nodes, std::move(reply));

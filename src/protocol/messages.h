@@ -150,6 +150,7 @@ struct WorkerBeat {  // supervisor -> daemon every heartbeat_ms
   // Of the job since it began: milliseconds with a task and without, CPU time of all its processes, and their memory.
   std::int64_t busy_ms = 0, idle_ms = 0, cpu_ms = 0;
   std::uint64_t memory_mib = 0;  // most of it so far
+  std::uint32_t warnings = 0;  // so often the batch system has warned the job that it will end: it can say when and why
 };
 struct Admit {  // daemon -> supervisor -> interpreter: this client key may use your data socket
   static constexpr char kType[] = "admit";

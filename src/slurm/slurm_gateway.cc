@@ -269,6 +269,15 @@ void SlurmGateway::usage(std::int64_t from_s, Reply<UsageFacts> reply) {
   });
 }
 
+void SlurmGateway::look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) {
+  Request request;
+  request.operation = Operation::kLook;
+  request.jobs = ours;
+  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
+    reply(answer.map([](const Answer& a) { return a.look; }));
+  });
+}
+
 void SlurmGateway::classes(Reply<ClassReport> reply) {
   Request request;
   request.operation = Operation::kClasses;

@@ -18,6 +18,7 @@
 #include "pounce/job.h"
 #include "pounce/qos.h"
 #include "pounce/result.h"
+#include "pounce/room.h"
 #include "pounce/usage.h"
 
 namespace pounce::slurm {
@@ -52,6 +53,7 @@ class SlurmGateway {
   void write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply);
   void holdings(Reply<Holdings> reply);                          // everybody's jobs that wait or run
   void usage(std::int64_t from_s, Reply<UsageFacts> reply);      // what was held since then, from slurmdbd
+  void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply);
   void classes(Reply<ClassReport> reply);
   void survey(const std::string& not_nodes, Reply<Survey> reply);
   void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"

@@ -119,6 +119,7 @@ static void to_json(json& j, const JobView& v) {
        {"submit_time_s", v.submit_time_s},
        {"start_time_s", v.start_time_s},
        {"end_time_s", v.end_time_s},
+       {"preempt_time_s", v.preempt_time_s},
        {"exit_code", v.exit_code},
        {"signal", v.signal}};
   optional_to_json(j["instance"], v.instance);
@@ -145,6 +146,7 @@ static void from_json(const json& j, JobView& v) {
   j.at("submit_time_s").get_to(v.submit_time_s);
   j.at("start_time_s").get_to(v.start_time_s);
   j.at("end_time_s").get_to(v.end_time_s);
+  v.preempt_time_s = j.value("preempt_time_s", std::int64_t{0});
   j.at("exit_code").get_to(v.exit_code);
   j.at("signal").get_to(v.signal);
 }
@@ -173,6 +175,12 @@ static void from_json(const json& j, Qos& q) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QosFacts, cluster, has_database, enforces_limits, enforces_qos, counts_gpus,
                                    preempts_by_qos, user, may_write, partitions, qos)
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Room, gpus, cpus, memory_mib)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoomAsked, partitions, features, only_nodes, not_nodes, nodes, each)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoomHeld, job, node, room)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeRoom, name, partitions, features, free)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QueueLook, hidden, waiting, held, nodes)
+
 }  // namespace pounce
 
 namespace pounce::slurm {
@@ -193,7 +201,7 @@ Result<T> decoded(std::string_view record, T (*read)(const json&)) {
 Request read_request(const json& j) {
   Request request;
   request.id = j.at("id").get<std::uint64_t>();
-  request.operation = enumerator(j.at("operation"), Operation::kSurvey);
+  request.operation = enumerator(j.at("operation"), Operation::kLook);
   if (j.contains("spec")) j.at("spec").get_to(request.spec);
   j.at("jobs").get_to(request.jobs);
   j.at("instance").get_to(request.instance);
@@ -220,6 +228,7 @@ Answer read_answer(const json& j) {
   j.at("holdings").get_to(answer.holdings);
   j.at("usage").get_to(answer.usage);
   if (j.contains("survey")) j.at("survey").get_to(answer.survey);
+  j.at("look").get_to(answer.look);
   return answer;
 }
 
@@ -248,7 +257,8 @@ std::string encode(const Answer& answer) {
             {"qos", answer.qos},
             {"classes", answer.classes},
             {"holdings", answer.holdings},
-            {"usage", answer.usage}};
+            {"usage", answer.usage},
+            {"look", answer.look}};
   if (!answer.survey.nodes.empty()) j["survey"] = answer.survey;
   return dump(j);
 }

@@ -15,19 +15,20 @@
 #include "pounce/job.h"
 #include "pounce/qos.h"
 #include "pounce/result.h"
+#include "pounce/room.h"
 #include "pounce/usage.h"
 
 namespace pounce::slurm {
 
 inline constexpr std::size_t kRecordBytes = 16 * 1024 * 1024;  // thousands of job views
 
-enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos, kNote, kHoldings, kUsage, kSurvey };
+enum class Operation : std::uint8_t { kFacts, kSubmit, kCancel, kPoll, kSweep, kQueue, kVersion, kClasses, kReadQos, kWriteQos, kNote, kHoldings, kUsage, kSurvey, kLook };
 
 struct Request {
   std::uint64_t id = 0;
   Operation operation = Operation::kFacts;
   JobSpec spec;                   // submit
-  std::vector<Incarnation> jobs;  // cancel (one), note (one), poll
+  std::vector<Incarnation> jobs;  // cancel (one), note (one), poll, look
   InstanceId instance;            // sweep
   std::vector<Qos> qos;           // write_qos: as they are to be
   std::string note;               // note: the job's comment from now on
@@ -47,6 +48,7 @@ struct Answer {
   Holdings holdings;
   UsageFacts usage;
   Survey survey;
+  QueueLook look;
 };
 
 std::string encode(const Request& request);

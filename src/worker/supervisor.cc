@@ -149,7 +149,7 @@ void Supervisor::beat() {
 void Supervisor::tell_running() {
   const Used used = meter_.used(Clock::now());
   daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, used.busy.count(),
-                                     used.idle.count(), used.cpu.count(), used.memory_mib});
+                                     used.idle.count(), used.cpu.count(), used.memory_mib, warnings_});
 }
 
 void Supervisor::check_dead_man() {
@@ -170,6 +170,8 @@ void Supervisor::on_signal() {
     } else {
       // Slurm's warning of the walltime or of a preemption. Never passed on as a signal: libraries requeue jobs on it.
       spdlog::info("lease={} warned by the batch system (signal {})", options_.lease.hex(), info.ssi_signo);
+      ++warnings_;
+      tell_running();
     }
   }
   if (child) reap();

@@ -80,6 +80,8 @@ class Driver {
         return gateway_.queue(answer<std::vector<JobView>>(id, &put_jobs));
       case Operation::kClasses:
         return gateway_.classes(answer<ClassReport>(id, [](Answer& a, ClassReport v) { a.classes = std::move(v); }));
+      case Operation::kLook:
+        return gateway_.look(request.jobs, answer<QueueLook>(id, [](Answer& a, QueueLook v) { a.look = std::move(v); }));
       case Operation::kVersion:
         return gateway_.version(answer<std::string>(id, [](Answer& a, std::string v) { a.version = std::move(v); }));
       case Operation::kReadQos:

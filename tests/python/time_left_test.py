@@ -23,6 +23,18 @@ def lease(whole_s: int, name: str = "aa", end: int = NOON):
     return (name, "busy", "ready", 17, "g1", "GPU 0", end - whole_s, end)
 
 
+def preempted(grace_s: int):
+    return (*lease(grace_s)[:2], "preempted: a job that goes first takes its place", *lease(grace_s)[3:])
+
+
+def test_one_that_is_preempted_is_told_at_once_and_why(clock):
+    clock(900)
+
+    words = TimeLeft().warning("running", preempted(900))
+
+    assert "yours for 15 min more, until " in words and "(a job that goes first takes its place); then all" in words
+
+
 @pytest.mark.parametrize(("whole_s", "warned_s"), [(7200, 300), (1000, 200), (120, 60), (60, 60)])
 def test_of_a_short_lease_the_last_fifth_is_warned_of_but_a_minute_at_least(clock, whole_s, warned_s):
     left = TimeLeft()

@@ -121,6 +121,12 @@ void FakeDaemon::on(const lease::PollJobs& action) {
                     }));
 }
 
+void FakeDaemon::on(const lease::LookAtQueue& action) {
+  world_.slurm.look(action.jobs, back_here([](Result<QueueLook> look) -> lease::Event {
+                      return lease::QueueSeen{std::move(look)};
+                    }));
+}
+
 void FakeDaemon::on(const lease::SweepJobs&) {
   const auto swept = [none = mutant_ == Mutant::kNoSweep](Result<std::vector<JobView>> jobs) -> lease::Event {
     if (none) return lease::Swept{std::vector<JobView>{}};

@@ -30,6 +30,7 @@ class FakeDaemon {
   void on(const lease::SubmitJob& action);
   void on(const lease::CancelJob& action);
   void on(const lease::PollJobs& action);
+  void on(const lease::LookAtQueue& action);
   void on(const lease::SweepJobs& action);
   void on(const lease::AdmitClient& action);
   void on(const lease::DismissClient& action);

@@ -1,5 +1,7 @@
 #include "sim/fake_slurm.h"
 
+#include <algorithm>
+
 #include "sim/world.h"
 
 namespace pounce::sim {
@@ -83,6 +85,23 @@ void FakeSlurm::poll(const std::vector<Incarnation>& jobs, Reply<std::vector<Job
         std::vector<JobView> views;
         for (const Incarnation& job : jobs) views.push_back(answer(job));
         return views;
+      },
+      std::move(reply));
+}
+
+// Its one node has a slot for each job, whatever the job asks for.
+void FakeSlurm::look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) {
+  request<QueueLook>(
+      [=, this]() -> Result<QueueLook> {
+        QueueLook look;
+        look.hidden = world_.faults.unknown_state > 50'000;
+        look.nodes = {{"g1", {"gpu"}, {}, {}}};
+        for (const auto& [id, job] : jobs_) {
+          if (job.view.state == JobState::kQueued) look.waiting.push_back({{"gpu"}, "", {}, {}, 1, {{}, 1, 0}});
+          if (job.view.state == JobState::kRunning && std::ranges::count(ours, job.view.incarnation.job, &Incarnation::job) > 0)
+            look.held.push_back({job.view.incarnation, "g1", {{}, 1, 0}});
+        }
+        return look;
       },
       std::move(reply));
 }

@@ -10,6 +10,7 @@
 
 #include "pounce/job.h"
 #include "pounce/result.h"
+#include "pounce/room.h"
 #include "sim/faults.h"
 #include "sim/timeline.h"
 
@@ -28,6 +29,8 @@ class FakeSlurm {
   void cancel(const InstanceId& instance, const Incarnation& job, Reply<void> reply);
   void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply);
   void sweep(const InstanceId& instance, bool everybody, Reply<std::vector<JobView>> reply);
+
+  void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply);
 
   void second();                                       // its scheduler and its troubles
   void worker_left(SlurmJobId job, JobEnd end);        // the job's processes ended by themselves

@@ -140,6 +140,8 @@ class Person:
     """An ordinary user (alice, bob, mallory; None: root) on a login node, with a pounced configuration of their own."""
 
     def __init__(self, node: LoginNode, user: str | None, **config):
+        if "idle_release_s" in config:  # a test that says when a lease goes back means all of its idle time
+            config = {"keep_warm_s": 0, **config}
         self.node, self.user, self.config = node, user, config
         self.folder = Path(tempfile.mkdtemp(prefix="pounce-test-"))
         self.folder.chmod(0o755)

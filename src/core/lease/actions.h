@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "core/lease/events.h"
 #include "core/lease/journal_record.h"
 #include "core/lease/reason.h"
@@ -37,6 +38,9 @@ struct CancelJob {
   Incarnation job;
 };
 struct PollJobs {  // one RPC; never two under way
+  std::vector<Incarnation> jobs;
+};
+struct LookAtQueue {  // who waits for what these hold; one RPC, a second one where somebody does. Never two under way
   std::vector<Incarnation> jobs;
 };
 struct SweepJobs {};  // never two under way
@@ -80,6 +84,7 @@ struct TellStatus {  // on each change except idle <-> busy
   SlurmJobId job;
   std::string node, devices;
   std::int64_t start_estimate_s = 0, end_time_s = 0;  // unix; 0 = not known
+  TimePoint not_before{};    // wanted: it is not asked for earlier
 };
 struct TellWorkerDown {
   SessionId session;
@@ -105,7 +110,7 @@ struct TellWantFailed {  // its tasks fail with this; nothing is submitted for i
 
 struct EndDaemon {};  // nothing to do for daemon_idle_exit
 
-using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, SweepJobs, AdmitClient,
+using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, LookAtQueue, SweepJobs, AdmitClient,
                             DismissClient, EndWorker, GrantWorker, TellStatus, TellWorkerDown, TellLeaseEnded,
                             TellWantFailed, EndDaemon>;
 

@@ -10,7 +10,9 @@
 namespace pounce::lease {
 
 struct Defaults {
-  std::chrono::milliseconds keep_warm{0};
+  std::chrono::milliseconds keep_warm{300'000};
+  std::chrono::milliseconds keep_warm_blind{60'000};
+  std::chrono::milliseconds warm_poll{4'000};
   std::chrono::milliseconds idle_release{60'000};
   std::chrono::milliseconds orphan_grace{30'000};
   std::chrono::milliseconds hello_deadline{120'000};
@@ -30,6 +32,7 @@ struct Defaults {
   std::chrono::milliseconds result_keep{604'800'000};
   std::chrono::milliseconds result_hold{900'000};
   std::uint32_t crash_limit = 3;
+  std::uint32_t starts_per_hour = 0;
 };
 
 // A key is a time (`time` set; the key ends in _s or _ms) or a plain number (`number` set).
@@ -38,12 +41,15 @@ struct ConfigKey {
   std::chrono::milliseconds Defaults::* time = nullptr;
   std::uint32_t Defaults::* number = nullptr;
   std::string_view meaning;
+  std::uint32_t least = 1;  // of a number
 
   constexpr bool in_seconds() const { return name.ends_with("_s"); }
 };
 
 inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
-    {"keep_warm_s", &Defaults::keep_warm, nullptr, "an idle lease is kept this much longer than idle_release_s"},
+    {"keep_warm_s", &Defaults::keep_warm, nullptr, "an idle lease is kept this much longer than idle_release_s, while nobody waits for what it holds"},
+    {"keep_warm_blind_s", &Defaults::keep_warm_blind, nullptr, "at most so much longer where Slurm shows nobody the jobs of others"},
+    {"warm_poll_s", &Defaults::warm_poll, nullptr, "how often the queue is looked at while a lease is kept warm"},
     {"idle_release_s", &Defaults::idle_release, nullptr, "a lease with nothing waiting or running is given back"},
     {"orphan_grace_s", &Defaults::orphan_grace, nullptr, "a silent session's tasks are cancelled, its leases ended"},
     {"hello_deadline_s", &Defaults::hello_deadline, nullptr, "a running job without a ready interpreter is given up"},
@@ -58,6 +64,7 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"dead_man_idle_s", &Defaults::dead_man_idle, nullptr, "a worker that nobody speaks to ends; nothing runs"},
     {"dead_man_busy_s", &Defaults::dead_man_busy, nullptr, "the same while a task runs"},
     {"crash_limit", nullptr, &Defaults::crash_limit, "interpreter deaths within crash_window_s that end a lease"},
+    {"starts_per_hour", nullptr, &Defaults::starts_per_hour, "leases that may be asked for in an hour; 0: as many as are wanted", 0},
     {"crash_window_s", &Defaults::crash_window, nullptr, "see crash_limit"},
     {"no_replacement_s", &Defaults::no_replacement, nullptr, "after a foreign scancel no new job for this long"},
     {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},

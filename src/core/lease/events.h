@@ -5,7 +5,7 @@
 //   - JournalRead comes once, first (empty when there is no journal): it starts the first sweep, and nothing is
 //     submitted before a sweep has succeeded.
 //   - Each SubmitJob is answered by exactly one Submitted or SubmitFailed; SweepJobs by one Swept, PollJobs by one Polled,
-//     CancelJob by one CancelDone.
+//     CancelJob by one CancelDone, LookAtQueue by one QueueSeen.
 //   - Sessions and workers are authenticated, and a worker speaks only for its own lease, before an event is made.
 // Thread: loop.
 #pragma once
@@ -22,6 +22,7 @@
 #include "pounce/job.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
+#include "pounce/room.h"
 
 namespace pounce::lease {
 
@@ -77,6 +78,9 @@ struct Swept {
 struct Polled {
   Result<std::vector<JobView>> jobs;
 };
+struct QueueSeen {
+  Result<QueueLook> look;
+};
 struct CancelDone {
   LeaseId lease;
   Result<void> outcome;
@@ -111,6 +115,7 @@ struct WorkerHeard {  // worker_beat
   WorkerIndex worker;
   WorkerLink link;
   std::uint32_t running = 0;
+  std::uint32_t warnings = 0;  // so often the batch system has warned it of its end
 };
 struct WorkerLost {  // its connection is gone
   LeaseId lease;
@@ -126,7 +131,7 @@ struct TimesChanged {  // from now on
 struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, ReleaseAsked, JournalRead, Submitted,
-                           SubmitFailed, Swept, Polled, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
+                           SubmitFailed, Swept, Polled, QueueSeen, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
                            WorkerHeard, WorkerLost, TimesChanged, TimePassed>;
 
 }  // namespace pounce::lease

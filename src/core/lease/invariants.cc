@@ -48,7 +48,7 @@ std::optional<std::string> LeaseCore::broken_by_itself(const Lease& lease) const
   const WantBook* book = want_of(lease);
   const bool busy = (book != nullptr && book->demanded()) || lease.running() > 0;
   if (lease.active() && busy != (lease.state == LeaseState::kBusy)) return "is not what its tasks say (I8)";
-  if (lease.state == LeaseState::kIdle && now_ >= lease.last_busy + defaults_.idle_release + defaults_.keep_warm)
+  if (lease.state == LeaseState::kIdle && now_ >= lease.last_busy + kept())
     return "is idle and was not given back (I8)";
   if (lease.state == LeaseState::kEnding && !lease.end && !lease.job_ending) return "ends without a reason";
   for (const auto& [index, worker] : lease.workers)

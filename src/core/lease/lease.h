@@ -46,6 +46,7 @@ struct JobFacts {
   Waiting waiting;
   std::string node, devices;
   std::int64_t start_s = 0, end_s = 0;
+  std::int64_t grace_s = 0;  // it is preempted, and had so long to end; end_s is then
   bool operator==(const JobFacts&) const = default;
 };
 
@@ -61,6 +62,7 @@ struct Lease {
 
   std::optional<Incarnation> job;
   JobFacts facts;
+  std::uint32_t warnings = 0;     // of the batch system, that it will end: each is asked about once
   bool times_known = false;       // they are of the running job: a queued one's end is an estimate
   bool submit_under_way = false;
   bool journalled = false;        // the journal holds it; false: only a worker's word says that it exists

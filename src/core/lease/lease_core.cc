@@ -1,5 +1,5 @@
 // The frame of the lease core: one event in, actions out; what every rule file shares. The rules are in sessions.cc,
-// submitting.cc, restart.cc, sweeping.cc, polling.cc, workers.cc, ending.cc, releasing.cc and timing.cc.
+// submitting.cc, restart.cc, sweeping.cc, polling.cc, workers.cc, ending.cc, warmth.cc, releasing.cc and timing.cc.
 #include "core/lease/lease_core.h"
 
 #include <algorithm>
@@ -9,6 +9,9 @@
 #include "core/lease/reason.h"
 
 namespace pounce::lease {
+namespace {
+TimePoint not_before(const WantBook* book) { return book != nullptr ? std::max(book->not_before, book->starts_at) : TimePoint{}; }
+}
 
 LeaseCore::LeaseCore(InstanceId instance, Defaults defaults, std::function<LeaseId()> fresh_lease)
     : instance_(instance), defaults_(defaults), fresh_lease_(std::move(fresh_lease)) {}
@@ -67,6 +70,7 @@ void LeaseCore::tell(const Lease& lease) {
                     lease.facts.waiting, {}, lease.facts.node, lease.facts.devices,
                     lease.facts.start_s, lease.facts.end_s};
   if (lease.job) status.job = lease.job->job;
+  if (lease.state == LeaseState::kWanted) status.not_before = not_before(want_of(lease));
   act(std::move(status));
 }
 
@@ -84,8 +88,11 @@ std::string LeaseCore::reason_of(const Lease& lease) const {
     case LeaseState::kStarting:
       return !lease.workers.empty() ? "the interpreter starts" : "the job starts";
     case LeaseState::kIdle:
+      if (lease.facts.grace_s > 0) return "preempted: a job that goes first takes its place";
+      if (!warm(lease)) return "ready";
+      return blind_ ? "ready, and kept for a short time only: this Slurm shows nobody who else waits" : "ready, and kept until somebody waits for it";
     case LeaseState::kBusy:
-      return "ready";
+      return lease.facts.grace_s > 0 ? "preempted: a job that goes first takes its place" : "ready";
     case LeaseState::kDraining:
     case LeaseState::kEnding:
     case LeaseState::kEnded:
@@ -152,7 +159,7 @@ std::vector<LeaseView> LeaseCore::leases() const {
     views.push_back({id, lease.state, lease.resources, lease.owner, lease.job, lease.facts.node, lease.facts.devices,
                      lease.facts.waiting, lease.facts.start_s, lease.facts.end_s,
                      lease.running(), lease.linked(), reason_of(lease), book != nullptr ? book->want.waiting : 0,
-                     lease.release_asked, lease.born, lease.since,
+                     lease.release_asked, lease.born, lease.since, lease.state == LeaseState::kWanted ? not_before(book) : TimePoint{},
                      static_cast<std::uint32_t>(std::ranges::count_if(
                          lease.workers, [](const auto& entry) { return entry.second.ready; }))});
   }

@@ -42,11 +42,12 @@ struct LeaseView {
   std::uint32_t waiting = 0;   // tasks not yet sent, by its want's last demand
   bool release_asked = false;
   TimePoint born{}, since{};   // since: in this state
+  TimePoint not_before{};      // wanted: it is not asked for earlier
   std::uint32_t workers_ready = 0;
 };
 
 struct Counters {
-  std::uint64_t events = 0, ignored = 0, submits = 0, polls = 0, sweeps = 0, cancels = 0;
+  std::uint64_t events = 0, ignored = 0, submits = 0, polls = 0, looks = 0, sweeps = 0, cancels = 0;
 };
 
 class LeaseCore {
@@ -90,6 +91,8 @@ class LeaseCore {
   void submit_unclear(Lease& lease, const Error& error);
   void fail_want(const Owner& owner, WantBook& book, const Error& error);
   void hold_off(WantBook& book, const std::string& reason);
+  TimePoint next_start(const Lease& lease);
+  void wait_for_start(Lease& lease, TimePoint start);
   // restart.cc
   void on(const JournalRead& event);
   void replay(const JournalRecord& line);
@@ -144,6 +147,14 @@ class LeaseCore {
   void finish(Lease& lease, Error why);
   void detach(Lease& lease, const Error& why);
   void count_bad_start(Lease& lease, const Error& why, bool give_up = false);
+  // warmth.cc
+  void on(const QueueSeen& event);
+  bool unneeded(const Lease& lease) const;
+  Duration kept() const;
+  bool warm(const Lease& lease) const;
+  std::vector<Lease*> warm_leases();
+  void yield(SlurmJobId job);
+  void settle_look();
   // releasing.cc
   void on(const ReleaseAsked& event);
   void release_now(Lease& lease, const Error& why);
@@ -204,6 +215,10 @@ class LeaseCore {
   Duration sweep_wait_{};  // after a failed sweep
   TimePoint poll_at_ = TimePoint::max();
   Duration poll_wait_{};
+  TimePoint look_begun_{}, look_at_{};
+  Duration look_wait_{};
+  bool look_under_way_ = false, blind_ = false;  // blind: nobody is shown the jobs of others
+  std::deque<TimePoint> starts_;                 // submissions of the last hour, where they are counted
   std::optional<TimePoint> unreachable_since_;
   std::string unreachable_why_;
   TimePoint reached_since_{};  // after it did not answer

@@ -43,7 +43,8 @@ void LeaseCore::job_seen(Lease& lease, const JobView& view) {
   const JobFacts before = lease.facts;
   // "GPU 0" is the worker's word, which a person reads; Slurm's is gpu:a100:1(IDX:0).
   const bool told = view.devices.empty() || (!lease.workers.empty() && !before.devices.empty());
-  lease.facts = {waiting_of(view), view.nodes, told ? before.devices : view.devices, view.start_time_s, view.end_time_s};
+  lease.facts = {waiting_of(view), view.nodes, told ? before.devices : view.devices, view.start_time_s, view.end_time_s, before.grace_s};
+  if (view.preempt_time_s != 0 && view.state == JobState::kRunning) lease.facts.grace_s = std::max<std::int64_t>(view.end_time_s - view.preempt_time_s, 0);
   lease.times_known = lease.times_known || view.state == JobState::kRunning;
   if (lease.facts.node.empty()) lease.facts.node = before.node;
   const LeaseState was = lease.state;
@@ -136,7 +137,7 @@ Error LeaseCore::reason_of_end(Lease& lease, const JobView& view) {
   const bool foreign = view.end == JobEnd::kCancelled && !lease.cancelled_by_us;
   const bool node_failed = view.end == JobEnd::kNodeFail && lease.lost();
   if (lease.end && !foreign && !node_failed) return *lease.end;
-  const Error why = error_of_end(view);
+  const Error why = error_of_end(view, std::chrono::seconds(lease.facts.grace_s));
   WantBook* book = want_of(lease);
   if (book != nullptr && foreign) {
     book->not_before = now_ + defaults_.no_replacement;

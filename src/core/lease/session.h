@@ -16,6 +16,7 @@ struct WantBook {
   std::optional<Error> failed;  // a clear refusal; the counts below are those it was told for
   std::uint32_t failed_waiting = 0, failed_running = 0;
   TimePoint not_before{};       // no submission earlier (back-off, foreign scancel)
+  TimePoint starts_at{};        // when this daemon may start a lease for it, where starts are counted
   std::string wait_reason;      // why not, for the person
   Duration backoff{};
   std::uint32_t bad_starts = 0;  // leases in a row that ended without a ready interpreter

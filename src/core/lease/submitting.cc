@@ -1,11 +1,15 @@
 // From a want to a job: the intent is on disk before the submission; whatever is not a clear yes or no is a doubt, and
 // only sweeps resolve a doubt. One lease id is submitted once; a new try is a new lease.
 #include <algorithm>
+#include <tuple>
 
 #include "core/lease/lease_core.h"
 #include "core/lease/words.h"
 
 namespace pounce::lease {
+namespace {
+constexpr std::chrono::hours kHour{1};
+}
 
 void LeaseCore::want_lease(const Owner& owner) {
   Lease lease;
@@ -24,10 +28,12 @@ void LeaseCore::submit(Lease& lease) {
   intent.resources = lease.resources;
   intent.session = lease.owner->session;
   intent.want = lease.owner->want;
+  if (WantBook* book = want_of(lease)) book->wait_reason.clear(), book->starts_at = {};
   act(RecordIntent{std::move(intent)});
   act(SubmitJob{lease.id, lease.resources, lease.owner->session});
   lease.journalled = lease.submit_under_way = true;
   ++counters_.submits;
+  if (defaults_.starts_per_hour > 0) starts_.push_back(now_);
   enter(lease, LeaseState::kSubmitting, "submitted");
 }
 
@@ -76,6 +82,32 @@ void LeaseCore::fail_want(const Owner& owner, WantBook& book, const Error& error
   book.failed_running = book.want.running;
   book.bad_starts = 0;
   act(TellWantFailed{owner.session, owner.want, error});
+}
+
+// Where a site caps the starts of an hour, those who have waited longest go first: the n-th in line starts when n starts
+// are older than an hour, so each can be told when.
+TimePoint LeaseCore::next_start(const Lease& lease) {
+  const std::size_t cap = defaults_.starts_per_hour;
+  if (cap == 0) return now_;
+  std::erase_if(starts_, [this](TimePoint start) { return start + kHour <= now_; });
+  const auto before = static_cast<std::size_t>(std::ranges::count_if(leases_, [&](const auto& entry) {
+    const Lease& other = entry.second;
+    return other.state == LeaseState::kWanted && std::tie(other.born, other.id) < std::tie(lease.born, lease.id);
+  }));
+  const std::size_t free = cap - std::min(cap, starts_.size());
+  if (before < free) return now_;
+  return starts_.at(std::min(before - free, starts_.size() - 1)) + kHour;
+}
+
+void LeaseCore::wait_for_start(Lease& lease, TimePoint start) {
+  due(start);
+  WantBook* book = want_of(lease);
+  const std::string reason = "this site lets one daemon ask for " + std::to_string(defaults_.starts_per_hour) +
+                             " leases an hour, and so many were asked for";
+  if (book == nullptr || (book->starts_at == start && book->wait_reason == reason)) return;
+  book->starts_at = start;
+  book->wait_reason = reason;
+  tell(lease);
 }
 
 void LeaseCore::hold_off(WantBook& book, const std::string& reason) {

@@ -28,7 +28,8 @@ constexpr Cell kST = to({kSubmitting, kStarting}), kSX = to({kSubmitting, kEnded
                kTIDE = to({kStarting, kIdle, kDraining, kEnding}), kTIBDE = to({kStarting, kIdle, kBusy, kDraining, kEnding});
 
 constexpr Cell kNone = no("nothing was submitted"), kLate = no("late"), kOver = no("it has ended"),
-               kNoWorker = no("no worker yet"), kKnown = no("its job is known"), kNoTime = no("no deadline of its own");
+               kNoWorker = no("no worker yet"), kKnown = no("its job is known"), kNoTime = no("no deadline of its own"),
+               kNotWarm = no("it is not kept warm");
 
 // clang-format off
 constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
@@ -53,6 +54,7 @@ constexpr Cell kTable[kNewsKinds][kLeaseStates] = {
     /* kInterpreterDied */    {kNone, kS,     kNoWorker, kTDE,     kTIDE,  kTIBDE,   kD,     kLate,  kOver},
     /* kWorkerHeard */        {kNone, kS,     kNoWorker, kT,       kIB,    kIB,    kBD,    kLate,  kOver},
     /* kWorkerLost */         {kNone, kS,     kNoWorker, kT,       kI,     kB,     kD,     kE,     kOver},
+    /* kSomebodyWaits */      {kNone, kNotWarm, kNotWarm, kDE,     kDE,    kNotWarm, kNotWarm, kNotWarm, kOver},
     /* kTimePassed */         {kS,    kNoTime, kE,       kDE,      kDE,    kDE,    kE,     kE,     kOver},
 };
 // clang-format on
@@ -67,7 +69,7 @@ std::string_view word(News news) {
       "submit refused",   "submit unclear",      "absent from a sweep", "job unknown", "job queued",
       "job running",      "job ending",          "job ended",        "job requeued",  "cancel done",
       "worker connected", "interpreter started", "interpreter died", "worker heard",  "worker lost",
-      "time passed"};
+      "somebody waits",   "time passed"};
   return kWords[static_cast<int>(news)];
 }
 

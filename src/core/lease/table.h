@@ -31,9 +31,10 @@ enum class News : std::uint8_t {
   kInterpreterDied,
   kWorkerHeard,
   kWorkerLost,
+  kSomebodyWaits,       // for what it holds, while it is kept warm
   kTimePassed           // one of the state's own deadlines
 };
-inline constexpr int kNewsKinds = 21;
+inline constexpr int kNewsKinds = 22;
 
 std::string_view word(News news);
 

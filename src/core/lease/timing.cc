@@ -27,6 +27,7 @@ void LeaseCore::settle() {
     for (auto& [id, lease] : leases_) settle_lease(lease);
     settle_wants();
     settle_poll();
+    settle_look();
     settle_sweep();
     settle_daemon();
     if (!changed_) break;
@@ -86,7 +87,10 @@ void LeaseCore::settle_wanted(Lease& lease) {
   }
   if (!reconciled_ || unreachable_since_) return;
   const WantBook* book = want_of(lease);
-  if ((book == nullptr || due(book->not_before)) && accept(lease, News::kTimePassed)) submit(lease);
+  if (book != nullptr && !due(book->not_before)) return;
+  const TimePoint start = next_start(lease);
+  if (start > now_) return wait_for_start(lease, start);
+  if (accept(lease, News::kTimePassed)) submit(lease);
 }
 
 void LeaseCore::settle_serving(Lease& lease) {
@@ -118,11 +122,11 @@ bool LeaseCore::worker_lost(const Lease& lease) {
 
 std::optional<Error> LeaseCore::deadline_passed(const Lease& lease) {
   const auto ended = [](const char* why) { return Error{ErrorCode::kLeaseEnded, why, {}, {}}; };
-  const bool idle = lease.state == LeaseState::kIdle || (lease.state == LeaseState::kStarting && !needed(lease));
+  const bool idle = unneeded(lease);
   if (lease.state == LeaseState::kStarting && due(lease.since + defaults_.hello_deadline))
     return ended("The job runs, but no interpreter came up in time.");
   if (idle && lease.release_asked) return ended("Given back: a person asked for it, and nothing waited for it or ran on it.");
-  if (idle && due(lease.last_busy + defaults_.idle_release + defaults_.keep_warm))
+  if (idle && due(lease.last_busy + kept()))
     return ended("Given back: nothing waited for it or ran on it.");
   if (!lease.owner && !idle && due(lease.unclaimed_since + defaults_.orphan_grace))
     return ended("Nobody claimed it after a restart of pounced.");

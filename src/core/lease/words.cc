@@ -18,6 +18,14 @@ std::string how_it_failed(const JobView& view) {
   return "ended by itself with exit code " + std::to_string(view.exit_code) + ".";
 }
 
+Error preempted(const JobView& view, std::chrono::seconds grace) {
+  const std::string seconds = std::to_string(grace.count());
+  const std::string had = grace.count() > 0 ? ", with " + seconds + " s of grace to end in." : ".";
+  Error error = ended(ErrorCode::kPreempted, view, "was preempted by a job that goes first" + had);
+  if (grace.count() > 0) error.context["grace_s"] = seconds;
+  return error;
+}
+
 }  // namespace
 
 bool clear_refusal(ErrorCode code) {
@@ -37,7 +45,7 @@ bool clear_refusal(ErrorCode code) {
   }
 }
 
-Error error_of_end(const JobView& view) {
+Error error_of_end(const JobView& view, std::chrono::seconds grace) {
   switch (view.end) {
     case JobEnd::kCancelled:
       return ended(ErrorCode::kJobCancelled, view, "was cancelled by somebody.");
@@ -48,7 +56,7 @@ Error error_of_end(const JobView& view) {
     case JobEnd::kOutOfMemory:
       return ended(ErrorCode::kOutOfMemory, view, "used more memory than it asked for.");
     case JobEnd::kPreempted:
-      return ended(ErrorCode::kPreempted, view, "was preempted by a job that goes first.");
+      return preempted(view, grace);
     case JobEnd::kNodeFail:
     case JobEnd::kBootFail:
       return ended(ErrorCode::kNodeFailed, view, "was lost with its node.");

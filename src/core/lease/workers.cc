@@ -143,6 +143,12 @@ void LeaseCore::on(const WorkerHeard& event) {
   if (lease == nullptr) return;
   worker->running = event.running;
   if (event.running > 0) lease->last_busy = now_;
+  if (event.warnings > lease->warnings) {  // of its time's end, or of a preemption: only the batch system knows
+    lease->warnings = event.warnings;
+    lease->times_known = false;
+    lease->story.add(now_, "warned by the batch system");
+    poll_soon(Duration{});
+  }
   const bool refuses = lease->state == LeaseState::kDraining && lease->only_if_idle && event.running > 0;
   if (refuses && worker->ready) {
     lease->only_if_idle = false;

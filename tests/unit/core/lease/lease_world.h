@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 
 class LeaseWorld {
  public:
+  LeaseWorld() : LeaseWorld(without_warmth()) {}
+  explicit LeaseWorld(Defaults times) : defaults(times) {}
+
   static InstanceId our_instance() { return *InstanceId::from_hex("00000000aa01"); }
   static InstanceId other_instance() { return *InstanceId::from_hex("00000000aa02"); }
   static SessionId session(int n) { return numbered<SessionId>(n); }
@@ -128,6 +131,11 @@ class LeaseWorld {
     seen.resources = one_gpu();
     return seen;
   }
+  // One who waits for a GPU on g1, where job 7 holds the only one.
+  static QueueLook somebody_waits() {
+    const Room gpu{{{"a100", 1}}, 1, 0};
+    return {false, {{{"gpu"}, "", {}, {}, 1, gpu}}, {{job(7), "g1", gpu}}, {{"g1", {"gpu"}, {}, {}}}};
+  }
   static Error trouble(ErrorCode code) { return {code, "as the test says", {}, {}}; }
   void polled(JobView seen) {
     wait_for<PollJobs>();
@@ -179,6 +187,11 @@ class LeaseWorld {
     return Id(bytes);
   }
 
+  static Defaults without_warmth() {
+    Defaults times;
+    times.keep_warm = 0ms;
+    return times;
+  }
   Defaults defaults;
   int leases_made = 0;
   LeaseCore core{our_instance(), defaults, [this] { return lease(++leases_made); }};
@@ -189,6 +202,8 @@ class LeaseWorld {
 
 class LeaseTest : public ::testing::Test, protected LeaseWorld {
  protected:
+  LeaseTest() = default;
+  explicit LeaseTest(Defaults times) : LeaseWorld(times) {}
   void TearDown() override { EXPECT_EQ(core.broken_invariant(), std::nullopt); }
 };
 

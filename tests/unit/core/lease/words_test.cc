@@ -17,6 +17,18 @@ Resources asked(std::uint32_t gpus, std::string type = {}, std::uint32_t cpus = 
   return resources;
 }
 
+TEST(WordsTest, APreemptedJobTellsTheGraceThatItHad) {
+  JobView view;
+  view.incarnation.job = {7};
+  view.end = JobEnd::kPreempted;
+  const Error with = error_of_end(view, std::chrono::seconds(30)), without = error_of_end(view);
+  EXPECT_EQ(with.code, ErrorCode::kPreempted);
+  EXPECT_EQ(with.text, "Slurm job 7 was preempted by a job that goes first, with 30 s of grace to end in.");
+  EXPECT_EQ(with.context.at("grace_s"), "30");
+  EXPECT_EQ(without.text, "Slurm job 7 was preempted by a job that goes first.");
+  EXPECT_FALSE(without.context.contains("grace_s"));
+}
+
 TEST(CoversTest, WhatAWantDoesNotSayMayBeAnything) {
   EXPECT_TRUE(covers(asked(1, "a100", 8), asked(1)));
   EXPECT_FALSE(covers(asked(1), asked(1, "a100")));

@@ -319,5 +319,34 @@ TEST_F(SilenceTest, WhoeverWasStoppedItselfCallsNobodySilent) {
   EXPECT_EQ(count<DismissClient>(), 1u) << "now it is";
 }
 
+// Slurm warns the job; when and why its end comes only Slurm can say.
+TEST_F(WorkerTest, AWarningIsAskedAboutOnceAndItsAnswerTold) {
+  given_busy();
+  polled(view(JobState::kRunning));
+  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1, 1});
+  ASSERT_EQ(count<PollJobs>(), 1u);
+  JobView seen = view(JobState::kRunning);
+  seen.preempt_time_s = 1000, seen.end_time_s = 1030;
+  tell(Polled{std::vector{seen}});
+  ASSERT_EQ(count<TellStatus>(), 1u);
+  EXPECT_EQ(only<TellStatus>()[0].end_time_s, 1030);
+  EXPECT_THAT(only<TellStatus>()[0].reason, ::testing::StartsWith("preempted"));
+  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1, 1});
+  EXPECT_EQ(count<PollJobs>(), 0u);
+}
+
+TEST_F(WorkerTest, APreemptedLeaseEndsWithTheGraceThatItHad) {
+  given_busy();
+  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1, 1});
+  JobView seen = view(JobState::kRunning);
+  seen.preempt_time_s = 1000, seen.end_time_s = 1030;
+  polled(seen);
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  polled(view(JobState::kEnded, JobEnd::kPreempted));
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kPreempted);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.context.at("grace_s"), "30");
+}
+
 }  // namespace
 }  // namespace pounce::lease

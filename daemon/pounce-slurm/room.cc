@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "room.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include "facts.h"
+#include "limits.h"
+#include "slurm/gres.h"
+#include "slurm_error.h"
+#include "values.h"
+
+namespace pounce::slurm {
+namespace {
+
+constexpr std::size_t kMostWaiting = 256;  // of a longer line those who go first
+constexpr std::chrono::minutes kPartitionsAreKnown{5};
+
+struct FreeNodes {
+  void operator()(node_info_msg_t* message) const { slurm_free_node_info_msg(message); }
+};
+using Nodes = std::unique_ptr<node_info_msg_t, FreeNodes>;
+
+// "g[1-2],h7" -> g1, g2, h7
+std::vector<std::string> hosts_of(const char* list) {
+  std::vector<std::string> names;
+  if (list == nullptr || *list == '\0') return names;
+  auto hosts = slurm_hostlist_create(list);
+  while (char* name = slurm_hostlist_shift(hosts)) {
+    names.emplace_back(name);
+    ::free(name);
+  }
+  slurm_hostlist_destroy(hosts);
+  return names;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+// "gres:gpu:a100:2" and "gres/gpu:a100:2" alike.
+std::map<std::string, std::uint32_t> gpus_asked(std::string tres) {
+  for (const char* prefix : {"gres:", "gres/"})
+    for (auto at = tres.find(prefix); at != std::string::npos; at = tres.find(prefix)) tres.erase(at, 5);
+  std::ranges::replace(tres, ';', ',');
+  std::ranges::replace(tres, '=', ':');
+  return gpus_of(tres);
+}
+
+template <class Number>
+Number share(Number all, std::uint32_t parts) {
+  return static_cast<Number>((all + parts - 1) / parts);
+}
+
+std::map<std::string, std::uint32_t> gpus_of_each_node(const slurm_job_info_t& job, std::uint32_t nodes) {
+  if (auto gpus = gpus_asked(text(job.tres_per_node)); !gpus.empty()) return gpus;
+  const std::uint32_t tasks = is_set(job.num_tasks) ? std::max(job.num_tasks, 1u) : 1;
+  auto gpus = gpus_asked(text(job.tres_per_job));
+  if (gpus.empty()) {
+    gpus = gpus_asked(text(job.tres_per_task));
+    for (auto& [type, count] : gpus) count *= tasks;
+  }
+  if (gpus.empty())
+    if (const auto all = tres_count(text(job.tres_req_str), "gres/gpu"); all > 0) gpus[""] = static_cast<std::uint32_t>(all);
+  for (auto& [type, count] : gpus) count = share(count, nodes);
+  return gpus;
+}
+
+std::uint64_t memory_of_each_node(const slurm_job_info_t& job, std::uint32_t nodes, std::uint32_t cpus) {
+  const std::uint64_t counted = share(tres_count(text(job.tres_req_str), "mem"), nodes);
+  if (job.pn_min_memory == NO_VAL64) return counted;
+  const std::uint64_t each = job.pn_min_memory & ~MEM_PER_CPU;
+  return std::max(counted, (job.pn_min_memory & MEM_PER_CPU) != 0 ? each * cpus : each);
+}
+
+RoomAsked asked_by(const slurm_job_info_t& job) {
+  RoomAsked asked;
+  asked.partitions = split(text(job.partition));
+  asked.features = text(job.features);
+  asked.only_nodes = hosts_of(job.req_nodes);
+  asked.not_nodes = hosts_of(job.exc_nodes);
+  asked.nodes = is_set(job.num_nodes) ? std::max(job.num_nodes, 1u) : 1;
+  asked.each.cpus = is_set(job.num_cpus) ? share(job.num_cpus, asked.nodes) : 1;
+  asked.each.memory_mib = memory_of_each_node(job, asked.nodes, asked.each.cpus);
+  asked.each.gpus = gpus_of_each_node(job, asked.nodes);
+  return asked;
+}
+
+// A held job, and one that waits for a limit, another job or a time, has another reason than these two.
+bool waits_for_room(const slurm_job_info_t& job) {
+  if ((job.job_state & JOB_STATE_BASE) != JOB_PENDING || job.priority == 0) return false;
+  const std::string reason = text(compat::reason_text(job));
+  return reason == "Resources" || reason == "Priority";
+}
+
+std::vector<RoomAsked> waiting_in(const job_info_msg_t& message) {
+  std::vector<const slurm_job_info_t*> jobs;
+  for (std::uint32_t i = 0; i < message.record_count; ++i)
+    if (waits_for_room(message.job_array[i])) jobs.push_back(&message.job_array[i]);
+  std::ranges::stable_sort(jobs, std::greater{}, [](const slurm_job_info_t* job) { return job->priority; });
+  if (jobs.size() > kMostWaiting) jobs.resize(kMostWaiting);
+  std::vector<RoomAsked> waiting;
+  for (const slurm_job_info_t* job : jobs) waiting.push_back(asked_by(*job));
+  return waiting;
+}
+
+void add_held(const slurm_job_info_t& job, std::vector<RoomHeld>& held) {
+  const auto names = hosts_of(job.nodes);
+  const auto nodes = static_cast<std::uint32_t>(names.size());
+  const std::string all = text(job.tres_alloc_str);
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    RoomHeld one{{{job.job_id}, job.submit_time, job.restart_cnt}, names[i], {}};
+    one.room.cpus = static_cast<std::uint32_t>(share(tres_count(all, "cpu"), nodes));
+    one.room.memory_mib = share(tres_count(all, "mem"), nodes);
+    if (i < job.gres_detail_cnt) one.room.gpus = gpus_of(text(job.gres_detail_str[i]));
+    held.push_back(std::move(one));
+  }
+}
+
+std::vector<RoomHeld> held_in(const job_info_msg_t& message, const std::vector<Incarnation>& ours) {
+  std::vector<RoomHeld> held;
+  for (std::uint32_t i = 0; i < message.record_count; ++i) {
+    const slurm_job_info_t& job = message.job_array[i];
+    const auto known = std::ranges::find(ours, SlurmJobId{job.job_id}, &Incarnation::job);
+    const bool holds = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING || (job.job_state & JOB_COMPLETING) != 0;
+    if (known != ours.end() && holds && (known->submit_time_s == 0 || known->submit_time_s == job.submit_time)) add_held(job, held);
+  }
+  return held;
+}
+
+// slurmctld does not tell it with the node.
+Result<std::map<std::string, std::vector<std::string>>> partitions_by_node() {
+  static std::map<std::string, std::vector<std::string>> known;
+  static std::chrono::steady_clock::time_point again;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < again) return known;
+  partition_info_msg_t* message = nullptr;
+  if (const int code = slurm_code(slurm_load_partitions(0, &message, SHOW_ALL)); code != 0)
+    return failure(slurm_error(code, Doing::kReading));
+  known.clear();
+  for (std::uint32_t i = 0; i < message->record_count; ++i)
+    for (const std::string& node : hosts_of(message->partition_array[i].nodes))
+      known[node].push_back(text(message->partition_array[i].name));
+  slurm_free_partition_info_msg(message);
+  again = now + kPartitionsAreKnown;
+  return known;
+}
+
+NodeRoom room_of(const node_info_t& node, const std::vector<std::string>& partitions) {
+  NodeRoom room{text(node.name), partitions, split(text(node.features_act != nullptr ? node.features_act : node.features)), {}};
+  const auto used = gpus_of(text(node.gres_used));
+  for (const auto& [type, count] : gpus_of(text(node.gres))) {
+    const auto taken = used.find(type);
+    room.free.gpus[type] = count - std::min(count, taken == used.end() ? 0 : taken->second);
+  }
+  const compat::Allocated taken = compat::allocated_on(node);
+  const std::uint64_t memory = node.real_memory - std::min(node.real_memory, node.mem_spec_limit);
+  room.free.cpus = node.cpus_efctv - std::min<std::uint32_t>(node.cpus_efctv, taken.cpus);
+  room.free.memory_mib = memory - std::min(memory, taken.memory_mib);
+  return room;
+}
+
+// Nothing new starts on the others, whatever is free there.
+bool takes_work(std::uint32_t state) {
+  constexpr std::uint32_t kNot = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_MAINT | NODE_STATE_RES;
+  const std::uint32_t base = state & NODE_STATE_BASE;
+  return (state & kNot) == 0 && (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED);
+}
+
+// Those on which ours run, and those with room: who can start there needs nothing of ours.
+Result<std::vector<NodeRoom>> nodes_of(const std::vector<RoomHeld>& held) {
+  std::vector<NodeRoom> nodes;
+  const auto partitions = partitions_by_node();
+  if (!partitions) return failure(partitions.error());
+  node_info_msg_t* raw = nullptr;
+  if (const int code = slurm_code(slurm_load_node(0, &raw, SHOW_DETAIL | SHOW_ALL)); code != 0)
+    return failure(slurm_error(code, Doing::kReading));
+  const Nodes message(raw);
+  for (std::uint32_t i = 0; i < message->record_count; ++i) {
+    const node_info_t& node = message->node_array[i];
+    if (!takes_work(node.node_state)) continue;
+    const auto of_node = partitions->find(text(node.name));
+    NodeRoom room = room_of(node, of_node == partitions->end() ? std::vector<std::string>{} : of_node->second);
+    const bool ours = std::ranges::find(held, room.name, &RoomHeld::node) != held.end();
+    if (ours || room.free.cpus > 0) nodes.push_back(std::move(room));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<QueueLook> look_at_queue(const std::vector<Incarnation>& ours) {
+  QueueLook look;
+  look.hidden = jobs_are_private();
+  if (look.hidden) return look;
+  job_info_msg_t* raw = nullptr;
+  if (const int code = slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_ALL | SHOW_DETAIL)); code != 0)
+    return failure(slurm_error(code, Doing::kReading));
+  const Jobs message(raw);
+  look.waiting = waiting_in(*message);
+  look.held = held_in(*message, ours);
+  if (look.waiting.empty() || look.held.empty()) return look;
+  auto nodes = nodes_of(look.held);
+  if (!nodes) return failure(nodes.error());
+  look.nodes = std::move(*nodes);
+  return look;
+}
+
+}  // namespace pounce::slurm
