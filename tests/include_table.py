@@ -23,13 +23,14 @@ MODULES = {
     "src/identity": ["pounce", "base"],
     "src/slurm": ["pounce", "base", "protocol/stream_framing.h"],
     "src/policy": ["pounce"],
+    "src/sim": ["pounce", "base", "core/lease"],
     "src/launch": ["pounce", "base", "slurm"],
     "src/client": ["pounce", "base", "core/task", "protocol", "transport", "identity"],
     "src/worker": ["pounce", "base", "core/exec", "protocol", "transport", "identity"],
     "daemon/pounced": ["pounce", "base", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "policy"],
     "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/reason.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker"],
-    "daemon/pouncectl": ["pounce", "base", "protocol", "transport", "identity", "slurm", "policy", "core/forecast", "core/lease"],
+    "daemon/pouncectl": ["pounce", "base", "protocol", "transport", "identity", "slurm", "policy", "sim", "core/forecast", "core/lease"],
     "python/bindings": ["pounce", "base", "client", "worker"],
 }
 
