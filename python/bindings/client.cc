@@ -370,8 +370,7 @@ void bind_client(py::module_& m) {
            })
       .def("ask_status",
            [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::StatusAsk{request}); })
-      .def("ask_choices", &ask_choices)
-      .def("name_task", &name_task)
+      .def("ask_choices", &ask_choices).def("name_task", &name_task)
       .def("ask_names",
            [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {
              return ask(self, asked, protocol::NameAsk{request, name});

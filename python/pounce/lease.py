@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .use import Report, reports_of
 from .waiting import Eta, Wait, wait_of
 
 if TYPE_CHECKING:
     from ._session import Session
 
+_REPORT_TIMEOUT_S = 10.0
 _WAITS = ("wanted", "submitting", "queued", "starting")
 
 
 class Lease:
     """One lease of a client. Made by ``Client.leases`` and ``Future.lease``; always shows how it stands now.
 
-    Nothing here blocks: it is what pounced last told. A lease that has ended keeps what was last known of it.
+    Nothing here blocks but ``report()``: it is what pounced last told. A lease that has ended keeps what was last known of it.
 
     Examples
     --------
@@ -75,6 +77,18 @@ class Lease:
         """When it is expected to start; None where it does not wait, or where nothing can be said: ``why()`` has the reason."""
         wait = self.why()
         return wait.eta if wait is not None else None
+
+    def report(self) -> Report | None:
+        """What it has used of what it asked for, with what to ask for next time; after its end too. Blocks for one question to pounced.
+
+        None: its workers have not told yet.
+
+        Examples
+        --------
+        >>> print(lease.report())  # doctest: +SKIP
+        lease 3f2a91bc: busy 7 s, idle 25 min, 3 s of CPU time, 321 MiB of memory; what was asked for fits what was used
+        """
+        return reports_of(self._session.status(_REPORT_TIMEOUT_S)).of(self.id)
 
     def __repr__(self) -> str:
         why = self.why()

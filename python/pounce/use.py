@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -37,6 +38,14 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         return (f"lease {self.lease[:8]}: busy {_time(self.busy)}, idle {_time(self.idle)}, {_time(self.cpu)} of CPU time, "
                 f"{self.memory} MiB of memory; {self.suggestion}")
+
+
+    def _repr_html_(self) -> str:
+        asked = self.asked
+        table = [("", "asked", "used"), ("time", f"{asked.time} min" if asked.time else "", _time(self.busy + self.idle)),
+                 ("CPUs", str(asked.cpus or ""), f"{self.cpu / self.busy / self.workers:.1f} while busy" if self.busy else ""),
+                 ("memory", f"{asked.memory} MiB" if asked.memory else "", f"{self.memory} MiB")]
+        return f"{as_html(table)}<p>{html.escape(self.suggestion)}</p>"
 
 
 class Reports:
