@@ -39,7 +39,10 @@ class Lease:
 
     @property
     def state(self) -> str:
-        """A word of docs/states.md: ``"wanted"``, ``"queued"``, ``"starting"``, ``"idle"``, ``"busy"`` …, ``"ended"``."""
+        """A word of docs/states.md: ``"wanted"``, ``"queued"``, ``"starting"``, ``"idle"``, ``"busy"`` …, ``"ended"``.
+
+        pounced does not tell of each change between idle and busy: ``Future.running`` is exact.
+        """
         return self._now()[1]
 
     @property
