@@ -13,6 +13,7 @@
 #include "base/random_id.h"
 #include "bindings.h"
 #include "convert.h"
+#include "questions.h"
 #include "resources.h"
 
 namespace py = pybind11;
@@ -90,14 +91,6 @@ py::list to_python(std::vector<Memory> memories) {
   return list;
 }
 
-// ---- errors ------------------------------------------------------------------------------------------------------
-
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) raise_error(result.error());
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
 // ---- ids -----------------------------------------------------------------------------------------------------------
 
 template <class Id>
@@ -105,21 +98,6 @@ py::bytes to_python(const Id& id)
   requires requires { Id::kBytes; }
 {
   return py::bytes(reinterpret_cast<const char*>(id.bytes().data()), Id::kBytes);
-}
-
-template <class Id>
-Id to_id(std::string_view bytes) {
-  std::array<std::uint8_t, Id::kBytes> id{};
-  if (bytes.size() != id.size()) throw py::value_error("an id has " + std::to_string(id.size()) + " bytes");
-  std::copy(bytes.begin(), bytes.end(), id.begin());
-  return Id(id);
-}
-
-template <class Id>
-Id hex_to_id(const std::string& hex) {
-  const auto id = Id::from_hex(hex);
-  if (!id) throw py::value_error("not an id: " + hex);
-  return *id;
 }
 
 // ---- news --------------------------------------------------------------------------------------------------------
@@ -265,33 +243,6 @@ py::object state(Client& self, const py::bytes& task) {
   return known ? py::object(py::str(kWords[static_cast<int>(*known)])) : py::object(py::none());
 }
 
-template <class Act>
-auto without_gil(Act act) {
-  auto result = [&] {
-    const WithoutGil released;
-    return act();
-  }();
-  return value_of(std::move(result));
-}
-
-std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& question) {
-  return without_gil([&] { return self.ask(question, asked); });
-}
-
-// What this task, which waits, could ask for instead.
-std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t asked, const py::bytes& task, const ResourceTuple& resources) {
-  const TaskId id = to_id<TaskId>(std::string_view(task));
-  const auto status = without_gil([&] { return self.lease_status(id); });
-  protocol::ClassesAsk question{request, true, to_resources(resources), {}, {}};
-  if (status) question.limit = status->limit, question.eta = status->eta;
-  return ask(self, asked, question);
-}
-
-std::uint32_t name_task(Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name,
-                        const std::string& task, const ResourceTuple& resources, std::uint32_t retries) {
-  return ask(self, asked, protocol::NameTask{request, name, hex_to_id<TaskId>(task), to_resources(resources), retries});
-}
-
 }  // namespace
 
 void bind_client(py::module_& m) {
@@ -309,7 +260,8 @@ void bind_client(py::module_& m) {
     return to_python(FunctionId(client::digest(data)));
   }, "XXH3-128 of some bytes, 16 bytes.");
 
-  py::class_<Client, std::shared_ptr<Client>>(m, "Client")
+  py::class_<Client, std::shared_ptr<Client>> bound(m, "Client");
+  bound
       .def(py::init(&make_client), py::kw_only(), py::arg("host"), py::arg("directory"), py::arg("interpreter"),
            py::arg("environment"), py::arg("pounce"), py::arg("python"), py::arg("cloudpickle"), py::arg("carries"),
            py::arg("interpreter_named") = false)
@@ -360,32 +312,6 @@ void bind_client(py::module_& m) {
              return want ? std::optional(want->value) : std::nullopt;
            })
       .def("hold", &hold)
-      .def("ask_queue",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::QueueAsk{request}); })
-      .def("ask_classes",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) {
-             protocol::ClassesAsk question;
-             question.request = request;
-             return ask(self, asked, question);
-           })
-      .def("ask_status",
-           [](Client& self, std::uint32_t request, std::uint32_t asked) { return ask(self, asked, protocol::StatusAsk{request}); })
-      .def("ask_choices", &ask_choices).def("name_task", &name_task)
-      .def("ask_names",
-           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name) {
-             return ask(self, asked, protocol::NameAsk{request, name});
-           })
-      .def("end_name",
-           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool forget) {
-             return ask(self, asked, protocol::NameEnd{request, name, forget});
-           })
-      .def("carry_name",
-           [](Client& self, std::uint32_t request, std::uint32_t asked, const std::string& name, bool ok,
-              const std::string& digest, const std::string& trouble) {
-             protocol::NameCarry carry{request, name, ok, digest, {}};
-             if (!trouble.empty()) carry.error = {ErrorCode::kResultGone, trouble, {}, {}};
-             return ask(self, asked, carry);
-           })
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
       .def("wait_for_news",
@@ -397,6 +323,7 @@ void bind_client(py::module_& m) {
         const WithoutGil released;
         self.close();
       });
+  bind_questions(bound);
 }
 
 }  // namespace pounce
