@@ -1,6 +1,7 @@
 // pouncectl's commands. Each prints to standard output and returns the exit code of docs/pouncectl.md.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct PolicyOptions {
   std::string file, note;
   std::string request = "{}";                    // explain: what somebody asks for, as JSON
   std::string state = "/var/lib/pounce/policy";  // where applies are recorded
+};
+
+struct SimulateOptions {
+  std::string file;
+  std::uint32_t users = 200, hours = 24, nodes = 16, gpus = 4;  // gpus: of each node
+  std::uint64_t seed = 1;
 };
 
 struct TopOptions {
@@ -53,6 +60,7 @@ int policy_plan(const PolicyOptions& options, bool json);
 int policy_apply(const PolicyOptions& options, bool json);
 int policy_export(bool json);
 int policy_explain(const PolicyOptions& options, bool json);
+int policy_simulate(const SimulateOptions& options, bool json);
 int policy_rollback(const PolicyOptions& options, bool json);
 int doctor(const std::string& python, bool json);
 

@@ -92,6 +92,7 @@ constexpr char kPolicyExamples[] =
     "  pouncectl policy plan site.json                     what it would change in Slurm\n"
     "  pouncectl policy apply site.json --note 'term'      change it; only an Administrator of Slurm may\n"
     "  pouncectl policy rollback                           as it was before the last apply\n"
+    "  pouncectl policy simulate site.json --users 50      waits and limits of a simulated day; asks no Slurm\n"
     "  pouncectl policy export > site.json                 today's QoS as a policy\n"
     "  pouncectl policy explain --request '{\"gpus\": 1, \"time\": \"20min\"}' site.json     what it makes of that, and why\n";
 
@@ -102,6 +103,7 @@ struct Words {
   ReleaseOptions release;
   LogOptions logs;
   PolicyOptions policy;
+  SimulateOptions simulate;
   bool daemon_log = false;
   std::string python;
   TopOptions top;
@@ -151,6 +153,14 @@ void add_policy(Words& words) {
   why->add_option("FILE", words.policy.file, "a policy; unset: the one that pounced reads here");
   why->add_option("--request", words.policy.request, "the options of Client.options, as a JSON object")
       ->capture_default_str();
+  CLI::App* simulate = add("simulate", "a day under this policy: waits, limits, idle GPUs; asks no Slurm",
+                           [&] { return policy_simulate(words.simulate, words.json); }, false, false);
+  simulate->add_option("FILE", words.simulate.file, "a policy (docs/policy.md)")->required();
+  simulate->add_option("--users", words.simulate.users, "people")->check(CLI::Range(1, 10'000))->capture_default_str();
+  simulate->add_option("--hours", words.simulate.hours, "of the day")->check(CLI::Range(1, 24 * 31))->capture_default_str();
+  simulate->add_option("--nodes", words.simulate.nodes, "of the cluster")->check(CLI::Range(1, 10'000))->capture_default_str();
+  simulate->add_option("--gpus", words.simulate.gpus, "of each node")->check(CLI::Range(0, 64))->capture_default_str();
+  simulate->add_option("--seed", words.simulate.seed, "the same seed is the same day")->capture_default_str();
   add("rollback", "the QoS as they were before the last apply",
       [&] { return policy_rollback(words.policy, words.json); }, false, true)
       ->add_option("--note", words.policy.note, "why, for the record");

@@ -9,6 +9,7 @@ import pytest
 from faults import measured
 from login_node import wait_until
 from notebooks import Executed, printed, shown, written
+from policy_test import controller_with, site  # noqa: F401  a cluster whose slurmctld may be started anew
 
 WARM = {"idle_release_s": 1, "keep_warm_s": 600}
 
@@ -139,3 +140,25 @@ def test_a_job_that_waits_for_something_else_takes_no_gpu(node, person):
     bob.run("scancel", "--me")
     flag.touch()
     holds.ended(120)
+
+
+def test_where_jobs_are_hidden_warmth_is_short_and_says_so(site, controller_with, node, person):  # noqa: F811
+    controller_with("PrivateData=jobs")
+    alice = person("alice", node(), idle_release_s=1, keep_warm_s=600, keep_warm_blind_s=10)
+    flag = alice.folder / "flag"
+    holds = alice.python(f"""
+        import pounce
+        client = pounce.Client(gpus=1, cpus=1, memory="1GB")
+        report(result=client.submit(pow, 2, 10).result(120))
+        while not os.path.exists({str(flag)!r}):
+            time.sleep(0.05)
+        client.close()
+    """)
+    holds.reported("result", 120)
+
+    wait_until(lambda: any("this Slurm shows nobody who else waits" in one["reason"] for one in leases(alice)), 20, "it is said")
+    wait_until(lambda: not leases(alice), 60, "the lease goes back although nobody can be seen waiting")
+
+    assert rpcs(alice)["looks"] == 1
+    flag.touch()
+    holds.ended(60)

@@ -1,0 +1,72 @@
+// pouncectl policy simulate: a day under a policy, in virtual time, with the lease core that pounced runs.
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "pouncectl/columns.h"
+#include "pouncectl/commands.h"
+#include "pouncectl/policy.h"
+#include "pouncectl/policy_site.h"
+#include "pouncectl/report.h"
+#include "sim/day.h"
+
+namespace pounce::ctl {
+namespace {
+
+nlohmann::json json_of(const sim::ClassDay& one) {
+  return {{"calls", one.calls},
+          {"done", one.done},
+          {"lost", one.lost},
+          {"refused", one.refused},
+          {"withdrawn", one.withdrawn},
+          {"leases", one.leases},
+          {"bound_by_jobs", one.bound_by_jobs},
+          {"bound_by_gpus", one.bound_by_gpus},
+          {"most_jobs", one.most_jobs},
+          {"most_gpus", one.most_gpus},
+          {"median_wait_s", one.median_wait.count()},
+          {"wait_95_s", one.wait_95.count()}};
+}
+
+nlohmann::json json_of(const sim::Day& day) {
+  nlohmann::json classes = nlohmann::json::object();
+  for (const auto& [name, one] : day.classes) classes[name] = json_of(one);
+  return {{"classes", classes},
+          {"gpu_hours_leased", day.gpu_hours_leased},
+          {"gpu_hours_busy", day.gpu_hours_busy},
+          {"given_back_for_others", day.given_back_for_others},
+          {"broken", day.broken}};
+}
+
+std::string time_words(std::chrono::seconds time) {
+  const auto seconds = time.count();
+  if (seconds < 120) return std::to_string(seconds) + " s";
+  return seconds < 7200 ? std::to_string(seconds / 60) + " min" : std::to_string(seconds / 3600) + " h";
+}
+
+std::string text_of(const sim::Day& day) {
+  std::vector<Cells> rows = {{"CLASS", "CALLS", "LEASES", "WAIT (MEDIAN)", "WAIT (95 %)", "BOUND BY JOBS", "BOUND BY GPUS", "LOST"}};
+  for (const auto& [name, one] : day.classes)
+    rows.push_back({name, std::to_string(one.calls), std::to_string(one.leases), time_words(one.median_wait), time_words(one.wait_95),
+                    std::to_string(one.bound_by_jobs), std::to_string(one.bound_by_gpus), std::to_string(one.lost)});
+  char busy[160] = "GPUs: none was leased\n";
+  if (day.gpu_hours_leased > 0)
+    std::snprintf(busy, sizeof busy, "GPUs: busy %.0f %% of the %.0f h for which they were leased; %llu idle leases were given back for others\n",
+                  100 * day.gpu_hours_busy / day.gpu_hours_leased, day.gpu_hours_leased, static_cast<unsigned long long>(day.given_back_for_others));
+  return columns(rows) + busy;
+}
+
+}  // namespace
+
+int policy_simulate(const SimulateOptions& options, bool json) {
+  const auto policy = read_policy_file(options.file);
+  if (!policy) return report(policy.error(), json);
+  const auto site = site_of(*policy, options);
+  if (!site) return report(site.error(), json);
+  const sim::Day day = sim::simulate(*site);
+  std::cout << (json ? json_of(day).dump(2) + "\n" : text_of(day));
+  for (const std::string& one : day.broken) std::cerr << "broken: " << one << '\n';
+  return day.broken.empty() ? kOk : kFailed;
+}
+
+}  // namespace pounce::ctl

@@ -1,0 +1,14 @@
+// The simulated site of a policy. Pure. Thread: any.
+#pragma once
+
+#include "policy/policy.h"
+#include "pounce/result.h"
+#include "pouncectl/commands.h"
+#include "sim/site.h"
+
+namespace pounce::ctl {
+
+// kBadRequest: the policy has no class to simulate.
+Result<sim::Site> site_of(const policy::Policy& policy, const SimulateOptions& options);
+
+}  // namespace pounce::ctl
