@@ -14,26 +14,23 @@
 namespace pounce::daemon {
 namespace {
 
-using lease::ConfigKey;
+using lease::Defaults;
 using policy::Leasing;
 using Time = std::optional<std::chrono::seconds>;
 
 // Which of the daemon's times a policy sets. Of those that give back earlier the person's own may be stricter.
 struct LeasingKey {
-  std::string_view key;
-  Time Leasing::*time;
+  const char* key;  // in a person's own configuration
+  Time Leasing::*sites;
+  std::chrono::milliseconds Defaults::*time;
   bool smaller_holds;
 };
-constexpr LeasingKey kTimes[] = {{"keep_warm_s", &Leasing::keep_warm, true},
-                                 {"keep_warm_blind_s", &Leasing::keep_warm_blind, true},
-                                 {"idle_release_s", &Leasing::idle_release, true},
-                                 {"poll_max_s", &Leasing::poll_max, false},
-                                 {"warm_poll_s", &Leasing::warm_poll, false}};
-
-const ConfigKey* key_named(std::string_view name) {
-  const auto found = std::ranges::find(lease::kConfigKeys, name, &ConfigKey::name);
-  return found == lease::kConfigKeys.end() ? nullptr : &*found;
-}
+constexpr LeasingKey kTimes[] = {
+    {"keep_warm_s", &Leasing::keep_warm, &Defaults::keep_warm, true},
+    {"keep_warm_blind_s", &Leasing::keep_warm_blind, &Defaults::keep_warm_blind, true},
+    {"idle_release_s", &Leasing::idle_release, &Defaults::idle_release, true},
+    {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
+    {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
 
 }  // namespace
 
@@ -83,18 +80,14 @@ void SitePolicy::read(const std::string& path) {
 lease::Defaults times_under(const policy::Policy& policy, const Config& config) {
   lease::Defaults times = config.times;
   for (const LeasingKey& row : kTimes) {
-    const ConfigKey* key = key_named(row.key);
-    const Time& sites = policy.leasing.*row.time;
-    if (key == nullptr || !sites) continue;
-    const bool stricter = row.smaller_holds && config.said.contains(std::string(row.key)) && times.*key->time < *sites;
-    if (!stricter) times.*key->time = *sites;
+    const Time& sites = policy.leasing.*row.sites;
+    if (!sites) continue;
+    const bool stricter = row.smaller_holds && config.said.contains(row.key) && times.*row.time < *sites;
+    if (!stricter) times.*row.time = *sites;
   }
   times.poll_min = std::min(times.poll_min, times.poll_max);
-  const ConfigKey* starts = key_named("starts_per_hour");
-  if (starts != nullptr && policy.leasing.starts_per_hour) {
-    std::uint32_t& own = times.*starts->number;
-    own = own == 0 ? *policy.leasing.starts_per_hour : std::min(own, *policy.leasing.starts_per_hour);
-  }
+  const std::uint32_t sites = policy.leasing.starts_per_hour.value_or(0);  // 0 is no limit, here and there
+  if (sites > 0) times.starts_per_hour = times.starts_per_hour == 0 ? sites : std::min(times.starts_per_hour, sites);
   return times;
 }
 

@@ -77,10 +77,10 @@ class Options:
         return replace(self, **changes)
 
     def as_tuple(self) -> tuple[Any, ...]:
-        """As ``_core`` takes them."""
+        """As ``_core`` takes them; hashable."""
         return (self.class_name, self.gpus, self.gpu_type, self.cpus, self.memory_mib, self.time_min, self.workers,
                 self.gpu_memory_mib, self.cuda, requirements.PLACEMENTS.index(self.placement), self.not_nodes, self.account,
-                self.reservation, dict(self.slurm))
+                self.reservation, self.slurm)
 
 
 def grace(value: Any) -> float:

@@ -53,7 +53,7 @@ const std::vector<Key>& keys() {
       {"leasing.idle_release", kDuration, kPounced, "an idle worker is given back after it"},
       {"leasing.poll_max", kDuration, kPounced, "Slurm is asked at least so often about what waits"},
       {"leasing.warm_poll", kDuration, kPounced, "Slurm is asked so often who waits for what is kept warm"},
-      {"leasing.starts_per_hour", kCount, kPounced, "leases that one person's daemon may start in an hour"},
+      {"leasing.starts_per_hour", kCount, kPounced, "leases that one person's daemon may start in an hour; 0: as many as are wanted"},
       {"gpu_types", kObject, kPounced, "memory of each GPU type, by Slurm's name for it"},
       {"gpu_types.*", kMemory, kPounced, "its memory"},
       {"gpu_cuda", kObject, kPounced, "newest CUDA that each GPU type's driver runs, by Slurm's name for the type"},

@@ -15,7 +15,7 @@ from pathlib import Path
 from login_node import CLUSTER
 
 OPERATIONS = ["facts", "submit", "cancel", "poll", "sweep", "queue", "version", "classes", "read_qos", "write_qos", "note",
-              "holdings", "usage", "survey"]
+              "holdings", "usage", "survey", "look"]
 # enum class JobState and JobEnd of include/pounce/job.h
 STATES = ["unknown", "queued", "running", "ending", "ended"]
 ENDS = [

@@ -101,6 +101,25 @@ TEST(TimesUnderTest, APersonMayGiveBackEarlierButNotLater) {
   EXPECT_EQ(times_under(leasing({}, seconds(120)), later).idle_release, seconds(120));
 }
 
+TEST(TimesUnderTest, TheFewerStartsHold) {
+  policy::Policy ten;
+  ten.leasing.starts_per_hour = 10;
+  const Config five = *parse_config(R"({"starts_per_hour": 5})"), twenty = *parse_config(R"({"starts_per_hour": 20})");
+  EXPECT_EQ(times_under(ten, Config{}).starts_per_hour, 10u);
+  EXPECT_EQ(times_under(ten, five).starts_per_hour, 5u);
+  EXPECT_EQ(times_under(ten, twenty).starts_per_hour, 10u);
+  EXPECT_EQ(times_under({}, five).starts_per_hour, 5u);
+}
+
+TEST(TimesUnderTest, WhatIsKeptWarmIsTheSitesToo) {
+  policy::Policy policy;
+  policy.leasing.keep_warm_blind = seconds(20);
+  policy.leasing.warm_poll = seconds(8);
+  const auto times = times_under(policy, Config{});
+  EXPECT_EQ(times.keep_warm_blind, seconds(20));
+  EXPECT_EQ(times.warm_poll, seconds(8));
+}
+
 policy::Policy two_classes() {
   policy::Policy policy;
   policy.classes.resize(2);

@@ -71,7 +71,7 @@ TEST(WireTest, ASubmitArrivesWhole) {
 }
 
 TEST(WireTest, EachOperationArrivesAsItself) {
-  for (int operation = 0; operation <= static_cast<int>(Operation::kSurvey); ++operation) {
+  for (int operation = 0; operation <= static_cast<int>(Operation::kLook); ++operation) {
     Request request;
     request.operation = static_cast<Operation>(operation);
     request.jobs = {{{1}, 2, 3}, {{4}, 5, 6}};
