@@ -23,13 +23,14 @@ from . import __version__, _core, _daemon, environment, errors
 from .cell import show
 from .choices import Choice, choices_of
 from .future import Future
+from .given_back import GivenBack
 from .lease import Lease
 from .named import NamedFuture
 from .named import Row as NamedRow
 from .options import Options
 from .status import StatusLine, output
 from .time_left import TimeLeft, cell_number
-from .wait_policy import Planner, Step
+from .wait_policy import Planner
 from .waiting import Wait, wait_of
 
 _LOOK_S = 0.5       # a wait shorter than this shows no status line
@@ -83,9 +84,8 @@ class Session:
         self._outputs: dict[bytes, Sink] = {}
         self._questions: dict[bytes, list[dict[str, Any]]] = {}  # of tasks, for whoever waits for them
         self._time_left = TimeLeft()
-        self._planner = Planner()
-        self._wants: dict[tuple[Any, ...], int] = {}  # by resources
-        self._given_back: dict[int, dict[str, str]] = {}  # wants whose worker went, since somebody waited for it: its end
+        self.planner = Planner()
+        self.given_back = GivenBack()
         self._closed = False
         self._notifier = threading.Thread(
             target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
@@ -101,26 +101,15 @@ class Session:
 
     def send(self, made: Callable[[bytes], Future], *call: Any) -> Future:
         resources = call[4]
-        gone = self.given_back(resources)
+        gone = self.given_back.words(resources)
         with self._order:  # its end may be news before it has a future
             task = self.core.submit(*call)
             future = self._futures[task] = made(task)
-            if resources not in self._wants and (want := self.core.want(task)) is not None:
-                self._wants[resources] = want
+            self.given_back.asked(resources, lambda: self.core.want(task))
         if gone:
-            self._given_back.pop(self._wants[resources], None)
+            self.given_back.forget(resources)
             output().end(f"pounce: {gone}; this call gets a new one, and what was kept on the old one is gone")
         return future
-
-    def given_back(self, resources: tuple[Any, ...]) -> str:
-        """That the worker with these resources went while it was idle, since somebody waited for it; empty: it did not."""
-        end = self._given_back.get(self._wants.get(resources, -1))
-        if end is None:
-            return ""
-        gpus = int(end.get("gpus", 0))
-        what, them = ("the worker", "it") if gpus == 0 else ("the GPU", "it") if gpus == 1 else (f"the {gpus} GPUs", "them")
-        clock = time.strftime("%H:%M", time.localtime(float(end["at"])))
-        return f"{what} {'were' if gpus > 1 else 'was'} given back at {clock}: somebody waited for {them}"
 
     def courier(self, task: str) -> Session:
         """A session that speaks for a named task's own, on the same pounced."""
@@ -158,9 +147,6 @@ class Session:
         if error is not None:
             raise errors.make(*error)
         return choices_of(rows)
-
-    def plan(self, future: Future, steps: tuple[Step, ...]) -> None:
-        self._planner.add(future, steps)
 
     def tell(self, future: Future, text: str) -> None:
         """One line for the person, where what the task prints goes."""
@@ -233,7 +219,7 @@ class Session:
                 elif kind == "told":
                     _show(True, f"pounce: {what[0]}\n".encode())
                 elif kind == "given_back":
-                    self._given_back[what[0]] = {"at": str(time.time()), **what[1]}
+                    self.given_back.heard(*what)
                 elif kind in ("queue", "classes", "document") or (kind == "names" and what[0]):
                     self._answered(*what)
                 elif kind == "names":

@@ -113,7 +113,7 @@ class Client(View):
         future = self._session.submit(name, pickled, payload, objects, options.as_tuple(), retries, submitted_ns)
         future._asks = options
         if options.wait_policy:
-            self._session.plan(future, options.wait_policy)
+            self._session.planner.add(future, options.wait_policy)
         return future
 
     def _submit_named(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],

@@ -19,7 +19,7 @@ def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     ledgers = [(place, ledger) for place, ledger in remote.ledgers.items() if ledger.worker]
     for place, ledger in ledgers:
         view = remote.at(place)
-        gone = view._home()._session.given_back(view._options.as_tuple())
+        gone = view._home()._session.given_back.words(view._options.as_tuple())
         print(f"worker with {place}: {', '.join(sorted(ledger.entries)) or 'no variables'}" + (f" ({gone}: they are gone)" if gone else ""))
     for job in remote.jobs:
         print(job)
