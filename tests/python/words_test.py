@@ -29,7 +29,9 @@ def sentences(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
 def test_no_message_of_a_cell_has_a_word_of_slurms_own(path):
-    assert [text for text in sentences(path) if SLURMS_OWN.search(text)] == []
+    texts = [text.replace("--reservation", "") for text in sentences(path)]  # an option has the name that people know
+
+    assert [text for text in texts if SLURMS_OWN.search(text)] == []
 
 
 def test_the_check_reads_the_help_page_and_the_notes():

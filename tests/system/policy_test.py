@@ -86,7 +86,11 @@ while True:
     (here / "facts.json").write_text(json.dumps(facts))
     if "qos" in request and (here / "dies").exists():
         sys.exit(1)
-    others = dict(job=[0, 0, 0], jobs=[], version="", classes=dict(classes=[], gpus=[]))
+    none = dict(start_s=0, low_s=0, high_s=0, basis="")
+    others = dict(job=[0, 0, 0], jobs=[], version="", classes=dict(classes=[], gpus=[], cpus_free=0, cpu_eta=none),
+                  holdings=dict(cluster="", hides_others=False, jobs=[], gpus=[]), look=dict(hidden=False, waiting=[], held=[], nodes=[]),
+                  usage=dict(cluster="", from_s=0, to_s=0, has_database=False, counts_gpus=False, counts_gpu_use=False,
+                             keeps_comments=False, shares=[]))
     answer = json.dumps(dict(others, id=request["id"], qos=facts)).encode()
     pipe.sendall(struct.pack(">I", len(answer)) + answer)
 """

@@ -57,8 +57,8 @@ class PounceMagics(Magics):
           --class NAME     a class of this cluster: cheetah
           --not-nodes N    nodes to leave out: g1,g2
           --spread         not on the nodes of your other leases; --pack: on one of them
-          --account NAME   whose account in Slurm;  --reservation NAME  in which reservation
-          --slurm N=V      another option of sbatch, as far as the site passes it on: constraint=nvlink
+          --account NAME   whose account in Slurm;  --reservation NAME: in time or room that is kept for some
+          --slurm N=V      another option of Slurm, as far as the site passes it on: constraint=nvlink
           --or STEP        what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; cpu@5min: after
                            so long. Several --or are tried in their order
           --env PREFIX     another environment's Python, of the same version
