@@ -26,7 +26,7 @@ std::string without_database(const PolicyReport& report) {
   if (report.not_enforced.empty()) return text;
   text += "Slurm does not enforce here:\n";
   for (const std::string& line : report.not_enforced) text += "  " + line + "\n";
-  return text + "Nor does pounce: it asks Slurm for what people ask for, and leaves limits to Slurm.\n";
+  return text + "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the walltime; the other rules nobody enforces.\n";
 }
 
 json as_json(const std::vector<policy::RuleChange>& changes, const char* now, const char* then) {

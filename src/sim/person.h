@@ -68,7 +68,7 @@ class Person {
   lease::LeaseCore core_;
   std::map<SessionId, Work> works_;
   std::map<LeaseId, SlurmJobId> workers_;
-  std::uint64_t sessions_ = 0, links_ = 0;
+  std::uint64_t sessions_ = 0;
   std::vector<lease::Event> events_;  // an order's answer is heard after the order's own event
   bool hearing_ = false;
   TimePoint armed_ = TimePoint::max();

@@ -25,7 +25,7 @@ struct Site {
   std::uint32_t users = 200;
   std::chrono::hours hours{24};
   std::uint64_t seed = 1;
-  std::chrono::milliseconds idle_release{60'000}, keep_warm{300'000};
+  std::chrono::milliseconds idle_release{60'000}, keep_warm{0};
   std::uint32_t starts_per_hour = 0;
   Bug bug = Bug::kNone;
 };

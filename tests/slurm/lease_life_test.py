@@ -97,7 +97,7 @@ def test_a_lease_is_adopted_or_ended_although_the_journal_is_deleted_too(person)
     run = alice.python(LONG_TASK.format(seconds=8))
     run.reported("running")
     first = alice.endpoint()
-    (job,) = alice.jobs(first["instance"])
+    (job,) = [job for job in alice.jobs(first["instance"]) if job["state"] == "RUNNING"]
 
     alice.run("sh", "-c", f"kill -9 {first['pid']}; rm -f ~/.local/state/pounce/*/{first['instance']}/journal*")
 

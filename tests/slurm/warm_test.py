@@ -113,6 +113,7 @@ def test_warmth_costs_one_look_in_an_interval_however_many_leases_there_are(node
     holds = alice.python(HOLDS_ALL.format(flag=str(flag)))
     holds.reported("warm", 180)
     warm(alice, 8)
+    wait_until(lambda: all(one["end_s"] for one in leases(alice)), 60, "Slurm was asked once when their time ends")
 
     before, begun = rpcs(alice), time.monotonic()
     after = wait_until(lambda: (now := rpcs(alice))["looks"] >= before["looks"] + 4 and now, 60, "four looks")

@@ -10,7 +10,7 @@
 namespace pounce::lease {
 
 struct Defaults {
-  std::chrono::milliseconds keep_warm{300'000};
+  std::chrono::milliseconds keep_warm{0};
   std::chrono::milliseconds keep_warm_blind{60'000};
   std::chrono::milliseconds warm_poll{4'000};
   std::chrono::milliseconds idle_release{60'000};

@@ -162,7 +162,7 @@ TEST(PolicyReportTest, WithoutSlurmdbdItListsWhatSlurmDoesNotEnforce) {
             "This Slurm has no slurmdbd, so it has no QoS: there is nothing to change.\n"
             "Slurm does not enforce here:\n"
             "  lion: running_jobs_per_user 4\n"
-            "Nor does pounce: it asks Slurm for what people ask for, and leaves limits to Slurm.\n");
+            "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the walltime; the other rules nobody enforces.\n");
 }
 
 TEST(PolicyReportTest, WhatSlurmWouldIgnoreIsRefused) {

@@ -16,6 +16,7 @@ using ::testing::IsEmpty;
 
 Site four_classes() {
   Site site;
+  site.keep_warm = 5min;
   site.classes = {{"cheetah", 30min, 20, 8, 20}, {"lion", 24h, 4, 4, 10}, {"panther", 7 * 24h, 1, 0, 10}, {"tabby", 12h, 1, 1, 10}};
   return site;
 }

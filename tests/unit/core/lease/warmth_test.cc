@@ -4,9 +4,15 @@
 namespace pounce::lease {
 namespace {
 
+Defaults kept_warm() {
+  Defaults times;  // idle_release 60 s, warm_poll 4 s
+  times.keep_warm = 300s;
+  return times;
+}
+
 class WarmthTest : public LeaseTest {
  protected:
-  WarmthTest() : LeaseTest(Defaults{}) {}  // idle_release 60 s, keep_warm 300 s, warm_poll 4 s
+  WarmthTest() : LeaseTest(kept_warm()) {}
   void given_warm() {
     given_idle();
     advance_alive(60s);
