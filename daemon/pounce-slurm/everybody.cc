@@ -7,16 +7,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <memory>
-#include <sstream>
-#include <string_view>
+#include <map>
 
 #include "facts.h"
+#include "jobs.h"
 #include "limits.h"
 #include "nodes.h"
 #include "runs_file.h"
 #include "slurm/gres.h"
-#include "slurm_error.h"
 #include "values.h"
 
 namespace pounce::slurm {
@@ -28,10 +26,6 @@ std::time_t last_read = 0;
 Clock::time_point again;
 using forecast::Things;
 
-struct FreePartitions {
-  void operator()(partition_info_msg_t* message) const { slurm_free_partition_info_msg(message); }
-};
-
 // Slurm writes lists of nodes as pairs of places, ended by -1.
 std::vector<std::uint32_t> places_of(const std::int32_t* pairs) {
   std::vector<std::uint32_t> places;
@@ -40,40 +34,24 @@ std::vector<std::uint32_t> places_of(const std::int32_t* pairs) {
   return places;
 }
 
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream text(list);
-  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
-  return parts;
-}
-
-void add_gpus(const std::string& gres, std::uint64_t times, Things& things) {
+void add_gpus(const std::map<std::string, std::uint32_t>& gpus, std::uint64_t times, Things& things) {
   std::uint64_t all = 0;
-  for (const auto& [type, count] : gpus_of(gres)) {
+  for (const auto& [type, count] : gpus) {
     if (!type.empty()) things["gpu:" + type] += count * times;
     all += count * times;
   }
   if (all > 0) things["gpu"] = all;
 }
 
-// "gres:gpu:a100:2" is what 22.05 says of a request, "gres/gpu:a100=2" what later ones do.
-std::string as_gres(std::string request) {
-  for (char& letter : request)
-    if (letter == '=') letter = ':';
-  for (const std::string_view front : {"gres:", "gres/"})
-    for (auto at = request.find(front); at != std::string::npos; at = request.find(front)) request.erase(at, front.size());
-  return request;
-}
-
 Things things_of(const slurm_job_info_t& job, bool runs) {
   const std::string tres = text(runs ? job.tres_alloc_str : job.tres_req_str);
   Things things{{"cpu", tres_count(tres, "cpu")}, {"mem", tres_count(tres, "mem")}};
   if (runs)
-    add_gpus(text(job.gres_total), 1, things);
+    add_gpus(gpus_of(text(job.gres_total)), 1, things);
   else if (job.tres_per_node != nullptr)
-    add_gpus(as_gres(job.tres_per_node), std::max<std::uint64_t>(is_set(job.num_nodes) ? job.num_nodes : 1, 1), things);
+    add_gpus(gpus_asked(job.tres_per_node), std::max<std::uint64_t>(is_set(job.num_nodes) ? job.num_nodes : 1, 1), things);
   else
-    add_gpus(as_gres(text(job.tres_per_job)), 1, things);
+    add_gpus(gpus_asked(text(job.tres_per_job)), 1, things);
   if (!things.contains("gpu")) things["gpu"] = tres_count(tres, "gres/gpu");
   return things;
 }
@@ -81,7 +59,7 @@ Things things_of(const slurm_job_info_t& job, bool runs) {
 // "1-10,15%4"
 std::uint32_t tasks_of(const char* array) {
   std::uint32_t count = 0;
-  for (const std::string& part : parts_of(text(array))) {
+  for (const std::string& part : words_of(text(array))) {
     char* rest = nullptr;
     const auto first = std::strtoul(part.c_str(), &rest, 10);
     const auto last = *rest == '-' ? std::strtoul(rest + 1, nullptr, 10) : first;
@@ -109,21 +87,17 @@ forecast::Cluster read_cluster(const job_info_msg_t& message, std::time_t now) {
       if (state != JOB_PENDING) cluster.jobs.back().ran_s = std::difftime(now, job.start_time);
     }
   }
-  node_info_msg_t* nodes = nullptr;
-  if (slurm_code(slurm_load_node(0, &nodes, SHOW_ALL)) == 0) {
-    const Nodes owner(nodes);
-    for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
-      const node_info_t& node = nodes->node_array[i];
+  if (const auto nodes = load_nodes(SHOW_ALL)) {
+    for (std::uint32_t i = 0; i < (*nodes)->record_count; ++i) {
+      const node_info_t& node = (*nodes)->node_array[i];
       Things things{{"cpu", node.cpus}, {"mem", node.real_memory}};
-      add_gpus(text(node.gres), 1, things);
+      add_gpus(gpus_of(text(node.gres)), 1, things);
       cluster.nodes.push_back({takes_work(node.node_state), std::move(things)});
     }
   }
-  partition_info_msg_t* partitions = nullptr;
-  if (slurm_code(slurm_load_partitions(0, &partitions, SHOW_ALL)) == 0) {
-    const std::unique_ptr<partition_info_msg_t, FreePartitions> owner(partitions);
-    for (std::uint32_t i = 0; i < partitions->record_count; ++i) {
-      const partition_info_t& partition = partitions->partition_array[i];
+  if (const auto partitions = load_partitions()) {
+    for (std::uint32_t i = 0; i < (*partitions)->record_count; ++i) {
+      const partition_info_t& partition = (*partitions)->partition_array[i];
       cluster.partitions[text(partition.name)] = places_of(partition.node_inx);
     }
   }
@@ -159,7 +133,7 @@ forecast::AnyJob any_job(const slurm_job_info_t& job) {
   any.person = person_of(job);
   any.account = text(job.account);
   any.class_name = text(job.qos);
-  any.partitions = parts_of(text(job.partition));
+  any.partitions = words_of(text(job.partition));
   any.runs = (job.job_state & JOB_STATE_BASE) != JOB_PENDING;
   any.things = things_of(job, any.runs);
   any.limit_s = limit_s(job);
@@ -180,12 +154,11 @@ const forecast::Cluster& everybody() {
   static forecast::Cluster cluster;
   const auto begin = Clock::now();
   if (begin < again || jobs_are_private()) return cluster;
-  job_info_msg_t* raw = nullptr;
-  if (slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_ALL)) != 0) return cluster;
-  const Jobs message(raw);
-  learn(*message);
+  const auto message = load_all_jobs();
+  if (!message) return cluster;
+  learn(**message);
   last_read = std::time(nullptr);
-  cluster = read_cluster(*message, last_read);
+  cluster = read_cluster(**message, last_read);
   const auto end = Clock::now();
   again = end + 100 * (end - begin);
   return cluster;

@@ -7,9 +7,9 @@
 #include "base/job_tag.h"
 #include "facts.h"
 #include "gpus.h"
+#include "jobs.h"
 #include "slurm/gres.h"
 #include "slurm/slurm_job_state.h"
-#include "slurm_error.h"
 #include "values.h"
 
 namespace pounce::slurm {
@@ -27,10 +27,7 @@ std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
   for (std::uint32_t node = 0; node < job.gres_detail_cnt; ++node)
     for (const auto& [type, count] : slurm::gpus_of(text(job.gres_detail_str[node])))
       if (count > 0) gpus[type] += count;
-  if (!gpus.empty() || job.tres_per_node == nullptr) return gpus;
-  const std::string asked = text(job.tres_per_node);  // "gres:gpu:a100:2"; also "gres/gpu:a100:2" from 23.11 on
-  constexpr std::string_view kPrefix = "gres:";
-  return slurm::gpus_of(asked.starts_with("gres") ? asked.substr(kPrefix.size()) : asked);
+  return gpus.empty() ? gpus_asked(text(job.tres_per_node)) : gpus;
 }
 
 std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
@@ -62,16 +59,14 @@ Result<Holdings> read_holdings() {
   if (!site) return failure(site.error());
   auto gpus = gpus_of_cluster();
   if (!gpus) return failure(gpus.error());
-  job_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_DETAIL | SHOW_ALL)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
-  const Jobs message(raw);
+  const auto message = load_all_jobs(SHOW_DETAIL);
+  if (!message) return failure(message.error());
   Holdings holdings;
   holdings.cluster = site->cluster;
   holdings.gpus = std::move(*gpus);
   holdings.hides_others = jobs_are_private() && ::geteuid() != 0 && ::geteuid() != site->slurm_user;
-  for (std::uint32_t i = 0; i < message->record_count; ++i) {
-    const slurm_job_info_t& job = message->job_array[i];
+  for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
+    const slurm_job_info_t& job = (*message)->job_array[i];
     const JobState state = map_job_state(job.job_state).state;
     if (state != JobState::kEnded) holdings.jobs.push_back(held(job, state));
   }

@@ -11,6 +11,7 @@
 
 #include "base/job_tag.h"
 #include "final_state.h"
+#include "jobs.h"
 #include "slurm/slurm_job_state.h"
 #include "slurm_error.h"
 #include "values.h"

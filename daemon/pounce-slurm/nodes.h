@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Slurm's nodes. Thread: main.
+// Slurm's nodes and partitions: read, and what of a node is there and free. Thread: main.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "pounce/cluster.h"
+#include "pounce/result.h"
 #include "slurm_compat.h"
 
 namespace pounce::slurm {
@@ -14,11 +18,24 @@ struct FreeNodes {
 };
 using Nodes = std::unique_ptr<node_info_msg_t, FreeNodes>;
 
+struct FreePartitions {
+  void operator()(partition_info_msg_t* message) const { slurm_free_partition_info_msg(message); }
+};
+using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
+
+Result<Nodes> load_nodes(std::uint16_t flags);  // SHOW_DETAIL: what is free there too; SHOW_ALL: hidden ones too
+Result<Partitions> load_partitions();           // hidden ones too
+
 // Nothing new starts on the others, whatever is free there.
-inline bool takes_work(std::uint32_t state) {
-  constexpr std::uint32_t kNot = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_MAINT;
-  const std::uint32_t base = state & NODE_STATE_BASE;
-  return (state & kNot) == 0 && (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED);
-}
+bool takes_work(std::uint32_t state);
+std::vector<GpuUse> gpus_of_node(const node_info_t& node);
+
+struct NodeAmounts {
+  std::uint32_t cpus = 0, cpus_free = 0;
+  std::uint64_t memory_mib = 0, memory_free_mib = 0;
+};
+NodeAmounts amounts_of(const node_info_t& node);  // what is left for jobs, loaded with SHOW_DETAIL
+
+std::vector<std::string> node_names(const std::string& list);  // "g[1-2],h1" -> g1, g2, h1
 
 }  // namespace pounce::slurm

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <set>
 
 #include "facts.h"
+#include "jobs.h"
 #include "limits.h"
+#include "nodes.h"
 #include "slurm/gres.h"
-#include "slurm_error.h"
 #include "values.h"
 
 namespace pounce::slurm {
@@ -17,43 +17,6 @@ namespace {
 
 constexpr std::size_t kMostWaiting = 256;  // of a longer line those who go first
 constexpr std::chrono::minutes kPartitionsAreKnown{5};
-
-struct FreeNodes {
-  void operator()(node_info_msg_t* message) const { slurm_free_node_info_msg(message); }
-};
-using Nodes = std::unique_ptr<node_info_msg_t, FreeNodes>;
-
-// "g[1-2],h7" -> g1, g2, h7
-std::vector<std::string> hosts_of(const char* list) {
-  std::vector<std::string> names;
-  if (list == nullptr || *list == '\0') return names;
-  auto hosts = slurm_hostlist_create(list);
-  while (char* name = slurm_hostlist_shift(hosts)) {
-    names.emplace_back(name);
-    ::free(name);
-  }
-  slurm_hostlist_destroy(hosts);
-  return names;
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
-// "gres:gpu:a100:2" and "gres/gpu:a100:2" alike.
-std::map<std::string, std::uint32_t> gpus_asked(std::string tres) {
-  for (const char* prefix : {"gres:", "gres/"})
-    for (auto at = tres.find(prefix); at != std::string::npos; at = tres.find(prefix)) tres.erase(at, 5);
-  std::ranges::replace(tres, ';', ',');
-  std::ranges::replace(tres, '=', ':');
-  return gpus_of(tres);
-}
 
 template <class Number>
 Number share(Number all, std::uint32_t parts) {
@@ -83,10 +46,10 @@ std::uint64_t memory_of_each_node(const slurm_job_info_t& job, std::uint32_t nod
 
 RoomAsked asked_by(const slurm_job_info_t& job) {
   RoomAsked asked;
-  asked.partitions = split(text(job.partition));
+  asked.partitions = words_of(text(job.partition));
   asked.features = text(job.features);
-  asked.only_nodes = hosts_of(job.req_nodes);
-  asked.not_nodes = hosts_of(job.exc_nodes);
+  asked.only_nodes = node_names(text(job.req_nodes));
+  asked.not_nodes = node_names(text(job.exc_nodes));
   asked.nodes = is_set(job.num_nodes) ? std::max(job.num_nodes, 1u) : 1;
   asked.each.cpus = is_set(job.num_cpus) ? share(job.num_cpus, asked.nodes) : 1;
   asked.each.memory_mib = memory_of_each_node(job, asked.nodes, asked.each.cpus);
@@ -113,7 +76,7 @@ std::vector<RoomAsked> waiting_in(const job_info_msg_t& message) {
 }
 
 void add_held(const slurm_job_info_t& job, std::vector<RoomHeld>& held) {
-  const auto names = hosts_of(job.nodes);
+  const auto names = node_names(text(job.nodes));
   const auto nodes = static_cast<std::uint32_t>(names.size());
   const std::string all = text(job.tres_alloc_str);
   for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -142,37 +105,23 @@ Result<std::map<std::string, std::vector<std::string>>> partitions_by_node() {
   static std::chrono::steady_clock::time_point again;
   const auto now = std::chrono::steady_clock::now();
   if (now < again) return known;
-  partition_info_msg_t* message = nullptr;
-  if (const int code = slurm_code(slurm_load_partitions(0, &message, SHOW_ALL)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
+  const auto message = load_partitions();
+  if (!message) return failure(message.error());
   known.clear();
-  for (std::uint32_t i = 0; i < message->record_count; ++i)
-    for (const std::string& node : hosts_of(message->partition_array[i].nodes))
-      known[node].push_back(text(message->partition_array[i].name));
-  slurm_free_partition_info_msg(message);
+  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
+    for (const std::string& node : node_names(text((*message)->partition_array[i].nodes)))
+      known[node].push_back(text((*message)->partition_array[i].name));
   again = now + kPartitionsAreKnown;
   return known;
 }
 
 NodeRoom room_of(const node_info_t& node, const std::vector<std::string>& partitions) {
-  NodeRoom room{text(node.name), partitions, split(text(node.features_act != nullptr ? node.features_act : node.features)), {}};
-  const auto used = gpus_of(text(node.gres_used));
-  for (const auto& [type, count] : gpus_of(text(node.gres))) {
-    const auto taken = used.find(type);
-    room.free.gpus[type] = count - std::min(count, taken == used.end() ? 0 : taken->second);
-  }
-  const compat::Allocated taken = compat::allocated_on(node);
-  const std::uint64_t memory = node.real_memory - std::min(node.real_memory, node.mem_spec_limit);
-  room.free.cpus = node.cpus_efctv - std::min<std::uint32_t>(node.cpus_efctv, taken.cpus);
-  room.free.memory_mib = memory - std::min(memory, taken.memory_mib);
+  NodeRoom room{text(node.name), partitions, words_of(text(node.features_act != nullptr ? node.features_act : node.features)), {}};
+  for (const GpuUse& use : gpus_of_node(node)) room.free.gpus[use.type] = use.free;
+  const NodeAmounts amounts = amounts_of(node);
+  room.free.cpus = amounts.cpus_free;
+  room.free.memory_mib = amounts.memory_free_mib;
   return room;
-}
-
-// Nothing new starts on the others, whatever is free there.
-bool takes_work(std::uint32_t state) {
-  constexpr std::uint32_t kNot = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_MAINT | NODE_STATE_RES;
-  const std::uint32_t base = state & NODE_STATE_BASE;
-  return (state & kNot) == 0 && (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED);
 }
 
 // Those on which ours run, and those with room: who can start there needs nothing of ours.
@@ -180,13 +129,12 @@ Result<std::vector<NodeRoom>> nodes_of(const std::vector<RoomHeld>& held) {
   std::vector<NodeRoom> nodes;
   const auto partitions = partitions_by_node();
   if (!partitions) return failure(partitions.error());
-  node_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_node(0, &raw, SHOW_DETAIL | SHOW_ALL)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
-  const Nodes message(raw);
-  for (std::uint32_t i = 0; i < message->record_count; ++i) {
-    const node_info_t& node = message->node_array[i];
-    if (!takes_work(node.node_state)) continue;
+  const auto message = load_nodes(SHOW_DETAIL | SHOW_ALL);
+  if (!message) return failure(message.error());
+  for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
+    const node_info_t& node = (*message)->node_array[i];
+    // What is free on a reserved node is for few.
+    if (!takes_work(node.node_state) || (node.node_state & NODE_STATE_RES) != 0) continue;
     const auto of_node = partitions->find(text(node.name));
     NodeRoom room = room_of(node, of_node == partitions->end() ? std::vector<std::string>{} : of_node->second);
     const bool ours = std::ranges::find(held, room.name, &RoomHeld::node) != held.end();
@@ -201,12 +149,10 @@ Result<QueueLook> look_at_queue(const std::vector<Incarnation>& ours) {
   QueueLook look;
   look.hidden = jobs_are_private();
   if (look.hidden) return look;
-  job_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_ALL | SHOW_DETAIL)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
-  const Jobs message(raw);
-  look.waiting = waiting_in(*message);
-  look.held = held_in(*message, ours);
+  const auto message = load_all_jobs(SHOW_DETAIL);
+  if (!message) return failure(message.error());
+  look.waiting = waiting_in(**message);
+  look.held = held_in(**message, ours);
   if (look.waiting.empty() || look.held.empty()) return look;
   auto nodes = nodes_of(look.held);
   if (!nodes) return failure(nodes.error());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "pounce/cluster.h"
 #include "pounce/result.h"
@@ -11,7 +10,5 @@
 namespace pounce::slurm {
 
 Result<Survey> survey(const std::string& not_nodes);
-
-std::vector<std::string> node_names(const std::string& list);  // "g[1-2],h1" -> g1, g2, h1
 
 }  // namespace pounce::slurm

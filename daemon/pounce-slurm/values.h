@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// libslurm's C values: texts that may be null, numbers that may be unset, lists, messages that have to be freed.
+// libslurm's C values: texts that may be null, numbers that may be unset, lists.
 // Thread: main.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "slurm_compat.h"
 
@@ -24,9 +25,14 @@ void for_each(List list, Visit visit) {
   slurm_list_iterator_destroy(iterator);
 }
 
-struct FreeJobs {
-  void operator()(job_info_msg_t* message) const { slurm_free_job_info_msg(message); }
-};
-using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
+inline std::vector<std::string> words_of(const std::string& list) {  // between commas
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
 
 }  // namespace pounce::slurm

@@ -38,6 +38,15 @@ static void read(const json& j, std::vector<T>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) read(j[i], values[i]);
 }
 
+template <class Enum, std::size_t N>
+static Enum enumerator(const json& j, const char* const (&words)[N], std::optional<Enum> otherwise = std::nullopt) {
+  const auto& text = j.get_ref<const std::string&>();
+  for (std::size_t i = 0; i < N; ++i)
+    if (text == words[i]) return static_cast<Enum>(i);
+  if (!otherwise) throw json::other_error::create(501, "unknown word '" + text + "'", &j);
+  return *otherwise;
+}
+
 // A field that is missing keeps its default.
 template <class T>
 static void read_field(const json& object, const char* name, T& value) {
@@ -47,6 +56,17 @@ static void read_field(const json& object, const char* name, T& value) {
 }
 
 }  // namespace pounce::protocol
+
+#define POUNCE_WRITE(name) j[#name] = message.name;
+#define POUNCE_READ(name) protocol::read_field(j, #name, message.name);
+#define POUNCE_FIELDS(Type, ...)                                                          \
+  static void to_json(json& j, const Type& message) {                                     \
+    j = json::object();                                                                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(POUNCE_WRITE, __VA_ARGS__))                  \
+  }                                                                                       \
+  static void from_json(const json& j, Type& message) {                                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(POUNCE_READ, __VA_ARGS__))                   \
+  }
 
 // Conversions for the public value types live beside them in namespace pounce so that nlohmann finds them.
 namespace pounce {
@@ -95,11 +115,6 @@ static void to_json(json& j, const Resources& r) {
   if (!r.reservation.empty()) j["reservation"] = r.reservation;
   if (!r.slurm.empty()) j["slurm"] = r.slurm;
 }
-static Placement placement_from(const std::string& word) {
-  for (std::size_t i = 0; i < std::size(kPlacements); ++i)
-    if (word == kPlacements[i]) return static_cast<Placement>(i);
-  return Placement::kAny;  // of a later version: a wish, not a condition
-}
 static void from_json(const json& j, Resources& r) {
   std::int64_t minutes = 0;
   protocol::read_field(j, "class", r.class_name);
@@ -111,43 +126,17 @@ static void from_json(const json& j, Resources& r) {
   protocol::read_field(j, "workers", r.workers);
   protocol::read_field(j, "gpu_memory_mib", r.gpu_memory_mib);
   protocol::read_field(j, "cuda", r.cuda);
-  r.placement = placement_from(j.value("placement", "any"));
+  // One of a later version is a wish that is not known, no condition.
+  if (j.contains("placement")) r.placement = protocol::enumerator(j["placement"], kPlacements, std::optional(Placement::kAny));
   protocol::read_field(j, "not_nodes", r.not_nodes);
   protocol::read_field(j, "account", r.account);
   protocol::read_field(j, "reservation", r.reservation);
   protocol::read_field(j, "slurm", r.slurm);
   r.time = std::chrono::minutes(minutes);
 }
-static void to_json(json& j, const LimitUse& use) {
-  j = {{"what", use.what}, {"most", use.most}, {"used", use.used}, {"asked", use.asked}};
-}
-static void from_json(const json& j, LimitUse& use) {
-  protocol::read_field(j, "what", use.what);
-  protocol::read_field(j, "most", use.most);
-  protocol::read_field(j, "used", use.used);
-  protocol::read_field(j, "asked", use.asked);
-}
-static void to_json(json& j, const Eta& eta) {
-  j = {{"start_s", eta.start_s}, {"low_s", eta.low_s}, {"high_s", eta.high_s}, {"basis", eta.basis}};
-}
-static void from_json(const json& j, Eta& eta) {
-  protocol::read_field(j, "start_s", eta.start_s);
-  protocol::read_field(j, "low_s", eta.low_s);
-  protocol::read_field(j, "high_s", eta.high_s);
-  protocol::read_field(j, "basis", eta.basis);
-}
-static void to_json(json& j, const Choice& choice) {
-  j = {{"kind", choice.kind}, {"option", choice.option}, {"resources", choice.resources},
-       {"now", choice.now},   {"eta", choice.eta},       {"against", choice.against}};
-}
-static void from_json(const json& j, Choice& choice) {
-  protocol::read_field(j, "kind", choice.kind);
-  protocol::read_field(j, "option", choice.option);
-  protocol::read_field(j, "resources", choice.resources);
-  protocol::read_field(j, "now", choice.now);
-  protocol::read_field(j, "eta", choice.eta);
-  protocol::read_field(j, "against", choice.against);
-}
+POUNCE_FIELDS(LimitUse, what, most, used, asked)
+POUNCE_FIELDS(Eta, start_s, low_s, high_s, basis)
+POUNCE_FIELDS(Choice, kind, option, resources, now, eta, against)
 static void to_json(json& j, const ClassUse& use) {
   j = {{"class", use.name},           {"preset", use.preset},
        {"time_min", use.time_min},    {"jobs_most", use.jobs_most},
@@ -189,15 +178,6 @@ static constexpr const char* kProofs[] = {"peer", "munge", "key_file"};
 static constexpr const char* kReleaseHows[] = {"when_idle", "now", "cancel"};
 static constexpr const char* kTaskStates[] = {"unknown", "queued", "running", "done"};
 
-template <class Enum, std::size_t N>
-static Enum enumerator(const json& j, const char* const (&words)[N], std::optional<Enum> otherwise = std::nullopt) {
-  const auto& text = j.get_ref<const std::string&>();
-  for (std::size_t i = 0; i < N; ++i)
-    if (text == words[i]) return static_cast<Enum>(i);
-  if (!otherwise) throw json::other_error::create(501, "unknown word '" + text + "'", &j);
-  return *otherwise;
-}
-
 static void to_json(json& j, Role role) { j = kRoles[static_cast<std::size_t>(role)]; }
 static void to_json(json& j, Proof proof) { j = kProofs[static_cast<std::size_t>(proof)]; }
 static void to_json(json& j, ReleaseHow how) { j = kReleaseHows[static_cast<std::size_t>(how)]; }
@@ -210,16 +190,6 @@ static void from_json(const json& j, TaskState& state) {
   state = enumerator<TaskState>(j, kTaskStates, TaskState::kUnknown);
 }
 
-#define POUNCE_WRITE(name) j[#name] = message.name;
-#define POUNCE_READ(name) read_field(j, #name, message.name);
-#define POUNCE_FIELDS(Type, ...)                                                          \
-  static void to_json(json& j, const Type& message) {                                     \
-    j = json::object();                                                                   \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(POUNCE_WRITE, __VA_ARGS__))                  \
-  }                                                                                       \
-  static void from_json(const json& j, Type& message) {                                   \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(POUNCE_READ, __VA_ARGS__))                   \
-  }
 POUNCE_FIELDS(Hello, role, proof, key, session, lease, version)
 POUNCE_FIELDS(Welcome, hall, instance, heartbeat_ms)
 POUNCE_FIELDS(Refused, error)

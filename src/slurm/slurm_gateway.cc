@@ -59,6 +59,9 @@ struct SlurmGateway::Impl {
   explicit Impl(GatewayOptions chosen) : options(std::move(chosen)) {}
 
   void ask(Request request, Finish finish);
+  template <class T>
+  void ask_for(Request request, T Answer::* part, Reply<T> reply);  // that part of the answer
+  void ask_to(Request request, Reply<void> reply);                  // whether it was done
   void send_front(TimePoint now);
   Result<void> ensure_helper();
   void take(const std::string& record);
@@ -79,6 +82,18 @@ void SlurmGateway::Impl::ask(Request request, Finish finish) {
   request.id = next_id++;
   queue.push_back({std::move(request), std::move(finish), false, {}, {}});
   if (queue.size() == 1) send_front(Clock::now());
+}
+
+template <class T>
+void SlurmGateway::Impl::ask_for(Request request, T Answer::* part, Reply<T> reply) {
+  ask(std::move(request), [part, reply = std::move(reply)](Result<Answer> answer) {
+    reply(answer.map([part](const Answer& a) { return a.*part; }));
+  });
+}
+
+void SlurmGateway::Impl::ask_to(Request request, Reply<void> reply) {
+  ask(std::move(request),
+      [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer&) {})); });
 }
 
 Result<void> SlurmGateway::Impl::ensure_helper() {
@@ -170,77 +185,54 @@ SlurmGateway::~SlurmGateway() = default;
 void SlurmGateway::facts(Reply<ClusterFacts> reply) {
   Request request;
   request.operation = Operation::kFacts;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.facts; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::facts, std::move(reply));
 }
 
 void SlurmGateway::submit(const JobSpec& spec, Reply<Incarnation> reply) {
   Request request;
   request.operation = Operation::kSubmit;
   request.spec = spec;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.job; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::job, std::move(reply));
 }
 
 void SlurmGateway::cancel(const Incarnation& job, Reply<void> reply) {
   Request request;
   request.operation = Operation::kCancel;
   request.jobs = {job};
-  impl_->ask(std::move(request),
-             [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer&) {})); });
+  impl_->ask_to(std::move(request), std::move(reply));
 }
-
-namespace {
-
-std::function<void(Result<Answer>)> job_list(SlurmGateway::Reply<std::vector<JobView>> reply) {
-  return
-      [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer& a) { return a.jobs; })); };
-}
-
-}  // namespace
 
 void SlurmGateway::poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) {
   Request request;
   request.operation = Operation::kPoll;
   request.jobs = jobs;
-  impl_->ask(std::move(request), job_list(std::move(reply)));
+  impl_->ask_for(std::move(request), &Answer::jobs, std::move(reply));
 }
 
 void SlurmGateway::sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) {
   Request request;
   request.operation = Operation::kSweep;
   request.instance = instance;
-  impl_->ask(std::move(request), job_list(std::move(reply)));
+  impl_->ask_for(std::move(request), &Answer::jobs, std::move(reply));
 }
 
 void SlurmGateway::queue(Reply<std::vector<JobView>> reply) {
   Request request;
   request.operation = Operation::kQueue;
-  impl_->ask(std::move(request), job_list(std::move(reply)));
+  impl_->ask_for(std::move(request), &Answer::jobs, std::move(reply));
 }
-
-namespace {
-
-std::function<void(Result<Answer>)> qos_facts(SlurmGateway::Reply<QosFacts> reply) {
-  return
-      [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer& a) { return a.qos; })); };
-}
-
-}  // namespace
 
 void SlurmGateway::read_qos(Reply<QosFacts> reply) {
   Request request;
   request.operation = Operation::kReadQos;
-  impl_->ask(std::move(request), qos_facts(std::move(reply)));
+  impl_->ask_for(std::move(request), &Answer::qos, std::move(reply));
 }
 
 void SlurmGateway::write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply) {
   Request request;
   request.operation = Operation::kWriteQos;
   request.qos = qos;
-  impl_->ask(std::move(request), qos_facts(std::move(reply)));
+  impl_->ask_for(std::move(request), &Answer::qos, std::move(reply));
 }
 
 void SlurmGateway::note(const Incarnation& job, const std::string& comment, Reply<void> reply) {
@@ -248,59 +240,46 @@ void SlurmGateway::note(const Incarnation& job, const std::string& comment, Repl
   request.operation = Operation::kNote;
   request.jobs = {job};
   request.note = comment;
-  impl_->ask(std::move(request),
-             [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer&) {})); });
+  impl_->ask_to(std::move(request), std::move(reply));
 }
 
 void SlurmGateway::holdings(Reply<Holdings> reply) {
   Request request;
   request.operation = Operation::kHoldings;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.holdings; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::holdings, std::move(reply));
 }
 
 void SlurmGateway::usage(std::int64_t from_s, Reply<UsageFacts> reply) {
   Request request;
   request.operation = Operation::kUsage;
   request.from_s = from_s;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.usage; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::usage, std::move(reply));
 }
 
 void SlurmGateway::look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) {
   Request request;
   request.operation = Operation::kLook;
   request.jobs = ours;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.look; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::look, std::move(reply));
 }
 
 void SlurmGateway::classes(Reply<ClassReport> reply) {
   Request request;
   request.operation = Operation::kClasses;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.classes; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::classes, std::move(reply));
 }
 
 void SlurmGateway::survey(const std::string& not_nodes, Reply<Survey> reply) {
   Request request;
   request.operation = Operation::kSurvey;
   request.not_nodes = not_nodes;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.survey; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::survey, std::move(reply));
 }
 
 void SlurmGateway::version(Reply<std::string> reply) {
   Request request;
   request.operation = Operation::kVersion;
-  impl_->ask(std::move(request), [reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([](const Answer& a) { return a.version; }));
-  });
+  impl_->ask_for(std::move(request), &Answer::version, std::move(reply));
 }
 
 int SlurmGateway::fd() const { return impl_->helper ? impl_->helper->fd() : -1; }

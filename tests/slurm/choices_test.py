@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
-from gateway import of_cluster
-from login_node import CLUSTER, wait_until
+from login_node import wait_until
 from notebooks import Executed, printed, shown, written
 
 WAITING = """
@@ -26,17 +24,6 @@ WAITING = """
 @pytest.fixture
 def alice(quiet_cluster, login_node, person):
     return person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
-
-
-@pytest.fixture
-def admin(quiet_cluster):
-    def admin(*words: str, user: str = "root") -> str:
-        command = [str(CLUSTER), "run", "--as", user, "--", *words]
-        done = subprocess.run(command, env=of_cluster(quiet_cluster), capture_output=True, text=True, timeout=90)
-        assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
-        return done.stdout.strip()
-
-    return admin
 
 
 @pytest.fixture

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
-from gateway import of_cluster
-from login_node import CLUSTER, Person, wait_until
+from login_node import Person, wait_until
 
 POLICY = {
     "classes": {
@@ -58,19 +56,6 @@ CALLS = """
         report(told=told, job=dict(zip(names, rows.splitlines()[0].split("|"))), text=rows)
     client.close()
 """
-
-
-@pytest.fixture
-def admin(quiet_cluster):
-    """Runs a command of Slurm's on the cluster that this file changes; returns what it prints."""
-
-    def admin(*words: str, user: str = "root") -> str:
-        command = [str(CLUSTER), "run", "--as", user, "--", *words]
-        done = subprocess.run(command, env=of_cluster(quiet_cluster), capture_output=True, text=True, timeout=90)
-        assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
-        return done.stdout.strip()
-
-    return admin
 
 
 class Site:

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "jobs.h"
+
+#include <algorithm>
+
+#include "slurm/gres.h"
+#include "slurm_error.h"
+
+namespace pounce::slurm {
+
+Result<Jobs> load_all_jobs(std::uint16_t flags) {
+  job_info_msg_t* raw = nullptr;
+  if (const int code = slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_ALL | flags)); code != 0)
+    return failure(slurm_error(code, Doing::kReading));
+  return Jobs(raw);
+}
+
+std::map<std::string, std::uint32_t> gpus_asked(std::string tres) {
+  for (const std::string_view front : {"gres:", "gres/"})
+    for (auto at = tres.find(front); at != std::string::npos; at = tres.find(front)) tres.erase(at, front.size());
+  std::ranges::replace(tres, ';', ',');
+  std::ranges::replace(tres, '=', ':');
+  return gpus_of(tres);
+}
+
+}  // namespace pounce::slurm

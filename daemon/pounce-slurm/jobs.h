@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everybody's jobs, as far as Slurm shows them. Thread: main.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "pounce/result.h"
+#include "slurm_compat.h"
+
+namespace pounce::slurm {
+
+struct FreeJobs {
+  void operator()(job_info_msg_t* message) const { slurm_free_job_info_msg(message); }
+};
+using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
+
+Result<Jobs> load_all_jobs(std::uint16_t flags = 0);  // SHOW_DETAIL: which GPUs of each node too
+
+// Of a request: "gres:gpu:a100:2" is what 22.05 says, "gres/gpu:a100=2" what later ones do.
+std::map<std::string, std::uint32_t> gpus_asked(std::string tres);
+
+}  // namespace pounce::slurm
