@@ -95,8 +95,11 @@ std::string before_it(std::int32_t ahead) {
 }  // namespace
 
 Waiting waiting_of(const JobView& view) {
-  const std::string& word = view.reason_word.empty() ? view.reason : view.reason_word;
-  return {word, view.reason, view.class_name, view.limit, view.ahead, view.eta};
+  // With it Slurm says more than with its word: that is "Reservation" where nodes are reserved for maintenance.
+  constexpr std::string_view kNodes = "ReqNodeNotAvail";
+  std::string word = view.reason_word.empty() ? view.reason : view.reason_word;
+  if (view.reason.starts_with(kNodes)) word = kNodes;
+  return {std::move(word), view.reason, view.class_name, view.limit, view.ahead, view.eta};
 }
 
 std::string plain_reason(const Waiting& waiting) {

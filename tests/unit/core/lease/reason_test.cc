@@ -106,6 +106,13 @@ TEST(ReasonTest, NodesThatAreDownAreNamed) {
             "all nodes that fit are down, or kept for others; an admin can say more");
 }
 
+TEST(ReasonTest, NodesThatAreReservedForMaintenanceAreNoReservationThatSomebodyAskedFor) {
+  JobView view;
+  view.reason_word = "Reservation";
+  view.reason = "ReqNodeNotAvail, Reserved for maintenance";
+  EXPECT_EQ(plain_reason(waiting_of(view)), "nodes that it needs are down or kept free for now; an admin can say more");
+}
+
 // docs/waiting.md shows words for reasons: they are these.
 TEST(ReasonPageTest, QuotesTheCode) {
   std::ifstream file(POUNCE_SOURCE_DIR "/docs/waiting.md");
