@@ -72,7 +72,7 @@ class Home:
     def __init__(self, folder: Path, **config):
         self.folder = folder
         self.config = folder / "pounced.json"
-        self.config.write_text(json.dumps({"launcher": "local", "stand_in_gpus": 1, "daemon_idle_exit_s": 30, "keep_warm_s": 0, **config}))
+        self.config.write_text(json.dumps({"launcher": "local", "stand_in_gpus": 1, "daemon_idle_exit_s": 30, **config}))
         (folder / "run").mkdir(mode=0o700)
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "POUNCE_LOG"))},

@@ -140,11 +140,12 @@ class Person:
     """An ordinary user (alice, bob, mallory; None: root) on a login node, with a pounced configuration of their own."""
 
     def __init__(self, node: LoginNode, user: str | None, **config):
-        if "idle_release_s" in config:  # a test that says when a lease goes back means all of its idle time
-            config = {"keep_warm_s": 0, **config}
-        self.node, self.user, self.config = node, user, config
         self.folder = Path(tempfile.mkdtemp(prefix="pounce-test-"))
         self.folder.chmod(0o755)
+        if isinstance(config.get("policy"), dict):  # a site's, not a path
+            (self.folder / "policy.json").write_text(json.dumps(config["policy"]))
+            config = {**config, "policy": str(self.folder / "policy.json")}
+        self.node, self.user, self.config = node, user, config
         self.config_file = self.folder / "pounced.json"
         self.config_file.write_text(json.dumps(config))
         self.count = 0

@@ -77,21 +77,22 @@ ASK = """
     client = pounce.Client(class_="night")
     for options in ({"time": "2h"}, {"gpus": 3}):
         report(refused=error(client.options(**options).submit(pow, 2, 3).exception(100)))
-    report(ran=client.submit(pow, 2, 10).result(100), time=client.leases()[0].end_time - time.time())
+    report(refused=[lease.state for lease in client.leases()])
+    report(ran=client.submit(pow, 2, 10).result(100))
+    (lease,) = client.leases()
+    while lease.end_time is None:
+        time.sleep(0.05)
+    report(time=lease.end_time - time.time())
     client.close()
 """
 
 
-def test_pounce_itself_refuses_what_a_class_of_the_policy_never_gives(bare_cluster, login_node, person, tmp_path_factory):
-    policy = tmp_path_factory.mktemp("policy") / "site.json"
-    policy.write_text(json.dumps(POLICY))
-    for folder in (policy, *policy.parents[:3]):
-        folder.chmod(0o755)
-    alice = person("alice", login_node(bare_cluster), idle_release_s=1, policy=str(policy))
+def test_pounce_itself_refuses_what_a_class_of_the_policy_never_gives(bare_cluster, login_node, person):
+    alice = person("alice", login_node(bare_cluster), policy=POLICY)
 
     run = alice.python(ASK).ended()
 
-    long, many = [report["refused"] for report in run.reports if "refused" in report]
-    assert "class night gives at most 1 h" in long["text"] and "class night gives one person at most 2 GPUs" in many["text"]
-    (facts,) = [report for report in run.reports if "ran" in report]
-    assert facts["ran"] == 1024 and 3000 < facts["time"] <= 3600
+    long, many, leases = [report["refused"] for report in run.reports if "refused" in report]
+    assert leases == [], "what was refused is no lease"
+    assert "class night gives at most 1h" in long["text"] and "class night gives one person at most 2 GPUs" in many["text"]
+    assert run.reported("ran") == 1024 and 3000 < run.reported("time") <= 3600

@@ -22,7 +22,7 @@ import zmq
 DEADLINE_S = int(os.environ.get("POUNCE_TEST_DEADLINE_S", "30"))
 HELLOS, HELLO_PATIENCE_MS = 3, 5000  # a hello is repeated: the door may just be opened again
 SHORT = {
-    "launcher": "local", "stand_in_gpus": 1, "heartbeat_ms": 200, "idle_release_s": 0.4, "keep_warm_s": 0, "drain_s": 5,
+    "launcher": "local", "stand_in_gpus": 1, "heartbeat_ms": 200, "idle_release_s": 0.4, "drain_s": 5,
     "poll_min_s": 0.1, "poll_max_s": 0.4, "orphan_grace_s": 5, "worker_silence_s": 1, "sweep_interval_s": 2,
 }
 

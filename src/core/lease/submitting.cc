@@ -61,9 +61,10 @@ void LeaseCore::on(const SubmitFailed& event) {
   lease->submit_under_way = false;
   if (!clear_refusal(event.error.code)) return submit_unclear(*lease, event.error);
   if (!accept(*lease, News::kSubmitRefused)) return;
-  if (WantBook* book = want_of(*lease)) fail_want(*lease->owner, *book, event.error);
-  lease->owner.reset();
-  finish(*lease, event.error);
+  const auto owner = lease->owner;
+  WantBook* book = want_of(*lease);
+  finish(*lease, event.error);  // told first: whoever hears of the want's failure finds no lease any more
+  if (book != nullptr) fail_want(*owner, *book, event.error);
 }
 
 void LeaseCore::submit_unclear(Lease& lease, const Error& error) {

@@ -107,6 +107,7 @@ TEST_P(RefusalTest, FailsTheWantOnceAndIsNotSubmittedAgain) {
 
   ASSERT_EQ(count<TellWantFailed>(), 1u);
   EXPECT_EQ(only<TellWantFailed>()[0].error.code, GetParam());
+  EXPECT_EQ(only<TellLeaseEnded>().at(0).lease, lease(1)) << "else its client shows it as being asked for, for ever";
   EXPECT_EQ(state(), std::nullopt);
   advance_alive(20s);
   EXPECT_EQ(count<SubmitJob>(), 0u);
