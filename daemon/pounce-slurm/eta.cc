@@ -20,8 +20,8 @@ constexpr double kGrain_s = 1;  // Slurm counts whole seconds, and looks at the 
 
 std::string counted(std::size_t count, const char* one) { return std::to_string(count) + " " + one + (count == 1 ? "" : "s"); }
 
-std::string basis_of(const std::string& from, const std::string& class_name) {
-  const std::size_t seen = runs().seen(class_name);
+std::string basis_of(const std::string& from, const forecast::Kind& kind) {
+  const std::size_t seen = runs().seen(kind);
   return from + (seen > 0 ? ", and how long " + counted(seen, "job") + " really ran" : "; how long jobs really run is not known yet");
 }
 
@@ -36,19 +36,19 @@ Eta played(const forecast::AnyJob& job, const forecast::Bound& bound) {
   const auto span = replay(line, runs());
   if (!span) return {};
   const std::string ahead = line.waiting.size() > 1 ? " and " + counted(line.waiting.size() - 1, "job") + " ahead" : "";
-  return as_eta(*span, read_at(), basis_of(counted(line.running.size(), "running job") + ahead, job.class_name));
+  return as_eta(*span, read_at(), basis_of(counted(line.running.size(), "running job") + ahead, {job.person, job.class_name, static_cast<std::int64_t>(job.limit_s)}));
 }
 
 // Others' jobs are hidden: Slurm's planner sees them, but takes each for as long as its limit.
 Eta shrunk(const slurm_job_info_t& job) {
   const std::time_t now = std::time(nullptr);
   if (job.start_time <= now) return {};
-  const auto& shares = runs().shares("", text(job.qos));
+  const auto& shares = runs().shares({"", text(job.qos)});
   const auto part = [&](double place) {
     return std::difftime(job.start_time, now) * shares[static_cast<std::size_t>(place * static_cast<double>(shares.size() - 1))];
   };
   return as_eta({part(0.1), part(0.5), std::max(part(0.9), std::difftime(job.start_time, now))}, now,
-                basis_of("the start that Slurm plans", text(job.qos)));
+                basis_of("the start that Slurm plans", {"", text(job.qos)}));
 }
 
 forecast::Counts counts_of(const lease::Limit& limit) {

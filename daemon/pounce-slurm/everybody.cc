@@ -117,7 +117,7 @@ void learn(const job_info_msg_t& message) {
     if ((job.job_state & JOB_STATE_BASE) <= JOB_SUSPENDED || job.start_time == 0 || job.end_time < job.start_time || !is_set(job.time_limit)) continue;
     if ((job.job_state & JOB_STATE_BASE) == JOB_NODE_FAIL || (job.job_state & JOB_STATE_BASE) == JOB_BOOT_FAIL) continue;
     news |= kept_runs().add({job.job_id, person_of(job), text(job.qos), job.time_limit * 60ll,
-                             static_cast<std::int64_t>(std::difftime(job.end_time, job.start_time))});
+                             static_cast<std::int64_t>(std::difftime(job.end_time, job.start_time)), job.submit_time});
   }
   if (news) write_runs(kept_runs());
 }

@@ -13,11 +13,13 @@ constexpr std::size_t kMostJobs = 1000;  // running and waiting: 40 games of a s
 constexpr std::size_t kDepth = 50;       // how many of those that wait Slurm tries in the gaps of the first
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+Kind kind_of(const Job& job) { return {job.person, job.class_name, static_cast<std::int64_t>(job.limit_s)}; }
+
 class Game {
  public:
   Game(const Line& line, const Runs& runs, std::mt19937_64& luck) : line_(line), luck_(luck), started_(line.waiting.size()) {
-    for (const Job& job : line.running) shares_.push_back(&runs.shares(job.person, job.class_name));
-    for (const Job& job : line.waiting) shares_.push_back(&runs.shares(job.person, job.class_name));
+    for (const auto* jobs : {&line.running, &line.waiting})
+      for (const Job& job : *jobs) shares_.push_back(&runs.shares(kind_of(job)));
   }
 
   // After how long the last of those that wait starts.
@@ -55,11 +57,12 @@ class Game {
 
   double uniform() { return static_cast<double>(luck_() >> 11) * 0x1.0p-53; }
 
-  // How long it runs in all: as one of those that ran at least as long as it has already.
+  // How long it runs in all: as one of those that ran at least as long as it has already. Where none did, up to twice as long:
+  // its limit says little, since most people ask for far more than they need.
   double lasts(const Job& job, const std::vector<double>& shares) {
     const auto from = std::ranges::upper_bound(shares, job.limit_s > 0 ? job.ran_s / job.limit_s : 1.0);
     const auto left = static_cast<std::size_t>(shares.end() - from);
-    if (left == 0) return job.ran_s + uniform() * std::max(job.limit_s - job.ran_s, 1.0);
+    if (left == 0) return job.ran_s + uniform() * std::clamp(job.limit_s - job.ran_s, 1.0, std::max(job.ran_s, 1.0));
     const double place = uniform() * static_cast<double>(left);
     const double share = from[static_cast<std::ptrdiff_t>(std::min(static_cast<std::size_t>(place), left - 1))];
     return std::max(share * job.limit_s, job.ran_s);

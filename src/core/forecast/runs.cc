@@ -12,44 +12,44 @@ double share_of(const Run& run) {
   return std::clamp(static_cast<double>(run.ran_s) / static_cast<double>(run.limit_s), 0.0, 1.0);
 }
 
-void insert(std::vector<double>& sorted, double share) { sorted.insert(std::ranges::upper_bound(sorted, share), share); }
-
-void erase(std::vector<double>& sorted, double share) {
-  const auto found = std::ranges::lower_bound(sorted, share);
-  if (found != sorted.end() && *found == share) sorted.erase(found);
+bool is_of(const Run& run, const Kind& kind) {
+  return (kind.person.empty() || run.person == kind.person) && (kind.class_name.empty() || run.class_name == kind.class_name) &&
+         (kind.limit_s == 0 || run.limit_s == kind.limit_s);
 }
 
 }  // namespace
 
 bool Runs::add(const Run& run) {
-  if (run.limit_s <= 0 || run.ran_s < 0 || !known_.insert(run.job).second) return false;
+  if (run.limit_s <= 0 || run.ran_s < 0 || !known_.emplace(run.job, run.submit_s).second) return false;
   all_.push_back(run);
-  for (const Kind& kind : {Kind{run.person, run.class_name}, Kind{"", run.class_name}, Kind{"", ""}})
-    insert(shares_[kind], share_of(run));
-  if (all_.size() > kKept) forget_oldest();
+  if (all_.size() > kKept) {
+    known_.erase({all_.front().job, all_.front().submit_s});
+    all_.pop_front();
+  }
+  shares_.clear();
   return true;
 }
 
-void Runs::forget_oldest() {
-  const Run oldest = all_.front();
-  all_.pop_front();
-  known_.erase(oldest.job);
-  for (const Kind& kind : {Kind{oldest.person, oldest.class_name}, Kind{"", oldest.class_name}, Kind{"", ""}})
-    erase(shares_[kind], share_of(oldest));
+std::vector<double> Runs::newest(const Kind& kind) const {
+  std::vector<double> shares;
+  for (auto run = all_.rbegin(); run != all_.rend() && shares.size() < kNewest; ++run)
+    if (is_of(*run, kind)) shares.push_back(share_of(*run));
+  std::ranges::sort(shares);
+  return shares;
 }
 
-const std::vector<double>& Runs::shares(const std::string& person, const std::string& class_name) const {
-  for (const Kind& kind : {Kind{person, class_name}, Kind{"", class_name}, Kind{"", ""}}) {
-    const auto found = shares_.find(kind);
-    if (found != shares_.end() && found->second.size() >= kEnough) return found->second;
+const std::vector<double>& Runs::shares(const Kind& kind) const {
+  for (const Kind& wider : {kind, Kind{kind.person, kind.class_name}, Kind{"", kind.class_name}, Kind{}}) {
+    const auto found = shares_.find(wider);
+    const auto& shares = found != shares_.end() ? found->second : shares_.emplace(wider, newest(wider)).first->second;
+    if (shares.size() >= kEnough) return shares;
   }
   return kUnknown;
 }
 
-std::size_t Runs::seen(const std::string& class_name) const {
-  const auto found = shares_.find(Kind{"", class_name});
-  if (found != shares_.end() && found->second.size() >= kEnough) return found->second.size();
-  return all_.size() >= kEnough ? all_.size() : 0;
+std::size_t Runs::seen(const Kind& kind) const {
+  const auto& shares = this->shares(kind);
+  return &shares == &kUnknown ? 0 : shares.size();
 }
 
 }  // namespace pounce::forecast

@@ -2,6 +2,7 @@
 // Thread: any.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,29 +18,36 @@ struct Run {
   std::uint32_t job = 0;
   std::string person, class_name;
   std::int64_t limit_s = 0, ran_s = 0;
+  std::int64_t submit_s = 0;  // Slurm uses a job's number again
+};
+
+// Jobs that are alike. Empty, 0: any.
+struct Kind {
+  std::string person, class_name;
+  std::int64_t limit_s = 0;
+  auto operator<=>(const Kind&) const = default;
 };
 
 class Runs {
  public:
   static constexpr std::size_t kKept = 1000, kEnough = 8;
+  static constexpr std::size_t kNewest = 64;  // of a kind: what people run changes
 
   // False: it is known already, or says nothing.
   bool add(const Run& run);
   const std::deque<Run>& all() const { return all_; }
 
-  // Of such a job, sorted: that person's in the class where enough were seen, else the class's, else all. Before there are
-  // enough at all: some that stand for not knowing.
-  const std::vector<double>& shares(const std::string& person, const std::string& class_name) const;
-  std::size_t seen(const std::string& class_name) const;  // that its shares rest on; 0: they stand for not knowing
+  // Of such jobs, sorted: that person's in the class with the same limit, where enough were seen; else with any limit, else
+  // the class's, else all. Before there are enough at all: some that stand for not knowing.
+  const std::vector<double>& shares(const Kind& kind) const;
+  std::size_t seen(const Kind& kind) const;  // that its shares rest on; 0: they stand for not knowing
 
  private:
-  using Kind = std::pair<std::string, std::string>;
-
-  void forget_oldest();
+  std::vector<double> newest(const Kind& kind) const;
 
   std::deque<Run> all_;
-  std::set<std::uint32_t> known_;
-  std::map<Kind, std::vector<double>> shares_;
+  std::set<std::pair<std::uint32_t, std::int64_t>> known_;
+  mutable std::map<Kind, std::vector<double>> shares_;  // what was asked for since the last was added
 };
 
 }  // namespace pounce::forecast

@@ -45,6 +45,16 @@ TEST(Replay, WhoWaitsForALimitIsInNobodysWay) {
   EXPECT_DOUBLE_EQ(replay(line, halves())->median_s, 10);
 }
 
+TEST(Replay, SecondsOverWhatIsKnownAreNoReasonToExpectItsWholeLimit) {
+  Runs short_ones;
+  for (std::uint32_t job = 1; job <= 10; ++job) short_ones.add({job, "bob", "lion", 1000, job});
+
+  const auto span = replay({{1}, {false}, {job(1, 1000, 11)}, {job(1, 100)}}, short_ones);
+
+  ASSERT_TRUE(span);
+  EXPECT_LE(span->high_s, 11);
+}
+
 TEST(Replay, OneThatHasRunLongerThanAnyKnownMayRunToItsLimit) {
   const auto span = replay({{1}, {false}, {job(1, 100, 80)}, {job(1, 100)}}, halves());
 
