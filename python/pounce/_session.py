@@ -73,7 +73,7 @@ class Session:
         self.core.set_daemon(endpoint)
         self.results: str = json.loads(endpoint)["results"]  # the folder of named tasks
         self._named: list[NamedFuture] = []  # not ended
-        self._futures: dict[bytes, Future] = {}
+        self.under_way: dict[bytes, Future] = {}  # whose end was not heard
         self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
         self._answers: dict[int, tuple[Any, ...] | None] = {}  # of pounced, by our number of the question; None: to come
         self._asked = itertools.count(1)
@@ -104,7 +104,7 @@ class Session:
         gone = self.given_back.words(resources)
         with self._order:  # its end may be news before it has a future
             task = self.core.submit(*call)
-            future = self._futures[task] = made(task)
+            future = self.under_way[task] = made(task)
             self.given_back.asked(resources, lambda: self.core.want(task))
         if gone:
             self.given_back.forget(resources)
@@ -208,7 +208,7 @@ class Session:
             while self._news:
                 kind, *what = self._news.popleft()
                 if kind == "ended":
-                    self._ended.append((self._futures.pop(what[0], None), what[1:]))
+                    self._ended.append((self.under_way.pop(what[0], None), what[1:]))
                     self._questions.pop(what[0], None)
                     self._outputs.pop(what[0], None)
                 elif kind == "printed":

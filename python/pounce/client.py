@@ -130,7 +130,7 @@ class Client(View):
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
         try:
-            return self._functions.pickled(function)
+            return self._functions.pickled(function, surely=not self._session.under_way)
         except Exception as error:
             raise _not_picklable(function, name, error) from error
 

@@ -35,9 +35,10 @@ class FunctionCache:
         self._fresh: dict[bytes, Pickled] = {}  # by the digest of the function alone, with self._sources
         self._sources: dict[str, Source] = {}
 
-    def pickled(self, function: Callable[..., Any]) -> Pickled:
+    def pickled(self, function: Callable[..., Any], surely: bool = False) -> Pickled:
+        """With `surely`, of modules as their files are at this moment; else an edit is seen a moment later."""
         plain = self._plain(function)
-        sources = self._modules.edited()
+        sources = self._modules.edited(surely)
         # One with data in it travels as an argument of another function, which brings the modules.
         return self._with_sources(plain, sources) if sources and not plain.buffers and not plain.objects else plain
 

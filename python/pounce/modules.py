@@ -19,7 +19,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-_SHARE = 20  # files are looked at so seldom that it takes at most this part of the time
+_SHARE = 20  # of many calls in a row: files are looked at so seldom that it takes at most this part of the time
 
 
 class Source(NamedTuple):
@@ -37,9 +37,9 @@ class LocalModules:
         self._count = 0
         self._next_look = 0.0
 
-    def edited(self) -> dict[str, Source]:
-        """A new dict after each change; empty until a file has changed."""
-        if time.monotonic() >= self._next_look:
+    def edited(self, surely: bool = False) -> dict[str, Source]:
+        """A new dict after each change; empty until a file has changed. An edit of this moment may be missed unless `surely`."""
+        if surely or time.monotonic() >= self._next_look:
             start = time.thread_time()  # not what a busy machine adds
             self._look()
             self._next_look = time.monotonic() + (time.thread_time() - start) * _SHARE

@@ -80,7 +80,7 @@ def test_map_is_ordered_eager_and_ends_at_the_first_failure_or_the_timeout(home)
             source = iter(range(10))
             executor.map(abs, source)
             report(eager=next(source, "all taken"))
-            client.cancel(list(client._session._futures.values()))
+            client.cancel(list(client._session.under_way.values()))
     """)
 
     assert run.reports == {"several": [8, 9], "chunks": [100, 99, 98], "values": [1, 1], "error": "ZeroDivisionError", "then": [],

@@ -35,6 +35,23 @@ def test_an_edited_module_is_the_new_one_on_the_worker_however_it_is_used(home):
     assert run.reports["pid"] == run.reports["same"]
 
 
+def test_an_edit_right_after_a_result_is_never_missed_however_seldom_files_are_looked_at(home):
+    run = home.run(EDIT + """
+        import pounce.modules
+        pounce.modules._SHARE = 10**9  # a look now is the last one that time allows
+        edit("helper.py", "def f(): return 0\\n")
+        import helper
+        results = []
+        with pounce.Client() as client:
+            for number in range(5):
+                edit("helper.py", f"def f(): return {number}\\n")
+                results.append(client.submit(helper.f).result(60))
+            report(results=results)
+    """)
+
+    assert run.reports["results"] == [0, 1, 2, 3, 4]
+
+
 def test_modules_of_a_package_keep_their_state_until_one_is_edited(home):
     run = home.run(EDIT + """
         edit("pack/__init__.py", "from .inner import count\\n")
