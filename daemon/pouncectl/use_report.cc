@@ -29,17 +29,27 @@ json report_of(const json& lease) {
   json one = {{"lease", lease.value("lease", "")}, {"job", lease.value("job", 0u)}, {"ended", ended}};
   for (const char* name : {"class", "gpus", "gpu_type", "cpus", "memory_mib", "time_min", "workers"})
     one["asked"][name] = lease.value(name, json());
-  for (const char* name : {"busy_ms", "idle_ms", "cpu_ms", "memory_peak_mib", "suggestion"}) one[name] = used.value(name, json());
+  for (const char* name : {"busy_ms", "idle_ms", "cpu_ms", "memory_peak_mib", "gpu_percent", "gpu_memory_peak_mib", "gpu_memory_mib",
+                           "suggestion"}) one[name] = used.value(name, json());
   return one;
 }
 
+// "71 %, 3 GiB of 80 GiB"; a dash where no driver tells.
+std::string of_gpus(const json& one) {
+  const auto memory = [&](const char* name) { return one[name].is_number() ? one[name].get<std::uint64_t>() : 0; };
+  std::string words = one["gpu_percent"].is_number() && one["gpu_percent"] >= 0 ? one["gpu_percent"].dump() + " %" : "";
+  if (memory("gpu_memory_mib") > 0)
+    words += (words.empty() ? "" : ", ") + lease::memory_words(memory("gpu_memory_peak_mib")) + " of " + lease::memory_words(memory("gpu_memory_mib"));
+  return words.empty() ? "-" : words;
+}
+
 std::string table(const json& reports) {
-  std::vector<Cells> cells = {{"LEASE", "CLASS", "JOB", "STATE", "BUSY", "IDLE", "CPU TIME", "MEMORY", "SUGGESTION"}};
+  std::vector<Cells> cells = {{"LEASE", "CLASS", "JOB", "STATE", "BUSY", "IDLE", "CPU TIME", "MEMORY", "GPU", "SUGGESTION"}};
   for (const json& one : reports) {
     const auto time = [&](const char* name) { return in_words(one.value(name, 0.0) / 1000); };
     cells.push_back({short_id(one.value("lease", "")), one["asked"].value("class", ""), std::to_string(one.value("job", 0u)),
                      one.value("ended", false) ? "ended" : "holds", time("busy_ms"), time("idle_ms"), time("cpu_ms"),
-                     lease::memory_words(one.value("memory_peak_mib", std::uint64_t{0})), one.value("suggestion", "")});
+                     lease::memory_words(one.value("memory_peak_mib", std::uint64_t{0})), of_gpus(one), one.value("suggestion", "")});
   }
   return columns(cells);
 }

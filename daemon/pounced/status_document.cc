@@ -39,6 +39,9 @@ json use_of(const LeaseUse* use) {
           {"idle_ms", use->idle_ms()},
           {"cpu_ms", use->cpu_ms()},
           {"memory_peak_mib", use->memory_mib()},
+          {"gpu_percent", use->gpu_percent()},
+          {"gpu_memory_peak_mib", use->gpu_memory_mib()},
+          {"gpu_memory_mib", use->gpu_memory_total_mib()},
           {"suggestion", use->suggestion(false)}};
 }
 

@@ -35,6 +35,9 @@ std::string line_of(const LeaseId& lease, const LeaseUse& use, const std::string
                        {"idle_ms", use.idle_ms()},
                        {"cpu_ms", use.cpu_ms()},
                        {"memory_peak_mib", use.memory_mib()},
+                       {"gpu_percent", use.gpu_percent()},
+                       {"gpu_memory_peak_mib", use.gpu_memory_mib()},
+                       {"gpu_memory_mib", use.gpu_memory_total_mib()},
                        {"end_s", now_s},
                        {"suggestion", use.suggestion(true)},
                        {"reason", reason}};
@@ -48,6 +51,12 @@ Number mean(const std::map<WorkerIndex, protocol::WorkerBeat>& workers, Number p
   return workers.empty() ? 0 : sum / static_cast<Number>(workers.size());
 }
 
+std::uint64_t largest(const std::map<WorkerIndex, protocol::WorkerBeat>& workers, std::uint64_t protocol::WorkerBeat::* field) {
+  std::uint64_t most = 0;
+  for (const auto& [index, beat] : workers) most = std::max(most, beat.*field);
+  return most;
+}
+
 }  // namespace
 
 std::int64_t LeaseUse::busy_ms() const { return mean(workers, &protocol::WorkerBeat::busy_ms); }
@@ -59,15 +68,21 @@ std::int64_t LeaseUse::cpu_ms() const {
   return sum;
 }
 
-std::uint64_t LeaseUse::memory_mib() const {
-  std::uint64_t most = 0;
-  for (const auto& [index, beat] : workers) most = std::max(most, beat.memory_mib);
-  return most;
+std::uint64_t LeaseUse::memory_mib() const { return largest(workers, &protocol::WorkerBeat::memory_mib); }
+std::uint64_t LeaseUse::gpu_memory_mib() const { return largest(workers, &protocol::WorkerBeat::gpu_memory_mib); }
+std::uint64_t LeaseUse::gpu_memory_total_mib() const { return largest(workers, &protocol::WorkerBeat::gpu_memory_total_mib); }
+
+std::int32_t LeaseUse::gpu_percent() const {
+  std::int32_t sum = 0, known = 0;
+  for (const auto& [index, beat] : workers)
+    if (beat.gpu_percent >= 0) sum += beat.gpu_percent, ++known;
+  return known == 0 ? -1 : sum / known;
 }
 
 std::string LeaseUse::suggestion(bool over) const {
   const auto time = [](std::int64_t ms) { return std::chrono::milliseconds(ms); };
-  return lease::suggestion(asked.resources, {time(busy_ms()), time(idle_ms()), time(cpu_ms()), memory_mib()}, over);
+  return lease::suggestion(asked.resources, {time(busy_ms()), time(idle_ms()), time(cpu_ms()), memory_mib(), gpu_percent(),
+                                             gpu_memory_mib(), gpu_memory_total_mib()}, over);
 }
 
 void UsageLog::open(const std::string& path, const std::string& default_class) {

@@ -23,6 +23,8 @@ struct LeaseUse {
   std::int64_t idle_ms() const;
   std::int64_t cpu_ms() const;      // of all
   std::uint64_t memory_mib() const;  // of the largest
+  std::int32_t gpu_percent() const;  // of the mean worker that knows it; -1: none does
+  std::uint64_t gpu_memory_mib() const, gpu_memory_total_mib() const;  // of the largest; 0: not known
   std::string suggestion(bool over) const;
 };
 

@@ -21,7 +21,9 @@ class Asked(NamedTuple):
 
 class Report(NamedTuple):
     """One lease. `busy` and `idle` are seconds with a task and without one, `cpu` seconds of all its CPUs, `memory` the most MiB that
-    one worker had at a time. What its GPUs did is not measured. `suggestion` is one sentence."""
+    one worker had at a time. `gpu` is the share of the time with a task in which its GPUs computed, 0 to 1, the mean of looks a second
+    apart; `gpu_memory` the most MiB that one of them had, of `gpu_memory_total`: the driver's own numbers (NVML), None where it
+    tells none, as without a GPU or, for `gpu`, on a MIG slice. `suggestion` is one sentence."""
 
     lease: str
     job: int
@@ -33,25 +35,36 @@ class Report(NamedTuple):
     idle: float
     cpu: float
     memory: int
+    gpu: float | None
+    gpu_memory: int | None
+    gpu_memory_total: int | None
     suggestion: str
 
     def __str__(self) -> str:
         return (f"lease {self.lease[:8]}: busy {_time(self.busy)}, idle {_time(self.idle)}, {_time(self.cpu)} of CPU time, "
-                f"{self.memory} MiB of memory; {self.suggestion}")
+                f"{self.memory} MiB of memory{f', GPU {words}' if (words := self.gpu_words()) else ''}; {self.suggestion}")
 
+    def gpu_words(self) -> str:
+        """"71 %, 3072 of 81920 MiB"; empty where no driver tells."""
+        parts = [] if self.gpu is None else [f"{self.gpu:.0%}".replace("%", " %")]
+        if self.gpu_memory_total:
+            parts.append(f"{self.gpu_memory} of {self.gpu_memory_total} MiB")
+        return ", ".join(parts)
 
     def _repr_html_(self) -> str:
         asked = self.asked
         table = [("", "asked", "used"), ("time", f"{asked.time} min" if asked.time else "", _time(self.busy + self.idle)),
                  ("CPUs", str(asked.cpus or ""), f"{self.cpu / self.busy / self.workers:.1f} while busy" if self.busy else ""),
                  ("memory", f"{asked.memory} MiB" if asked.memory else "", f"{self.memory} MiB")]
+        if asked.gpus:
+            table.append(("GPU", f"{asked.gpus} {asked.gpu_type}".strip(), self.gpu_words() or "the driver does not tell"))
         return f"{as_html(table)}<p>{html.escape(self.suggestion)}</p>"
 
 
 class Reports:
     """A list of ``Report``, those that ended first: has a length, an order and items; shows itself as a table."""
 
-    _COLUMNS = ("lease", "class", "job", "state", "busy", "idle", "CPU time", "memory", "suggestion")
+    _COLUMNS = ("lease", "class", "job", "state", "busy", "idle", "CPU time", "memory", "GPU", "suggestion")
 
     def __init__(self, rows: list[Report]):
         self.rows = rows
@@ -77,7 +90,7 @@ class Reports:
 
     def _table(self) -> list[tuple[str, ...]]:
         return [self._COLUMNS, *((row.lease[:8], row.class_, str(row.job), "ended" if row.ended else "holds", _time(row.busy),
-                                  _time(row.idle), _time(row.cpu), f"{row.memory} MiB", row.suggestion) for row in self.rows)]
+                                  _time(row.idle), _time(row.cpu), f"{row.memory} MiB", row.gpu_words() or "-", row.suggestion) for row in self.rows)]
 
 
 def reports_of(status: dict[str, Any]) -> Reports:
@@ -89,8 +102,10 @@ def reports_of(status: dict[str, Any]) -> Reports:
 def _report(lease: dict[str, Any], used: dict[str, Any], ended: bool) -> Report:
     asked = Asked(lease["gpus"], lease["gpu_type"], lease["cpus"], lease["memory_mib"], lease["time_min"])
     class_ = lease["class"] or lease.get("class_name", "")
+    percent, total = used.get("gpu_percent", -1), used.get("gpu_memory_mib", 0)  # a line of an older pounced has none
     return Report(lease["lease"], lease["job"], class_, ended, asked, lease["workers"], used["busy_ms"] / 1000,
-                  used["idle_ms"] / 1000, used["cpu_ms"] / 1000, used["memory_peak_mib"], used["suggestion"])
+                  used["idle_ms"] / 1000, used["cpu_ms"] / 1000, used["memory_peak_mib"], percent / 100 if percent >= 0 else None,
+                  used.get("gpu_memory_peak_mib", 0) if total else None, total or None, used["suggestion"])
 
 
 def _time(seconds: float) -> str:

@@ -150,6 +150,10 @@ struct WorkerBeat {  // supervisor -> daemon every heartbeat_ms
   // Of the job since it began: milliseconds with a task and without, CPU time of all its processes, and their memory.
   std::int64_t busy_ms = 0, idle_ms = 0, cpu_ms = 0;
   std::uint64_t memory_mib = 0;  // most of it so far
+  // Of its GPUs, by their driver: how much of the time with a task they computed (-1: not known), and the most memory of one
+  // (of how much; 0: not known).
+  std::int32_t gpu_percent = -1;
+  std::uint64_t gpu_memory_mib = 0, gpu_memory_total_mib = 0;
   std::uint32_t warnings = 0;  // so often the batch system has warned the job that it will end: it can say when and why
 };
 struct Admit {  // daemon -> supervisor -> interpreter: this client key may use your data socket

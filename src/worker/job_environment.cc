@@ -57,6 +57,7 @@ JobFacts job_facts(const Environment& environment, const std::string& stand_in, 
   facts.node = value_of(environment, "SLURMD_NODENAME");
   if (facts.node.empty()) facts.node = host_name;
   facts.devices = stand_in.empty() ? devices_of(environment) : stand_in;
+  if (stand_in.empty()) facts.visible_gpus = value_of(environment, "CUDA_VISIBLE_DEVICES");
   return facts;
 }
 

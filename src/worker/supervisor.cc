@@ -55,6 +55,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
       signals_(open_signals()),
       dead_man_(options_.dead_man_idle, options_.dead_man_busy, Clock::now()),
       meter_(Clock::now()),
+      gpu_meter_(facts_.visible_gpus),
       daemon_heard_(Clock::now()) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   start_interpreter();
@@ -148,8 +149,10 @@ void Supervisor::beat() {
 
 void Supervisor::tell_running() {
   const Used used = meter_.used(Clock::now());
-  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, used.busy.count(),
-                                     used.idle.count(), used.cpu.count(), used.memory_mib, warnings_});
+  const GpuUse gpu = gpu_meter_.used();
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, used.busy.count(), used.idle.count(),
+                                     used.cpu.count(), used.memory_mib, gpu.percent, gpu.memory_mib, gpu.memory_total_mib,
+                                     warnings_});
 }
 
 void Supervisor::check_dead_man() {

@@ -37,6 +37,7 @@ void Supervisor::start_interpreter() {
   ready_ = false;
   running_ = 0;
   meter_.set_busy(false, Clock::now());
+  gpu_meter_.set_busy(false);
   up_ = {};
   auto started = Interpreter::start(plan_);
   if (!started) {
@@ -81,6 +82,7 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   const bool was_busy = std::exchange(running_, activity.running) > 0;
   dead_man_.set_busy(running_ > 0);
   meter_.set_busy(running_ > 0, Clock::now());
+  gpu_meter_.set_busy(running_ > 0);
   if (running_ > 0 && std::exchange(leaving_, std::nullopt)) tell_running();
   if (was_busy && running_ == 0) {  // the work that was just done counts, also if the lease ends before the next beat
     meter_.look(::getpid(), Clock::now());

@@ -33,6 +33,7 @@ struct SupervisorOptions {
 struct JobFacts {
   std::uint32_t job = 0, restart = 0;
   std::string node, devices;
+  std::string visible_gpus;  // CUDA_VISIBLE_DEVICES; empty under stand_in
 };
 
 }  // namespace pounce::worker

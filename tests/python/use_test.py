@@ -24,6 +24,19 @@ def test_one_is_a_sentence():
                                           "asked <much>: ask for 1 GiB")
 
 
+def test_what_the_gpus_did_is_told_where_their_driver_tells():
+    told = {**USED, "gpu_percent": 71, "gpu_memory_peak_mib": 3072, "gpu_memory_mib": 81920}
+    gpu, none, of_a_slice = (reports_of({"ended": [{"lease": "3f2a000000000001", **ASKED, **used}]})[0]
+                             for used in (told, {**USED, "gpu_percent": -1, "gpu_memory_mib": 0}, {**told, "gpu_percent": -1}))
+
+    assert (gpu.gpu, gpu.gpu_memory, gpu.gpu_memory_total) == (0.71, 3072, 81920)
+    assert "321 MiB of memory, GPU 71 %, 3072 of 81920 MiB; asked" in str(gpu)
+    assert "<td>GPU</td><td>1</td><td>71 %, 3072 of 81920 MiB</td>" in gpu._repr_html_()
+    assert (none.gpu, none.gpu_memory, none.gpu_memory_total) == (None, None, None) and "GPU" not in str(none)
+    assert "<td>the driver does not tell</td>" in none._repr_html_()
+    assert of_a_slice.gpu is None and of_a_slice.gpu_words() == "3072 of 81920 MiB"
+
+
 def test_on_a_page_one_is_a_table_of_asked_and_used_with_the_suggestion():
     page = reports_of(STATUS)[0]._repr_html_()
 

@@ -9,7 +9,8 @@ namespace {
 using std::chrono::minutes;
 
 constexpr std::uint64_t kGiB = 1024;                        // in MiB
-constexpr std::chrono::milliseconds kEnoughWork{60'000};  // less says nothing about CPUs
+constexpr std::chrono::milliseconds kEnoughWork{60'000};  // less says nothing about CPUs and GPUs
+constexpr std::int32_t kLittle = 20;                      // per cent of the time that a GPU computes
 constexpr minutes kShort{10};                             // nobody waits for less
 
 std::string decimal(double value) {
@@ -42,6 +43,16 @@ std::string of_cpus(const Resources& asked, const Use& used) {
   return "asked " + std::to_string(asked.cpus) + " CPUs, kept " + decimal(mean) + " busy on average: ask for " + std::to_string(enough);
 }
 
+std::string of_gpus(const Resources& asked, const Use& used) {
+  if (asked.gpus == 0 || used.busy < kEnoughWork) return {};
+  std::string words;
+  if (used.gpu_percent >= 0 && used.gpu_percent < kLittle)
+    words = "its GPUs computed " + std::to_string(used.gpu_percent) + " % of the time: fewer, a slice or none may do";
+  if (used.gpu_memory_mib == 0 || used.gpu_memory_mib * 4 > used.gpu_memory_total_mib) return words;
+  return words + (words.empty() ? "" : "; ") + "used " + memory_words(used.gpu_memory_mib) + " of " +
+         memory_words(used.gpu_memory_total_mib) + " of GPU memory: one with " + memory_words(enough_memory(used.gpu_memory_mib)) + " would do";
+}
+
 std::string of_time(const Resources& asked, const Use& used, bool over) {
   const auto held = std::chrono::ceil<minutes>(used.busy + used.idle);
   if (!over || asked.time < 2 * kShort || held * 4 > asked.time) return {};
@@ -58,7 +69,7 @@ std::string memory_words(std::uint64_t mib) {
 
 std::string suggestion(const Resources& asked, const Use& used, bool over) {
   std::string words;
-  for (const std::string& part : {of_memory(asked, used), of_cpus(asked, used), of_time(asked, used, over)})
+  for (const std::string& part : {of_memory(asked, used), of_cpus(asked, used), of_gpus(asked, used), of_time(asked, used, over)})
     if (!part.empty()) words += (words.empty() ? "" : "; ") + part;
   return words.empty() ? "what was asked for fits what was used" : words;
 }

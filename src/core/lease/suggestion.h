@@ -13,6 +13,8 @@ namespace pounce::lease {
 struct Use {
   std::chrono::milliseconds busy{0}, idle{0}, cpu{0};
   std::uint64_t memory_mib = 0;
+  std::int32_t gpu_percent = -1;                               // of busy, that the GPUs computed; -1: not known
+  std::uint64_t gpu_memory_mib = 0, gpu_memory_total_mib = 0;  // of one GPU; 0: not known
 };
 
 // "asked 32 GiB of memory, used 1.2 GiB at most: ask for 2 GiB"; "what was asked for fits what was used".

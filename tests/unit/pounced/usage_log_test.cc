@@ -60,6 +60,18 @@ TEST_F(UsageLogTest, PutsTheWorkersTogether) {
   EXPECT_EQ(use->memory_mib(), 301u);
 }
 
+TEST_F(UsageLogTest, TakesOfGpusWhatThoseWorkersTellWhoseDriverDoes) {
+  log_.beat(beat(0, 0, 8000, 2000), kNow);
+  EXPECT_EQ(log_.of(kLease)->gpu_percent(), -1);
+  protocol::WorkerBeat other = beat(1, 0, 4000, 6000);
+  other.gpu_percent = 71, other.gpu_memory_mib = 3072, other.gpu_memory_total_mib = 81920;
+  log_.beat(other, kNow);
+  const LeaseUse* use = log_.of(kLease);
+  EXPECT_EQ(use->gpu_percent(), 71);
+  EXPECT_EQ(use->gpu_memory_mib(), 3072u);
+  EXPECT_EQ(use->gpu_memory_total_mib(), 81920u);
+}
+
 TEST_F(UsageLogTest, NotesTheTimeSinceTheLastBeatAsWhatItWasThen) {
   log_.beat(beat(0, 0, 8000, 2000), kNow);
   EXPECT_EQ(log_.note(kInstance, kLease, kNow + 3s), "pounce:1:466d2258eaa0:3f2a91bc00000001 busy=8s idle=5s");

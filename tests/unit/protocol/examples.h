@@ -106,7 +106,7 @@ inline std::vector<Header> worker_examples() {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
-      WorkerBeat{kLease, {1}, 1, false, 61'000, 9'500, 128'000, 2048, 2},
+      WorkerBeat{kLease, {1}, 1, false, 61'000, 9'500, 128'000, 2048, 71, 3072, 81'920, 2},
       Admit{kLease, kSession, kKey},
       Dismiss{kLease, kSession, "the session is over"},
       EndWorker{kLease, "idle for a minute", true},

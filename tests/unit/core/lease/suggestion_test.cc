@@ -45,6 +45,18 @@ TEST(SuggestionTest, SharesTheCpuTimeOutToTheWorkers) {
   EXPECT_THAT(suggestion(gang, {100s, 0s, 400s, 0}, true), HasSubstr("kept 1.0 busy"));
 }
 
+TEST(SuggestionTest, TellsOfGpusThatHardlyComputedAndOfTheirMemoryThatLayIdle) {
+  Resources one_gpu = asked(0, 0, 0min);
+  one_gpu.gpus = 1;
+  EXPECT_EQ(suggestion(one_gpu, {100s, 0s, 0s, 0, 7, 3000, 81920}, true),
+            "its GPUs computed 7 % of the time: fewer, a slice or none may do; "
+            "used 2.9 GiB of 80 GiB of GPU memory: one with 5 GiB would do");
+  EXPECT_EQ(suggestion(one_gpu, {100s, 0s, 0s, 0, 80, 70'000, 81920}, true), kFits);
+  EXPECT_EQ(suggestion(one_gpu, {100s, 0s, 0s, 0}, true), kFits);              // no driver tells
+  EXPECT_EQ(suggestion(one_gpu, {10s, 0s, 0s, 0, 7, 3000, 81920}, true), kFits);  // too little work to tell
+  EXPECT_EQ(suggestion(asked(0, 0, 0min), {100s, 0s, 0s, 0, 7, 3000, 81920}, true), kFits);  // none were asked for
+}
+
 TEST(SuggestionTest, JudgesTheTimeOnceItIsOver) {
   EXPECT_EQ(suggestion(asked(0, 0, 24h), {30min, 10min, 0s, 0}, true),
             "asked 24 h, held it for 40 min: a shorter time can start sooner");
