@@ -97,7 +97,7 @@ TimePoint LeaseCore::next_start(const Lease& lease) {
   }));
   const std::size_t free = cap - std::min(cap, starts_.size());
   if (before < free) return now_;
-  return starts_.at(std::min(before - free, starts_.size() - 1)) + kHour;
+  return (before - free < starts_.size() ? starts_[before - free] : now_) + kHour;  // else behind one that starts now
 }
 
 void LeaseCore::wait_for_start(Lease& lease, TimePoint start) {

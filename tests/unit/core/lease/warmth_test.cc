@@ -158,6 +158,22 @@ TEST_F(StartsTest, ThoseWhoWaitAreToldTimesInTheirOrder) {
   EXPECT_EQ(only<TellStatus>().back().not_before, second + 1h);
 }
 
+TEST_F(StartsTest, OneThatIsLookedAtBeforeThoseAheadOfItWaitsForThem) {
+  int id = 100;  // the youngest comes first in the books
+  LeaseCore downwards(our_instance(), two_an_hour(), [&] { return lease(id--); });
+  downwards.handle(JournalRead{{}}, now);
+  downwards.handle(SessionOpened{session(1)}, now);
+  std::vector<Want> wants;
+  for (std::uint32_t number = 1; number <= 4; ++number) {
+    wants.push_back({WantId{number}, resources("cheetah", number), 1, 0, {}});
+    downwards.handle(DemandChanged{session(1), wants}, now + number * 1s);
+  }
+
+  const auto acts = downwards.handle(Swept{{}}, now + 5s);  // until then nobody starts
+
+  EXPECT_EQ(std::ranges::count_if(acts, [](const Action& act) { return std::holds_alternative<SubmitJob>(act); }), 2);
+}
+
 TEST_F(StartsTest, WithoutACapAllStartAtOnce) {
   LeaseWorld free(without_warmth());
   free.start();
