@@ -216,23 +216,33 @@ Result<void> Shell::start() {
 }
 
 void Shell::answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question) {
+  if (question.compare)
+    return launcher_.survey(question.asks.not_nodes, [this, asker, question](Result<Survey> survey) {
+      say_classes(asker, question, survey);
+    });
   launcher_.classes([this, asker, question](Result<ClassReport> report) {
-    Guest* guest = books_.guests.find(asker);
-    if (guest == nullptr) return;
-    protocol::ClassesIs answer;
-    answer.request = question.request;
-    answer.launcher = word(setup_.launcher);
-    policy_.look();
-    if (report) {
-      in_words_of(policy_.now(), *report);
-      answer.classes = report->classes, answer.gpus = report->gpus;
-      answer.cpus_free = report->cpus_free, answer.cpu_eta = report->cpu_eta;
-      if (question.compare) answer.choices = forecast::choices(question.asks, question.limit, question.eta, *report);
-    } else {
-      answer.error = report.error();
-    }
-    hall_->send(*guest, answer);
+    say_classes(asker, question, report.map([](ClassReport& use) { return Survey{{}, std::move(use), {}, {}}; }));
   });
+}
+
+void Shell::say_classes(const PublicKey& asker, const protocol::ClassesAsk& question, Result<Survey> survey) {
+  Guest* guest = books_.guests.find(asker);
+  if (guest == nullptr) return;
+  protocol::ClassesIs answer;
+  answer.request = question.request;
+  answer.launcher = word(setup_.launcher);
+  policy_.look();
+  if (survey) {
+    ClassReport& report = survey->use;
+    in_words_of(policy_.now(), report);
+    answer.classes = report.classes, answer.gpus = report.gpus;
+    answer.cpus_free = report.cpus_free, answer.cpu_eta = report.cpu_eta;
+    const auto has_room = [&](const Resources& asks) { return daemon::has_room(policy_.now(), *survey, asks); };
+    if (question.compare) answer.choices = forecast::choices(question.asks, question.limit, question.eta, report, has_room);
+  } else {
+    answer.error = survey.error();
+  }
+  hall_->send(*guest, answer);
 }
 
 void Shell::answer_queue(const PublicKey& asker, std::uint32_t request) {

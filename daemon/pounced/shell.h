@@ -52,6 +52,7 @@ class Shell {
   void wire_core();
   NamedSetup named_setup() const;
   void answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question);
+  void say_classes(const PublicKey& asker, const protocol::ClassesAsk& question, Result<Survey> survey);
   void answer_queue(const PublicKey& asker, std::uint32_t request);
 
   transport::EventLoop& loop_;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "policy/choice.h"
 #include "policy/policy_file.h"
+#include "policy/room.h"
 
 namespace pounce::daemon {
 namespace {
@@ -110,6 +111,12 @@ void in_words_of(const policy::Policy& policy, ClassReport& report) {
     open->preset = true;
     return;
   }
+}
+
+bool has_room(const policy::Policy& policy, const Survey& survey, const Resources& asks) {
+  const auto found = std::ranges::find(policy.classes, asks.class_name, &policy::Class::name);
+  const std::string partition = found == policy.classes.end() ? "" : found->partition;
+  return policy::any_has_room(policy::nodes_for(survey, partition), asks, asks.gpu_type);
 }
 
 std::string class_of_qos(const policy::Policy& policy, const std::string& qos) {

@@ -56,4 +56,7 @@ std::string class_of_qos(const policy::Policy& policy, const std::string& qos);
 // A report of Slurm's in the policy's words: classes for QoS, what is taken instead, and which is taken where none is named.
 void in_words_of(const policy::Policy& policy, ClassReport& report);
 
+// Whether a node has room for it now, of the partition that its class takes here.
+bool has_room(const policy::Policy& policy, const Survey& survey, const Resources& asks);
+
 }  // namespace pounce::daemon

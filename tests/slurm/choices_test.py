@@ -7,6 +7,7 @@ import json
 import pytest
 from login_node import wait_until
 from notebooks import Executed, printed, shown, written
+from policy_test import controller_with, site  # noqa: F401  a cluster whose slurmctld may be started anew
 
 WAITING = """
     import pounce
@@ -27,15 +28,30 @@ def alice(quiet_cluster, login_node, person):
 
 
 @pytest.fixture
-def no_a100(admin):
-    """Bob has all six of them; their two slices, and the processors, are free."""
-    jobs = [admin("sbatch", "--parsable", "--time=10", f"--nodelist={node}", f"--gres=gpu:a100:{count}", "--mem=100M", "--output=/dev/null",
-                  "--wrap", "sleep 1000", user="bob") for node, count in (("g1", 4), ("g2", 2))]
-    for job in jobs:
-        wait_until(lambda job=job: "RUNNING" in admin("scontrol", "show", "job", job), 30, "bob's jobs run")
-    yield
+def held_by_bob(admin):
+    """Makes bob have these GPUs of these nodes: `held_by_bob(g1="a100:4")`."""
+
+    def hold(**gpus: str) -> None:
+        jobs = [admin("sbatch", "--parsable", "--time=10", f"--nodelist={node}", f"--gres={gres}", "--mem=100M", "--output=/dev/null",
+                      "--wrap", "sleep 1000", user="bob") for node, gres in gpus.items()]
+        for job in jobs:
+            wait_until(lambda job=job: "RUNNING" in admin("scontrol", "show", "job", job), 30, "bob's jobs run")
+
+    yield hold
     admin("scancel", "--user=bob")
     wait_until(lambda: not admin("squeue", "--noheader", "--user=bob"), 60, "the end of bob's jobs")
+
+
+@pytest.fixture
+def no_a100(held_by_bob):
+    """Bob has all six of them; their two slices, and the processors, are free."""
+    held_by_bob(g1="gpu:a100:4", g2="gpu:a100:2")
+
+
+@pytest.fixture
+def scattered(held_by_bob):
+    """Each node has one a100 left, and g2 one of the slices."""
+    held_by_bob(g1="gpu:a100:3", g2="gpu:a100:1,gpu:a100_3g.20gb:1")
 
 
 def test_what_would_start_now_is_named_and_can_be_taken(alice, no_a100):
@@ -64,6 +80,37 @@ def test_what_would_start_now_is_named_and_can_be_taken(alice, no_a100):
     flag.touch()
     assert run.reported("moved") is True and run.reported("node") == "g2"
     wait_until(lambda: not alice.jobs(), 60, "the job that waited was taken back, and the other one has ended")
+
+
+def test_gpus_that_are_free_on_two_nodes_are_not_offered_to_one_who_wants_them_together(alice, scattered):
+    run = alice.python(WAITING + """
+    future = client.options(gpus="a100_3g.20gb:2").submit(devices)
+    queued(future)
+    report(choices={choice.option: choice.now for choice in future.choices()})
+    future.cancel()
+    client.close()
+    """).ended()
+
+    assert run.reported("choices") == {"": False, "a100:2": False, "cpu": True, "cancel": False}
+
+
+def test_where_jobs_are_hidden_a_start_is_foretold_from_slurms_own_plan(site, controller_with, alice, no_a100):  # noqa: F811
+    controller_with("PrivateData=jobs")
+
+    run = alice.python(WAITING + """
+    future = client.options(gpus="a100").submit(devices)
+    queued(future)
+    deadline = time.monotonic() + 60
+    while (eta := future.eta()) is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    report(eta=eta and eta._asdict(), now=time.time(), queue=len(client.queue()))
+    future.cancel()
+    client.close()
+    """).ended()
+
+    eta, now = run.reported("eta"), run.reported("now")
+    assert eta["basis"].startswith("the start that Slurm plans"), eta
+    assert now - 5 < eta["low"] <= eta["start"] <= eta["high"] < now + 660, "bob's jobs may run for 10 minutes"
 
 
 def test_a_task_does_what_was_decided_beforehand(alice, no_a100):

@@ -38,33 +38,29 @@ std::string limit_against(const Resources& asks, const ClassUse& use) {
 // What stands behind one request: room, or when there will be some.
 class Room {
  public:
-  explicit Room(const ClassReport& report) : report_(report) {}
+  Room(const ClassReport& report, const HasRoom& has_room) : report_(report), has_room_(has_room) {}
 
   void put(Choice& choice) const {
     if (const ClassUse* use = class_of(report_, choice.resources.class_name)) choice.against = limit_against(choice.resources, *use);
     if (!choice.against.empty()) return;
-    const auto [free, eta] = of(choice.resources);
-    choice.now = free;
-    if (!free) choice.eta = eta;
+    choice.now = has_room_(choice.resources);
+    if (!choice.now) choice.eta = soonest(choice.resources);
   }
 
  private:
-  std::pair<bool, Eta> of(const Resources& asks) const {
-    const std::uint32_t gpus = asks.all_gpus(), cpus = std::max<std::uint32_t>(asks.cpus, 1) * asks.workers;
-    const bool cpus_there = report_.cpus_free >= static_cast<std::int32_t>(cpus);
-    if (gpus == 0) return {cpus_there, report_.cpu_eta};
-    std::uint32_t free = 0;
+  Eta soonest(const Resources& asks) const {
+    if (asks.all_gpus() == 0) return report_.cpu_eta;
     Eta soonest;
+    if (asks.all_gpus() > 1) return soonest;  // of several at once nothing is known
     for (const GpuUse& use : report_.gpus) {
       if (!asks.gpu_type.empty() && use.type != asks.gpu_type) continue;
-      free += use.free;
       if (use.eta.known() && (!soonest.known() || use.eta.start_s < soonest.start_s)) soonest = use.eta;
     }
-    const bool room = free >= gpus && (report_.cpus_free < 0 || cpus_there);
-    return {room, gpus == 1 ? soonest : Eta{}};  // of several at once nothing is known
+    return soonest;
   }
 
   const ClassReport& report_;
+  const HasRoom& has_room_;
 };
 
 std::string gpu_option(const std::string& type, std::uint32_t count) {
@@ -108,9 +104,10 @@ std::tuple<bool, bool, std::int64_t, int, std::string> order(const Choice& choic
 
 }  // namespace
 
-std::vector<Choice> choices(const Resources& asks, const LimitUse& limit, const Eta& eta, const ClassReport& report) {
+std::vector<Choice> choices(const Resources& asks, const LimitUse& limit, const Eta& eta, const ClassReport& report,
+                            const HasRoom& has_room) {
   std::vector<Choice> all = others(asks, limit, report);
-  for (Choice& choice : all) Room(report).put(choice);
+  for (Choice& choice : all) Room(report, has_room).put(choice);
   std::ranges::sort(all, {}, order);
   Choice wait = choice_of("wait", "", asks);
   wait.eta = eta;

@@ -18,6 +18,9 @@ ClassReport report() {
   return all;
 }
 
+// One slice and processors are free.
+bool slice_or_cpu(const Resources& asks) { return asks.gpus == 0 || (asks.gpus == 1 && asks.gpu_type == "a100_3g.20gb"); }
+
 Resources gpu(const std::string& type, const std::string& class_name = "") {
   Resources asks;
   asks.gpus = 1, asks.gpu_type = type, asks.class_name = class_name;
@@ -35,7 +38,7 @@ const Choice& of(const std::vector<Choice>& all, const std::string& option) {
 }
 
 TEST(Choices, WhatIsFreeNowComesFirstThenWhatIsSoonest) {
-  const auto all = choices(gpu("a100"), {}, at(900), report());
+  const auto all = choices(gpu("a100"), {}, at(900), report(), slice_or_cpu);
 
   EXPECT_THAT(options(all), ElementsAre("", "a100_3g.20gb", "cpu", "v100", "cancel"));
   EXPECT_EQ(all.front().eta.start_s, 900);
@@ -46,11 +49,11 @@ TEST(Choices, WhatIsFreeNowComesFirstThenWhatIsSoonest) {
 }
 
 TEST(Choices, WhoAskedForAnyTypeGetsNoOther) {
-  EXPECT_THAT(options(choices(gpu(""), {}, {}, report())), ElementsAre("", "cpu", "cancel"));
+  EXPECT_THAT(options(choices(gpu(""), {}, {}, report(), slice_or_cpu)), ElementsAre("", "cpu", "cancel"));
 }
 
 TEST(Choices, WhereALimitIsInTheWayOtherClassesAreOffered) {
-  const auto all = choices(gpu("a100_3g.20gb"), {"job", 20, 20, 1}, {}, report());
+  const auto all = choices(gpu("a100_3g.20gb"), {"job", 20, 20, 1}, {}, report(), slice_or_cpu);
 
   EXPECT_TRUE(of(all, "class=lion").now);
   EXPECT_EQ(of(all, "class=lion").resources.class_name, "lion");
@@ -63,7 +66,7 @@ TEST(Choices, ALimitThatIsFullIsNamedWithItsNumbers) {
   full.classes[1].jobs_used = 4;
   full.classes[0].gpus_most = 3;
 
-  const auto all = choices(gpu("a100"), {"job", 20, 20, 1}, {}, full);
+  const auto all = choices(gpu("a100"), {"job", 20, 20, 1}, {}, full, slice_or_cpu);
 
   EXPECT_EQ(of(all, "class=lion").against, "class lion runs 4 jobs of yours at a time, and 4 run");
   EXPECT_EQ(of(all, "a100_3g.20gb").against, "class cheetah gives you 3 GPUs at a time, and you have 3");
@@ -71,14 +74,23 @@ TEST(Choices, ALimitThatIsFullIsNamedWithItsNumbers) {
 }
 
 TEST(Choices, WithoutAGpuThereIsNothingCheaper) {
-  EXPECT_THAT(options(choices({}, {}, {}, report())), ElementsAre("", "cancel"));
+  EXPECT_THAT(options(choices({}, {}, {}, report(), slice_or_cpu)), ElementsAre("", "cancel"));
 }
 
 TEST(Choices, OfSeveralGpusATypeWithTooFewIsNotOffered) {
   Resources three = gpu("a100");
   three.gpus = 3;
 
-  EXPECT_THAT(options(choices(three, {}, {}, report())), ElementsAre("", "cpu", "cancel"));
+  EXPECT_THAT(options(choices(three, {}, {}, report(), slice_or_cpu)), ElementsAre("", "cpu", "cancel"));
+}
+
+TEST(Choices, GpusThatAreFreeOnSeveralNodesAreNoRoomForOneWhoWantsThemTogether) {
+  ClassReport scattered = report();
+  scattered.gpus[2] = {"v100", 2, 2, {}};
+  Resources two = gpu("a100");
+  two.gpus = 2;
+
+  EXPECT_FALSE(of(choices(two, {}, {}, scattered, slice_or_cpu), "v100:2").now);
 }
 
 }  // namespace
