@@ -123,6 +123,19 @@ def test_of_several_gpu_types_the_first_that_is_free_is_taken(site, admin):
         admin("scancel", "--user=bob")
 
 
+def test_the_tab_key_knows_the_types_of_gpus(site):
+    run = site.alice.python("""
+        from pounce.cell.completion import Completion
+        offers, deadline = Completion(list, list), time.monotonic() + 30
+        while not offers.of("%%pounce --gpu ", "") and time.monotonic() < deadline:
+            pass  # the first tab finds nothing: the answer is on its way
+        report(all=offers.of("%%pounce --gpu ", ""), begun=offers.of("%%pounce --gpu-type a100_", "a100_"), instead=offers.of("%%pounce --or a100_", "a100_"))
+    """).ended()
+
+    assert run.reported("all") == ["a100", "a100_3g.20gb"]
+    assert run.reported("begun") == run.reported("instead") == ["a100_3g.20gb"]
+
+
 def test_nodes_can_be_left_out(site):
     assert site.job(not_nodes="g1", gpus="a100")["node"] == "g2"
     assert site.job(not_nodes=["g2"])["node"] == "g1"

@@ -17,7 +17,8 @@ INSTEAD = ("cpu", "cancel")
 
 class Completion:
     def __init__(self, of_notebook: Callable[[], Iterable[str]], of_workers: Callable[[], Iterable[str]]):
-        self._of_notebook, self._of_workers, self._classes = of_notebook, of_workers, Classes()
+        self._of_notebook, self._of_workers = of_notebook, of_workers
+        self._classes, self._gpus = Known("classes", _class_names), Known("gpus", _gpu_types)
 
     def register(self, shell: Any) -> None:
         """As a matcher: those silence the others, which take such a line for Python and offer its names too."""
@@ -49,24 +50,27 @@ class Completion:
             return sorted(name for name in self._of_notebook() if not name.startswith("_"))
         if last == "--class" or words[-2:] == ["--or", "class"]:
             return self._classes.names()
+        if last in ("--gpu", "--gpu-type"):
+            return self._gpus.names()
         if last == "--or":
-            return [*(f"class={name}" for name in self._classes.names()), *INSTEAD]
+            return [*(f"class={name}" for name in self._classes.names()), *self._gpus.names(), *INSTEAD]
         if last in OPTIONS and last not in FLAGS:
             return []  # a value of the person's
         return [*VERBS, *OPTIONS] if words == ["%pounce"] else [*OPTIONS]
 
 
-class Classes:
-    """Of this cluster, as pounced knows them, which is started for that where none lives."""
+class Known:
+    """Names of this cluster, asked for once and behind the person's work."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str, ask: Callable[[], list[str]]) -> None:
+        self._what, self._ask_for = what, ask
         self._names: list[str] = []
         self._asking: threading.Thread | None = None
 
     def names(self) -> list[str]:
         """Empty while the answer is on its way: the next tab has it."""
         if not self._names and (self._asking is None or not self._asking.is_alive()):
-            self._asking = threading.Thread(target=self._ask, name="pounce-classes", daemon=True)
+            self._asking = threading.Thread(target=self._ask, name=f"pounce-{self._what}", daemon=True)
             self._asking.start()
         if self._asking is not None:
             self._asking.join(_PATIENCE_S)
@@ -74,4 +78,16 @@ class Classes:
 
     def _ask(self) -> None:
         with contextlib.suppress(errors.PounceError):  # the cell itself will say what is wrong
-            self._names = list(json.loads(_daemon.ensure(None, None)).get("classes", ()))
+            self._names = self._ask_for()
+
+
+def _class_names() -> list[str]:
+    """As pounced knows them, which is started for that where none lives."""
+    return list(json.loads(_daemon.ensure(None, None)).get("classes", ()))
+
+
+def _gpu_types() -> list[str]:
+    from ..client import Client
+
+    with Client() as client:
+        return sorted(gpu.type for gpu in client.classes().gpus if gpu.type)
