@@ -57,7 +57,10 @@ Resources resources_of(const slurm_job_info_t& job) {
 
 // "gpu:a100:1(IDX:0),gpu:a100_3g.20gb:0(IDX:)": on a node with several types those that were not given are named too.
 std::string devices_of(const slurm_job_info_t& job) {
-  if (job.gres_detail_cnt == 0) return text(job.tres_per_node);
+  if (job.gres_detail_cnt == 0) {  // it waits: "gres:gpu:a100:1" that it asks for, or "gres/gpu:a100:1"
+    const std::string asked = text(job.tres_per_node);
+    return asked.starts_with("gres:") || asked.starts_with("gres/") ? asked.substr(5) : asked;
+  }
   std::string all = text(job.gres_detail_str[0]);
   constexpr std::string_view kNone = ":0(IDX:)";
   for (auto end = all.find(kNone); end != std::string::npos; end = all.find(kNone)) {

@@ -29,6 +29,7 @@ json report_of(const json& lease) {
   json one = {{"lease", lease.value("lease", "")}, {"job", lease.value("job", 0u)}, {"ended", ended}};
   for (const char* name : {"class", "gpus", "gpu_type", "cpus", "memory_mib", "time_min", "workers"})
     one["asked"][name] = lease.value(name, json());
+  if (one["asked"]["class"] == "") one["asked"]["class"] = lease.value("class_name", "");  // none was named: the one that it got
   for (const char* name : {"busy_ms", "idle_ms", "cpu_ms", "memory_peak_mib", "gpu_percent", "gpu_memory_peak_mib", "gpu_memory_mib",
                            "suggestion"}) one[name] = used.value(name, json());
   return one;

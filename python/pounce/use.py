@@ -42,14 +42,19 @@ class Report(NamedTuple):
 
     def __str__(self) -> str:
         return (f"lease {self.lease[:8]}: busy {_time(self.busy)}, idle {_time(self.idle)}, {_time(self.cpu)} of CPU time, "
-                f"{self.memory} MiB of memory{f', GPU {words}' if (words := self.gpu_words()) else ''}; {self.suggestion}")
+                f"{self.memory} MiB of memory{f', GPU {words}' if (words := self._gpu_words()) else ''}; {self.suggestion}")
 
-    def gpu_words(self) -> str:
+    def _gpu_words(self) -> str:
         """"71 %, 3072 of 81920 MiB"; empty where no driver tells."""
         parts = [] if self.gpu is None else [f"{self.gpu:.0%}".replace("%", " %")]
         if self.gpu_memory_total:
             parts.append(f"{self.gpu_memory} of {self.gpu_memory_total} MiB")
         return ", ".join(parts)
+
+    def _cells(self) -> tuple[str, ...]:
+        """Its line in the table of several."""
+        return (self.lease[:8], self.class_, str(self.job), "ended" if self.ended else "holds", _time(self.busy), _time(self.idle),
+                _time(self.cpu), f"{self.memory} MiB", self._gpu_words() or "-", self.suggestion)
 
     def _repr_html_(self) -> str:
         asked = self.asked
@@ -57,7 +62,7 @@ class Report(NamedTuple):
                  ("CPUs", str(asked.cpus or ""), f"{self.cpu / self.busy / self.workers:.1f} while busy" if self.busy else ""),
                  ("memory", f"{asked.memory} MiB" if asked.memory else "", f"{self.memory} MiB")]
         if asked.gpus:
-            table.append(("GPU", f"{asked.gpus} {asked.gpu_type}".strip(), self.gpu_words() or "the driver does not tell"))
+            table.append(("GPU", f"{asked.gpus} {asked.gpu_type}".strip(), self._gpu_words() or "the driver does not tell"))
         return f"{as_html(table)}<p>{html.escape(self.suggestion)}</p>"
 
 
@@ -89,8 +94,7 @@ class Reports:
         return as_html(self._table()) if self.rows else "<i>no lease has worked yet</i>"
 
     def _table(self) -> list[tuple[str, ...]]:
-        return [self._COLUMNS, *((row.lease[:8], row.class_, str(row.job), "ended" if row.ended else "holds", _time(row.busy),
-                                  _time(row.idle), _time(row.cpu), f"{row.memory} MiB", row.gpu_words() or "-", row.suggestion) for row in self.rows)]
+        return [self._COLUMNS, *(row._cells() for row in self.rows)]
 
 
 def reports_of(status: dict[str, Any]) -> Reports:

@@ -34,7 +34,7 @@ def test_what_the_gpus_did_is_told_where_their_driver_tells():
     assert "<td>GPU</td><td>1</td><td>71 %, 3072 of 81920 MiB</td>" in gpu._repr_html_()
     assert (none.gpu, none.gpu_memory, none.gpu_memory_total) == (None, None, None) and "GPU" not in str(none)
     assert "<td>the driver does not tell</td>" in none._repr_html_()
-    assert of_a_slice.gpu is None and of_a_slice.gpu_words() == "3072 of 81920 MiB"
+    assert of_a_slice.gpu is None and of_a_slice._gpu_words() == "3072 of 81920 MiB"
 
 
 def test_on_a_page_one_is_a_table_of_asked_and_used_with_the_suggestion():

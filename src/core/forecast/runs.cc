@@ -39,7 +39,8 @@ std::vector<double> Runs::newest(const Kind& kind) const {
 }
 
 const std::vector<double>& Runs::shares(const Kind& kind) const {
-  for (const Kind& wider : {kind, Kind{kind.person, kind.class_name}, Kind{"", kind.class_name}, Kind{}}) {
+  for (const Kind& wider : {kind, Kind{kind.person, kind.class_name}, Kind{"", kind.class_name, kind.limit_s},
+                            Kind{"", kind.class_name}, Kind{}}) {
     const auto found = shares_.find(wider);
     const auto& shares = found != shares_.end() ? found->second : shares_.emplace(wider, newest(wider)).first->second;
     if (shares.size() >= kEnough) return shares;

@@ -38,7 +38,7 @@ class Runs {
   const std::deque<Run>& all() const { return all_; }
 
   // Of such jobs, sorted: that person's in the class with the same limit, where enough were seen; else with any limit, else
-  // the class's, else all. Before there are enough at all: some that stand for not knowing.
+  // the class's in the same way, else all. Before there are enough at all: some that stand for not knowing.
   const std::vector<double>& shares(const Kind& kind) const;
   std::size_t seen(const Kind& kind) const;  // that its shares rest on; 0: they stand for not knowing
 

@@ -6,6 +6,16 @@
 #include "core/lease/words.h"
 
 namespace pounce::lease {
+namespace {
+
+// "GPU 0" is the worker's word, which a person reads; Slurm's is gpu:a100:1(IDX:0), and of a job that waits what it asks for.
+std::string devices_of(const Lease& lease, const JobView& view) {
+  if (view.state == JobState::kQueued) return {};
+  const std::string& before = lease.facts.devices;
+  return view.devices.empty() || (!lease.workers.empty() && !before.empty()) ? before : view.devices;
+}
+
+}  // namespace
 
 void LeaseCore::on(const Polled& event) {
   if (!poll_under_way_) return ignore("a poll nobody asked for");
@@ -41,9 +51,7 @@ void LeaseCore::job_seen(Lease& lease, const JobView& view) {
   const bool by_itself = lease.state == LeaseState::kEnding && !lease.end;
   lease.job_ending = by_itself || view.state == JobState::kEnding;
   const JobFacts before = lease.facts;
-  // "GPU 0" is the worker's word, which a person reads; Slurm's is gpu:a100:1(IDX:0).
-  const bool told = view.devices.empty() || (!lease.workers.empty() && !before.devices.empty());
-  lease.facts = {waiting_of(view), view.nodes, told ? before.devices : view.devices, view.start_time_s, view.end_time_s, before.grace_s};
+  lease.facts = {waiting_of(view), view.nodes, devices_of(lease, view), view.start_time_s, view.end_time_s, before.grace_s};
   if (view.preempt_time_s != 0 && view.state == JobState::kRunning) lease.facts.grace_s = std::max<std::int64_t>(view.end_time_s - view.preempt_time_s, 0);
   lease.times_known = lease.times_known || view.state == JobState::kRunning;
   if (lease.facts.node.empty()) lease.facts.node = before.node;

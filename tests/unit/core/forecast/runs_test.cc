@@ -31,6 +31,7 @@ TEST(Runs, ThoseWithTheSameLimitSayMoreThanOthers) {
 
   EXPECT_THAT(runs.shares({"alice", "lion", 60}), AllOf(SizeIs(8), Each(0.1)));
   EXPECT_THAT(runs.shares({"alice", "lion", 3600}), SizeIs(28));
+  EXPECT_THAT(runs.shares({"bob", "lion", 60}), AllOf(SizeIs(8), Each(0.1)));
 }
 
 TEST(Runs, OnlyTheNewestOfAKindCount) {

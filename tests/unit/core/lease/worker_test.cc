@@ -169,6 +169,17 @@ TEST_F(WorkerTest, TheOwnerOfABusyLeaseHearsWhenItsTimeEnds) {
   EXPECT_EQ(only<TellStatus>()[0].devices, "gpu:a100:1");  // as the worker called them
 }
 
+// "waited on gpu:a100:1" was said of one that had nothing yet.
+TEST_F(WorkerTest, ALeaseThatWaitsHasNoDevices) {
+  given_queued();
+  JobView waits = view(JobState::kQueued);
+  waits.devices = "gpu:a100:1";
+  waits.reason = "Resources";
+  polled(waits);
+  ASSERT_EQ(count<TellStatus>(), 1u);
+  EXPECT_EQ(only<TellStatus>()[0].devices, "");
+}
+
 // It leaves without a farewell: its lease once ended by the drain's deadline only, ten seconds later.
 TEST_F(WorkerTest, ADrainingWorkersJobIsPolledSoonAlthoughItWasJustHeard) {
   given_busy();
