@@ -131,7 +131,6 @@ def test_pounced_ends_itself_when_nothing_needs_it(person):
     pid = wait_until(lambda: alice.run("pgrep", "-u", "alice", "-f", "pounced serve", check=False).split(), 5, "a daemon")
 
     ended = lambda: not set(pid) & {str(p) for p in alice.node.pids()}
-    # Where an earlier test's journal lies, its session is awaited for orphan_grace_s first.
     wait_until(ended, 60, "the daemon ends when idle")
 
 

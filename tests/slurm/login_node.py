@@ -75,6 +75,9 @@ class Running:
         return self
 
 
+_namespaces: list[int] = []  # of login nodes that are gone
+
+
 class LoginNode:
     """One network namespace with an address on the cluster's bridge."""
 
@@ -119,6 +122,9 @@ class LoginNode:
                 pass
         for process in self.started:
             process.wait()
+        # Kept open, so that no later namespace has its number: by that pounced knows where it runs, and it would take this
+        # one's jobs and journal for its own.
+        _namespaces.append(os.open(f"/run/netns/{self.name}", os.O_RDONLY | os.O_CLOEXEC))
         # The link first: a closing connection can hold the namespace, and so its link's name, after its deletion.
         subprocess.run(["ip", "link", "delete", self.link], check=False, stderr=subprocess.DEVNULL)
         subprocess.run(["ip", "netns", "delete", self.name], check=True)
