@@ -2,7 +2,10 @@
 #include "class_report.h"
 
 #include <algorithm>
+#include <ctime>
+#include <map>
 #include <string>
+#include <tuple>
 
 #include "associations.h"
 #include "classes.h"
@@ -53,14 +56,26 @@ forecast::AnyJob small_job(const std::string& class_name, const std::string& gpu
   return job;
 }
 
+// Played once for each picture of the queue: each request without a class brings a report too.
+Eta eta_of_small_job(const std::string& class_name, const std::string& gpu_type, bool gpu) {
+  struct Said {
+    std::time_t of = 0;
+    Eta eta;
+  };
+  static std::map<std::tuple<std::string, std::string, bool>, Said> said;
+  Said& one = said[{class_name, gpu_type, gpu}];
+  if (one.of != read_at()) one = {read_at(), eta_of_another(small_job(class_name, gpu_type, gpu))};
+  return one.eta;
+}
+
 void expect_room(ClassReport& report, const std::string& class_name) {
   if (everybody().nodes.empty()) return;  // it is not shown to this user
   const auto cpu_job = small_job(class_name, "", false);
   const auto free = free_of(everybody(), cpu_job.partitions);
   if (const auto cpus = free.find("cpu"); cpus != free.end()) report.cpus_free = static_cast<std::int32_t>(cpus->second);
-  if (report.cpus_free == 0) report.cpu_eta = eta_of_another(cpu_job);
+  if (report.cpus_free == 0) report.cpu_eta = eta_of_small_job(class_name, "", false);
   for (GpuUse& use : report.gpus)
-    if (use.free == 0 && use.total > 0) use.eta = eta_of_another(small_job(class_name, use.type, true));
+    if (use.free == 0 && use.total > 0) use.eta = eta_of_small_job(class_name, use.type, true);
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) return {};
   const forecast::Bound bound =
       limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
-  return played(any_job(job), bound);
+  const Eta eta = played(any_job(job), bound);
+  return eta.known() || limit ? eta : shrunk(job);  // too many run and wait to be played
 }
 
 void expect_starts(const job_info_msg_t& message, std::vector<JobView>& views) {
@@ -97,7 +98,7 @@ void expect_starts(const job_info_msg_t& message, std::vector<JobView>& views) {
     const bool known = one.of == read_at() && one.of != 0 && one.word == views[i].reason_word;
     if (!known && Clock::now() - begin < std::chrono::seconds(1)) {
       one.eta = eta_of(message.job_array[i], views[i]);
-      one.of = one.eta.known() ? read_at() : 0;
+      one.of = read_at();
       one.word = views[i].reason_word;
     }
     views[i].eta = one.eta;

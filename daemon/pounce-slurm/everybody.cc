@@ -88,8 +88,7 @@ forecast::Cluster read_cluster(const job_info_msg_t& message, std::time_t now) {
     }
   }
   if (const auto nodes = load_nodes(SHOW_ALL)) {
-    for (std::uint32_t i = 0; i < (*nodes)->record_count; ++i) {
-      const node_info_t& node = (*nodes)->node_array[i];
+    for (const node_info_t& node : nodes_in(*nodes)) {
       Things things{{"cpu", node.cpus}, {"mem", node.real_memory}};
       add_gpus(gpus_of(text(node.gres)), 1, things);
       cluster.nodes.push_back({takes_work(node.node_state), std::move(things)});
@@ -114,6 +113,7 @@ void learn(const job_info_msg_t& message) {
   bool news = false;
   for (std::uint32_t i = 0; i < message.record_count; ++i) {
     const slurm_job_info_t& job = message.job_array[i];
+    if (text(job.nodes).empty()) continue;  // taken back while it waited: Slurm gives such a job a start and an end too
     if ((job.job_state & JOB_STATE_BASE) <= JOB_SUSPENDED || job.start_time == 0 || job.end_time < job.start_time || !is_set(job.time_limit)) continue;
     if ((job.job_state & JOB_STATE_BASE) == JOB_NODE_FAIL || (job.job_state & JOB_STATE_BASE) == JOB_BOOT_FAIL) continue;
     news |= kept_runs().add({job.job_id, person_of(job), text(job.qos), job.time_limit * 60ll,
@@ -146,7 +146,7 @@ forecast::AnyJob any_job(const slurm_job_info_t& job) {
 
 std::time_t read_at() { return last_read; }
 
-void took(Clock::duration time) { again = std::max(again, Clock::now()) + 10 * time; }
+void took(Clock::duration time) { again = std::max(again, Clock::now() + 10 * time); }
 
 const forecast::Runs& runs() { return kept_runs(); }
 

@@ -12,8 +12,7 @@ Result<std::vector<GpuUse>> gpus_of_cluster() {
   const auto message = load_nodes(SHOW_DETAIL);
   if (!message) return failure(message.error());
   std::map<std::string, GpuUse> by_type;
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
-    const node_info_t& node = (*message)->node_array[i];
+  for (const node_info_t& node : nodes_in(*message)) {
     for (const GpuUse& of_node : gpus_of_node(node)) {
       GpuUse& use = by_type[of_node.type];
       use.type = of_node.type;

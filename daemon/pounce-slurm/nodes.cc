@@ -12,9 +12,15 @@ namespace pounce::slurm {
 
 Result<Nodes> load_nodes(std::uint16_t flags) {
   node_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_node(0, &raw, flags)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
+  const int code = slurm_code(slurm_load_node(0, &raw, flags));
+  if (code == ESLURM_ACCESS_DENIED) return Nodes();
+  if (code != 0) return failure(slurm_error(code, Doing::kReading));
   return Nodes(raw);
+}
+
+std::span<node_info_t> nodes_in(const Nodes& nodes) {
+  if (!nodes) return {};
+  return {nodes->node_array, nodes->record_count};
 }
 
 Result<Partitions> load_partitions() {

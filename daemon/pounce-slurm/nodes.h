@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct FreePartitions {
 };
 using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 
-Result<Nodes> load_nodes(std::uint16_t flags);  // SHOW_DETAIL: what is free there too; SHOW_ALL: hidden ones too
+// Empty where they are not shown to this user (PrivateData=nodes). SHOW_DETAIL: what is free there too; SHOW_ALL: hidden ones too.
+Result<Nodes> load_nodes(std::uint16_t flags);
+std::span<node_info_t> nodes_in(const Nodes& nodes);
 Result<Partitions> load_partitions();           // hidden ones too
 
 // Nothing new starts on the others, whatever is free there.

@@ -125,22 +125,21 @@ NodeRoom room_of(const node_info_t& node, const std::vector<std::string>& partit
 }
 
 // Those on which ours run, and those with room: who can start there needs nothing of ours.
-Result<std::vector<NodeRoom>> nodes_of(const std::vector<RoomHeld>& held) {
-  std::vector<NodeRoom> nodes;
+Result<void> add_nodes(QueueLook& look) {
   const auto partitions = partitions_by_node();
   if (!partitions) return failure(partitions.error());
   const auto message = load_nodes(SHOW_DETAIL | SHOW_ALL);
   if (!message) return failure(message.error());
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
-    const node_info_t& node = (*message)->node_array[i];
+  look.hidden = *message == nullptr;  // nobody can tell then what would help those who wait
+  for (const node_info_t& node : nodes_in(*message)) {
     // What is free on a reserved node is for few.
     if (!takes_work(node.node_state) || (node.node_state & NODE_STATE_RES) != 0) continue;
     const auto of_node = partitions->find(text(node.name));
     NodeRoom room = room_of(node, of_node == partitions->end() ? std::vector<std::string>{} : of_node->second);
-    const bool ours = std::ranges::find(held, room.name, &RoomHeld::node) != held.end();
-    if (ours || room.free.cpus > 0) nodes.push_back(std::move(room));
+    const bool ours = std::ranges::find(look.held, room.name, &RoomHeld::node) != look.held.end();
+    if (ours || room.free.cpus > 0) look.nodes.push_back(std::move(room));
   }
-  return nodes;
+  return {};
 }
 
 }  // namespace
@@ -154,9 +153,7 @@ Result<QueueLook> look_at_queue(const std::vector<Incarnation>& ours) {
   look.waiting = waiting_in(**message);
   look.held = held_in(**message, ours);
   if (look.waiting.empty() || look.held.empty()) return look;
-  auto nodes = nodes_of(look.held);
-  if (!nodes) return failure(nodes.error());
-  look.nodes = std::move(*nodes);
+  if (const auto added = add_nodes(look); !added) return failure(added.error());
   return look;
 }
 

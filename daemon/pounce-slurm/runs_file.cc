@@ -29,7 +29,9 @@ forecast::Runs read_runs() {
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     forecast::Run run;
-    if (words >> run.job >> run.submit_s >> run.limit_s >> run.ran_s >> run.person >> run.class_name) runs.add(run);
+    if (!(words >> run.job >> run.submit_s >> run.limit_s >> run.ran_s >> run.person)) continue;
+    words >> run.class_name;  // none without QoS
+    runs.add(run);
   }
   return runs;
 }

@@ -104,6 +104,7 @@ Description::Description(const JobSpec& spec)
   if (!partition.empty()) message.partition = partition.data();
   if (!account.empty()) message.account = account.data();
   if (!reservation.empty()) message.reservation = reservation.data();
+  if (!not_nodes.empty() && message.exc_nodes != nullptr) not_nodes += std::string(",") + message.exc_nodes;
   if (!not_nodes.empty()) message.exc_nodes = not_nodes.data();
   if (!tres.empty()) message.tres_per_node = tres.data();
   message.min_nodes = message.max_nodes = 1;

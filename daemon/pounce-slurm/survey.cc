@@ -30,10 +30,10 @@ NodeUse use_of(const node_info_t& node) {
 Result<std::vector<NodeUse>> load_nodes_of(partition_info_msg_t& partitions) {
   const auto message = load_nodes(SHOW_DETAIL);
   if (!message) return failure(message.error());
-  slurm_populate_node_partitions(message->get(), &partitions);
+  if (*message) slurm_populate_node_partitions(message->get(), &partitions);
   std::vector<NodeUse> nodes;
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
-    if ((*message)->node_array[i].name != nullptr) nodes.push_back(use_of((*message)->node_array[i]));
+  for (const node_info_t& node : nodes_in(*message))
+    if (node.name != nullptr) nodes.push_back(use_of(node));
   return nodes;
 }
 

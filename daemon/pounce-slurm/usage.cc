@@ -73,9 +73,8 @@ void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, 
   ++share.jobs;
   share.gpu_s += gpu_s;
   share.cpu_s += seconds * static_cast<double>(tres_count(held, kCpu).value_or(0));
-  std::optional<double> use;
-  if (names.gpu_use) use = counted_use(record, *names.gpu_use);
-  if (!use) use = busy_part(text(record.derived_es));
+  auto use = busy_part(text(record.derived_es));  // of a lease: what is said of its warm time rests on it
+  if (!use && names.gpu_use) use = counted_use(record, *names.gpu_use);
   if (!use) return;
   share.told_s += gpu_s;
   share.busy_s += gpu_s * *use;

@@ -30,7 +30,8 @@ std::vector<fs::path> records(const std::string& cluster) {
   const fs::path base = own.empty() ? fs::path(where.value("state_base", "")) / cluster : own.parent_path();
   std::error_code failed;
   for (const auto& instance : fs::directory_iterator(base, failed))
-    if (fs::is_regular_file(instance.path() / "usage", failed)) files.push_back(instance.path() / "usage");
+    for (const char* name : {"usage.1", "usage"})  // the older one first
+      if (fs::is_regular_file(instance.path() / name, failed)) files.push_back(instance.path() / name);
   return files;
 }
 

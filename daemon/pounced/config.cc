@@ -46,6 +46,8 @@ Result<void> take_time(const lease::ConfigKey& key, const json& value, Config& c
   const double scale = key.in_seconds() ? 1000.0 : 1.0;
   if (!value.is_number() || !(value.get<double>() >= 0) || value.get<double>() * scale > kLongestSeconds * 1000)
     return bad(name + " is a number of " + (key.in_seconds() ? "seconds" : "milliseconds") + " from 0 to a year");
+  for (const std::string_view poll : {"poll_min_s", "poll_max_s", "warm_poll_s"})
+    if (name == poll && value.get<double>() < 0.1) return bad(name + " is at least 0.1: Slurm is everybody's");
   config.times.*key.time = std::chrono::milliseconds(std::llround(value.get<double>() * scale));
   return {};
 }

@@ -123,7 +123,8 @@ void Orders::act(const lease::DismissClient& order) {
 void Orders::note_use(const LeaseId& lease) {
   const auto job = books_.uses.job(lease);
   const auto note = books_.uses.note(context_.instance, lease, Clock::now());
-  if (!job || !note) return;
+  if (!job || !note || noted_ == *note) return;  // each of its workers is ended, and one word is enough
+  noted_ = *note;
   launcher_.note(*job, *note, [lease](Result<void> noted) {
     if (!noted) spdlog::info("lease={} its job could not be told what it used: {}", lease.hex(), noted.error().text);
   });

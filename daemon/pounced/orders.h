@@ -78,6 +78,7 @@ class Orders {
   JobMaker& jobs_;
   SitePolicy& policy_;
   std::map<LeaseId, Error> not_journalled_;  // their submission does not happen
+  std::string noted_;                        // the last comment that was sent
 };
 
 }  // namespace pounce::daemon

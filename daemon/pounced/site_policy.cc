@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,6 +19,8 @@ namespace {
 using lease::Defaults;
 using policy::Leasing;
 using Time = std::optional<std::chrono::seconds>;
+
+constexpr std::chrono::seconds kLeastBetweenPolls{1};
 
 // Which of the daemon's times a policy sets. Of those that give back earlier the person's own may be stricter.
 struct LeasingKey {
@@ -48,7 +51,7 @@ SitePolicy::SitePolicy(const std::string& configured, std::string usual)
 
 std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
   struct stat is {};
-  if (::stat(path.c_str(), &is) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &is) != 0) return errno == ENOENT ? std::nullopt : std::optional(Stamp{});  // Stamp{}: it cannot be told
   return Stamp{is.st_ino, is.st_size, is.st_mtim.tv_sec, is.st_mtim.tv_nsec};
 }
 
@@ -84,7 +87,7 @@ lease::Defaults times_under(const policy::Policy& policy, const Config& config) 
     const Time& sites = policy.leasing.*row.sites;
     if (!sites) continue;
     const bool stricter = row.smaller_holds && config.said.contains(row.key) && times.*row.time < *sites;
-    if (!stricter) times.*row.time = *sites;
+    if (!stricter) times.*row.time = row.smaller_holds ? *sites : std::max(*sites, kLeastBetweenPolls);
   }
   times.poll_min = std::min(times.poll_min, times.poll_max);
   const std::uint32_t sites = policy.leasing.starts_per_hour.value_or(0);  // 0 is no limit, here and there

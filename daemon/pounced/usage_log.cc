@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uintmax_t kMostBytes = 4 << 20;  // some ten thousand leases; as many again in the file before it
 constexpr std::size_t kRecent = 32;  // ended leases in the status document
 
 std::string line_of(const LeaseId& lease, const LeaseUse& use, const std::string& reason, std::int64_t now_s) {
@@ -98,7 +100,8 @@ void UsageLog::open(const std::string& path, const std::string& default_class) {
 void UsageLog::up(const lease::LeaseView& lease) {
   LeaseUse& use = live_[lease.lease];
   use.asked = lease;
-  if (use.asked.resources.class_name.empty()) use.asked.resources.class_name = default_class_;
+  std::string& name = use.asked.resources.class_name;
+  if (name.empty()) name = !lease.why.class_name.empty() ? lease.why.class_name : default_class_;
 }
 
 void UsageLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
@@ -132,6 +135,8 @@ void UsageLog::ended(const LeaseId& lease, const std::string& reason, std::int64
   const auto found = live_.extract(lease);
   if (!found || found.mapped().workers.empty()) return;
   std::string line = line_of(lease, found.mapped(), reason, now_s);
+  std::error_code none;
+  if (std::filesystem::file_size(path_, none) > kMostBytes && !none) std::filesystem::rename(path_, path_ + ".1", none);
   const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (file.get() < 0 || !write_all(file.get(), line + "\n"))
     spdlog::warn("lease={} its use cannot be written down in {}", lease.hex(), path_);

@@ -303,7 +303,7 @@ void bind_client(py::module_& m) {
       .def("move",
            [](Client& self, const py::bytes& task, const ResourceTuple& resources) {
              const TaskId id = to_id<TaskId>(std::string_view(task));
-             without_gil([&] { return self.move(id, to_resources(resources)); });
+             return without_gil([&] { return self.move(id, to_resources(resources)); });
            })
       .def("want",
            [](Client& self, const py::bytes& task) -> std::optional<std::uint32_t> {

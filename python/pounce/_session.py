@@ -136,9 +136,9 @@ class Session:
 
     def move(self, future: Future, asks: Options) -> bool:
         """Has a task that waits ask for something else; False: it does not wait any more."""
-        if self.state(future) != "waiting":
+        if not self.core.move(future._task, asks.as_tuple()):
             return False
-        self.core.move(future._task, asks.as_tuple())
+        self.given_back.asked(asks.as_tuple(), lambda: self.core.want(future._task))
         return True
 
     def choices(self, future: Future, asks: Options, timeout: float = 30.0) -> list[Choice]:
@@ -208,7 +208,9 @@ class Session:
             while self._news:
                 kind, *what = self._news.popleft()
                 if kind == "ended":
-                    self._ended.append((self.under_way.pop(what[0], None), what[1:]))
+                    future = self.under_way.pop(what[0], None)
+                    self.given_back.ended(future, what[1])
+                    self._ended.append((future, what[1:]))
                     self._questions.pop(what[0], None)
                     self._outputs.pop(what[0], None)
                 elif kind == "printed":

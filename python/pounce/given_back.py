@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .future import Future
 
 
 class GivenBack:
@@ -20,6 +23,11 @@ class GivenBack:
 
     def heard(self, want: int, end: dict[str, str]) -> None:
         self._ends[want] = {"at": str(time.time()), **end}
+
+    def ended(self, future: Future | None, ok: bool) -> None:
+        """One that has just run shows that a worker of its kind lives."""
+        if self._ends and ok and future is not None and future._asks is not None:
+            self.forget(future._asks.as_tuple())
 
     def forget(self, resources: tuple[Any, ...]) -> None:
         self._ends.pop(self._wants.get(resources, -1), None)

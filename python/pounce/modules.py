@@ -48,7 +48,7 @@ class LocalModules:
         return self._edited
 
     def _look(self) -> None:
-        for name, (path, before) in self._signatures.items():
+        for name, (path, before) in list(self._signatures.items()):  # another thread may add to it
             try:
                 signature = _signature(path)
                 if signature == before:

@@ -65,14 +65,15 @@ class Options:
         for word in words:
             if word not in _PARSERS:
                 raise BadRequest(_unknown(word))
-        if words.get("spread") and words.get("pack"):
-            raise BadRequest("spread=True and pack=True contradict each other", "Leave one of them out.")
         changes: dict[str, Any] = {}
         for word, parse in _PARSERS.items():  # in this order: gpu_type= is more than what gpus= says of the type
             if word in words:
                 changes.update(parse(words[word]))
-        needs_gpu = not words.keys().isdisjoint(("gpu_type", "gpu_memory", "cuda"))
-        if needs_gpu and "gpus" not in words and self.gpus == 0:
+        changes.update(requirements.placement(words, self.placement))
+        of_gpus = [f"{word}=" for word in ("gpu_type", "gpu_memory", "cuda") if word in words]
+        if of_gpus and changes.get("gpus", self.gpus) == 0:
+            if "gpus" in words:
+                raise BadRequest(f"gpus=0 and {of_gpus[0]} contradict each other", "Leave one of them out.")
             changes["gpus"] = 1
         return replace(self, **changes)
 

@@ -48,11 +48,21 @@ def nodes(value: Any) -> dict[str, Any]:
 
 
 def spread(value: Any) -> dict[str, Any]:
-    return _placement("spread", value)
+    return _yes_or_no("spread", value)
 
 
 def pack(value: Any) -> dict[str, Any]:
-    return _placement("pack", value)
+    return _yes_or_no("pack", value)
+
+
+def placement(words: dict[str, Any], now: str) -> dict[str, Any]:
+    """What ``spread=`` and ``pack=`` come to together: False takes back its own alone."""
+    wanted = [word for word in ("spread", "pack") if words.get(word)]
+    if len(wanted) > 1:
+        raise BadRequest("spread=True and pack=True contradict each other", "Leave one of them out.")
+    if wanted:
+        return {"placement": wanted[0]}
+    return {"placement": ""} if words.get(now) is False else {}
 
 
 def not_nodes(value: Any) -> dict[str, Any]:
@@ -85,10 +95,10 @@ def _text(name: str, value: Any) -> str:
     raise BadRequest(f"slurm= takes texts and numbers; {name} is {value!r}")
 
 
-def _placement(word: str, value: Any) -> dict[str, Any]:
+def _yes_or_no(word: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, bool):
         raise BadRequest(f"{word}= takes True or False, not {value!r}")
-    return {"placement": word if value else ""}
+    return {}
 
 
 def _name(word: str, what: str, value: Any) -> str:

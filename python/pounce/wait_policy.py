@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 GRAMMAR = ("a step is cpu, a GPU (a100_3g.20gb, a100:2, 1), class=NAME or cancel, and may end in @ and how long to wait before it: "
            "cpu@5min")
+_LOOK_S = 0.5
 _SETTLED_S = 2.0  # Slurm has looked at it by then: what still waits has no room
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_GPU = re.compile(r"\d+|[A-Za-z][A-Za-z0-9._-]*(:\d+)?")
+_GPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(:\d+)?")  # a type may begin with a digit: 3g.20gb
 _HAS_NO_JOB_THAT_RUNS = ("wanted", "submitting", "queued")
 
 
@@ -108,8 +110,8 @@ class Plan:
         if not self._steps:
             return None
         step = self._steps[0]
-        left = 0.5 if step.after_s is None else self._submitted + step.after_s - time.monotonic()
-        return max(0.05, left)
+        left = 0.0 if step.after_s is None else self._submitted + step.after_s - time.monotonic()
+        return left if left > 0 else _LOOK_S  # it is time, but the step cannot be taken yet
 
 
 class Planner:
@@ -138,7 +140,10 @@ class Planner:
                 self._changed.wait(min(plan.look_in() or 0.0 for _, plan in self._plans))
                 plans = list(self._plans)
             for future, plan in plans:
-                _look(future, plan)
+                try:
+                    _look(future, plan)
+                except Exception:  # where it was to be told is closed, or a callback of the person's failed
+                    sys.excepthook(*sys.exc_info())
 
 
 def _goes_on(future: Future, plan: Plan) -> bool:
@@ -158,7 +163,8 @@ def _look(future: Future, plan: Plan) -> None:
         if step.cancels:
             future._give_up(f"it was cancelled because it still waited{why}, as its wait policy said: {step}")
             return
-        future._move(step.changed(future._asks or Options()))
+        if not future._move(step.changed(future._asks or Options())):
+            return  # it has a worker by now
         future._tell(f"{future._called()} still waited{why}: it asks for {step.what} now, as its wait policy said")
     except errors.PounceError:  # the client is closed, or the step asks for what cannot be: it waits on
         return

@@ -85,10 +85,11 @@ Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace)
   return {};
 }
 
-Result<void> Client::move(const TaskId& task, const Resources& resources) {
+Result<bool> Client::move(const TaskId& task, const Resources& resources) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.move(task, resources); });
-  return {};
+  bool moved = false;
+  parts_->baton.hold([&] { moved = parts_->engine.move(task, resources); });
+  return moved;
 }
 
 Result<std::optional<task::TaskState>> Client::state(const TaskId& task) {

@@ -26,7 +26,7 @@ class Client {
   Result<void> submit(Call call);
   Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
   Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace);
-  Result<void> move(const TaskId& task, const Resources& resources);
+  Result<bool> move(const TaskId& task, const Resources& resources);
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
   Result<std::vector<protocol::LeaseStatus>> leases();

@@ -125,9 +125,11 @@ void Engine::submit(Call call) {
 
 void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace) { happened(task::CancelAsked{task, grace}); }
 
-void Engine::move(const TaskId& task, const Resources& resources) {
+bool Engine::move(const TaskId& task, const Resources& resources) {
+  if (machine_.state(task) != task::TaskState::kWaiting) return false;
   happened(task::TaskMoved{task, resources});
   ask_for_daemon();
+  return true;
 }
 
 void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {

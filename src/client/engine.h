@@ -45,7 +45,7 @@ class Engine final : public transport::Engine {
 
   void submit(Call call);
   void cancel(const TaskId& task, std::chrono::milliseconds grace);
-  void move(const TaskId& task, const Resources& resources);  // one that never started
+  bool move(const TaskId& task, const Resources& resources);  // false: it has been sent to a worker, or has ended
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
   std::vector<protocol::LeaseStatus> leases() const { return board_.all(); }

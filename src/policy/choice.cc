@@ -47,6 +47,7 @@ Result<void> within_limits(const Class& one, const Resources& asked) {
 }
 
 Result<void> known_nodes(const Survey& survey) {
+  if (survey.nodes.empty()) return {};  // they are not shown: Slurm will tell
   for (const std::string& name : survey.not_nodes) {
     if (std::ranges::count(survey.nodes, name, &NodeUse::name) > 0) continue;
     std::vector<std::string> all;
@@ -86,11 +87,12 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const Ground& grou
     return {};
   }
   const Nodes nodes = nodes_for(*ground.survey, choice.partition);
-  const auto gpu = choose_gpu(policy, asked, &nodes);
+  const bool shown = !ground.survey->nodes.empty();  // not where Slurm hides them (PrivateData=nodes)
+  const auto gpu = choose_gpu(policy, asked, shown ? &nodes : nullptr);
   if (!gpu) return failure(gpu.error());
   asked.gpu_type = gpu->type;
   if (!gpu->why.empty()) choice.why.push_back(gpu->why);
-  if (!ground.survey->nodes.empty() && !any_can_hold(nodes, asked, asked.gpu_type))
+  if (shown && !any_can_hold(nodes, asked, asked.gpu_type))
     return failure(ErrorCode::kUnsatisfiable,
                    "no node" + (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this",
                    nodes.empty() ? "Leave fewer nodes out, or name another class."

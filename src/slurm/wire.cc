@@ -259,7 +259,8 @@ std::string encode(const Answer& answer) {
             {"holdings", answer.holdings},
             {"usage", answer.usage},
             {"look", answer.look}};
-  if (!answer.survey.nodes.empty()) j["survey"] = answer.survey;
+  const Survey& survey = answer.survey;  // large, so only where it was asked for; nodes may be hidden
+  if (!survey.nodes.empty() || !survey.default_partition.empty() || !survey.use.classes.empty()) j["survey"] = survey;
   return dump(j);
 }
 

@@ -99,7 +99,7 @@ void Supervisor::tell_deaths() {
 
 // pounced asks the batch system at once why the job ends; else it would notice our silence only.
 void Supervisor::say_farewell() {
-  if (!daemon_->connected()) return;
+  if (!daemon_ || !daemon_->connected()) return;  // no process for the first interpreter: there is no line yet
   farewell_under_way_ = true;
   tell_running();
   ask_for_answer();
@@ -149,7 +149,7 @@ void Supervisor::beat() {
 
 void Supervisor::tell_running() {
   const Used used = meter_.used(Clock::now());
-  const GpuUse gpu = gpu_meter_.used();
+  const device::GpuUse gpu = gpu_meter_.used();
   daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, used.busy.count(), used.idle.count(),
                                      used.cpu.count(), used.memory_mib, gpu.percent, gpu.memory_mib, gpu.memory_total_mib,
                                      warnings_});

@@ -10,12 +10,12 @@
 #include <variant>
 
 #include "pounce/ids.h"
+#include "device/gpu_meter.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
 #include "worker/crew.h"
 #include "worker/daemon_link.h"
 #include "worker/dead_man.h"
-#include "worker/gpu_meter.h"
 #include "worker/interpreter.h"
 #include "worker/memory_events.h"
 #include "worker/meter.h"
@@ -83,7 +83,7 @@ class Supervisor {
   std::unique_ptr<DaemonLink> daemon_;
   DeadMan dead_man_;
   Meter meter_;
-  GpuMeter gpu_meter_;
+  device::GpuMeter gpu_meter_;
   TimePoint daemon_heard_;
   bool farewell_under_way_ = false;
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed

@@ -109,8 +109,17 @@ def test_nodes_to_leave_out():
 
 def test_leases_apart_or_together_but_not_both():
     assert (Options().changed(spread=True).placement, Options().changed(pack=True, spread=False).placement) == ("spread", "pack")
+    assert Options().changed(spread=True, pack=False).placement == "spread"
+    assert Options().changed(pack=True).changed(spread=False).placement == "pack"
+    assert Options().changed(pack=True).changed(pack=False).placement == ""
     with pytest.raises(BadRequest, match="contradict"):
         Options().changed(spread=True, pack=True)
+
+
+@pytest.mark.parametrize("of_gpus", [dict(gpu_type="a100"), dict(gpu_memory="20GB"), dict(cuda="12")])
+def test_no_gpu_of_some_kind_is_refused(of_gpus):
+    with pytest.raises(BadRequest, match="gpus=0 and gpu_.*= contradict|gpus=0 and cuda= contradict"):
+        Options().changed(gpus=0, **of_gpus)
 
 
 def test_one_node_is_what_a_lease_has():

@@ -151,6 +151,45 @@ def test_a_cell_goes_where_it_was_decided_beforehand_and_its_variables_stay_ther
     assert "the cell: it was cancelled because it still waited (" in error.evalue and "cancel@3s" in error.evalue
 
 
+GIVE_BACK_THE_GPUS = """
+import json, subprocess, time
+def pouncectl(*words):
+    return subprocess.run(["pouncectl", *words], check=True, capture_output=True, text=True).stdout
+def with_gpus():
+    return [one["lease"] for one in json.loads(pouncectl("leases", "--json"))["leases"] if one["gpus"]]
+for lease in with_gpus():
+    pouncectl("release", lease)
+while with_gpus():
+    time.sleep(0.1)
+"""
+HOLD_THE_GPUS = """%%pounce --gpu a100_3g.20gb:2 --cpus 2 --bg --name busy
+import time
+print("begun", flush=True)
+time.sleep(25)
+"""
+
+
+def test_a_cell_that_moves_brings_what_the_other_worker_lacks_and_the_books_of_both_stay_right(quiet_cluster, login_node, person):
+    alice = person("alice", login_node(quiet_cluster), poll_max_s=2)
+    moved = "%%pounce --gpu a100_3g.20gb:2 --or cpu@1s"
+    cells = Executed(alice, written(
+        alice, "import pounce\nbase = 40",
+        "%%pounce --gpu a100_3g.20gb:2\nfirst = base + 1",
+        "%%pounce\nthere = 7",
+        GIVE_BACK_THE_GPUS, HOLD_THE_GPUS,
+        "while 'begun' not in busy.log(): time.sleep(0.1)",
+        f"{moved}\nsecond = base + 2\nthere, second",
+        "brought = 3",
+        f"{moved} --bg --name behind\nbrought",
+        "behind.result(60)",
+        "%%pounce\nthere, second, base, brought", fails=(9,))).cells()
+
+    assert shown(cells[6], "text/plain")[-1] == "(7, 42)" and "new worker" not in printed(cells[6])
+    (error,) = [output for output in cells[9].outputs if output.output_type == "error"]
+    assert error.evalue.startswith("the cell did not run: instead of waiting it came to a worker with no GPU, and it counts on variables")
+    assert shown(cells[10], "text/plain")[-1] == "(7, 42, 40, 3)"
+
+
 def test_a_limit_of_ones_own_has_an_end_too_and_another_class_is_offered(alice):
     run = alice.python(WAITING + """
     def hold(seconds):

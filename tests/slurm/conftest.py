@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from gateway import of_cluster
-from login_node import CLUSTER, LoginNode, Person
+from login_node import CLUSTER, LoginNode, Person, wait_until
 
 SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))
 
@@ -32,8 +32,14 @@ def spare_cluster():
 
 @pytest.fixture
 def quiet_cluster(spare_cluster):
-    """It, with everything up that an earlier test ended."""
+    """It, with everything up that an earlier test ended, and without the jobs that it left: their workers live for a while
+    after the login node, and hold GPUs."""
     cluster_command(spare_cluster, "up")
+    for user in ("alice", "bob"):
+        cluster_command(spare_cluster, "run", "--", "scancel", f"--user={user}")
+    squeue = [str(CLUSTER), "run", "--", "squeue", "--noheader"]
+    nothing = lambda: not subprocess.run(squeue, env=of_cluster(spare_cluster), capture_output=True, text=True, check=True).stdout
+    wait_until(nothing, 90, "no job is left of an earlier test")
     return spare_cluster
 
 

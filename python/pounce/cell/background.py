@@ -61,10 +61,11 @@ class CellJob:
     and in a later cell ``training.state``, ``print(training.log())``, ``training.result()``.
     """
 
-    def __init__(self, view: Any, place: Any, future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
-        """`ended(reply)` books what the cell did, on whichever thread; its value or error is the job's."""
+    def __init__(self, view: Any, place: Callable[[], Any], future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
+        """`ended(future)` books what the cell did, on whichever thread; its value or error is the job's. `place()`: on which
+        worker; one that waits may move."""
         self._view, self._future, self._output = view, future, output
-        self.place = place
+        self._place = place
         self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
@@ -105,6 +106,10 @@ class CellJob:
 
     # ---- the magic's ----
 
+    @property
+    def place(self) -> Any:
+        return self._place()
+
     def end_python(self) -> None:
         """Ends the interpreter that it runs in. Blocks until that is told."""
         self._view._home().cancel(self._future, grace=0)
@@ -129,7 +134,7 @@ class CellJob:
 
     def _end(self, future: Any, ended: Callable[[Any], Shown | None]) -> None:
         try:
-            self._value = ended(future.result())
+            self._value = ended(future)
             if self._value is not None:
                 data, metadata = self._value._repr_mimebundle_()
                 self._output.send("display_data", {"data": data, "metadata": metadata, "transient": {}})

@@ -97,6 +97,12 @@ class Ledger:
     def arrived(self, parcel: Parcel) -> None:
         self.entries.update(parcel.entries)
 
+    def withdraw(self, parcel: Parcel) -> None:
+        """It was booked before it had arrived, and did not. What was booked since stays."""
+        for name, entry in parcel.entries.items():
+            if self.entries.get(name) is entry:
+                del self.entries[name]
+
     def assigned(self, names: Iterable[str], namespace: dict[str, Any], now: int) -> None:
         """The worker's cell gave values to these names."""
         for name in names:

@@ -58,15 +58,16 @@ class Remote:
                 future._session.show_elsewhere(lambda: future, output)  # noqa: B023  called at once
                 self._goes_on(asked, number, parcel, future, output)
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
-            asked = self._where_it_ran(asked, future)
-            ledger = self.ledger(asked.place)
+            came = self._where_it_ran(asked, future)
+            ledger = self.ledger(came.place)
             if reply["ran"]:
                 ledger.worker = reply["namespace"]
                 ledger.arrived(parcel)
-                return asked, reply
-            lost = ledger.forget()
+                return came, reply
+            lost = ledger.forget() if came == asked else ()  # else it was packed for another worker, which is not this one
             if lost:
                 say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
+            asked = came
 
     def _packed(self, asked: CellLine, wanted: Any, source: str, number: int) -> tuple[Parcel, tuple[Any, ...]]:
         """What travels, and the arguments of `run_cell`."""
@@ -91,16 +92,28 @@ class Remote:
 
     def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, future: Any, output: CellOutput) -> CellJob:
         self.ledger(asked.place).arrived(parcel)  # before the cells that come behind it
-        ended = lambda reply: self._ended_behind(self._where_it_ran(asked, future), number, reply)  # noqa: E731
-        job = CellJob(self.at(asked.place), asked.place, future, output, ended)
+        ended = lambda future: self._ended_behind(asked, number, parcel, future)  # noqa: E731
+        job = CellJob(self.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
-    def _ended_behind(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
-        ledger = self.ledger(asked.place)
+    def _ended_behind(self, asked: CellLine, number: int, parcel: Parcel, future: Any) -> Shown | None:
+        came = self._where_it_ran(asked, future)
+        try:
+            reply = future.result()
+        except BaseException:
+            self.ledger(asked.place).withdraw(parcel)  # whether it has arrived nobody knows
+            raise
+        ledger = self.ledger(came.place)
+        if came.place != asked.place:
+            self.ledger(asked.place).withdraw(parcel)
         if reply["ran"]:
             ledger.worker = reply["namespace"]
-            return self._booked(asked, number, reply)
+            ledger.arrived(parcel)
+            return self._booked(came, number, reply)
+        if came.place != asked.place:
+            raise errors.LeaseEnded(f"the cell did not run: instead of waiting it came to a worker with {came.place}, and it counts "
+                                    f"on variables of the one with {asked.place}", "Run the cell again, with the options of the one it shall run on.")
         lost = ", ".join(sorted(ledger.forget())) or "its variables"
         raise errors.LeaseEnded(f"the cell did not run: its worker is a new one, and {lost} went with the last", "Run the cell again.")
 

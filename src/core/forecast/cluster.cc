@@ -66,8 +66,12 @@ class Cut {
     for (const auto& [thing, count] : room_) line.room.push_back(count), line.own.push_back(false);
     if (bound_.counts != Counts::kNobody) line.room.push_back(room_of_limit()), line.own.push_back(true);
     for (const AnyJob* job : running_) line.running.push_back(as_played(*job));
-    for (const AnyJob* job : waiting_)
-      for (std::uint32_t i = 0; i < std::min(job->count, kMostOfArray); ++i) line.waiting.push_back(as_played(*job));
+    for (const AnyJob* job : waiting_) {
+      const Job played = as_played(*job);
+      if (!can_ever(played, line)) continue;  // it waits for other nodes of its partitions, and is in nobody's way here
+      for (std::uint32_t i = 0; i < std::min(job->count, kMostOfArray) && line.waiting.size() <= kMostPlayed; ++i)
+        line.waiting.push_back(played);
+    }
     line.waiting.push_back(as_played(mine_));
     return line;
   }
@@ -75,6 +79,12 @@ class Cut {
  private:
   // Of one limit wait this person's others too.
   bool competes(const AnyJob& job) const { return job.competes || of_limit(bound_, job, mine_) > 0; }
+
+  static bool can_ever(const Job& job, const Line& line) {
+    for (std::size_t i = 0; i < line.room.size(); ++i)
+      if (!line.own[i] && job.needs[i] > line.room[i]) return false;
+    return true;
+  }
 
   // More is in use than there is: Slurm does not keep count of it here, or shares it out.
   void forget_what_is_not_counted() {

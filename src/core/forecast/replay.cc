@@ -9,7 +9,6 @@
 namespace pounce::forecast {
 namespace {
 
-constexpr std::size_t kMostJobs = 1000;  // running and waiting: 40 games of a second in all; 200 of a few jobs take 10 ms
 constexpr std::size_t kDepth = 50;       // how many of those that wait Slurm tries in the gaps of the first
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -133,7 +132,7 @@ class Game {
 }  // namespace
 
 std::optional<Span> replay(const Line& line, const Runs& runs, std::uint64_t seed) {
-  if (line.waiting.empty() || line.running.size() + line.waiting.size() > kMostJobs) return std::nullopt;
+  if (line.waiting.empty() || line.running.size() + line.waiting.size() > kMostPlayed) return std::nullopt;
   std::mt19937_64 luck(seed);
   Game game(line, runs, luck);
   const std::size_t jobs = line.running.size() + line.waiting.size();

@@ -3,6 +3,7 @@
 // Pure; the same line and seed give the same answer. Thread: any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct Line {
   std::vector<Job> running;
   std::vector<Job> waiting;         // in the order in which Slurm looks at them; the last is the one that is asked about
 };
+
+constexpr std::size_t kMostPlayed = 1000;  // running and waiting
 
 struct Span {  // from now
   double low_s = 0, median_s = 0, high_s = 0;

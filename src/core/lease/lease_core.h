@@ -217,6 +217,7 @@ class LeaseCore {
   Duration poll_wait_{};
   TimePoint look_begun_{}, look_at_{};
   Duration look_wait_{};
+  int looks_failed_ = 0;                         // in a row
   bool look_under_way_ = false, blind_ = false;  // blind: nobody is shown the jobs of others
   std::deque<TimePoint> starts_;                 // submissions of the last hour, where they are counted
   std::optional<TimePoint> unreachable_since_;

@@ -93,7 +93,9 @@ TimePoint LeaseCore::next_start(const Lease& lease) {
   std::erase_if(starts_, [this](TimePoint start) { return start + kHour <= now_; });
   const auto before = static_cast<std::size_t>(std::ranges::count_if(leases_, [&](const auto& entry) {
     const Lease& other = entry.second;
-    return other.state == LeaseState::kWanted && std::tie(other.born, other.id) < std::tie(lease.born, lease.id);
+    const WantBook* book = want_of(other);
+    const bool holds_off = book != nullptr && book->not_before > now_;  // for a reason of its own
+    return other.state == LeaseState::kWanted && !holds_off && std::tie(other.born, other.id) < std::tie(lease.born, lease.id);
   }));
   const std::size_t free = cap - std::min(cap, starts_.size());
   if (before < free) return now_;

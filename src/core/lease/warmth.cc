@@ -8,6 +8,7 @@
 
 namespace pounce::lease {
 namespace {
+constexpr int kBlindAfter = 3;                        // failed looks in a row
 constexpr std::chrono::milliseconds kSlowLook{500};  // one that takes longer is a burden: half as often
 }
 
@@ -53,11 +54,13 @@ void LeaseCore::on(const QueueSeen& event) {
   if (!look_under_way_) return ignore("a look at the queue that nobody asked for");
   look_under_way_ = false;
   const bool burden = !event.look || now_ - look_begun_ > kSlowLook;
-  const Duration least = defaults_.warm_poll, most = std::max(defaults_.warm_poll, defaults_.poll_max);
+  const Duration least = defaults_.warm_poll, most = std::max(2 * defaults_.warm_poll, defaults_.poll_max);
   look_wait_ = burden ? std::clamp<Duration>(look_wait_ * 2, least * 2, most) : least;
-  if (event.look) blind_ = event.look->hidden;
+  looks_failed_ = event.look ? 0 : looks_failed_ + 1;
+  blind_ = event.look ? event.look->hidden : blind_ || looks_failed_ >= kBlindAfter;
   if (blind_) look_wait_ = std::max<Duration>(look_wait_, defaults_.keep_warm_blind);
   look_at_ = look_begun_ + look_wait_;
+  if (burden) look_at_ = std::max(look_at_, now_ + least);  // never at once after one that took as long
   changed_ = true;
   if (!event.look || blind_) return;
   std::vector<SlurmJobId> warm, leaving;

@@ -73,7 +73,10 @@ Error error_of_end(const JobView& view, std::chrono::seconds grace) {
 bool covers(const Resources& have, const Resources& want) {
   const auto fits = []<class T>(const T& has, const T& asked) { return asked == T{} || has == asked; };
   return have.workers == want.workers && have.gpus == want.gpus && fits(have.class_name, want.class_name) && fits(have.gpu_type, want.gpu_type) &&
-         fits(have.cpus, want.cpus) && fits(have.memory_mib, want.memory_mib) && fits(have.time, want.time);
+         fits(have.cpus, want.cpus) && fits(have.memory_mib, want.memory_mib) && fits(have.time, want.time) &&
+         fits(have.gpu_memory_mib, want.gpu_memory_mib) && fits(have.cuda, want.cuda) && fits(have.placement, want.placement) &&
+         fits(have.not_nodes, want.not_nodes) && fits(have.account, want.account) && fits(have.reservation, want.reservation) &&
+         fits(have.slurm, want.slurm);
 }
 
 }  // namespace pounce::lease

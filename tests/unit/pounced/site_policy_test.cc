@@ -101,6 +101,15 @@ TEST(TimesUnderTest, APersonMayGiveBackEarlierButNotLater) {
   EXPECT_EQ(times_under(leasing({}, seconds(120)), later).idle_release, seconds(120));
 }
 
+TEST(TimesUnderTest, NobodyMakesItAskSlurmWithoutAPause) {
+  policy::Policy hasty;
+  hasty.leasing.warm_poll = hasty.leasing.poll_max = seconds(0);
+  EXPECT_EQ(times_under(hasty, Config{}).warm_poll, seconds(1));
+  EXPECT_EQ(times_under(hasty, Config{}).poll_max, seconds(1));
+  for (const char* key : {"poll_min_s", "poll_max_s", "warm_poll_s"})
+    EXPECT_FALSE(parse_config("{\"" + std::string(key) + "\": 0}")) << key;
+}
+
 TEST(TimesUnderTest, TheFewerStartsHold) {
   policy::Policy ten;
   ten.leasing.starts_per_hour = 10;

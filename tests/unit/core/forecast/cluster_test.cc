@@ -60,6 +60,28 @@ TEST(Cluster, AheadIsWhoCompetesThereAndGoesFirst) {
   EXPECT_THAT(line_of(all, job(9, 5, {})).waiting, SizeIs(3 + 1 + 1 + 1));
 }
 
+TEST(Cluster, OneThatAsksForMoreThanTheseNodesHaveIsNotAhead) {
+  Cluster all = cluster();
+  AnyJob larger = job(1, 9, {{"gpu", 12}}), smaller = job(2, 9, {{"gpu", 8}});
+  larger.partitions = smaller.partitions = {"all"};
+  all.jobs = {larger, smaller};
+
+  EXPECT_THAT(line_of(all, job(9, 5, {{"gpu", 1}})).waiting, SizeIs(1 + 1));
+}
+
+TEST(Cluster, MoreThanCanBePlayedIsNotEvenBuilt) {
+  Cluster all = cluster();
+  for (std::uint32_t id = 100; id < 200; ++id) {
+    all.jobs.push_back(job(id, 9, {{"gpu", 1}}));
+    all.jobs.back().count = 5000;
+  }
+
+  const Line line = line_of(all, job(9, 5, {{"gpu", 1}}));
+
+  EXPECT_LE(line.waiting.size(), kMostPlayed + 2);
+  EXPECT_FALSE(replay(line, {}));
+}
+
 TEST(Cluster, ALimitIsRoomThatOnlyThosePersonsJobsTake) {
   Cluster all = cluster();
   AnyJob carols = runs(2, {{"gpu", 1}});

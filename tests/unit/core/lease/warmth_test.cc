@@ -97,6 +97,17 @@ TEST_F(WarmthTest, AFailedLookGivesNothingAway) {
   EXPECT_EQ(state(), LeaseState::kIdle);
 }
 
+TEST_F(WarmthTest, WhereLooksKeepFailingItIsWarmForAShortTime) {
+  given_warm();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(core.leases()[0].reason, ::testing::Not(::testing::HasSubstr("short time")));
+    wait_for<LookAtQueue>();
+    tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 0});
+    tell(QueueSeen{tl::unexpected(trouble(ErrorCode::kRejected))});
+  }
+  EXPECT_THAT(core.leases()[0].reason, ::testing::HasSubstr("short time"));
+}
+
 TEST_F(WarmthTest, WhereOthersAreHiddenItIsWarmForAShortTime) {
   given_warm();
   look_at(QueueLook{true, {}, {}, {}});
@@ -172,6 +183,15 @@ TEST_F(StartsTest, OneThatIsLookedAtBeforeThoseAheadOfItWaitsForThem) {
   const auto acts = downwards.handle(Swept{{}}, now + 5s);  // until then nobody starts
 
   EXPECT_EQ(std::ranges::count_if(acts, [](const Action& act) { return std::holds_alternative<SubmitJob>(act); }), 2);
+}
+
+TEST_F(StartsTest, OneThatHoldsOffForAReasonOfItsOwnIsNotInTheWay) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCancelled)}});  // by somebody: no other one during a minute
+  ASSERT_EQ(state(2), LeaseState::kWanted);
+  want(2);
+  EXPECT_EQ(state(3), LeaseState::kSubmitting);
 }
 
 TEST_F(StartsTest, WithoutACapAllStartAtOnce) {

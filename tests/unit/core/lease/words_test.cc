@@ -34,6 +34,18 @@ TEST(CoversTest, WhatAWantDoesNotSayMayBeAnything) {
   EXPECT_FALSE(covers(asked(1), asked(1, "a100")));
 }
 
+TEST(CoversTest, WhatIsNotKnownOfAnAdoptedJobIsNotTakenForGranted) {
+  const Resources plain = asked(1);
+  for (auto change : {+[](Resources& want) { want.gpu_memory_mib = 40'960; }, +[](Resources& want) { want.cuda = 12'000; },
+                      +[](Resources& want) { want.account = "bio"; }, +[](Resources& want) { want.not_nodes = "g1"; },
+                      +[](Resources& want) { want.reservation = "course"; }, +[](Resources& want) { want.slurm = {{"constraint", "nvlink"}}; },
+                      +[](Resources& want) { want.placement = Placement::kSpread; }}) {
+    Resources want = plain;
+    change(want);
+    EXPECT_FALSE(covers(plain, want));
+  }
+}
+
 TEST(CoversTest, GpusMustBeEqualAlsoWhenNoneIsAsked) {
   EXPECT_FALSE(covers(asked(1), asked(0)));
   EXPECT_FALSE(covers(asked(1), asked(2)));

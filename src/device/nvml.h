@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pounce::worker {
+namespace pounce::device {
 
 class Nvml {
  public:
@@ -32,4 +32,4 @@ class Nvml {
   std::shared_ptr<const Calls> calls_;
 };
 
-}  // namespace pounce::worker
+}  // namespace pounce::device

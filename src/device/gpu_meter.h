@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace pounce::worker {
+namespace pounce::device {
 
 struct GpuUse {
   std::int32_t percent = -1;          // of the time with a task in which they computed, the mean of all; -1: not known
@@ -34,4 +34,4 @@ class GpuMeter {
   std::shared_ptr<Shared> shared_;  // with the thread, which may outlive us
 };
 
-}  // namespace pounce::worker
+}  // namespace pounce::device

@@ -1,13 +1,14 @@
-#include "worker/gpu_meter.h"
+#include "device/gpu_meter.h"
 
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
-#include "worker/nvml.h"
+#include "device/nvml.h"
 
-namespace pounce::worker {
+namespace pounce::device {
 
 // All behind the lock, which is never held during a call of the driver's.
 struct GpuMeter::Shared {
@@ -47,7 +48,11 @@ GpuMeter::GpuMeter(const std::string& visible, const std::string& library, std::
     : shared_(std::make_shared<Shared>()) {
   shared_->ended = visible.empty();
   if (visible.empty()) return;
-  std::thread([shared = shared_, visible, library, between] { shared->watch(visible, library, between); }).detach();
+  try {
+    std::thread([shared = shared_, visible, library, between] { shared->watch(visible, library, between); }).detach();
+  } catch (const std::system_error&) {  // no more threads for this job: nothing is known then
+    shared_->ended = true;
+  }
 }
 
 GpuMeter::~GpuMeter() {
@@ -68,4 +73,4 @@ GpuUse GpuMeter::used() const {
   return shared_->use;
 }
 
-}  // namespace pounce::worker
+}  // namespace pounce::device

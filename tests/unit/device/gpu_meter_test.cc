@@ -1,11 +1,11 @@
 // What a lease's GPUs did, of a library that stands in for the driver's; a GPU that has failed holds nobody up.
-#include "worker/gpu_meter.h"
+#include "device/gpu_meter.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-namespace pounce::worker {
+namespace pounce::device {
 namespace {
 
 using namespace std::chrono_literals;
@@ -68,4 +68,4 @@ TEST(GpuMeterTest, EndsAlthoughTheDriverNeverAnswers) {
 }
 
 }  // namespace
-}  // namespace pounce::worker
+}  // namespace pounce::device

@@ -1,11 +1,11 @@
-#include "worker/nvml.h"
+#include "device/nvml.h"
 
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <sstream>
 
-namespace pounce::worker {
+namespace pounce::device {
 namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
@@ -69,4 +69,4 @@ Nvml::Look Nvml::look(Device device) const {
   return look;
 }
 
-}  // namespace pounce::worker
+}  // namespace pounce::device
