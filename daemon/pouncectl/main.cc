@@ -67,7 +67,7 @@ constexpr char kTopExamples[] =
     "  pouncectl top\n"
     "  pouncectl top --watch 5                   again every 5 seconds, until interrupted\n"
     "  pouncectl top --json | jq '.jobs[] | select(.gpus != {})'\n"
-    "Asks Slurm itself, so it works without a running daemon and for root. One look is two requests to slurmctld.\n";
+    "Asks Slurm itself, so it works without a running daemon and for root. One look is a handful of requests to slurmctld.\n";
 constexpr char kUsageExamples[] =
     "Examples:\n"
     "  pouncectl usage                           the last 7 days, by class, user and mode\n"

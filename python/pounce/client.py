@@ -230,6 +230,13 @@ class Client(View):
     def classes(self) -> Classes:
         """The classes that are open to you: time, jobs and GPUs with what is left of them now; and the GPUs of the cluster. Blocks.
 
+        Raises
+        ------
+        DaemonUnavailable
+            pounced does not answer within 30 s.
+        ClientClosed
+            This client was closed.
+
         Examples
         --------
         >>> client.classes()  # of a client without Slurm
@@ -242,6 +249,13 @@ class Client(View):
 
     def reports(self) -> Reports:
         """What your leases have used of what they asked for, with what to ask for next time; those that ended lately too. Blocks.
+
+        Raises
+        ------
+        DaemonUnavailable
+            pounced does not answer within 30 s.
+        ClientClosed
+            This client was closed.
 
         Examples
         --------

@@ -145,13 +145,18 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         return None if self.done() else self._session.lease_of(self)
 
     def choices(self) -> list[Choice]:
-        """What it could ask for instead of waiting, computed against the cluster now. Blocks for two questions to Slurm.
+        """What it could ask for instead of waiting, computed against the cluster now. Blocks for a handful of questions to Slurm.
 
         Returns
         -------
         list of Choice
             First waiting on, last giving up; between them other GPUs, no GPU and, where a limit is in the way, other classes, the
             soonest first. Empty where it does not wait.
+
+        Raises
+        ------
+        DaemonUnavailable, SlurmUnreachable
+            pounced does not answer within 30 s, or Slurm does not answer it.
 
         Examples
         --------

@@ -84,7 +84,14 @@ class Lease:
     def report(self) -> Report | None:
         """What it has used of what it asked for, with what to ask for next time; after its end too. Blocks for one question to pounced.
 
-        None: its workers have not told yet.
+        None: its workers have not told yet, or it ended more than 32 leases ago.
+
+        Raises
+        ------
+        DaemonUnavailable
+            pounced does not answer within 10 s.
+        ClientClosed
+            The lease's client was closed.
 
         Examples
         --------

@@ -60,7 +60,7 @@ const std::vector<Key>& keys() {
       {"gpu_cuda.*", kVersion, kPounced, "its CUDA"},
       {"class_order", kTexts, kPounced,
        "classes to take where none is named, the first that fits; unset: all, the shortest walltime first"},
-      {"fallbacks", kObject, kPounced, "by class: which to take instead where it is full"},
+      {"fallbacks", kObject, kPounced, "by class: which are offered instead where it is full; nothing moves there by itself"},
       {"fallbacks.*", kTexts, kPounced, "classes, the best first"},
       {"slurm_options", kTexts, kPounced, "options of sbatch that people may pass on, without dashes"},
       {"prologue", kText, kPounced, "shell lines before each worker"},

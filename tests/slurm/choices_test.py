@@ -113,6 +113,20 @@ def test_where_jobs_are_hidden_a_start_is_foretold_from_slurms_own_plan(site, co
     assert now - 5 < eta["low"] <= eta["start"] <= eta["high"] < now + 660, "bob's jobs may run for 10 minutes"
 
 
+def test_where_nodes_are_hidden_work_runs_all_the_same(site, controller_with, quiet_cluster, login_node, person):  # noqa: F811
+    controller_with("PrivateData=nodes")
+    policy = {"classes": {"quick": {"qos": "cheetah", "walltime": "20min"}}, "gpu_types": {"a100_3g.20gb": "20GB", "a100": "40GB"}}
+    alice = person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1, policy=policy)
+
+    run = alice.python(WAITING + """
+    report(devices=client.options(gpu_memory=">=16GB").submit(devices).result(100), classes=list(client.classes()), gpus=len(client.classes().gpus))
+    client.close()
+    """).ended()
+
+    facts = run.reports[0]
+    assert facts["devices"] and sorted(facts["classes"]) == ["lion", "panther", "quick", "tabby"] and facts["gpus"] == 0, run.output
+
+
 def test_a_task_does_what_was_decided_beforehand(alice, no_a100):
     run = alice.python(WAITING + """
     start = time.monotonic()

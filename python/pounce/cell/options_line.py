@@ -183,5 +183,6 @@ def _options(resources: dict[str, Any]) -> Options:
     except BadRequest as error:  # which speaks of client.options(gpus=...)
         text, remedy = error.text, error.remedy
         for option, word in RESOURCES.items():
-            text = re.sub(rf"\b{word}=(?:True\b)?(?=(\w)?)", lambda found, option=option: option + " " * bool(found[1]), text)
+            text = re.sub(rf"\b{word}=(?!True\b)(?=\w)", f"{option} ", text)
+            text = re.sub(rf"\b{word}=(?:True\b)?", option, text)
         raise BadRequest(text, remedy) from None

@@ -112,8 +112,8 @@ class Remote:
             ledger.arrived(parcel)
             return self._booked(came, number, reply)
         if came.place != asked.place:
-            raise errors.LeaseEnded(f"the cell did not run: instead of waiting it came to a worker with {came.place}, and it counts "
-                                    f"on variables of the one with {asked.place}", "Run the cell again, with the options of the one it shall run on.")
+            words = f"the cell did not run: instead of waiting it came to a worker with {came.place}, and it counts on variables of the"
+            raise errors.LeaseEnded(f"{words} one with {asked.place}", "Run the cell again, with the options of the one it shall run on.")
         lost = ", ".join(sorted(ledger.forget())) or "its variables"
         raise errors.LeaseEnded(f"the cell did not run: its worker is a new one, and {lost} went with the last", "Run the cell again.")
 

@@ -70,6 +70,19 @@ std::string gpu_option(const std::string& type, std::uint32_t count) {
 
 Choice choice_of(const char* kind, std::string option, const Resources& resources) { return {kind, std::move(option), resources, false, {}, {}}; }
 
+// Those that the site's policy names for when this one is full, the best first; all where it names none.
+std::vector<std::string> other_classes(const Resources& asks, const ClassReport& report) {
+  const ClassUse* now = class_of(report, asks.class_name);
+  std::vector<std::string> names;
+  for (const ClassUse& use : report.classes)
+    if (now == nullptr || use.name != now->name) names.push_back(use.name);
+  if (now == nullptr || now->instead.empty()) return names;
+  std::vector<std::string> named;
+  for (const std::string& name : now->instead)
+    if (std::ranges::find(names, name) != names.end()) named.push_back(name);
+  return named;
+}
+
 std::vector<Choice> others(const Resources& asks, const LimitUse& limit, const ClassReport& report) {
   std::vector<Choice> found;
   for (const GpuUse& use : report.gpus) {
@@ -84,22 +97,31 @@ std::vector<Choice> others(const Resources& asks, const LimitUse& limit, const C
     other.gpu_type.clear();
     found.push_back(choice_of("cpu", "cpu", other));
   }
-  const ClassUse* now = class_of(report, asks.class_name);
-  for (const ClassUse& use : report.classes) {
-    if (limit.what.empty() || (now != nullptr && use.name == now->name)) continue;  // what is in use is so in each class
+  if (limit.what.empty()) return found;  // what is in use is so in each class
+  for (const std::string& name : other_classes(asks, report)) {
     Resources other = asks;
-    other.class_name = use.name;
-    found.push_back(choice_of("class", "class=" + use.name, other));
+    other.class_name = name;
+    found.push_back(choice_of("class", "class=" + name, other));
   }
   return found;
 }
 
 // What starts now, then what is known to, then the rest; what a limit forbids at the end.
 // Other GPUs before none, and none before another class.
-std::tuple<bool, bool, std::int64_t, int, std::string> order(const Choice& choice) {
+std::tuple<bool, bool, std::int64_t, int> order(const Choice& choice) {
   const std::int64_t start = choice.eta.known() ? choice.eta.start_s : std::numeric_limits<std::int64_t>::max();
   const int kind = choice.kind == "gpu" ? 0 : choice.kind == "cpu" ? 1 : 2;
-  return {!choice.against.empty(), !choice.now, start, kind, choice.option};
+  return {!choice.against.empty(), !choice.now, start, kind};
+}
+
+// Of equals the first stays the first.
+std::vector<Choice> in_order(std::vector<Choice> all) {
+  std::vector<std::pair<decltype(order(all[0])), std::size_t>> keys;
+  for (std::size_t place = 0; place < all.size(); ++place) keys.emplace_back(order(all[place]), place);
+  std::ranges::sort(keys);
+  std::vector<Choice> sorted;
+  for (const auto& [key, place] : keys) sorted.push_back(std::move(all[place]));
+  return sorted;
 }
 
 }  // namespace
@@ -108,7 +130,7 @@ std::vector<Choice> choices(const Resources& asks, const LimitUse& limit, const 
                             const HasRoom& has_room) {
   std::vector<Choice> all = others(asks, limit, report);
   for (Choice& choice : all) Room(report, has_room).put(choice);
-  std::ranges::sort(all, {}, order);
+  all = in_order(std::move(all));
   Choice wait = choice_of("wait", "", asks);
   wait.eta = eta;
   all.insert(all.begin(), wait);

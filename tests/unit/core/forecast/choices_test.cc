@@ -61,6 +61,15 @@ TEST(Choices, WhereALimitIsInTheWayOtherClassesAreOffered) {
   EXPECT_EQ(all[all.size() - 2].option, "class=panther");
 }
 
+TEST(Choices, OfOtherClassesThoseAreOfferedThatTheSiteNamesInItsOrder) {
+  ClassReport named = report();
+  named.classes.push_back(ClassUse{"tabby", false, 720, 1, 0, -1, 0, -1, 0, -1});
+  named.classes[0].instead = {"tabby", "lion", "closed"};
+
+  EXPECT_THAT(options(choices(gpu("a100_3g.20gb"), {"job", 20, 20, 1}, {}, named, slice_or_cpu)),
+              ElementsAre("", "cpu", "class=tabby", "class=lion", "v100", "a100", "cancel"));
+}
+
 TEST(Choices, ALimitThatIsFullIsNamedWithItsNumbers) {
   ClassReport full = report();
   full.classes[1].jobs_used = 4;
