@@ -1,17 +1,13 @@
 #include "pounced/usage_log.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/job_tag.h"
 #include "base/log.h"
-#include "base/unique_fd.h"
-#include "base/write_all.h"
 #include "core/lease/suggestion.h"
+#include "pounced/line_file.h"
 
 namespace pounce::daemon {
 namespace {
@@ -135,10 +131,7 @@ void UsageLog::ended(const LeaseId& lease, const std::string& reason, std::int64
   const auto found = live_.extract(lease);
   if (!found || found.mapped().workers.empty()) return;
   std::string line = line_of(lease, found.mapped(), reason, now_s);
-  std::error_code none;
-  if (std::filesystem::file_size(path_, none) > kMostBytes && !none) std::filesystem::rename(path_, path_ + ".1", none);
-  const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (file.get() < 0 || !write_all(file.get(), line + "\n"))
+  if (!append_lines(path_, line + "\n", kMostBytes))
     spdlog::warn("lease={} its use cannot be written down in {}", lease.hex(), path_);
   recent_.push_back(std::move(line));
   if (recent_.size() > kRecent) recent_.pop_front();

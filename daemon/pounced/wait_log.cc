@@ -1,21 +1,16 @@
 #include "pounced/wait_log.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "base/unique_fd.h"
-#include "base/write_all.h"
+#include "pounced/line_file.h"
 
 namespace pounce::daemon {
 namespace {
 
 constexpr std::size_t kMostOfOneWait = 16;
 constexpr std::int64_t kBetween_s = 30;
-constexpr off_t kMostBytes = 512 * 1024;
+constexpr std::uintmax_t kMostBytes = 512 * 1024;
 
 }  // namespace
 
@@ -58,10 +53,7 @@ void WaitLog::write(const LeaseId& lease, const lease::TellStatus& status, std::
                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
              '\n';
   said_.erase(found);
-  struct stat is {};
-  if (::stat(path_.c_str(), &is) == 0 && is.st_size > kMostBytes) std::rename(path_.c_str(), (path_ + ".1").c_str());
-  const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file || !write_all(file.get(), lines)) spdlog::warn("{} cannot be written", path_);
+  if (!append_lines(path_, lines, kMostBytes)) spdlog::warn("{} cannot be written", path_);
 }
 
 }  // namespace pounce::daemon

@@ -104,14 +104,14 @@ class Remote:
         except BaseException:
             self.ledger(asked.place).withdraw(parcel)  # whether it has arrived nobody knows
             raise
-        ledger = self.ledger(came.place)
-        if came.place != asked.place:
+        ledger, moved = self.ledger(came.place), came.place != asked.place
+        if moved:
             self.ledger(asked.place).withdraw(parcel)
         if reply["ran"]:
             ledger.worker = reply["namespace"]
             ledger.arrived(parcel)
             return self._booked(came, number, reply)
-        if came.place != asked.place:
+        if moved:
             words = f"the cell did not run: instead of waiting it came to a worker with {came.place}, and it counts on variables of the"
             raise errors.LeaseEnded(f"{words} one with {asked.place}", "Run the cell again, with the options of the one it shall run on.")
         lost = ", ".join(sorted(ledger.forget())) or "its variables"
