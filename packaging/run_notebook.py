@@ -1,4 +1,4 @@
-"""Executes a notebook as a person would: cell after cell, showing what each prints while it runs.
+"""Executes a notebook as a user would: cell after cell, showing what each prints while it runs.
 
 The executed notebook, figures included, is written beside the original. Exit code 1: a cell failed, and the
 last lines say which and why.
@@ -9,6 +9,7 @@ import pathlib
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree as xml
 
 import nbformat
 from nbclient import NotebookClient
@@ -103,16 +104,28 @@ def private_kernel(folder: str) -> Config:
     return Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
 
 
+def report(file: pathlib.Path, name: str, seconds: float, reason: str | None) -> None:
+    """What became of this run, as test reports say it (JUnit)."""
+    suite = xml.Element("testsuite", name="notebook", tests="1", failures=str(int(reason is not None)))
+    case = xml.SubElement(suite, "testcase", classname="notebook", name=name, time=f"{seconds:.1f}")
+    if reason is not None:
+        xml.SubElement(case, "failure", message=reason)
+    xml.ElementTree(suite).write(file, encoding="utf-8", xml_declaration=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("notebook", type=pathlib.Path)
     parser.add_argument("--output", type=pathlib.Path, help="default: NOTEBOOK with -executed before its suffix")
     parser.add_argument("--seconds", type=float, default=240, help="for the whole notebook; default %(default)s")
+    parser.add_argument("--junit", type=pathlib.Path, metavar="FILE", help="also write there what became of the run")
     options = parser.parse_args()
     path = options.notebook.resolve()
     saved = options.output or path.with_name(path.stem + "-executed.ipynb")
     started = time.monotonic()
     reason = execute(path, saved, options.seconds)
+    if options.junit:
+        report(options.junit, saved.stem, time.monotonic() - started, reason)
     if reason:
         say(f"run_notebook: {reason}\nrun_notebook: the notebook so far is in {saved}\n")
         return 1

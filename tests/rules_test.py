@@ -1,14 +1,21 @@
-"""Rules of the repository that a script can check: who includes whom, licences, sizes, links, words that do not belong here."""
+"""Rules of the repository that a script can check: who includes whom, licences, links, words that do not belong here."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 import re
 import subprocess
+import warnings
 from pathlib import Path
 
+import import_table
 import pytest
+from import_table import Import
 from include_table import Include, includes, trouble
+from text_rules import ALLOWED, OLD_WORDS, is_there, named_files, old_words
+from touched_files import ADDITIONS, Addition, pattern_of, touched
 
 ROOT = Path(__file__).resolve().parents[1]
 GPL = "SPDX-License-Identifier: GPL-3.0-or-later"
@@ -41,12 +48,12 @@ def test_every_include_follows_the_table():
 @pytest.mark.parametrize(
     "file, header, own",
     [
-        ("src/core/lease/table.cc", "protocol/messages.h", True),
+        ("src/core/lease/transition_table.cc", "protocol/messages.h", True),
         ("src/core/task/table.cc", "core/lease/lease_core.h", True),
         ("src/core/exec/exec_core.cc", "base/log.h", True),
         ("src/client/engine.cc", "core/lease/lease_core.h", True),
-        ("src/worker/supervisor.cc", "transport/zmq_parts.h", True),
-        ("daemon/pounced/shell.cc", "client/engine.h", True),
+        ("src/worker/supervisor/supervisor.cc", "transport/zmq_parts.h", True),
+        ("daemon/pounced/daemon.cc", "client/engine.h", True),
         ("src/slurm/slurm_gateway.cc", "slurm/slurm.h", False),
         ("src/client/engine.cc", "zmq.hpp", False),
         ("src/protocol/messages.h", "nlohmann/json.hpp", False),
@@ -56,6 +63,119 @@ def test_every_include_follows_the_table():
 )
 def test_the_table_finds_a_planted_include(file, header, own):
     assert trouble(Include(file, 1, header, own))
+
+
+# ---- words: made at the edges ------------------------------------------------------------------------------------------
+
+SENTENCE = re.compile(r'"[^"\n]*\b[a-z]+ [a-z]+\b[^"\n]*"')
+# What only a developer reads: an invariant, a note for the debugger, a field's meaning; the names in the table of states.md;
+# the help of the configuration.
+NOT_FOR_USERS = re.compile(r"#include|POUNCE_CHECK\(|ignore\(|note\(|cancel_excess\(|breach_|field\(|against the table")
+NAMES = ("invariants.cc", "transition_table.cc", "defaults.h", "exec_core.cc")
+# A member that holds a sentence, searched for a literal.
+LOOKS = re.compile(r"""\b(reason|why|basis|against|text)\.(startswith|endswith|removeprefix|find|starts_with|ends_with|contains)\(f?["']\w"""
+                   r"""|["'] in (\w+\.)*(reason|text)\b""")
+
+
+def sentences(path: Path) -> list[str]:
+    code = (line.partition("//")[0] for line in text_of(path).splitlines())
+    return [line.strip() for line in code if SENTENCE.search(line) and not NOT_FOR_USERS.search(line)]
+
+
+def test_no_core_composes_a_sentence():
+    core = [path for path in sources(".cc", ".h") if "src/core/" in str(path)]
+    assert len(core) > 60  # the scan saw the tree
+    assert {path.name: found for path in core if path.name not in NAMES and (found := sentences(path))} == {}
+
+
+def test_nothing_looks_at_a_sentence():
+    ours = [path for path in sources(".cc", ".h", ".py") if path.relative_to(ROOT).parts[0] in ("src", "daemon", "python")]
+    assert [f"{path}: {line}" for path in ours for line in text_of(path).splitlines() if LOOKS.search(line)] == []
+
+
+@pytest.mark.parametrize("line", ['if row.reason.startswith("preempted"):', 'if "no room" in error.text:', 'if (error.text.contains("room"))'])
+def test_a_look_at_a_sentence_is_found(line):
+    assert LOOKS.search(line)
+
+
+# ---- Python's imports --------------------------------------------------------------------------------------------------
+
+
+def python_imports() -> list[Import]:
+    trees = import_table.modules(ROOT)
+    packages = {module for module in trees if (ROOT / import_table.PACKAGE / module.replace(".", "/") / "__init__.py").is_file()}
+    return [one for module, tree in trees.items() for one in import_table.imports(module, tree, set(trees), module in packages)]
+
+
+def test_every_import_of_the_package_goes_down():
+    found = python_imports()
+    assert len(found) > 100  # the scan saw the package
+    assert [complaint for one in found if (complaint := import_table.trouble(one))] == []
+
+
+def test_no_modules_of_the_package_need_each_other():
+    assert import_table.circles(python_imports()) == []
+
+
+def test_no_module_of_the_package_uses_anothers_private_names():
+    trees = import_table.modules(ROOT)
+    assert [use for module, tree in trees.items() for use in import_table.private_uses(module, tree)] == []
+
+
+@pytest.mark.parametrize(
+    "module, line",
+    [
+        ("_engine.session", "from ..future import Future"),
+        ("_engine.session", "if TYPE_CHECKING:\n    from ..client import Client"),
+        ("_common.serialize", "def late():\n    from .._engine import function_cache"),
+        ("_worker.interpreter", "import pounce._engine.session"),
+        ("_engine.options", "from .. import Client"),
+        ("_engine.session", "from pounce.calls import View"),
+        ("client", "from ._worker import interpreter"),
+        ("cell.magic", "from .._engine.session import _show"),
+        ("errors", "from ._common import ref"),
+        ("unknown", "from .errors import Timeout"),
+    ],
+)
+def test_the_table_finds_a_planted_import(module, line):
+    (found,) = import_table.imports(module, ast.parse(line), set(import_table.modules(ROOT)))
+    assert import_table.trouble(found)
+
+
+def test_a_planted_circle_is_found_also_within_a_function():
+    lines = {"_engine.a": "from . import b", "_engine.b": "def late():\n    from .c import C", "_engine.c": "from .a import A", "_engine.d": "from . import a"}
+    found = [one for module, line in lines.items() for one in import_table.imports(module, ast.parse(line), set(lines))]
+    assert import_table.circles(found) == [["_engine.a", "_engine.b", "_engine.c"]]
+
+
+@pytest.mark.parametrize("line", ["future._task", "def f(x): return x.y._z", "def f(future: Future): future._task", "a()._b = 1"])
+def test_a_planted_use_of_a_private_name_is_found(line):
+    assert import_table.private_uses("cell.remote", ast.parse(line))
+
+
+@pytest.mark.parametrize("line", ["self._task", "super()._end()", "os._exit(0)", "error._render_traceback_",
+                                  "class A: ...\ndef f(a: A): return a._own"])
+def test_what_is_a_modules_own_is_no_use_of_anothers(line):
+    assert import_table.private_uses("cell.remote", ast.parse(line)) == []
+
+
+# ---- processes ---------------------------------------------------------------------------------------------------------
+
+STARTS_A_PROCESS = r"\b(v?fork|clone3?|f?exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|posix_spawnp?|popen|system)\("
+
+
+def starts_of_processes(path: Path) -> list[str]:
+    lines = enumerate(text_of(path).splitlines(), 1)
+    return [f"{path.relative_to(ROOT)}:{number}" for number, line in lines
+            if re.search(STARTS_A_PROCESS, line.partition("//")[0]) and "override" not in line]  # a library's own `clone() const override`
+
+
+def test_processes_are_started_in_one_place():
+    """With exactly the descriptors, signals and environment that are named; a function in a child too (start_function)."""
+    the_place = ROOT / "src" / "base" / "process.cc"
+    code = [path for path in sources(".cc", ".h") if not path.is_relative_to(ROOT / "tests")]
+    assert starts_of_processes(the_place)
+    assert [line for path in code if path != the_place for line in starts_of_processes(path)] == []
 
 
 # ---- licences ----------------------------------------------------------------------------------------------------------
@@ -86,11 +206,72 @@ def test_only_the_helper_links_libslurm():
 # ---- size --------------------------------------------------------------------------------------------------------------
 
 
-def test_no_file_has_outgrown_its_purpose():
-    limits = {".cc": 400, ".h": 310, ".py": 400}
-    code = [p for p in sources(*limits) if not p.is_relative_to(ROOT / "tests")]
-    too_long = {str(p): n for p in code if (n := len(text_of(p).splitlines())) > limits[p.suffix]}
-    assert too_long == {}
+class Advice(UserWarning):
+    """Nothing fails for it; tests/run shows it with its table."""
+
+
+@pytest.mark.filterwarnings("default")
+def test_long_files_are_named_as_advice():
+    """Nothing is split to please a number; who opens one of these may see a second noun in it."""
+    usual = {".cc": 400, ".h": 310, ".py": 400}
+    code = [path for path in sources(*usual) if not path.is_relative_to(ROOT / "tests")]
+    lines = {str(path.relative_to(ROOT)): len(text_of(path).splitlines()) for path in code}
+    long = [f"{name} has {count} lines" for name, count in sorted(lines.items()) if count > usual[Path(name).suffix]]
+    assert len(lines) > 100  # the scan saw the tree
+    if long:
+        warnings.warn("long for one purpose: " + "; ".join(long), Advice, stacklevel=1)
+
+
+# ---- what an addition touches ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("addition", ADDITIONS, ids=lambda addition: addition.kind)
+def test_a_small_addition_touches_few_files(addition):
+    files = touched(addition)
+    assert files, "its example is gone: take another one"
+    assert len(files) <= addition.most, files
+
+
+def test_an_addition_that_is_spelled_everywhere_is_found():
+    assert len(touched(Addition("a field", ("reservation",), 5))) > 5
+
+
+@pytest.mark.parametrize("text", ["peak_memory", "peak_memory_bytes", "task_peak_memory_", "kPeakMemory", "PeakMemory", "its peak memory", "--peak-memory"])
+def test_a_name_is_found_in_its_spellings(text):
+    assert pattern_of("peak memory").search(text)
+
+
+@pytest.mark.parametrize("text", ["a nicer way", "niceness", "Nicely", "venice"])
+def test_a_name_within_a_word_is_another_word(text):
+    assert not pattern_of("nice").search(text)
+
+
+HOW_TO_ADD = ROOT / "docs" / "how-to-add.md"
+
+
+def shown_lines(page: str) -> list[tuple[str, str]]:
+    """(file, line) for each line of each block of code, which is of the file that the text names last before it."""
+    shown, file, within = [], "", False
+    for line in page.splitlines():
+        if line.startswith("```"):
+            within = not within
+        elif within:
+            shown.append((file, line.strip()))
+        else:
+            file = (re.findall(r"`((?:include|src|daemon|python)/[^`]+\.\w+)`", line) or [file])[-1]
+    return shown
+
+
+def test_each_line_that_how_to_add_shows_is_in_its_file():
+    shown = shown_lines(text_of(HOW_TO_ADD))
+    assert len(shown) > 10
+    assert [(file, line) for file, line in shown if line not in text_of(ROOT / file)] == []
+
+
+@pytest.mark.parametrize("addition", ADDITIONS, ids=lambda addition: addition.kind)
+def test_how_to_add_names_the_files_of_its_examples(addition):
+    page = text_of(HOW_TO_ADD)
+    assert [file for file in touched(addition) if file not in page] == []
 
 
 # ---- words -------------------------------------------------------------------------------------------------------------
@@ -100,19 +281,90 @@ STRANGE = [
     r"\.\./shared\b",
     r"\bpypi\.org\b|\bfiles\.pythonhosted\b|\bdeb\.debian\.org\b|\bconda\.anaconda\b",
     r"(libslurm|security-reliability|peers-measured|public-facts)\.md",
+    r"\b(design|style)(\.md)?,? §|\bdesign\.md\b",  # documents that are not of this repository
 ]
 
 
+def is_strange(line: str) -> bool:
+    return re.search("|".join(STRANGE), line) is not None and "/home/alice/work" not in line
+
+
+@functools.cache
+def texts() -> list[tuple[str, str]]:
+    """Each text file but this one, by its path from the root."""
+    return [(str(path.relative_to(ROOT)), text_of(path)) for path in files()
+            if path != Path(__file__) and path.suffix not in (".png", ".ipynb")]
+
+
 def test_the_project_speaks_of_itself_alone():
-    own = {Path(__file__)}
-    found = []
-    for path in files():
-        if path in own or path.suffix in (".png", ".ipynb"):
-            continue
-        for number, line in enumerate(text_of(path).splitlines(), 1):
-            if re.search("|".join(STRANGE), line) and "/home/alice/work" not in line:
-                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    found = [f"{file}:{number}: {line.strip()[:100]}" for file, text in texts() if re.search("|".join(STRANGE), text)
+             for number, line in enumerate(text.splitlines(), 1) if is_strange(line)]
     assert found == []
+
+
+def test_the_product_names_no_class_of_one_site():
+    """`--try` and the local launcher once named a class that other sites do not have."""
+    product = ("include/", "src/", "daemon/", "python/")
+    named = [str(path.relative_to(ROOT)) for path in files()
+             if str(path.relative_to(ROOT)).startswith(product) and re.search(r"cheetah|panther|tabby", text_of(path), re.I)]
+    assert named == []
+
+
+@pytest.mark.parametrize("line", ["// only then (design §4).", "as design.md, §8b says", "fixed order (style §5.6)", "../shared/notes"])
+def test_a_reference_to_a_document_of_elsewhere_is_found(line):
+    assert is_strange(line)
+
+
+def test_nothing_is_called_by_an_old_word():
+    found = [f"{file}:{number}: {word}: now {OLD_WORDS[word]}" for file, text in texts() if old_words(file + "\n" + text)
+             for number, line in enumerate((file + "\n" + text).splitlines())
+             for word in old_words(line) if word not in ALLOWED.get(file, ())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line, word",
+    [("class DeadMan {", "dead man"), ("  dead_man_idle_s = 1", "dead man"), ("hold the baton", "baton"), ("kDoor", "door"),
+     ("two crews", "crew"), ("a named task", "named task"), ("NamedTasks named_;", "named task"), ("it knocked", "knock"),
+     ("the predecessor's lock", "predecessor"), ("Reception decides", "reception"), ("sweep_interval_s", "sweep")],
+)
+def test_an_old_word_is_found_in_prose_and_in_names(line, word):
+    assert old_words(line) == [word]
+
+
+@pytest.mark.parametrize("line", ["in the doorway", "a challenge", "shall", "history", "history_of", "desktop"])
+def test_a_word_that_only_looks_like_an_old_one_is_left_alone(line):
+    assert old_words(line) == []
+
+
+def test_each_file_that_a_text_names_is_there():
+    there = {str(path.relative_to(ROOT)) for path in files()}
+    named = [(file, number, name) for file, text in texts() if "tests/text_rules.py" not in file and "changelog" not in file
+             for number, name in named_files(file, text)]
+    assert len(named) > 300  # the scan saw the tree
+    gone = {name for name in {name for _, _, name in named} if not is_there(name, there)}
+    assert [f"{file}:{number}: {name}" for file, number, name in named if name in gone] == []
+
+
+@pytest.mark.parametrize(
+    "file, text, name",
+    [
+        ("src/base/log.cc", "// as warmth.cc has it", "warmth.cc"),
+        ("docs/states.md", "see `src/core/lease/warmth.cc`", "src/core/lease/warmth.cc"),
+        ("docs/states.md", "(`no_such_page.md`)", "no_such_page.md"),
+        ("tests/run", "pytest tests/nowhere", "tests/nowhere"),
+        ("python/pounce/ref.py", "x = 1  # as python/pounce/_nothing*.py", "python/pounce/_nothing*.py"),
+    ],
+)
+def test_a_name_of_a_file_that_is_not_there_is_found(file, text, name):
+    (found,) = named_files(file, text)
+    assert found == (1, name)
+    assert not is_there(name, {"src/core/lease/idle_reuse.cc", "docs/states.md", "tests/run", "python/pounce/ref.py"})
+
+
+@pytest.mark.parametrize("name", ["states.md", "src/core", "docs/decisions/0005", "tests/*_test.py", "src/core/lease/*.cc", "slurm.h"])
+def test_a_folder_a_pattern_and_the_beginning_of_a_name_are_there(name):
+    assert is_there(name, {"docs/states.md", "src/core/lease/idle_reuse.cc", "docs/decisions/0005-a-group.md", "tests/rules_test.py"})
 
 
 def test_each_cited_gotcha_exists():

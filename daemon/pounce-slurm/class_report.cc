@@ -8,10 +8,11 @@
 #include <tuple>
 
 #include "associations.h"
-#include "classes.h"
+#include "open_classes.h"
 #include "eta.h"
-#include "everybody.h"
+#include "all_jobs.h"
 #include "gpus.h"
+#include "slurm/questions.h"
 
 namespace pounce::slurm {
 namespace {
@@ -46,7 +47,7 @@ ClassUse use_of(const assoc_mgr_info_msg_t& message, const slurmdb_qos_rec_t& qo
 forecast::AnyJob small_job(const std::string& class_name, const std::string& gpu_type, bool gpu) {
   constexpr double kHalfAnHour = 1800;
   forecast::AnyJob job;
-  job.person = user_name();
+  job.user = user_name();
   job.class_name = class_name;
   for (const auto& [partition, nodes] : everybody().partitions) job.partitions.push_back(partition);
   job.things = {{"cpu", 1}};
@@ -99,5 +100,7 @@ Result<ClassReport> class_report() {
   expect_room(report, classes.default_class);
   return report;
 }
+
+Result<ClassReport> answer(const AskClasses&) { return class_report(); }
 
 }  // namespace pounce::slurm

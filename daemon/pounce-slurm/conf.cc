@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/process.h"
 #include "base/unique_fd.h"
 #include "facts.h"
 #include "slurm_compat.h"
@@ -45,15 +45,13 @@ Result<void> conf_is_there() {
 
 // fatal() in libslurm is exit(1): a child pays with its life, we learn from its exit code.
 Result<void> try_init() {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto child = start_function(Standing::kOurs, SIGKILL, [] {
     ::alarm(kInitSeconds);
     slurm_init(nullptr);
-    ::_exit(0);
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) return failure(ErrorCode::kInternal, "cannot fork");
+    return 0;
+  });
+  if (!child) return failure(child.error());
+  const int status = wait_for(*child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return failure(ErrorCode::kSlurmUnreachable, "the source of Slurm's configuration did not answer");

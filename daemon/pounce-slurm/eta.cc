@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/lease/limit.h"
-#include "everybody.h"
+#include "all_jobs.h"
 #include "values.h"
 
 namespace pounce::slurm {
@@ -18,25 +18,24 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kGrain_s = 1;  // Slurm counts whole seconds, and looks at the queue now and then
 
-std::string counted(std::size_t count, const char* one) { return std::to_string(count) + " " + one + (count == 1 ? "" : "s"); }
+std::uint32_t count(std::size_t jobs) { return static_cast<std::uint32_t>(jobs); }
 
-std::string basis_of(const std::string& from, const forecast::Kind& kind) {
-  const std::size_t seen = runs().seen(kind);
-  return from + (seen > 0 ? ", and how long " + counted(seen, "job") + " really ran" : "; how long jobs really run is not known yet");
-}
-
-Eta as_eta(const forecast::Span& span, std::time_t from, std::string basis) {
+Eta as_eta(const forecast::Span& span, std::time_t from) {
   const std::int64_t now = std::time(nullptr);
   const auto at = [&](double seconds) { return std::max(now, from + static_cast<std::int64_t>(std::llround(seconds))); };
-  return {at(span.median_s), at(span.low_s - kGrain_s), at(span.high_s + kGrain_s), std::move(basis)};
+  return {at(span.median_s), at(span.low_s - kGrain_s), at(span.high_s + kGrain_s)};
 }
 
 Eta played(const forecast::AnyJob& job, const forecast::Bound& bound) {
   const forecast::Line line = line_of(everybody(), job, bound);
   const auto span = replay(line, runs());
   if (!span) return {};
-  const std::string ahead = line.waiting.size() > 1 ? " and " + counted(line.waiting.size() - 1, "job") + " ahead" : "";
-  return as_eta(*span, read_at(), basis_of(counted(line.running.size(), "running job") + ahead, {job.person, job.class_name, static_cast<std::int64_t>(job.limit_s)}));
+  Eta eta = as_eta(*span, read_at());
+  eta.from = Eta::From::kQueue;
+  eta.running = count(line.running.size());
+  eta.ahead = count(line.waiting.size() - std::min<std::size_t>(line.waiting.size(), 1));  // it is the last of them
+  eta.seen = count(runs().seen({job.user, job.class_name, static_cast<std::int64_t>(job.limit_s)}));
+  return eta;
 }
 
 // Others' jobs are hidden: Slurm's planner sees them, but takes each for as long as its limit.
@@ -47,15 +46,17 @@ Eta shrunk(const slurm_job_info_t& job) {
   const auto part = [&](double place) {
     return std::difftime(job.start_time, now) * shares[static_cast<std::size_t>(place * static_cast<double>(shares.size() - 1))];
   };
-  return as_eta({part(0.1), part(0.5), std::max(part(0.9), std::difftime(job.start_time, now))}, now,
-                basis_of("the start that Slurm plans", {"", text(job.qos)}));
+  Eta eta = as_eta({part(0.1), part(0.5), std::max(part(0.9), std::difftime(job.start_time, now))}, now);
+  eta.from = Eta::From::kPlan;
+  eta.seen = count(runs().seen({"", text(job.qos)}));
+  return eta;
 }
 
 forecast::Counts counts_of(const lease::Limit& limit) {
   using Per = lease::Limit::Per;
   switch (limit.per) {
-    case Per::kPerson:
-      return forecast::Counts::kPerson;
+    case Per::kUser:
+      return forecast::Counts::kUser;
     case Per::kAccount:
       return forecast::Counts::kAccount;
     case Per::kEverybody:

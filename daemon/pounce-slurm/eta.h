@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "core/forecast/cluster.h"
+#include "core/forecast/cluster_state.h"
 #include "pounce/eta.h"
 #include "pounce/job.h"
 #include "slurm_compat.h"
 
 namespace pounce::slurm {
 
-// Not known where it waits for something that has no time of its own: a person, a repair, another limit than those at a time.
+// Not known where it waits for something that has no time of its own: a user, a repair, another limit than those at a time.
 Eta eta_of(const slurm_job_info_t& job, const JobView& view);
 // The same for all of them, in a second at most: those that are left out keep what was said of them last.
 void expect_starts(const job_info_msg_t& message, std::vector<JobView>& views);

@@ -8,7 +8,8 @@
 #include <chrono>
 #include <memory>
 
-#include "classes.h"
+#include "open_classes.h"
+#include "slurm/questions.h"
 #include "slurm_error.h"
 #include "values.h"
 
@@ -90,7 +91,7 @@ std::string number(long version) {
 
 }  // namespace
 
-Result<ClusterFacts> read_facts() {
+Result<ClusterFacts> answer(const AskFacts&) {
   ClusterFacts facts;
   for (const auto& read : {read_conf, read_classes, read_partition})
     if (const auto done = read(facts); !done) return failure(done.error());
@@ -138,6 +139,8 @@ std::string loaded_libslurm() {
   return text(where.dli_fname) + " (API " + number(slurm_api_version()) + ", built for " +
          number(SLURM_VERSION_NUMBER) + ")";
 }
+
+Result<std::string> answer(const AskVersion&) { return loaded_libslurm(); }
 
 Result<void> check_libslurm() {
   const long loaded = SLURM_VERSION_MAJOR(slurm_api_version()), built = POUNCE_SLURM_API_MAJOR;

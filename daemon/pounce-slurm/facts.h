@@ -13,8 +13,6 @@
 
 namespace pounce::slurm {
 
-Result<ClusterFacts> read_facts();
-
 // What of slurmctld's configuration decides whether the rules of QoS count.
 struct Site {
   std::string cluster, accounting_type, accounting_tres, preempt_type;
@@ -26,7 +24,7 @@ Result<Site> read_site();
 
 // kRefusesRoot for SlurmUser, who has power over every user's jobs.
 Result<void> check_user();
-// Other people's jobs are not shown to this user (PrivateData).
+// Other users' jobs are not shown to this user (PrivateData).
 bool jobs_are_private();
 // "/usr/lib/…/libslurm.so.38 (API 38.0.0, built for 22.05.8)": the file from which calls are really answered.
 std::string loaded_libslurm();

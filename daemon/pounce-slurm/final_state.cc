@@ -3,14 +3,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "base/pipe.h"
+#include "base/process.h"
 #include "base/unique_fd.h"
 #include "slurm/slurm_job_state.h"
 #include "slurm/wire.h"
@@ -46,9 +46,9 @@ class Accounting {
 
 std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
 
-JobView gone(const Incarnation& job) {
+JobView gone(const JobIdentity& job) {
   JobView view;
-  view.incarnation = job;
+  view.job_identity = job;
   view.state = JobState::kEnded;
   view.end = JobEnd::kGone;
   view.state_name = "GONE";
@@ -58,7 +58,7 @@ JobView gone(const Incarnation& job) {
 // Job numbers are used again: only the record with the same submit time is of this job, where the time is known.
 void read_record(const slurmdb_job_rec_t& record, JobView& view) {
   const MappedState mapped = map_job_state(record.state);
-  const std::int64_t submitted = view.incarnation.submit_time_s;
+  const std::int64_t submitted = view.job_identity.submit_time_s;
   if (mapped.state != JobState::kEnded || (submitted != 0 && record.submit != submitted)) return;
   view.end = mapped.end;
   view.raw_state = record.state;
@@ -75,7 +75,7 @@ void ask(const Accounting& accounting, JobView& view) {
   slurm_selected_step_t step;
   std::memset(&step, 0, sizeof step);
   step.array_task_id = step.het_job_offset = NO_VAL;
-  step.step_id.job_id = view.incarnation.job.value;
+  step.step_id.job_id = view.job_identity.job.value;
   step.step_id.step_id = step.step_id.step_het_comp = NO_VAL;
   slurmdb_job_cond_t condition;
   std::memset(&condition, 0, sizeof condition);
@@ -90,23 +90,20 @@ void ask(const Accounting& accounting, JobView& view) {
   slurm_list_destroy(condition.step_list);
 }
 
-[[noreturn]] void ask_and_exit(std::vector<JobView> views, int to) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+int ask_and_write(std::vector<JobView> views, int to) {
   ::alarm(kAccountingSeconds);
   {
     const Accounting accounting;
     if (accounting)
       for (JobView& view : views) ask(accounting, view);
   }
-  Answer answer;
-  answer.jobs = std::move(views);
-  const std::string record = encode(answer);
+  const std::string record = encode({0, std::any(std::move(views))}, Poll{});
   for (std::string_view left = record; !left.empty();) {
     const ssize_t n = ::write(to, left.data(), left.size());
     if (n <= 0) break;
     left.remove_prefix(static_cast<std::size_t>(n));
   }
-  ::_exit(0);
+  return 0;
 }
 
 std::string read_all(int from) {
@@ -122,20 +119,21 @@ std::string read_all(int from) {
 
 }  // namespace
 
-std::vector<JobView> final_states(const std::vector<Incarnation>& jobs) {
+std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
   std::vector<JobView> views;
-  for (const Incarnation& job : jobs) views.push_back(gone(job));
-  int ends[2];
-  if (jobs.empty() || ::pipe2(ends, O_CLOEXEC) != 0) return views;
-  UniqueFd reader(ends[0]), writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child == 0) ask_and_exit(std::move(views), writer.get());
-  writer.reset();
-  if (child < 0) return views;
-  const std::string record = read_all(reader.get());
-  ::waitpid(child, nullptr, 0);
-  auto answer = decode_answer(record);
-  return answer && answer->jobs.size() == views.size() ? std::move(answer->jobs) : views;
+  for (const JobIdentity& job : jobs) views.push_back(gone(job));
+  auto pipe = jobs.empty() ? std::nullopt : make_pipe();
+  if (!pipe) return views;
+  // A child: slurmdbd's connection has no time limit of its own, and its fatal errors are libslurm's exit().
+  const auto child = start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, pipe->writer.get()); });
+  pipe->writer.reset();
+  if (!child) return views;
+  const std::string record = read_all(pipe->reader.get());
+  wait_for(*child);
+  auto answer = decode_answer(record, Poll{});
+  if (!answer || !answer->value) return views;
+  auto known = std::any_cast<std::vector<JobView>>(*std::move(answer->value));
+  return known.size() == views.size() ? known : views;
 }
 
 }  // namespace pounce::slurm

@@ -12,6 +12,7 @@
 #include "base/job_tag.h"
 #include "final_state.h"
 #include "jobs.h"
+#include "slurm/questions.h"
 #include "slurm/slurm_job_state.h"
 #include "slurm_error.h"
 #include "values.h"
@@ -76,7 +77,7 @@ std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO
 
 JobView view_of(const slurm_job_info_t& job) {
   JobView view;
-  view.incarnation = {{job.job_id}, job.submit_time, job.restart_cnt};
+  view.job_identity = {{job.job_id}, job.submit_time, job.restart_cnt};
   if (const auto tag = parse_job_tag(text(job.comment))) {
     view.instance = tag->instance;
     view.lease = tag->lease;
@@ -133,22 +134,23 @@ Result<std::vector<JobView>> load_one(SlurmJobId job) {
 namespace {
 
 // Slurm uses job numbers again. A requeued job keeps its number, gets a new submit time and a higher restart count.
-bool same_job(const JobView& seen, const Incarnation& wanted) {
-  if (seen.incarnation.job != wanted.job) return false;
-  return wanted.submit_time_s == 0 || seen.incarnation.submit_time_s == wanted.submit_time_s ||
-         seen.incarnation.restart > wanted.restart;
+bool same_job(const JobView& seen, const JobIdentity& wanted) {
+  if (seen.job_identity.job != wanted.job) return false;
+  return wanted.submit_time_s == 0 || seen.job_identity.submit_time_s == wanted.submit_time_s ||
+         seen.job_identity.restart > wanted.restart;
 }
 
 }  // namespace
 
-Result<std::vector<JobView>> poll_jobs(const std::vector<Incarnation>& wanted) {
+Result<std::vector<JobView>> answer(const Poll& asked) {
+  const std::vector<JobIdentity>& wanted = asked.jobs;
   if (wanted.empty()) return std::vector<JobView>{};
   // One RPC whatever the number: this user's jobs, or the one job.
   auto loaded = wanted.size() == 1 ? load_one(wanted.front().job) : load_user();
   if (!loaded) return loaded;
   std::vector<JobView> views;
-  std::vector<Incarnation> forgotten;
-  for (const Incarnation& job : wanted) {
+  std::vector<JobIdentity> forgotten;
+  for (const JobIdentity& job : wanted) {
     const auto found = std::ranges::find_if(*loaded, [&](const JobView& view) { return same_job(view, job); });
     if (found != loaded->end())
       views.push_back(*found);
@@ -159,13 +161,13 @@ Result<std::vector<JobView>> poll_jobs(const std::vector<Incarnation>& wanted) {
   return views;
 }
 
-Result<std::vector<JobView>> jobs_of_instance(const InstanceId& instance) {
+Result<std::vector<JobView>> answer(const Reconcile& asked) {
   auto loaded = load_user();
-  if (loaded) std::erase_if(*loaded, [&](const JobView& view) { return view.instance != instance; });
+  if (loaded) std::erase_if(*loaded, [&](const JobView& view) { return view.instance != asked.instance; });
   return loaded;
 }
 
-Result<std::vector<JobView>> queue_of_user() {
+Result<std::vector<JobView>> answer(const AskQueue&) {
   auto loaded = load_user();
   if (loaded)
     std::erase_if(*loaded, [](const JobView& view) { return !view.instance || view.state == JobState::kEnded; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // pounce-slurm: answers pounced's requests through libslurm, one at a time, on the socket that is descriptor 3. The
-// only program of pounce that links libslurm, which may end it at any moment; pounced then starts another (design §2).
+// only program of pounce that links libslurm, which may end it at any moment; pounced then starts another.
 // Runs as the user; for root or SlurmUser it does nothing but tell its version. Ends when its socket closes.
 // `pounce-slurm --admin` is pouncectl's, which starts it as whoever runs that, root too: it reads and writes QoS, reads
 // everybody's jobs and what they have used, and does nothing else.
@@ -14,19 +14,11 @@
 #include <string>
 #include <string_view>
 
-#include "class_report.h"
 #include "conf.h"
 #include "facts.h"
-#include "holdings.h"
-#include "job_views.h"
 #include "protocol/stream_framing.h"
-#include "qos.h"
-#include "room.h"
 #include "slurm/wire.h"
 #include "slurm_compat.h"
-#include "submit.h"
-#include "survey.h"
-#include "usage.h"
 
 namespace pounce::slurm {
 namespace {
@@ -48,62 +40,10 @@ void forget_outer_job() {
   ::unsetenv("LD_PRELOAD");  // libslurmfull is loaded; nothing that is started from here needs it
 }
 
-template <class T>
-void put(Answer& answer, Result<T> result, T Answer::* field) {
-  if (result)
-    answer.*field = std::move(*result);
-  else
-    answer.error = result.error();
-}
-
-void serve(const Request& request, Answer& answer) {
-  switch (request.operation) {
-    case Operation::kFacts:
-      return put(answer, read_facts(), &Answer::facts);
-    case Operation::kSubmit:
-      return put(answer, submit(request.spec), &Answer::job);
-    case Operation::kCancel:
-      if (const auto done = cancel(request.jobs.at(0)); !done) answer.error = done.error();
-      return;
-    case Operation::kNote:
-      if (const auto done = note(request.jobs.at(0), request.note); !done) answer.error = done.error();
-      return;
-    case Operation::kPoll:
-      return put(answer, poll_jobs(request.jobs), &Answer::jobs);
-    case Operation::kSweep:
-      return put(answer, jobs_of_instance(request.instance), &Answer::jobs);
-    case Operation::kQueue:
-      return put(answer, queue_of_user(), &Answer::jobs);
-    case Operation::kClasses:
-      return put(answer, class_report(), &Answer::classes);
-    case Operation::kSurvey:
-      return put(answer, survey(request.not_nodes), &Answer::survey);
-    case Operation::kLook:
-      return put(answer, look_at_queue(request.jobs), &Answer::look);
-    case Operation::kVersion:
-      answer.version = loaded_libslurm();
-      return;
-    case Operation::kReadQos:
-      return put(answer, read_qos(), &Answer::qos);
-    case Operation::kHoldings:
-      return put(answer, read_holdings(), &Answer::holdings);
-    case Operation::kUsage:
-      return put(answer, read_usage(request.from_s), &Answer::usage);
-    case Operation::kWriteQos:
-      return put(answer, write_qos(request.qos), &Answer::qos);
-  }
-  answer.error = Error{ErrorCode::kProtocol, "pounce-slurm does not know this operation", {}, {}};
-}
-
-bool is_admins(Operation operation) {
-  return operation == Operation::kReadQos || operation == Operation::kWriteQos || operation == Operation::kHoldings ||
-         operation == Operation::kUsage;
-}
-
 // Each mode does what the other one must not: nobody submits as root, and no user's helper writes QoS.
-Result<void> allowed(Operation operation, Mode mode) {
-  if (operation == Operation::kVersion) return {};
-  if (is_admins(operation) != (mode == Mode::kAdmin))
+Result<void> allowed(const Question& question, Mode mode) {
+  if (std::holds_alternative<AskVersion>(question)) return {};
+  if (is_admins(question) != (mode == Mode::kAdmin))
     return failure(ErrorCode::kProtocol, "pounce-slurm does not do this in this mode");
   if (mode == Mode::kUser && ::geteuid() == 0)
     return failure(ErrorCode::kRefusesRoot, "root may not lease workers from Slurm");
@@ -116,20 +56,16 @@ Result<void> start(Mode mode) {
   return check_user();
 }
 
-Answer answer_to(const Request& request, Mode mode) {
+Result<std::any> answer_to(const Question& question, Mode mode) {
   static bool started = false;
-  Answer answer;
-  answer.id = request.id;
-  auto ready = allowed(request.operation, mode);
-  if (ready && !started && request.operation != Operation::kVersion) {
+  auto ready = allowed(question, mode);
+  if (ready && !started && !std::holds_alternative<AskVersion>(question)) {
     ready = start(mode);
     started = ready.has_value();
   }
-  if (ready)
-    serve(request, answer);
-  else
-    answer.error = ready.error();
-  return answer;
+  if (!ready) return failure(ready.error());
+  return std::visit(
+      [](const auto& asked) { return answer(asked).map([](auto&& found) { return std::any(std::move(found)); }); }, question);
 }
 
 bool send_all(std::string_view bytes) {
@@ -157,8 +93,8 @@ int serve_socket(Mode mode) {
       if (!*record) break;
       const auto request = decode_request(**record);
       if (!request) return 1;
-      const Answer answer = answer_to(*request, mode);
-      if (!send_all(protocol::frame_record(encode(answer)))) return 0;
+      const Answer answer{request->id, answer_to(request->question, mode)};
+      if (!send_all(protocol::frame_record(encode(answer, request->question)))) return 0;
     }
   }
 }

@@ -23,9 +23,4 @@ Result<StoredQos> load_qos(const Database& database);
 // The id of gres/<name> in this database.
 Result<std::optional<std::uint32_t>> gres_tres(const Database& database, const std::string& name);
 
-Result<QosFacts> read_qos();
-// Those that are not there are made, those that are there are changed and keep their ids. All changes of existing ones
-// count together, or none does.
-Result<QosFacts> write_qos(const std::vector<Qos>& wanted);
-
 }  // namespace pounce::slurm

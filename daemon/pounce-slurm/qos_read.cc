@@ -6,9 +6,10 @@
 #include <cerrno>
 #include <memory>
 
-#include "classes.h"
+#include "open_classes.h"
 #include "facts.h"
 #include "qos.h"
+#include "slurm/questions.h"
 
 namespace pounce::slurm {
 namespace {
@@ -30,6 +31,7 @@ Qos qos_of(const slurmdb_qos_rec_t& record, const StoredQos& stored, std::option
   qos.name = text(record.name);
   if (is_set(record.max_wall_pj)) qos.walltime = std::chrono::minutes(record.max_wall_pj);
   if (is_set(record.max_jobs_pu)) qos.running_jobs_per_user = record.max_jobs_pu;
+  if (is_set(record.max_submit_jobs_pu)) qos.submitted_jobs_per_user = record.max_submit_jobs_pu;
   if (gpu) qos.gpus_per_user = tres_count(text(record.max_tres_pu), *gpu);
   if (is_set(record.priority)) qos.priority = record.priority;
   if (is_set(record.grace_time)) qos.grace = std::chrono::seconds(record.grace_time);
@@ -84,7 +86,7 @@ Result<StoredQos> load_qos(const Database& database) {
   return stored;
 }
 
-Result<QosFacts> read_qos() {
+Result<QosFacts> answer(const ReadQos&) {
   auto site = read_site();
   if (!site) return failure(site.error());
   QosFacts facts;

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "qos.h"
+#include "slurm/questions.h"
 
 namespace pounce::slurm {
 namespace {
@@ -49,6 +50,7 @@ Result<void> change(Database& database, const Qos& qos, const StoredQos& stored,
   slurmdb_init_qos_rec(&record, false, NO_VAL);  // whatever is not set below stays as it is
   record.max_wall_pj = qos.walltime ? static_cast<std::uint32_t>(qos.walltime->count()) : INFINITE;
   record.max_jobs_pu = or_no_limit(qos.running_jobs_per_user);
+  record.max_submit_jobs_pu = or_no_limit(qos.submitted_jobs_per_user);
   record.priority = qos.priority;
   record.grace_time = static_cast<std::uint32_t>(qos.grace.count());
   const std::uint32_t flag = QOS_FLAG_DENY_LIMIT;
@@ -91,13 +93,15 @@ Result<void> change_all(Database& database, const std::vector<Qos>& wanted) {
 
 }  // namespace
 
-Result<QosFacts> write_qos(const std::vector<Qos>& wanted) {
+// All changes of existing ones count together, or none does.
+Result<QosFacts> answer(const WriteQos& asked) {
+  const std::vector<Qos>& wanted = asked.qos;
   Database database;
   const auto stored = load_qos(database);
   if (!stored) return failure(stored.error());
   if (const auto made = make_missing(database, wanted, *stored); !made) return failure(made.error());
   if (const auto changed = change_all(database, wanted); !changed) return failure(changed.error());
-  auto facts = read_qos();
+  auto facts = answer(ReadQos{});
   if (!facts) facts.error().code = ErrorCode::kOutcomeUnknown;  // changed it is: nobody may take it for a refusal
   return facts;
 }

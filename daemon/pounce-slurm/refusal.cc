@@ -4,11 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "associations.h"
-#include "classes.h"
+#include "base/join.h"
+#include "core/lease/limit.h"
+#include "limit_use.h"
+#include "messages/waiting_words.h"
+#include "open_classes.h"
 #include "slurm_error.h"
 
 namespace pounce::slurm {
@@ -18,12 +23,8 @@ struct FreeReservations {
   void operator()(reserve_info_msg_t* message) const { slurm_free_reservation_info_msg(message); }
 };
 
-void add(std::string& list, const std::string& word) { list += (list.empty() ? "" : ", ") + word; }
-
 std::string names_of(const std::vector<UserAccount>& accounts) {
-  std::string names;
-  for (const UserAccount& one : accounts) add(names, one.name);
-  return names;
+  return joined(accounts, ", ", &UserAccount::name);
 }
 
 Error of_account(Error error, const JobSpec& spec) {
@@ -41,14 +42,14 @@ Error of_account(Error error, const JobSpec& spec) {
 
 // A QoS is open in some accounts and not in others.
 std::string accounts_with(std::uint32_t qos, const std::vector<UserAccount>& accounts) {
-  std::string names;
+  std::vector<std::string> names;
   for (const UserAccount& one : accounts)
-    if (one.qos.contains(qos)) add(names, one.name);
-  return names;
+    if (one.qos.contains(qos)) names.push_back(one.name);
+  return joined(names);
 }
 
 Error of_class(Error error, const JobSpec& spec) {
-  const auto classes = load_classes();  // the newest: the person will act on it
+  const auto classes = load_classes();  // the newest: the user will act on it
   if (!classes) return error;
   const std::string& qos = spec.qos.empty() ? spec.resources.class_name : spec.qos;
   const std::string name = "class '" + spec.resources.class_name + "'" +
@@ -70,20 +71,46 @@ Error of_reservation(Error error, const JobSpec& spec) {
   reserve_info_msg_t* raw = nullptr;
   if (slurm_code(slurm_load_reservations(0, &raw)) != 0) return error;
   const std::unique_ptr<reserve_info_msg_t, FreeReservations> message(raw);
-  std::string names;
-  for (std::uint32_t i = 0; i < message->record_count; ++i) add(names, text(message->reservation_array[i].name));
+  const std::string names = joined(std::span(message->reservation_array, message->record_count), ", ",
+                                   [](const reserve_info_t& one) { return text(one.name); });
   error.text = "reservation '" + spec.resources.reservation + "': " + error.text;
   error.text += names.empty() ? "; there is none now" : "; the reservations are " + names;
   error.remedy = names.empty() ? "Leave the reservation out." : "Name one that is open to you, or none.";
   return error;
 }
 
+std::string default_account(const assoc_mgr_info_msg_t& message) {
+  for (const UserAccount& one : accounts_in(message, user_name()))
+    if (one.preset) return one.name;
+  return {};
+}
+
+// Those limits that refuse one job more, and would take it later. Slurm names the one that it means on standard error alone.
+Error of_limit(Error error, const JobSpec& spec) {
+  const auto known = load_associations_of_user(user_name());
+  if (!known) return error;
+  Asked asked{qos_of(spec), spec.resources.account, {}, 0};
+  if (asked.class_name.empty()) asked.class_name = classes_in(**known, user_name()).default_class;
+  if (asked.account.empty()) asked.account = default_account(**known);
+  const std::string& name = spec.resources.class_name.empty() ? asked.class_name : spec.resources.class_name;
+  for (const char* word : {"QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount", "AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit"}) {
+    const LimitUse use = limit_use(**known, *lease::limit_of(word), asked);
+    if (use.what.empty()) continue;
+    error.text = messages::waiting_words({word, word, name, use});
+    error.remedy = "Wait until a job has ended, or cancel one of yours.";
+    return error;
+  }
+  return error;
+}
+
+bool is_about(int code, const Error& error) {
+  const auto found = error.context.find("slurm_code");
+  return found != error.context.end() && found->second == std::to_string(code);
+}
+
 bool is_about_reservation(const Error& error) {
-  const auto code = error.context.find("slurm_code");
-  if (code == error.context.end()) return false;
-  for (const int one : {ESLURM_RESERVATION_ACCESS, ESLURM_RESERVATION_INVALID, ESLURM_RESERVATION_NOT_USABLE})
-    if (code->second == std::to_string(one)) return true;
-  return false;
+  return is_about(ESLURM_RESERVATION_ACCESS, error) || is_about(ESLURM_RESERVATION_INVALID, error) ||
+         is_about(ESLURM_RESERVATION_NOT_USABLE, error);
 }
 
 }  // namespace
@@ -92,6 +119,7 @@ Error explained(Error error, const JobSpec& spec) {
   if (error.code == ErrorCode::kNoAssociation) return of_account(std::move(error), spec);
   if (error.code == ErrorCode::kUnknownClass) return of_class(std::move(error), spec);
   if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + asked_for(spec.resources);
+  if (is_about(ESLURM_ACCOUNTING_POLICY, error)) return of_limit(std::move(error), spec);
   if (is_about_reservation(error)) return of_reservation(std::move(error), spec);
   return error;
 }

@@ -29,7 +29,7 @@ forecast::Runs read_runs() {
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     forecast::Run run;
-    if (!(words >> run.job >> run.submit_s >> run.limit_s >> run.ran_s >> run.person)) continue;
+    if (!(words >> run.job >> run.submit_s >> run.limit_s >> run.ran_s >> run.user)) continue;
     words >> run.class_name;  // none without QoS
     runs.add(run);
   }
@@ -42,7 +42,7 @@ void write_runs(const forecast::Runs& runs) {
   if (file.empty()) return;
   std::ostringstream text;
   for (const forecast::Run& run : runs.all())
-    text << run.job << ' ' << run.submit_s << ' ' << run.limit_s << ' ' << run.ran_s << ' ' << run.person << ' ' << run.class_name << '\n';
+    text << run.job << ' ' << run.submit_s << ' ' << run.limit_s << ' ' << run.ran_s << ' ' << run.user << ' ' << run.class_name << '\n';
   const std::string next = file + "." + std::to_string(::getpid());
   const UniqueFd out(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (out.get() >= 0 && write_all(out.get(), text.str()))

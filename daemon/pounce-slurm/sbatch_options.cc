@@ -67,7 +67,7 @@ Result<void> take_exclusive(const std::string& value, job_desc_msg_t& message) {
   return {};
 }
 
-// A person can only step back.
+// A user can only step back.
 Result<void> take_nice(const std::string& value, job_desc_msg_t& message) {
   const auto nice = number(value, 0, 1'000'000);
   if (!nice) return bad("nice", value, "a number from 0 on");

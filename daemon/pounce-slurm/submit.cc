@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "submit.h"
-
+// Submitting one lease as a batch job, cancelling one, and telling in its comment what became of it. Thread: main.
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,20 +9,24 @@
 #include <vector>
 
 #include "base/job_tag.h"
-#include "core/lease/reason.h"
-#include "classes.h"
+#include "messages/waiting_words.h"
+#include "open_classes.h"
 #include "job_views.h"
 #include "refusal.h"
 #include "slurm_compat.h"
 #include "sbatch_options.h"
+#include "slurm/questions.h"
 #include "slurm_error.h"
 
 namespace pounce::slurm {
 namespace {
 
 // A minute before the end Slurm tells the batch shell, which exec has made the supervisor. SIGUSR2: Lightning would
-// requeue the job on SIGUSR1, and user code never sees either (design §2).
+// requeue the job on SIGUSR1, and user code never sees either.
 constexpr std::uint16_t kWarnSignal = SIGUSR2, kWarnSeconds = 60;
+
+// As srun --help has it. A user may only step back: what is less than NICE_OFFSET is for admins.
+constexpr std::uint32_t kNiceMost = 2147483645;
 
 std::string quoted(const std::string& word) {
   std::string result = "'";
@@ -118,6 +121,7 @@ Description::Description(const JobSpec& spec)
     message.min_cpus = spec.resources.workers * std::max(spec.resources.cpus, 1u);
   if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.all_memory_mib();
   if (spec.resources.time.count() > 0) message.time_limit = static_cast<std::uint32_t>(spec.resources.time.count());
+  if (spec.resources.nice > 0) message.nice = NICE_OFFSET + std::min(spec.resources.nice, kNiceMost);
   message.requeue = 0;
   message.warn_signal = kWarnSignal;
   message.warn_time = kWarnSeconds;
@@ -136,27 +140,28 @@ bool waits_for_ever(const JobView& job) {
                    job.reason_word.starts_with("QOSMin"));
 }
 
-Result<Incarnation> never(SlurmJobId job, const std::string& why, const JobSpec& spec) {
+Result<JobIdentity> never(SlurmJobId job, const std::string& why, const JobSpec& spec) {
   Error error{ErrorCode::kUnsatisfiable, "Slurm would never start it (" + why + ")", {}, {}};
-  // Left in the queue it would count against the user's limits. If this fails, the sweep finds it as excess.
-  if (const auto done = cancel({job, 0, 0}); !done) error.context["cancel"] = done.error().text;
+  // Left in the queue it would count against the user's limits. If this fails, the reconciliation finds it as excess.
+  if (const auto done = answer(Cancel{{job, 0, 0}}); !done) error.context["cancel"] = done.error().text;
   return failure(explained(std::move(error), spec));
 }
 
-Result<Incarnation> checked(SlurmJobId job, std::uint32_t warning, const JobSpec& spec) {
+Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec& spec) {
   if (warning == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
     return never(job, slurm_strerror(static_cast<int>(warning)), spec);
-  // The submit time completes the job's identity. If this look fails, the next poll or sweep brings it.
+  // The submit time completes the job's identity. If this look fails, the next poll or reconciliation brings it.
   const auto seen = load_one(job);
-  if (!seen || seen->empty()) return Incarnation{job, 0, 0};
+  if (!seen || seen->empty()) return JobIdentity{job, 0, 0};
   if (waits_for_ever(seen->front()))
-    return never(job, seen->front().reason + ": " + lease::plain_reason(lease::waiting_of(seen->front())), spec);
-  return seen->front().incarnation;
+    return never(job, seen->front().reason + ": " + messages::waiting_words(lease::waiting_of(seen->front())), spec);
+  return seen->front().job_identity;
 }
 
 }  // namespace
 
-Result<Incarnation> submit(const JobSpec& spec) {
+Result<JobIdentity> answer(const Submit& asked) {
+  const JobSpec& spec = asked.spec;
   if (const auto possible = check_limits(spec); !possible) return failure(possible.error());
   Description description(spec);
   if (!description.passed_on) return failure(description.passed_on.error());
@@ -167,21 +172,22 @@ Result<Incarnation> submit(const JobSpec& spec) {
   return checked({compat::job_id(*response)}, response->error_code, spec);
 }
 
-Result<void> cancel(const Incarnation& job) {
-  const std::string id = std::to_string(job.job.value);
+Result<Done> answer(const Cancel& asked) {
+  const std::string id = std::to_string(asked.job.job.value);
   const int code = slurm_code(slurm_kill_job2(id.c_str(), SIGKILL, 0, nullptr));
-  if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE) return {};
+  if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE) return Done{};
   return failure(slurm_error(code, Doing::kCancelling));
 }
 
-Result<void> note(const Incarnation& job, const std::string& comment) {
-  std::string words = comment;
+Result<Done> answer(const Note& asked) {
+  std::string words = asked.comment;
   job_desc_msg_t change;
   slurm_init_job_desc_msg(&change);
-  compat::set_job_id(change, job.job.value);
+  compat::set_job_id(change, asked.job.job.value);
   change.comment = words.data();
   const int code = slurm_code(slurm_update_job(&change));
-  if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE || code == ESLURM_JOB_FINISHED) return {};
+  if (code == 0 || code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE || code == ESLURM_JOB_FINISHED)
+    return Done{};
   return failure(slurm_error(code, Doing::kCancelling));
 }
 

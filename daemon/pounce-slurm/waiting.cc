@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "classes.h"
+#include "base/join.h"
+#include "open_classes.h"
 #include "eta.h"
-#include "everybody.h"
+#include "all_jobs.h"
 #include "facts.h"
-#include "limits.h"
+#include "limit_use.h"
 #include "slurm/line.h"
 #include "slurm_error.h"
 
@@ -21,9 +22,7 @@ Asked asked_by(const slurm_job_info_t& job) {
 }
 
 InLine in_line(const forecast::AnyJob& job) {
-  InLine place{job.id, job.priority, {}};
-  for (const std::string& partition : job.partitions) place.partitions += (place.partitions.empty() ? "" : ",") + partition;
-  return place;
+  return {job.id, job.priority, joined(job.partitions, ",")};
 }
 
 void explain_limits(const job_info_msg_t& message, std::vector<JobView>& views) {

@@ -1,4 +1,5 @@
-// pounce-worker: the supervisor, or where a lease has several workers the crew of them. Started by the batch system as the job's first process (never by hand).
+// pounce-worker: the supervisor; where a lease has several workers, the worker group that starts one for each. Started by
+// the batch system as the job's first process, never by hand.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,9 +10,9 @@
 #include "base/log.h"
 #include "pounce/version.h"
 #include "transport/context.h"
-#include "worker/crew.h"
-#include "worker/shares.h"
-#include "worker/supervisor.h"
+#include "worker/supervisor/worker_group.h"
+#include "worker/supervisor/device_partition.h"
+#include "worker/supervisor/supervisor.h"
 
 extern char** environ;
 
@@ -21,22 +22,22 @@ using pounce::worker::SupervisorOptions;
 
 struct RawOptions {
   std::string lease, key, proof = "munge";
-  std::uint32_t heartbeat_ms = 5000, dead_man_idle_s = 150, dead_man_busy_s = 900;
+  std::uint32_t heartbeat_ms = 5000, watchdog_idle_s = 150, watchdog_busy_s = 900;
 };
 
 void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
   serve.add_option("--lease", raw.lease, "lease id, 16 hex digits")->required();
   serve.add_option("--workers", options.workers, "of this lease: one supervisor for each")->check(CLI::Range(1u, 256u));
-  serve.add_option("--door", options.door, "pounced's door, tcp://host:port")->required();
+  serve.add_option("--handshake", options.handshake, "pounced's handshake endpoint, tcp://host:port")->required();
   serve.add_option("--daemon-key", raw.key, "pounced's public key, Z85")->required();
   serve.add_option("--proof", raw.proof, "munge or key_file")->check(CLI::IsMember({"munge", "key_file"}));
   serve.add_option("--munge-socket", options.munge_socket, "munged's socket; its default where not given");
   serve.add_option("--key-file", options.key_file, "the instance's key file");
-  serve.add_option("--endpoint-file", options.endpoint_file, "where pounced is found again")->required();
+  serve.add_option("--endpoint-file", options.endpoint_file, "where pounced, or the one after it, is found again; none: nowhere else");
   serve.add_option("--heartbeat-ms", raw.heartbeat_ms)->check(CLI::Range(10u, 600000u));
-  serve.add_option("--dead-man-idle-s", raw.dead_man_idle_s, "ends the job when nobody is heard and nothing runs");
-  serve.add_option("--dead-man-busy-s", raw.dead_man_busy_s, "the same while something runs");
-  serve.add_option("--interface", options.interface, "where interpreters listen; the one that faces the door if not given");
+  serve.add_option("--watchdog-idle-s", raw.watchdog_idle_s, "ends the job when nobody is heard and nothing runs");
+  serve.add_option("--watchdog-busy-s", raw.watchdog_busy_s, "the same while something runs");
+  serve.add_option("--interface", options.interface, "where interpreters listen; the one that faces the handshake endpoint if not given");
   serve.add_option("--ports", options.ports, "of which they take one, such as 50000-50999");
   serve.add_option("--stand-in", options.stand_in, "what stands in for a GPU, in words");
   serve.add_option("interpreter", options.interpreter, "after --: the interpreter and its options")->required();
@@ -51,8 +52,8 @@ SupervisorOptions checked(SupervisorOptions options, const RawOptions& raw) {
   options.daemon_key = *key;
   options.proof = raw.proof == "munge" ? pounce::protocol::Proof::kMunge : pounce::protocol::Proof::kKeyFile;
   options.heartbeat = std::chrono::milliseconds(raw.heartbeat_ms);
-  options.dead_man_idle = std::chrono::seconds(raw.dead_man_idle_s);
-  options.dead_man_busy = std::chrono::seconds(raw.dead_man_busy_s);
+  options.watchdog_idle = std::chrono::seconds(raw.watchdog_idle_s);
+  options.watchdog_busy = std::chrono::seconds(raw.watchdog_busy_s);
   return options;
 }
 
@@ -64,17 +65,17 @@ int serve(const SupervisorOptions& options) {
   ::setrlimit(RLIMIT_CORE, &none);
   char host_name[256] = "";
   ::gethostname(host_name, sizeof(host_name) - 1);
-  const auto environment = pounce::worker::environment_of(environ);
+  const auto environment = pounce::environment_of(environ);
   const auto serve_as = [&](pounce::WorkerIndex worker, pounce::Epoch first) {
     SupervisorOptions own = options;
     own.worker = worker;
     own.first_epoch = first;
-    pounce::worker::take_cpu_share(environment, worker, options.workers);
+    pounce::worker::take_cpu_partition(environment, worker, options.workers);
     pounce::worker::Supervisor supervisor(
-        std::move(own), pounce::worker::device_share(environment, worker, options.workers), host_name, core_limit);
+        std::move(own), pounce::worker::device_partition(environment, worker, options.workers), host_name, core_limit);
     return supervisor.run();
   };
-  if (options.workers > 1) return pounce::worker::Crew(options.workers, serve_as).run();
+  if (options.workers > 1) return pounce::worker::WorkerGroup(options.workers, serve_as).run();
   serve_as({}, {});
   return 0;
 }

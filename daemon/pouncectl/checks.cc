@@ -1,5 +1,5 @@
 // The doctor's list.
-#include "pouncectl/check.h"
+#include "pouncectl/doctor_check.h"
 
 namespace pounce::ctl {
 
@@ -13,6 +13,7 @@ std::vector<Check> checks() {
       {"configuration", check_configuration, seconds(45), kSlurm},
       {"policy", check_policy, seconds(15), kFiles},
       {"state folder", check_state_folder, seconds(15), kFiles},
+      {"old folders", check_old_folders, seconds(15), kFiles},
       {"runtime folder", check_runtime_folder, seconds(15), kFiles},
       {"slurm.conf", check_slurm_conf, seconds(15), kFiles},
       {"libslurm", check_libslurm, seconds(15), kSlurm},

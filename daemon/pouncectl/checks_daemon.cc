@@ -11,8 +11,8 @@
 #include "base/face_address.h"
 #include "base/unique_fd.h"
 #include "pounce/version.h"
-#include "pouncectl/check.h"
-#include "pouncectl/daemon_link.h"
+#include "pouncectl/doctor_check.h"
+#include "pouncectl/daemon_query.h"
 
 namespace pounce::ctl {
 namespace {
@@ -77,18 +77,18 @@ Finding check_daemon(const Facts& facts) {
     return wrong(name + " does not answer: " + status.error().text,
                  "kill " + std::to_string(daemon->pid) + ", and read " + daemon->log);
   Facts found;
-  for (const std::string& door : daemon->door)
-    if (!place_of(door).host.empty()) found["door"] = door;
+  for (const std::string& handshake : daemon->handshake)
+    if (!place_of(handshake).host.empty()) found["handshake"] = handshake;
   return fine(name + ", answers", found);
 }
 
 Finding check_address(const Facts& facts) {
-  if (const Place door = place_of(fact(facts, "door")); !door.host.empty()) {
-    const std::string trouble = try_address(door, ::connect);
+  if (const Place handshake = place_of(fact(facts, "handshake")); !handshake.host.empty()) {
+    const std::string trouble = try_address(handshake, ::connect);
     if (!trouble.empty())
-      return wrong("the daemon's door at " + door.host + ":" + door.port + " cannot be reached: " + trouble,
+      return wrong("the daemon's handshake endpoint at " + handshake.host + ":" + handshake.port + " cannot be reached: " + trouble,
                    "Open the firewall for it, or set advertise_address in the configuration");
-    return reached(door, facts);
+    return reached(handshake, facts);
   }
   const Place own = place_of("tcp://" + address_to_be(facts) + ":0");
   if (own.host.empty()) return note("not known while slurmctld does not answer");

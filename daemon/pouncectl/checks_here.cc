@@ -16,8 +16,8 @@
 #include "base/write_probe.h"
 #include "pounce/error.h"
 #include "pounce/version.h"
-#include "pouncectl/check.h"
-#include "pouncectl/policy.h"
+#include "pouncectl/doctor_check.h"
+#include "pouncectl/policy_commands.h"
 #include "pouncectl/program.h"
 
 namespace pounce::ctl {
@@ -30,6 +30,7 @@ constexpr char kReinstall[] = "Install them together: python -m pip install --fo
 constexpr std::uint64_t kLeastFreeMib = 64;
 constexpr std::size_t kLongestSocketPath = 107;
 constexpr double kClockSlack_s = 60;
+constexpr std::ptrdiff_t kManyFolders = 10;  // a user with a few machines has some
 
 // Says what it finds in one line of JSON; a pounce that is not ours has no _core.
 constexpr char kPythonScript[] = R"(
@@ -61,6 +62,8 @@ bool on_network(const fs::path& path) {
   if (::statfs(path.c_str(), &facts) != 0) return false;
   return std::ranges::find(kNetwork, static_cast<unsigned long>(facts.f_type)) != kNetwork.end();
 }
+
+std::ptrdiff_t words_in(const std::string& text) { return std::ranges::count(text, ' '); }  // each has one behind it
 
 std::uint64_t free_mib(const fs::path& path) {
   struct statfs facts {};
@@ -108,7 +111,7 @@ Finding check_python(const Facts& facts) {
 
 // What a start of pounced would use, for the checks after this one.
 Finding check_configuration(const Facts&) {
-  const auto where = json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
+  const auto where = json::parse(output_of({sibling("pounced"), "where", "--folders"}), nullptr, false);
   if (!where.is_object()) return wrong("pounced could not be asked what it would use", kReinstall);
   Facts facts;
   for (const auto& [name, value] : where.items())
@@ -154,6 +157,23 @@ Finding check_state_folder(const Facts& facts) {
               {{"probe_folder", there.string()}});
 }
 
+// Each boot and each notebook job has a folder of its own; pounced removes those of which it can be sure.
+Finding check_old_folders(const Facts& facts) {
+  if (fact(facts, "state_folder").empty()) return note("not known while the configuration is wrong");
+  const std::string elsewhere = fact(facts, "folders_elsewhere"), open = fact(facts, "folders_open");
+  const auto gone = words_in(fact(facts, "folders_gone"));
+  const std::string text = std::to_string(gone) + " of daemons that are gone (a day later the next pounced that starts here removes them), " +
+                           std::to_string(words_in(elsewhere)) + " of other machines, " + std::to_string(words_in(open)) +
+                           " with leases whose end nobody has seen";
+  if (gone + words_in(elsewhere) + words_in(open) == 0) return fine("none of other daemons");
+  if (words_in(elsewhere) + words_in(open) < kManyFolders) return fine(text);
+  Finding finding = note(text);
+  finding.fix = "Once no notebook of yours runs there and `squeue --me` shows no job of pounce: cd " +
+                fs::path(fact(facts, "state_folder")).parent_path().string() + " && rm -r " + elsewhere + open;
+  finding.fix.pop_back();
+  return finding;
+}
+
 Finding check_runtime_folder(const Facts& facts) {
   const fs::path folder = fact(facts, "runtime_folder");
   if (folder.empty()) return note("not known while the configuration is wrong");
@@ -169,7 +189,7 @@ Finding check_runtime_folder(const Facts& facts) {
   if (on_network(there))
     return wrong(there.string() + " is on a network file system, where sockets do not work",
                  "unset XDG_RUNTIME_DIR: /tmp is used then");
-  if (folder.string().size() + std::strlen("/door") > kLongestSocketPath)
+  if (folder.string().size() + std::strlen("/handshake") > kLongestSocketPath)
     return wrong(folder.string() + " is too long for a socket", "unset XDG_RUNTIME_DIR: /tmp is used then");
   const char* xdg = std::getenv("XDG_RUNTIME_DIR");
   const bool passed_over = xdg != nullptr && *xdg && !folder.string().starts_with(xdg);

@@ -6,7 +6,8 @@
 #include <fstream>
 
 #include "identity/proof.h"
-#include "pouncectl/check.h"
+#include "base/join.h"
+#include "pouncectl/doctor_check.h"
 #include "pouncectl/libslurm.h"
 
 namespace pounce::ctl {
@@ -64,16 +65,15 @@ Finding check_libslurm(const Facts& facts) {
     return wrong("pounce was built without libslurm",
                  "Build it where Slurm's headers are (libslurm-dev): python -m pip install --no-binary :all: "
                  "--force-reinstall pounce-hpc");
-  const auto loaded = loaded_libslurm();
+  const auto loaded = ask_slurm(slurm::AskVersion{});
   return loaded ? fine(*loaded) : from(loaded.error());
 }
 
 Finding check_slurmctld(const Facts& facts) {
   if (!used(facts)) return not_used(facts);
-  const auto cluster = cluster_facts();
+  const auto cluster = ask_slurm(slurm::AskFacts{});
   if (!cluster) return from(cluster.error());
-  std::string classes;
-  for (const ClassLimits& one : cluster->classes) classes += (classes.empty() ? "" : ", ") + one.name;
+  const std::string classes = joined(cluster->classes, ", ", &ClassLimits::name);
   return fine(cluster->version + " at " + cluster->controller_address,
               {{"answered", "yes"},
                {"associated", cluster->associated ? "yes" : ""},

@@ -1,12 +1,12 @@
-// pouncectl classes: what this person may use now, and which GPUs are free.
+// pouncectl classes: what this user may use now, and which GPUs are free.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "pouncectl/class_cells.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_link.h"
-#include "pouncectl/report.h"
+#include "pouncectl/daemon_query.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -44,7 +44,7 @@ int classes(bool json_wanted) {
   if (!answer) return report(answer.error(), json_wanted);
   const auto* told = std::get_if<protocol::ClassesIs>(&*answer);
   if (told == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
-  if (!told->error.text.empty()) return report(told->error, json_wanted);
+  if (!told->error.empty()) return report(told->error, json_wanted);
   if (json_wanted)
     std::cout << as_json(*told).dump(2) << '\n';
   else if (told->launcher == "local")

@@ -1,4 +1,4 @@
-// Text in columns: as wide as their widest cell, two spaces between, an empty column left out. Pure. Thread: any.
+// Text in columns: as wide on a terminal as their widest cell, two spaces between, an empty column left out. Pure. Thread: any.
 #pragma once
 
 #include <string>

@@ -2,15 +2,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/pipe.h"
+#include "base/process.h"
 #include "base/unique_fd.h"
-#include "pouncectl/check.h"
+#include "pouncectl/doctor_check.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/style.h"
 
@@ -54,19 +55,17 @@ std::optional<std::string> said(const UniqueFd& pipe, TimePoint deadline) {
 // In a process group of its own: what a check has started goes with it. One that cannot even be killed (a dead file
 // server holds it) is left behind, so it is not waited for.
 Finding examine(const Check& check, const Facts& facts) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return wrong("no pipe could be made", "Close some files: ulimit -n");
-  UniqueFd reader(ends[0]), writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::setpgid(0, 0);
+  auto pipe = make_pipe();
+  if (!pipe) return wrong("no pipe could be made", "Close some files: ulimit -n");
+  const auto child = start_function(Standing::kOwnGroup, 0, [&] {
     const std::string text = as_text(check.run(facts));
-    ::_exit(::write(writer.get(), text.data(), text.size()) < 0 ? 1 : 0);
-  }
-  writer.reset();
-  const auto text = child < 0 ? std::string() : said(reader, Clock::now() + check.patience);
-  if (child > 0) ::kill(-child, SIGKILL);
-  if (text && child > 0) ::waitpid(child, nullptr, 0);
+    return ::write(pipe->writer.get(), text.data(), text.size()) < 0 ? 1 : 0;
+  });
+  pipe->writer.reset();
+  if (!child) return wrong(child.error().text, "End some processes: ulimit -u");
+  const auto text = said(pipe->reader, Clock::now() + check.patience);
+  ::kill(-*child, SIGKILL);
+  if (text) wait_for(*child);
   if (!text) return wrong("no answer within " + std::to_string(check.patience.count()) + " s", std::string(check.hung));
   return from_text(*text);
 }

@@ -2,12 +2,13 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "core/forecast/score.h"
+#include "model/json.h"
+#include "model/start_statement.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/state_folder.h"
 
 namespace pounce::ctl {
@@ -20,10 +21,9 @@ using nlohmann::json;
 void read_statements(const std::filesystem::path& path, std::vector<Statement>& statements) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    const json one = json::parse(line, nullptr, false);
-    if (!one.is_object()) continue;  // cut off when the disk was full
-    const auto time = [&](const char* key) { return one.value(key, std::int64_t{0}); };
-    statements.push_back({one.value("lease", ""), time("stated_s"), time("start_s"), time("low_s"), time("high_s"), time("started_s")});
+    const auto one = model::parse<model::StartStatement>(line);
+    if (!one) continue;  // cut off when the disk was full
+    statements.push_back({one->lease, one->stated_s, one->eta.start_s, one->eta.low_s, one->eta.high_s, one->started_s});
   }
 }
 

@@ -2,62 +2,28 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "model/json.h"
+
+#include "base/join.h"
 
 namespace pounce::ctl {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kShortId = 8;
 
-void read_wait(const json& lease, LeaseRow& row) {
-  row.slurm_reason = lease.value("slurm_reason", "");
-  row.ahead = lease.value("ahead", -1);
-  row.start_s = lease.value("start_s", std::int64_t{0});
-  if (const json eta = lease.value("eta", json()); eta.is_object())
-    row.eta = {eta.value("start_s", std::int64_t{0}), eta.value("low_s", std::int64_t{0}), eta.value("high_s", std::int64_t{0}),
-               eta.value("basis", "")};
-  if (const json limit = lease.value("limit", json()); limit.is_object())
-    row.limit = {limit.value("what", ""), limit.value("most", std::uint64_t{0}), limit.value("used", std::uint64_t{0}),
-                 limit.value("asked", std::uint64_t{0})};
-}
-
-LeaseRow row_of(const json& lease, const std::map<std::string, json>& sessions) {
-  LeaseRow row;
-  row.id = lease.value("lease", "");
-  row.class_name = lease.value("class", "");
-  if (row.class_name.empty()) row.class_name = lease.value("class_name", "");
-  row.gpu_type = lease.value("gpu_type", "");
-  row.state = lease.value("state", "");
-  row.reason = lease.value("reason", "");
-  row.node = lease.value("node", "");
-  row.devices = lease.value("devices", "");
-  row.session = lease.value("session", "");
-  row.gpus = lease.value("gpus", 0u);
-  row.cpus = lease.value("cpus", 0u);
-  row.job = lease.value("job", 0u);
-  row.workers = lease.value("workers", 1u);
-  row.waiting = lease.value("waiting", 0u);
-  row.running = lease.value("running", 0u);
-  row.memory_mib = lease.value("memory_mib", std::uint64_t{0});
-  row.time_min = lease.value("time_min", std::int64_t{0});
-  row.age_s = lease.value("age_s", 0.0);
-  row.state_s = lease.value("state_s", 0.0);
-  row.release_asked = lease.value("release_asked", false);
-  if (row.state == "queued") read_wait(lease, row);
-  if (const auto session = sessions.find(row.session); session != sessions.end()) {
-    row.directory = session->second.value("directory", "");
-    row.host = session->second.value("host", "");
-    row.pid = session->second.value("pid", 0u);
-  }
+LeaseRow row_of(const model::LeaseRow& lease, const std::vector<model::SessionRow>& sessions) {
+  LeaseRow row{lease, {}, {}, 0};
+  const auto session = std::ranges::find(sessions, row.session, &model::SessionRow::session);
+  if (session == sessions.end()) return row;
+  row.directory = session->directory;
+  row.host = session->host;
+  row.pid = session->pid;
   return row;
 }
 
 std::string list_of(const std::vector<LeaseRow>& rows) {
-  std::string list;
-  for (const LeaseRow& row : rows) list += (list.empty() ? "" : ", ") + short_id(row.id);
-  return list;
+  return joined(rows, ", ", [](const LeaseRow& row) { return short_id(row.lease); });
 }
 
 std::string counted(std::uint64_t count, const char* one) {
@@ -70,15 +36,14 @@ tl::unexpected<Error> unknown(const std::string& what, const std::string& there_
 
 }  // namespace
 
-std::vector<LeaseRow> lease_rows(const std::string& status_document) {
+std::vector<LeaseRow> lease_rows(const model::StatusDocument& status) {
   std::vector<LeaseRow> rows;
-  const json document = json::parse(status_document, nullptr, false);
-  if (!document.is_object()) return rows;
-  std::map<std::string, json> sessions;
-  for (const json& session : document.value("sessions", json::array()))
-    sessions[session.value("session", "")] = session;
-  for (const json& lease : document.value("leases", json::array())) rows.push_back(row_of(lease, sessions));
+  for (const model::LeaseRow& lease : status.leases) rows.push_back(row_of(lease, status.sessions));
   return rows;
+}
+
+std::vector<LeaseRow> lease_rows(const std::string& status_document) {
+  return lease_rows(model::parse<model::StatusDocument>(status_document).value_or(model::StatusDocument{}));
 }
 
 Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std::vector<std::string>& beginnings) {
@@ -86,10 +51,10 @@ Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std
   for (const std::string& beginning : beginnings) {
     std::vector<LeaseRow> fits;
     for (const LeaseRow& row : rows)
-      if (row.id.starts_with(beginning)) fits.push_back(row);
+      if (row.lease.starts_with(beginning)) fits.push_back(row);
     if (fits.empty()) return unknown("no lease's id begins with \"" + beginning + "\"", list_of(rows));
     if (fits.size() > 1) return unknown("the ids of several leases begin with \"" + beginning + "\"", list_of(fits));
-    const bool again = std::ranges::any_of(found, [&](const LeaseRow& row) { return row.id == fits.front().id; });
+    const bool again = std::ranges::any_of(found, [&](const LeaseRow& row) { return row.lease == fits.front().lease; });
     if (!again) found.push_back(fits.front());
   }
   return found;
@@ -108,19 +73,18 @@ Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, cons
       return failure(ErrorCode::kBadRequest, "the ids of several sessions begin with \"" + beginning + "\"",
                      "Give more digits.");
   if (!found.empty()) return found;
-  std::string list;
-  for (const auto& [id, notebook] : sessions) list += (list.empty() ? "" : ", ") + id + " " + notebook;
+  const std::string list = joined(sessions, ", ", [](const auto& one) { return one.first + " " + one.second; });
   return unknown("no session with a lease has an id that begins with \"" + beginning + "\"", list);
 }
 
 std::string short_id(std::string_view id) { return std::string(id.substr(0, kShortId)); }
 
-std::string asks(const LeaseRow& row) {
-  std::string words = row.gpus > 0 ? counted(row.gpus, "GPU") : "CPU only";
-  if (!row.gpu_type.empty()) words += " " + row.gpu_type;
-  if (row.cpus > 0) words += ", " + counted(row.cpus, "CPU");
-  if (row.memory_mib > 0) words += ", " + std::to_string(row.memory_mib) + " MiB";
-  if (row.time_min > 0) words += ", " + in_words(static_cast<double>(row.time_min) * 60);
+std::string asks(const Resources& asked) {
+  std::string words = asked.gpus > 0 ? counted(asked.gpus, "GPU") : "CPU only";
+  if (!asked.gpu_type.empty()) words += " " + asked.gpu_type;
+  if (asked.cpus > 0) words += ", " + counted(asked.cpus, "CPU");
+  if (asked.memory_mib > 0) words += ", " + std::to_string(asked.memory_mib) + " MiB";
+  if (asked.time.count() > 0) words += ", " + in_words(static_cast<double>(asked.time.count()) * 60);
   return words;
 }
 
@@ -158,9 +122,10 @@ std::string coarse(std::int64_t seconds) {
 }  // namespace
 
 std::string starts(const LeaseRow& row, std::int64_t now_s) {
-  if (row.eta.known()) return when(row.eta, now_s);
-  if (row.start_s == 0) return {};
-  return row.start_s - now_s < 60 ? "any moment" : "in about " + coarse(row.start_s - now_s);
+  const model::QueueWait& wait = row.wait;
+  if (wait.eta.known()) return when(wait.eta, now_s);
+  if (wait.start_estimate_s == 0) return {};
+  return wait.start_estimate_s - now_s < 60 ? "any moment" : "in about " + coarse(wait.start_estimate_s - now_s);
 }
 
 std::string when(const Eta& eta, std::int64_t now_s) {

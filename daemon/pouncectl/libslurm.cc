@@ -25,12 +25,12 @@ slurm::GatewayOptions options(bool admin) {
   return options;
 }
 
-template <class T>
-Result<T> ask_gateway(const std::function<void(slurm::SlurmGateway&, slurm::SlurmGateway::Reply<T>)>& ask,
-                      bool admin = false) {
-  slurm::SlurmGateway gateway(options(admin));
-  std::optional<Result<T>> answer;
-  ask(gateway, [&](Result<T> reply) { answer = std::move(reply); });
+}  // namespace
+
+Result<std::any> detail::ask_slurm(slurm::Question question) {
+  slurm::SlurmGateway gateway(options(is_admins(question)));
+  std::optional<Result<std::any>> answer;
+  gateway.send(std::move(question), [&](Result<std::any> reply) { answer = std::move(reply); });
   while (!answer) {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(gateway.next_deadline() - Clock::now()).count();
     pollfd readable{gateway.fd(), POLLIN, 0};
@@ -39,32 +39,6 @@ Result<T> ask_gateway(const std::function<void(slurm::SlurmGateway&, slurm::Slur
     gateway.on_time(Clock::now());
   }
   return std::move(*answer);
-}
-
-}  // namespace
-
-Result<std::string> loaded_libslurm() {
-  return ask_gateway<std::string>([](auto& gateway, auto reply) { gateway.version(std::move(reply)); });
-}
-
-Result<ClusterFacts> cluster_facts() {
-  return ask_gateway<ClusterFacts>([](auto& gateway, auto reply) { gateway.facts(std::move(reply)); });
-}
-
-Result<QosFacts> qos_facts() {
-  return ask_gateway<QosFacts>([](auto& gateway, auto reply) { gateway.read_qos(std::move(reply)); }, true);
-}
-
-Result<Holdings> cluster_holdings() {
-  return ask_gateway<Holdings>([](auto& gateway, auto reply) { gateway.holdings(std::move(reply)); }, true);
-}
-
-Result<UsageFacts> cluster_usage(std::int64_t from_s) {
-  return ask_gateway<UsageFacts>([&](auto& gateway, auto reply) { gateway.usage(from_s, std::move(reply)); }, true);
-}
-
-Result<QosFacts> write_qos(const std::vector<Qos>& qos) {
-  return ask_gateway<QosFacts>([&](auto& gateway, auto reply) { gateway.write_qos(qos, std::move(reply)); }, true);
 }
 
 }  // namespace pounce::ctl

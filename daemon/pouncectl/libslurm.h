@@ -1,23 +1,24 @@
 // What pounce-slurm says about Slurm, asked without a daemon. Blocking, with a deadline. Thread: main.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include <any>
+#include <utility>
 
-#include "pounce/cluster.h"
-#include "pounce/qos.h"
 #include "pounce/result.h"
-#include "pounce/usage.h"
+#include "slurm/questions.h"
 
 namespace pounce::ctl {
 
-Result<std::string> loaded_libslurm();
-Result<ClusterFacts> cluster_facts();
-// As whoever runs this, root too: `pounce-slurm --admin`.
-Result<QosFacts> qos_facts();
-Result<Holdings> cluster_holdings();
-Result<UsageFacts> cluster_usage(std::int64_t from_s);
-Result<QosFacts> write_qos(const std::vector<Qos>& qos);  // answers what there is afterwards
+namespace detail {
+Result<std::any> ask_slurm(slurm::Question question);
+}
+
+// Those of an admin as whoever runs this, root too: `pounce-slurm --admin`.
+template <class Asked>
+Result<typename Asked::Answer> ask_slurm(Asked question) {
+  return detail::ask_slurm(std::move(question)).map([](std::any&& answer) {
+    return std::any_cast<typename Asked::Answer>(std::move(answer));
+  });
+}
 
 }  // namespace pounce::ctl

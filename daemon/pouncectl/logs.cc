@@ -13,7 +13,7 @@
 
 #include "pouncectl/commands.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/state_folder.h"
 
 namespace pounce::ctl {
@@ -31,12 +31,12 @@ Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning)
   for (const auto& entry : fs::directory_iterator(folder / "leases", absent))
     if (entry.path().extension() == ".log") {
       known.emplace_back();
-      known.back().id = entry.path().stem().string();
+      known.back().lease = entry.path().stem().string();
     }
-  std::ranges::sort(known, {}, &LeaseRow::id);
+  std::ranges::sort(known, {}, &LeaseRow::lease);
   const auto found = named(known, {beginning});
   if (!found) return failure(found.error());
-  return folder / "leases" / (found->front().id + ".log");
+  return folder / "leases" / (found->front().lease + ".log");
 }
 
 std::vector<std::string> last_lines(std::ifstream& file, int most) {

@@ -1,8 +1,10 @@
-// pouncectl: the daemon's face for people. This file knows the words; each command has a file of its own.
+// pouncectl: what users and admins ask the daemon and Slurm. This file knows the words; each command has a file of its own.
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <iostream>
 
 #include "pouncectl/commands.h"
+#include "pouncectl/unknown_word.h"
 
 namespace {
 
@@ -26,7 +28,7 @@ constexpr char kExamples[] =
 constexpr char kStatusExamples[] =
     "Examples:\n"
     "  pouncectl status\n"
-    "  pouncectl status --json | jq '.leases[].story'     what happened to each lease, and when\n";
+    "  pouncectl status --json | jq '.leases[].history'   what happened to each lease, and when\n";
 constexpr char kLeasesExamples[] =
     "Examples:\n"
     "  pouncectl leases\n"
@@ -226,7 +228,10 @@ int main(int argc, char** argv) {
     describe(words);
     words.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return words.app.exit(error) == 0 ? kOk : kUsage;
+    const std::string unknown = error.get_exit_code() == 0 ? "" : unknown_word(words.app, {argv + 1, argv + argc});
+    if (unknown.empty()) return words.app.exit(error) == 0 ? kOk : kUsage;
+    std::cerr << unknown;
+    return kUsage;
   }
   return words.chosen();
 }

@@ -1,5 +1,5 @@
 // pouncectl policy check, plan and export: what a policy file says, and what it would change. Nothing is written.
-#include "pouncectl/policy.h"
+#include "pouncectl/policy_commands.h"
 
 #include <algorithm>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include "policy/policy_file.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/libslurm.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -79,7 +79,7 @@ int policy_check(const PolicyOptions& options, bool json) {
 int policy_plan(const PolicyOptions& options, bool json) {
   const auto policy = read_policy_file(options.file);
   if (!policy) return report(policy.error(), json);
-  const auto facts = qos_facts();
+  const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);
   const auto records = PolicyHistory(options.state).read();
   if (!records) return report(records.error(), json);
@@ -91,7 +91,7 @@ int policy_plan(const PolicyOptions& options, bool json) {
 }
 
 int policy_export(bool json) {
-  const auto facts = qos_facts();
+  const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);
   if (!facts->has_database)
     return report({ErrorCode::kBadRequest, "this Slurm has no slurmdbd, so it has no QoS to write down",

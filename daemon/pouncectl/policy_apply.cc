@@ -7,8 +7,8 @@
 
 #include "pouncectl/commands.h"
 #include "pouncectl/libslurm.h"
-#include "pouncectl/policy.h"
-#include "pouncectl/report.h"
+#include "pouncectl/policy_commands.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -61,7 +61,7 @@ Error not_written(const PolicyRecord& record, const PolicyHistory& history, Erro
 // The way back is on disk before anything is changed.
 Result<void> write(PolicyRecord& record, const PolicyHistory& history, const policy::Plan& plan) {
   if (const auto begun = history.begin(record); !begun) return begun;
-  const auto written = write_qos(plan.write);
+  const auto written = ask_slurm(slurm::WriteQos{plan.write});
   if (!written) return failure(not_written(record, history, written.error()));
   record.after = written->qos;
   record.done = true;
@@ -117,7 +117,7 @@ std::string made_then(const PolicyRecord& record) {
 int policy_apply(const PolicyOptions& options, bool json) {
   const auto policy = read_policy_file(options.file);
   if (!policy) return report(policy.error(), json);
-  const auto facts = qos_facts();
+  const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);
   if (!facts->has_database) return report(no_database(), json);
   const auto records = PolicyHistory(options.state).read();
@@ -135,7 +135,7 @@ int policy_rollback(const PolicyOptions& options, bool json) {
     return report({ErrorCode::kBadRequest, "there is nothing to roll back: " + options.state + " has no apply left",
                    "Name the folder that apply used: --state FOLDER.", {}},
                   json);
-  const auto facts = qos_facts();
+  const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);
   if (!facts->has_database) return report(no_database(), json);
   PolicyReport todo;

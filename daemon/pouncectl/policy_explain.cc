@@ -3,12 +3,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "policy/choice.h"
+#include "policy/placement_choice.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/policy.h"
+#include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_request.h"
 #include "pouncectl/program.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -48,7 +48,7 @@ int policy_explain(const PolicyOptions& options, bool json) {
   std::cout << "class      " << or_word(asked.class_name, "Slurm's default") << '\n'
             << "QoS        " << or_word(choice->qos, "Slurm's default") << '\n'
             << "partition  " << or_word(choice->partition, "Slurm's default") << '\n'
-            << "account    " << or_word(asked.account, "the person's default") << '\n';
+            << "account    " << or_word(asked.account, "the user's default") << '\n';
   if (asked.gpus > 0) std::cout << "GPU type   " << or_word(asked.gpu_type, "any") << '\n';
   for (const std::string& why : choice->why) std::cout << "because    " << why << '\n';
   return kOk;

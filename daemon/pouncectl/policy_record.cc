@@ -19,7 +19,7 @@ Result<std::vector<Qos>> qos_in(const json& document) {
 
 }  // namespace
 
-// What a person typed may not be UTF-8: replaced, never thrown over.
+// What a user typed may not be UTF-8: replaced, never thrown over.
 std::string encode_record(const PolicyRecord& record) {
   const json document = {{"v", 1},
                          {"when", record.when},

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/join.h"
 #include "pouncectl/columns.h"
 
 namespace pounce::ctl {
@@ -13,12 +14,6 @@ std::string table(const std::vector<policy::RuleChange>& changes, const std::str
   std::vector<Cells> rows = {{"QOS", "RULE", now, then}};
   for (const auto& change : changes) rows.push_back({change.qos, change.rule, change.now, change.then});
   return columns(rows);
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 std::string without_database(const PolicyReport& report) {
@@ -46,7 +41,7 @@ std::string report_text(const PolicyReport& report) {
   if (!report.drift.empty())
     text += "Changed by others since the last apply (" + report.last_apply + "):\n" +
             table(report.drift, "APPLIED", "NOW") + "\n";
-  if (!report.plan.left.empty()) text += "note: left as they are, not in the file: " + listed(report.plan.left) + "\n";
+  if (!report.plan.left.empty()) text += "note: left as they are, not in the file: " + joined(report.plan.left) + "\n";
   if (report.plan.changes.empty()) return text + "Nothing to do: the QoS of cluster " + report.cluster + " are so.\n";
   return text + table(report.plan.changes, "NOW", "THEN");
 }

@@ -4,8 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/join.h"
 #include "policy/amounts.h"
-#include "policy/keys.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::ctl {
 namespace {
@@ -30,12 +31,12 @@ Take text(std::string Resources::*field) {
   return [field](const json& value, Resources& asked) {
     if (value.is_string()) asked.*field = value.get<std::string>();
     if (!value.is_array()) return value.is_string();
-    std::string list;  // in order of preference
+    std::vector<std::string> list;  // in order of preference
     for (const json& one : value) {
       if (!one.is_string()) return false;
-      list += (list.empty() ? "" : ",") + one.get<std::string>();
+      list.push_back(one.get<std::string>());
     }
-    asked.*field = list;
+    asked.*field = joined(list, ",");
     return true;
   };
 }

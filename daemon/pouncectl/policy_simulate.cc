@@ -5,15 +5,15 @@
 
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/policy.h"
+#include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_site.h"
-#include "pouncectl/report.h"
-#include "sim/day.h"
+#include "pouncectl/error_report.h"
+#include "policy_simulator/simulated_day.h"
 
 namespace pounce::ctl {
 namespace {
 
-nlohmann::json json_of(const sim::ClassDay& one) {
+nlohmann::json json_of(const policy_simulator::ClassDay& one) {
   return {{"calls", one.calls},
           {"done", one.done},
           {"lost", one.lost},
@@ -28,13 +28,13 @@ nlohmann::json json_of(const sim::ClassDay& one) {
           {"wait_95_s", one.wait_95.count()}};
 }
 
-nlohmann::json json_of(const sim::Day& day) {
+nlohmann::json json_of(const policy_simulator::Day& day) {
   nlohmann::json classes = nlohmann::json::object();
   for (const auto& [name, one] : day.classes) classes[name] = json_of(one);
   return {{"classes", classes},
           {"gpu_hours_leased", day.gpu_hours_leased},
           {"gpu_hours_busy", day.gpu_hours_busy},
-          {"given_back_for_others", day.given_back_for_others},
+          {"reclaimed_for_others", day.reclaimed_for_others},
           {"broken", day.broken}};
 }
 
@@ -44,7 +44,7 @@ std::string time_words(std::chrono::seconds time) {
   return seconds < 7200 ? std::to_string(seconds / 60) + " min" : std::to_string(seconds / 3600) + " h";
 }
 
-std::string text_of(const sim::Day& day) {
+std::string text_of(const policy_simulator::Day& day) {
   std::vector<Cells> rows = {{"CLASS", "CALLS", "LEASES", "WAIT (MEDIAN)", "WAIT (95 %)", "BOUND BY JOBS", "BOUND BY GPUS", "LOST"}};
   for (const auto& [name, one] : day.classes)
     rows.push_back({name, std::to_string(one.calls), std::to_string(one.leases), time_words(one.median_wait), time_words(one.wait_95),
@@ -52,7 +52,7 @@ std::string text_of(const sim::Day& day) {
   char busy[160] = "GPUs: none was leased\n";
   if (day.gpu_hours_leased > 0)
     std::snprintf(busy, sizeof busy, "GPUs: busy %.0f %% of the %.0f h for which they were leased; %llu idle leases were given back for others\n",
-                  100 * day.gpu_hours_busy / day.gpu_hours_leased, day.gpu_hours_leased, static_cast<unsigned long long>(day.given_back_for_others));
+                  100 * day.gpu_hours_busy / day.gpu_hours_leased, day.gpu_hours_leased, static_cast<unsigned long long>(day.reclaimed_for_others));
   return columns(rows) + busy;
 }
 
@@ -63,7 +63,7 @@ int policy_simulate(const SimulateOptions& options, bool json) {
   if (!policy) return report(policy.error(), json);
   const auto site = site_of(*policy, options);
   if (!site) return report(site.error(), json);
-  const sim::Day day = sim::simulate(*site);
+  const policy_simulator::Day day = policy_simulator::simulate(*site);
   std::cout << (json ? json_of(day).dump(2) + "\n" : text_of(day));
   for (const std::string& one : day.broken) std::cerr << "broken: " << one << '\n';
   return day.broken.empty() ? kOk : kFailed;

@@ -4,10 +4,10 @@
 
 namespace pounce::ctl {
 
-Result<sim::Site> site_of(const policy::Policy& policy, const SimulateOptions& options) {
+Result<policy_simulator::Site> site_of(const policy::Policy& policy, const SimulateOptions& options) {
   if (policy.classes.empty())
     return failure(ErrorCode::kBadRequest, options.file + " has no classes to simulate", "Add classes: docs/policy.md has the keys.");
-  sim::Site site;
+  policy_simulator::Site site;
   site.users = options.users;
   site.hours = std::chrono::hours(options.hours);
   site.seed = options.seed;
@@ -17,7 +17,7 @@ Result<sim::Site> site_of(const policy::Policy& policy, const SimulateOptions& o
   site.keep_warm = policy.leasing.keep_warm.value_or(std::chrono::duration_cast<std::chrono::seconds>(site.keep_warm));
   site.starts_per_hour = policy.leasing.starts_per_hour.value_or(0);
   for (const policy::Class& one : policy.classes) {
-    sim::ClassRule rule{one.name, one.qos.walltime.value_or(std::chrono::minutes(24 * 60)), one.qos.running_jobs_per_user, {}, one.qos.priority};
+    policy_simulator::ClassRule rule{one.name, one.qos.walltime.value_or(std::chrono::minutes(24 * 60)), one.qos.running_jobs_per_user, {}, one.qos.priority};
     if (one.qos.gpus_per_user) rule.gpus_per_user = static_cast<std::uint32_t>(std::min<std::uint64_t>(*one.qos.gpus_per_user, 1'000'000));
     site.classes.push_back(std::move(rule));
   }

@@ -4,11 +4,11 @@
 #include "policy/policy.h"
 #include "pounce/result.h"
 #include "pouncectl/commands.h"
-#include "sim/site.h"
+#include "policy_simulator/site.h"
 
 namespace pounce::ctl {
 
 // kBadRequest: the policy has no class to simulate.
-Result<sim::Site> site_of(const policy::Policy& policy, const SimulateOptions& options);
+Result<policy_simulator::Site> site_of(const policy::Policy& policy, const SimulateOptions& options);
 
 }  // namespace pounce::ctl

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_link.h"
-#include "pouncectl/report.h"
+#include "pouncectl/daemon_query.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -36,7 +36,7 @@ int queue(bool json) {
   if (!answer) return report(answer.error(), json);
   const auto* queue = std::get_if<protocol::QueueIs>(&*answer);
   if (queue == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json);
-  if (!queue->error.text.empty()) return report(queue->error, json);
+  if (!queue->error.empty()) return report(queue->error, json);
   if (!json) {
     print_table(*queue);
     return kOk;

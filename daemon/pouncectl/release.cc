@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_link.h"
+#include "pouncectl/daemon_query.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/release_words.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -24,7 +24,7 @@ Result<protocol::ReleaseIs> ask_release(const std::vector<LeaseRow>& rows, Relea
   if (!daemon) return failure(daemon.error());
   protocol::ReleaseAsk question{1, {}, how, by};
   for (const LeaseRow& row : rows)
-    if (const auto id = LeaseId::from_hex(row.id)) question.leases.push_back(*id);
+    if (const auto id = LeaseId::from_hex(row.lease)) question.leases.push_back(*id);
   const auto answer = ask(*daemon, question);
   if (!answer) return failure(answer.error());
   if (const auto* refused = std::get_if<protocol::Refused>(&*answer)) return failure(refused->error);
@@ -38,8 +38,8 @@ void print(const std::vector<LeaseRow>& before, const protocol::ReleaseIs& after
   nlohmann::json document = {{"leases", nlohmann::json::array()}};
   for (std::size_t i = 0; i < before.size(); ++i) {
     const std::string words = release_words(before[i], after.rows[i], how);
-    document["leases"].push_back({{"lease", before[i].id}, {"state", after.rows[i].state}, {"what", words}});
-    if (!json) std::cout << short_id(before[i].id) << "  " << words << '\n';
+    document["leases"].push_back({{"lease", before[i].lease}, {"state", after.rows[i].state}, {"what", words}});
+    if (!json) std::cout << short_id(before[i].lease) << "  " << words << '\n';
   }
   if (json) std::cout << document.dump(2) << '\n';
   if (!json && before.empty()) std::cout << "no leases: there is nothing to give back\n";

@@ -15,7 +15,7 @@ std::string release_words(const LeaseRow& before, const protocol::ReleaseRow& af
   left.running = after.running;
   const std::string tasks = tasks_of(left);
   return "goes back as soon as it is idle" + (tasks.empty() ? "" : "; tasks: " + tasks) +
-         " (at once, ending them: pouncectl release --now " + short_id(before.id) + ")";
+         " (at once, ending them: pouncectl release --now " + short_id(before.lease) + ")";
 }
 
 }  // namespace pounce::ctl

@@ -3,12 +3,12 @@
 
 #include <ctime>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "model/json.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_link.h"
+#include "pouncectl/daemon_query.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/style.h"
 
 namespace pounce::ctl {
@@ -18,8 +18,8 @@ bool serves(const LeaseRow& row) { return row.state == "idle" || row.state == "b
 bool waits(const LeaseRow& row) { return row.waiting > 0 && !serves(row); }
 
 std::string line_of(const LeaseRow& row) {
-  std::string line = "  " + short_id(row.id) + "  " + asks(row) +
-                     (row.class_name.empty() ? "" : " of " + row.class_name) + ", " + row.state + " for " +
+  std::string line = "  " + short_id(row.lease) + "  " + asks(row.resources) +
+                     (row.resources.class_name.empty() ? "" : " of " + row.resources.class_name) + ", " + row.state + " for " +
                      in_words(row.state_s);
   if (row.job != 0) line += ", job " + std::to_string(row.job);
   if (!row.node.empty()) line += " on " + row.node;
@@ -40,20 +40,18 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
   }
 }
 
-void print_status(const nlohmann::json& status, const std::vector<LeaseRow>& rows) {
-  const auto sessions = status.value("sessions", nlohmann::json::array());
-  std::cout << "pounced " << status.value("version", "") << ", pid " << status.value("pid", 0u) << ", on "
-            << status.value("cluster", "") << " (" << status.value("launcher", "") << "), instance "
-            << status.value("instance", "") << "\nstate in " << status.value("state_folder", "") << '\n';
-  const auto policy = status.value("policy", nlohmann::json::object());
-  if (const auto path = policy.value("path", ""); !path.empty()) std::cout << "policy of " << path << '\n';
-  if (const auto trouble = policy.value("trouble", ""); !trouble.empty())
-    std::cout << "this policy is not used as it is now, what was known before holds: " << trouble << '\n';
-  if (!status.value("reconciled", false)) std::cout << "the batch system has not answered yet since the start\n";
-  for (const auto& session : sessions)
-    std::cout << "notebook " << short_id(session.value("session", "")) << ": " << session.value("directory", "")
-              << " (pid " << session.value("pid", 0u) << " on " << session.value("host", "") << ")\n";
-  if (sessions.empty()) std::cout << "no notebook is connected\n";
+void print_status(const model::StatusDocument& status) {
+  const std::vector<LeaseRow> rows = lease_rows(status);
+  std::cout << "pounced " << status.version << ", pid " << status.pid << ", on " << status.cluster << " (" << status.launcher
+            << "), instance " << status.instance << "\nstate in " << status.state_folder << '\n';
+  if (!status.policy.path.empty()) std::cout << "policy of " << status.policy.path << '\n';
+  if (!status.policy.trouble.empty())
+    std::cout << "this policy is not used as it is now, what was known before holds: " << status.policy.trouble << '\n';
+  if (!status.reconciled) std::cout << "the batch system has not answered yet since the start\n";
+  for (const model::SessionRow& session : status.sessions)
+    std::cout << "notebook " << short_id(session.session) << ": " << session.directory << " (pid " << session.pid << " on "
+              << session.host << ")\n";
+  if (status.sessions.empty()) std::cout << "no notebook is connected\n";
   if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";
   print_leases("waiting", rows, waits);
   print_leases("workers", rows, serves);
@@ -65,11 +63,10 @@ void print_status(const nlohmann::json& status, const std::vector<LeaseRow>& row
 int status(bool json) {
   const auto told = ask_status();
   if (!told) return report(told.error(), json);
-  const auto document = nlohmann::json::parse(*told);
   if (json)
-    std::cout << document.dump(2) << '\n';
+    std::cout << nlohmann::json::parse(*told).dump(2) << '\n';
   else
-    print_status(document, lease_rows(*told));
+    print_status(model::parse<model::StatusDocument>(*told).value_or(model::StatusDocument{}));
   return kOk;
 }
 

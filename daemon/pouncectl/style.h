@@ -1,4 +1,4 @@
-// Colours, only on a terminal and only where the person has not said NO_COLOR. Thread: main.
+// Colours, only on a terminal and only where the user has not said NO_COLOR. Thread: main.
 #pragma once
 
 #include <string>

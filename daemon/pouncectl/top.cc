@@ -9,11 +9,11 @@
 
 #include "pouncectl/class_cells.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_link.h"
-#include "pouncectl/holdings.h"
+#include "pouncectl/daemon_query.h"
+#include "pouncectl/allocation_cells.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/libslurm.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -32,13 +32,13 @@ LeaseStates own_states() {
 
 json or_null(std::int64_t stamp) { return stamp == 0 ? json() : json(stamp); }
 
-json as_json(const Holdings& holdings, const LeaseStates& states) {
-  json document = {{"cluster", holdings.cluster},
-                   {"only_own_jobs", holdings.hides_others},
+json as_json(const Allocations& allocations, const LeaseStates& states) {
+  json document = {{"cluster", allocations.cluster},
+                   {"only_own_jobs", allocations.hides_others},
                    {"jobs", json::array()},
                    {"waiting", json::array()},
                    {"gpus", json::array()}};
-  for (const HeldJob& job : by_weight(holdings.jobs)) {
+  for (const AllocatedJob& job : by_weight(allocations.jobs)) {
     const auto state = states.find(job.job);
     document["jobs"].push_back({{"user", job.user},
                                 {"class", job.class_name},
@@ -53,39 +53,39 @@ json as_json(const Holdings& holdings, const LeaseStates& states) {
                                 {"start_s", or_null(job.start_s)},
                                 {"end_s", or_null(job.end_s)}});
   }
-  for (const ClassQueue& queue : queues_of(holdings.jobs))
+  for (const ClassQueue& queue : queues_of(allocations.jobs))
     document["waiting"].push_back({{"class", queue.class_name},
                                    {"jobs", queue.jobs},
                                    {"gpus", queue.gpus},
                                    {"oldest_s", or_null(queue.oldest_s)},
                                    {"reasons", queue.reasons}});
-  for (const GpuUse& gpu : holdings.gpus)
+  for (const GpuUse& gpu : allocations.gpus)
     document["gpus"].push_back({{"type", gpu.type}, {"total", gpu.total}, {"free", gpu.free}});
   return document;
 }
 
-void print(const Holdings& holdings, const LeaseStates& states) {
+void print(const Allocations& allocations, const LeaseStates& states) {
   const std::int64_t now = std::time(nullptr);
-  const auto held = by_weight(holdings.jobs);
-  const auto queues = queues_of(holdings.jobs);
-  std::cout << columns(gpu_cells(holdings.gpus)) << '\n';
+  const auto held = by_weight(allocations.jobs);
+  const auto queues = queues_of(allocations.jobs);
+  std::cout << columns(gpu_cells(allocations.gpus)) << '\n';
   std::cout << (held.empty() ? "no job runs\n" : columns(held_cells(held, states, now)));
   std::cout << '\n' << (queues.empty() ? "no job waits\n" : columns(queue_cells(queues, now)));
-  if (holdings.hides_others) std::cout << "\nThis Slurm shows you your own jobs only (PrivateData).\n";
+  if (allocations.hides_others) std::cout << "\nThis Slurm shows you your own jobs only (PrivateData).\n";
 }
 
 }  // namespace
 
 int top(const TopOptions& options, bool json_wanted) {
   while (true) {
-    const auto holdings = cluster_holdings();
-    if (!holdings) return report(holdings.error(), json_wanted);
+    const auto allocations = ask_slurm(slurm::AskAllocations{});
+    if (!allocations) return report(allocations.error(), json_wanted);
     const auto states = own_states();
     if (json_wanted) {
-      std::cout << as_json(*holdings, states).dump(options.every == 0 ? 2 : -1) << std::endl;
+      std::cout << as_json(*allocations, states).dump(options.every == 0 ? 2 : -1) << std::endl;
     } else {
       if (options.every > 0 && ::isatty(STDOUT_FILENO) != 0) std::cout << "\033[H\033[2J";
-      print(*holdings, states);
+      print(*allocations, states);
       std::cout.flush();
     }
     if (options.every == 0) return kOk;

@@ -6,8 +6,8 @@
 
 #include "pouncectl/commands.h"
 #include "pouncectl/libslurm.h"
-#include "pouncectl/own_usage.h"
-#include "pouncectl/report.h"
+#include "pouncectl/own_accounting.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/usage_table.h"
 
 namespace pounce::ctl {
@@ -66,7 +66,7 @@ int usage(const UsageOptions& options, bool json_wanted) {
     report(span.error(), json_wanted);
     return kUsage;
   }
-  auto facts = cluster_usage(std::time(nullptr) - *span);
+  auto facts = ask_slurm(slurm::AskUsage{std::time(nullptr) - *span});
   if (!facts) return report(facts.error(), json_wanted);
   if (!facts->has_database) facts->shares = own_usage(facts->cluster, facts->from_s, facts->to_s);
   if (json_wanted)

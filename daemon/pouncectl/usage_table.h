@@ -1,10 +1,10 @@
-// What was held and what was done with it, grouped as a person asks. Pure. Thread: any.
+// What was held and what was done with it, grouped as a user asks. Pure. Thread: any.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "pounce/usage.h"
+#include "pounce/allocations.h"
 #include "pouncectl/columns.h"
 
 namespace pounce::ctl {

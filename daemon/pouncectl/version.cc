@@ -8,7 +8,7 @@
 
 namespace pounce::ctl {
 int version(bool json) {
-  const auto libslurm = loaded_libslurm();
+  const auto libslurm = ask_slurm(slurm::AskVersion{});
   if (json) {
     nlohmann::json document = {{"pounce", kVersion}, {"protocol", kProtocolVersion}, {"libslurm", nullptr}};
     if (libslurm)

@@ -2,13 +2,13 @@
 #include <chrono>
 #include <ctime>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "model/json.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/daemon_link.h"
+#include "pouncectl/daemon_query.h"
 #include "pouncectl/lease_row.h"
-#include "pouncectl/report.h"
+#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {
@@ -19,48 +19,35 @@ constexpr int kMostAsked = 5;  // each is two questions to Slurm
 
 bool waits(const LeaseRow& row) { return row.state == "wanted" || row.state == "submitting" || row.state == "queued"; }
 
-Resources asked(const LeaseRow& row) {
-  Resources asks;
-  asks.class_name = row.class_name, asks.gpus = row.gpus, asks.gpu_type = row.gpu_type, asks.cpus = row.cpus;
-  asks.memory_mib = row.memory_mib, asks.time = std::chrono::minutes(row.time_min), asks.workers = row.workers;
-  return asks;
-}
-
 // What it could ask for instead; nothing where Slurm does not say what there is.
 std::vector<Choice> choices_of(const LeaseRow& row) {
   const auto daemon = find_daemon();
   if (!daemon) return {};
-  const auto answer = ask(*daemon, protocol::ClassesAsk{1, true, asked(row), row.limit, row.eta}, std::chrono::seconds(40));
+  const auto answer = ask(*daemon, protocol::ClassesAsk{1, true, row.resources, row.wait.limit, row.wait.eta}, std::chrono::seconds(40));
   const auto* told = answer ? std::get_if<protocol::ClassesIs>(&*answer) : nullptr;
-  return told != nullptr && told->error.text.empty() ? told->choices : std::vector<Choice>{};
+  return told != nullptr && told->error.empty() ? told->choices : std::vector<Choice>{};
 }
 
-json as_json(const Eta& eta) {
-  if (!eta.known()) return nullptr;
-  return {{"start_s", eta.start_s}, {"low_s", eta.low_s}, {"high_s", eta.high_s}, {"basis", eta.basis}};
-}
+json as_json(const Eta& eta) { return eta.known() ? model::to_json(eta) : json(); }
 
 json as_json(const Choice& choice) {
   return {{"kind", choice.kind}, {"or", choice.option}, {"now", choice.now}, {"eta", as_json(choice.eta)}, {"against", choice.against}};
 }
 
 json as_json(const LeaseRow& row, const std::vector<Choice>& choices) {
-  json limit;
-  if (!row.limit.what.empty())
-    limit = {{"what", row.limit.what}, {"most", row.limit.most}, {"used", row.limit.used}, {"asked", row.limit.asked}};
   json listed = json::array();
   for (const Choice& choice : choices) listed.push_back(as_json(choice));
-  return {{"lease", row.id},
-          {"class", row.class_name},
+  return {{"lease", row.lease},
+          {"class", row.resources.class_name},
           {"state", row.state},
           {"state_s", row.state_s},
           {"job", row.job},
           {"reason", row.reason},
-          {"slurm_reason", row.slurm_reason},
-          {"ahead", row.ahead < 0 ? json() : json(row.ahead)},
-          {"start_s", row.start_s == 0 ? json() : json(row.start_s)},
-          {"eta", as_json(row.eta)},
-          {"limit", limit},
+          {"slurm_reason", row.wait.slurm_reason},
+          {"ahead", row.wait.ahead < 0 ? json() : json(row.wait.ahead)},
+          {"start_s", row.wait.start_estimate_s == 0 ? json() : json(row.wait.start_estimate_s)},
+          {"eta", as_json(row.wait.eta)},
+          {"limit", row.wait.limit.what.empty() ? json() : model::to_json(row.wait.limit)},
           {"choices", listed}};
 }
 
@@ -69,14 +56,14 @@ std::string instead_of(const Choice& choice) {
   return choice.kind == "class" ? "in class " + choice.resources.class_name : "with GPU " + choice.option;
 }
 
-// A line for each that a person could ask for now.
+// A line for each that a user could ask for now.
 std::string lines_of(const LeaseRow& row, const std::vector<Choice>& choices) {
   std::string lines;
-  if (row.eta.known()) lines += short_id(row.id) + "  its start is estimated from " + row.eta.basis + "\n";
+  if (row.wait.eta.known()) lines += short_id(row.lease) + "  its start is estimated from " + row.wait.eta.basis + "\n";
   for (const Choice& choice : choices) {
     if (choice.kind == "wait" || choice.kind == "cancel") continue;
     const std::string start = choice.eta.known() ? when(choice.eta, std::time(nullptr)) : "when cannot be said";
-    lines += short_id(row.id) + "  " + instead_of(choice) + ": " + (!choice.against.empty() ? choice.against : choice.now ? "free now" : start) + "\n";
+    lines += short_id(row.lease) + "  " + instead_of(choice) + ": " + (!choice.against.empty() ? choice.against : choice.now ? "free now" : start) + "\n";
   }
   return lines;
 }
@@ -84,9 +71,9 @@ std::string lines_of(const LeaseRow& row, const std::vector<Choice>& choices) {
 std::string table(const std::vector<LeaseRow>& rows) {
   std::vector<Cells> cells = {{"LEASE", "CLASS", "ASKS", "STATE", "FOR", "JOB", "AHEAD", "STARTS", "SLURM SAYS", "WHY"}};
   for (const LeaseRow& row : rows)
-    cells.push_back({short_id(row.id), row.class_name, asks(row), row.state, in_words(row.state_s),
-                     row.job == 0 ? "" : std::to_string(row.job), row.ahead < 0 ? "" : std::to_string(row.ahead),
-                     starts(row, std::time(nullptr)), row.slurm_reason, why(row)});
+    cells.push_back({short_id(row.lease), row.resources.class_name, asks(row.resources), row.state, in_words(row.state_s),
+                     row.job == 0 ? "" : std::to_string(row.job), row.wait.ahead < 0 ? "" : std::to_string(row.wait.ahead),
+                     starts(row, std::time(nullptr)), row.wait.slurm_reason, why(row)});
   return columns(cells);
 }
 

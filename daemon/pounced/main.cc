@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include "pounce/version.h"
-#include "pounced/ensure.h"
-#include "pounced/serve.h"
-#include "pounced/where.h"
+#include "pounced/startup/ensure.h"
+#include "pounced/startup/serve.h"
+#include "pounced/startup/where.h"
 #include "protocol/codec.h"
 #include "protocol/endpoint_file.h"
 
@@ -30,8 +30,8 @@ int ensure(const pounce::daemon::CommandLine& command, bool start) {
   return endpoint ? 0 : kFailed;
 }
 
-int where(const pounce::daemon::CommandLine& command) {
-  const auto told = pounce::daemon::whereabouts(command);
+int where(const pounce::daemon::CommandLine& command, bool folders) {
+  const auto told = pounce::daemon::whereabouts(command, folders);
   std::cout << told.document << std::endl;
   return told.fine ? 0 : kFailed;
 }
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("pounced ") + pounce::kVersion);
   app.require_subcommand(1);
   pounce::daemon::CommandLine command;
-  bool detached = false, no_start = false;
+  bool detached = false, no_start = false, folders = false;
   CLI::App* ensure_words =
       app.add_subcommand("ensure", "print the endpoint of the live daemon as JSON; start one if none lives");
   CLI::App* serve_words = app.add_subcommand("serve", "be the daemon");
@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
     words->add_option("--config", command.config, "the configuration file");
     words->add_option("--launcher", command.launcher, "slurm or local; unset: slurm where there is one");
   }
+  where_words->add_flag("--folders", folders, "and which folders of other daemons there are");
   ensure_words->add_flag("--no-start", no_start, "only look; never start one");
   serve_words->add_option("--outer-job", command.outer_job, "the Slurm job we run in; unset: by SLURM_JOB_ID");
   serve_words->add_option("--state-folder", command.state_folder, "what ensure chose, where none is configured");
@@ -63,6 +64,6 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   if (ensure_words->parsed()) return ensure(command, !no_start);
-  if (where_words->parsed()) return where(command);
+  if (where_words->parsed()) return where(command, folders);
   return pounce::daemon::serve(command, detached);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pounce/eta.h"
+#include "pounce/fields.h"
 
 namespace pounce {
 
@@ -14,6 +15,13 @@ struct ClassLimits {
   std::string name;
   std::chrono::minutes max_time{0};  // 0 = none
   std::uint32_t max_running_per_user = 0, max_submit_per_user = 0;  // 0 = none
+
+  static constexpr auto fields() {
+    return table(field("class", &ClassLimits::name),
+                 field("max_time_min", &ClassLimits::max_time, "0: none"),
+                 field("max_running_per_user", &ClassLimits::max_running_per_user, "0: none"),
+                 field("max_submit_per_user", &ClassLimits::max_submit_per_user, "0: none"));
+  }
 };
 
 struct ClusterFacts {
@@ -24,31 +32,71 @@ struct ClusterFacts {
   std::string default_partition, default_class;
   bool associated = true;           // false: no class is open to this user; then `classes` are all there are
   std::vector<ClassLimits> classes;
+
+  static constexpr auto fields() {
+    return table(field("cluster", &ClusterFacts::cluster),
+                 field("version", &ClusterFacts::version),
+                 field("munge_socket", &ClusterFacts::munge_socket, "empty: default"),
+                 field("auth_type", &ClusterFacts::auth_type),
+                 field("controller_address", &ClusterFacts::controller_address),
+                 field("default_partition", &ClusterFacts::default_partition),
+                 field("default_class", &ClusterFacts::default_class),
+                 field("associated", &ClusterFacts::associated, "false: no class is open to this user"),
+                 field("classes", &ClusterFacts::classes));
+  }
 };
 
-// What one person may use of a class and uses of it now. -1: there is no such limit.
+// What one user may use of a class and uses of it now. -1: there is no such limit.
 struct ClassUse {
   std::string name;
   bool preset = false;                              // taken where no class is named
   std::int64_t time_min = -1;                       // of one job
   std::int64_t jobs_most = -1, jobs_used = 0;       // running at a time
   std::int64_t submits_most = -1, submits_used = 0;  // waiting or running
-  std::int64_t gpus_most = -1, gpus_used = 0;       // of all this person's jobs at a time
+  std::int64_t gpus_most = -1, gpus_used = 0;       // of all this user's jobs at a time
   std::int64_t gpus_job = -1;                       // of one job
   std::vector<std::string> instead{};               // classes that the site's policy takes where this one is full
+
+  static constexpr auto fields() {
+    return table(field("class", &ClassUse::name),
+                 field("preset", &ClassUse::preset, "taken where no class is named"),
+                 field("time_min", &ClassUse::time_min, "the longest of one job; -1, here and below: no such limit"),
+                 field("jobs_most", &ClassUse::jobs_most, "running at a time"),
+                 field("jobs_used", &ClassUse::jobs_used),
+                 field("submits_most", &ClassUse::submits_most, "waiting or running"),
+                 field("submits_used", &ClassUse::submits_used),
+                 field("gpus_most", &ClassUse::gpus_most, "of all this user's jobs at a time"),
+                 field("gpus_used", &ClassUse::gpus_used),
+                 field("gpus_job", &ClassUse::gpus_job, "of one job"),
+                 field("instead", &ClassUse::instead, "classes that the site names for when this one is full").only_if_set());
+  }
 };
 
 struct GpuUse {
   std::string type;  // empty: the site names none
   std::uint32_t total = 0, free = 0;
   Eta eta{};         // of one more request for one of them, where none is free
+
+  static constexpr auto fields() {
+    return table(field("gpu_type", &GpuUse::type, "empty: the site names none"),
+                 field("total", &GpuUse::total),
+                 field("free", &GpuUse::free, "on nodes that take work"),
+                 field("eta", &GpuUse::eta, "of one more request, where none is free"));
+  }
 };
 
 struct ClassReport {
-  std::vector<ClassUse> classes;  // open to this person, by name
+  std::vector<ClassUse> classes;  // open to this user, by name
   std::vector<GpuUse> gpus;       // of the whole cluster
   std::int32_t cpus_free = -1;    // -1: not known
   Eta cpu_eta{};                  // of one more request for a CPU, where none is free
+
+  static constexpr auto fields() {
+    return table(field("classes", &ClassReport::classes, "open to this user"),
+                 field("gpus", &ClassReport::gpus, "of the whole cluster"),
+                 field("cpus_free", &ClassReport::cpus_free, "-1: not known"),
+                 field("cpu_eta", &ClassReport::cpu_eta, "of one more request for a CPU, where none is free"));
+  }
 };
 
 struct NodeUse {
@@ -58,14 +106,32 @@ struct NodeUse {
   std::uint32_t cpus = 0, cpus_free = 0;
   std::uint64_t memory_mib = 0, memory_free_mib = 0;
   std::vector<GpuUse> gpus{};
+
+  static constexpr auto fields() {
+    return table(field("name", &NodeUse::name),
+                 field("partitions", &NodeUse::partitions),
+                 field("takes_work", &NodeUse::takes_work),
+                 field("cpus", &NodeUse::cpus),
+                 field("cpus_free", &NodeUse::cpus_free),
+                 field("memory_mib", &NodeUse::memory_mib),
+                 field("memory_free_mib", &NodeUse::memory_free_mib),
+                 field("gpus", &NodeUse::gpus));
+  }
 };
 
 // What decides where a request could run, now or ever. Large: one entry for each node.
-struct Survey {
+struct ClusterSnapshot {
   std::string default_partition;
   ClassReport use;
   std::vector<NodeUse> nodes;
   std::vector<std::string> not_nodes;  // the names that a request's list of them stands for
+
+  static constexpr auto fields() {
+    return table(field("default_partition", &ClusterSnapshot::default_partition),
+                 field("use", &ClusterSnapshot::use),
+                 field("nodes", &ClusterSnapshot::nodes),
+                 field("not_nodes", &ClusterSnapshot::not_nodes));
+  }
 };
 
 }  // namespace pounce

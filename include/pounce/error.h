@@ -5,6 +5,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "pounce/cause.h"
+#include "pounce/fields.h"
 
 namespace pounce {
 
@@ -52,22 +56,50 @@ enum class ErrorCode {
 #undef POUNCE_ENUMERATOR
 };
 
+constexpr auto words(ErrorCode) {
+#define POUNCE_WORD(enumerator, wire, python, remedy) wire,
+  return words_of<ErrorCode>({POUNCE_ERROR_CODES(POUNCE_WORD)}, ErrorCode::kInternal);
+#undef POUNCE_WORD
+}
+
 std::string_view wire_name(ErrorCode code);
 std::string_view python_class(ErrorCode code);
 std::string_view default_remedy(ErrorCode code);
 // kInternal for a name of a newer peer that this build does not know.
 ErrorCode error_code_from_wire(std::string_view wire);
 
-// What went wrong, as data. `text` is one sentence of cause; `remedy` one sentence (empty: the code's own).
+// What went wrong, as data. A core sets `cause`; who shows it makes `text` of it (src/messages). What was made at an edge, or
+// said by somebody outside (Slurm, the system), is `text` from the beginning. `remedy` is one sentence (empty: the code's own).
 // `context` carries evidence as strings: lease, job, node, signal, exit_code, last_lines, stderr ...
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string text;
   std::string remedy;
   std::map<std::string, std::string> context;
+  Cause cause{};
 
+  bool empty() const { return text.empty() && !cause; }  // as a field: there is none
   std::string_view advice() const { return remedy.empty() ? default_remedy(code) : std::string_view(remedy); }
   bool operator==(const Error&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("code", &Error::code, "a code of `errors.md`"),
+                 field("text", &Error::text, "one sentence of cause; of a `cause` put by who shows it"),
+                 field("remedy", &Error::remedy, "one sentence; empty: the code's own"),
+                 field("context", &Error::context, "evidence, by name: node, signal, last_lines"),
+                 field("cause", &Error::cause, "why, where a core of pounce decided it").only_if_set());
+  }
 };
+
+// What a core decided: no words, only why.
+inline Error error_of(ErrorCode code, Cause cause, std::map<std::string, std::string> context = {}) {
+  return {code, {}, {}, std::move(context), std::move(cause)};
+}
+inline Error error_of(ErrorCode code, CauseCode cause) { return error_of(code, Cause{cause}); }
+
+// Of an error that something else rests on; its words, where they are all that there is.
+inline Cause cause_of(const Error& error) {
+  return error.cause ? error.cause : Cause{.code = CauseCode::kSaid, .said = error.text};
+}
 
 }  // namespace pounce

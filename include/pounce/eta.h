@@ -1,17 +1,37 @@
-// When something that waits is expected to start. Values only. Thread: any.
+// When something that waits is expected to start, and what that rests on. Values only. Thread: any.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "pounce/fields.h"
 
 namespace pounce {
 
 struct Eta {
   std::int64_t start_s = 0;             // unix; as likely earlier as later. 0: nothing can be said
   std::int64_t low_s = 0, high_s = 0;   // it lies between the two four times in five
-  std::string basis;                    // what it rests on, in plain words
+  // kQueue: `running` jobs and those `ahead`, played to their ends; kPlan: the start that Slurm plans. Both with the real
+  // lengths of the `seen` jobs of its kind.
+  enum class From : std::uint8_t { kNothing, kQueue, kPlan };
+  From from{};
+  std::uint32_t running{}, ahead{}, seen{};
+  std::string basis{};  // the sentence of these, put by who shows it (src/messages)
   bool known() const { return start_s != 0; }
   bool operator==(const Eta&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("start_s", &Eta::start_s, "unix time; as likely earlier as later. 0: nothing can be said"),
+                 field("low_s", &Eta::low_s, "four times in five it lies between this"),
+                 field("high_s", &Eta::high_s, "and this"),
+                 field("basis", &Eta::basis, "what it rests on in words, put by who shows it").only_if_set(),
+                 field("from", &Eta::from, "what it rests on: `queue`, the jobs there played to their ends, or `plan`, the start that Slurm plans").only_if_set(),
+                 field("running", &Eta::running, "jobs of that queue").only_if_set(),
+                 field("ahead", &Eta::ahead, "jobs of it that go first").only_if_set(),
+                 field("seen", &Eta::seen, "jobs of its kind whose real length is known").only_if_set());
+  }
 };
+
+constexpr auto words(Eta::From) { return words_of<Eta::From>({"nothing", "queue", "plan"}, Eta::From::kNothing); }
 
 }  // namespace pounce

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "pounce/fields.h"
+
 namespace pounce {
 
 template <class Tag, std::size_t N>
@@ -76,16 +78,22 @@ using ObjectId = HexId<struct ObjectTag, 16>;      // XXH3-128 of the object's b
 using FunctionId = HexId<struct FunctionTag, 16>;  // XXH3-128 of the pickled function
 
 using SlurmJobId = Number<struct SlurmJobTag, std::uint32_t>;
-using WantId = Number<struct WantTag, std::uint32_t>;     // names one resource request inside a session
+using RequestId = Number<struct RequestTag, std::uint32_t>;     // names one resource request inside a session
 using WorkerIndex = Number<struct WorkerTag, std::uint32_t>;  // 0.. inside a lease
 using Epoch = Number<struct EpochTag, std::uint32_t>;     // grows with each interpreter start of a worker
 
-// Slurm reuses job ids: a job is named by all three (design §4).
-struct Incarnation {
+// Slurm reuses job ids: a job is named by all three.
+struct JobIdentity {
   SlurmJobId job;
   std::int64_t submit_time_s = 0;  // Slurm's submit time, seconds since 1970
   std::uint32_t restart = 0;
-  constexpr auto operator<=>(const Incarnation&) const = default;
+  constexpr auto operator<=>(const JobIdentity&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("job", &JobIdentity::job),
+                 field("submit_time_s", &JobIdentity::submit_time_s),
+                 field("restart", &JobIdentity::restart));
+  }
 };
 
 }  // namespace pounce

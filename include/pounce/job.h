@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "pounce/eta.h"
+#include "pounce/fields.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
 
 namespace pounce {
 
-// Unknown is never dead (design §4): a state this build cannot name keeps its lease as it was.
+// Unknown is never dead: a state this build cannot name keeps its lease as it was.
 enum class JobState : std::uint8_t { kUnknown, kQueued, kRunning, kEnding, kEnded };
 
 enum class JobEnd : std::uint8_t {
@@ -30,18 +31,31 @@ enum class JobEnd : std::uint8_t {
   kGone          // the batch system has no record any more and accounting cannot tell
 };
 
+constexpr auto words(JobState) { return words_of<JobState>({"unknown", "queued", "running", "ending", "ended"}); }
+constexpr auto words(JobEnd) {
+  return words_of<JobEnd>({"none", "completed", "failed", "cancelled", "timeout", "out_of_memory", "preempted", "node_fail",
+                           "boot_fail", "deadline", "gone"});
+}
+
 // A limit that a queued job waits for, as far as the batch system tells its numbers.
 struct LimitUse {
   std::string what;  // "job", "cpu", "mem" (MiB), "node", "time" (minutes), "gres/gpu:a100"; empty: nothing is known
   std::uint64_t most = 0, used = 0, asked = 0;  // used: by all that it counts; asked: by this job
   bool operator==(const LimitUse&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("what", &LimitUse::what, "as Slurm calls it: `gres/gpu:a100`, `cpu`, `mem` (MiB), `node`, `time` (minutes); or `job`. Empty: none, or its numbers are not known"),
+                 field("most", &LimitUse::most),
+                 field("used", &LimitUse::used, "by all that it counts"),
+                 field("asked", &LimitUse::asked, "by this job"));
+  }
 };
 
 struct JobView {
-  Incarnation incarnation;
+  JobIdentity job_identity;
   std::optional<InstanceId> instance;  // from the tag in its comment, when it carries one of ours
   std::optional<LeaseId> lease;
-  std::string name, class_name;        // "pounce-cheetah", "cheetah"
+  std::string name, class_name;        // "pounce-lion", "lion"
   JobState state = JobState::kUnknown;
   JobEnd end = JobEnd::kNone;
   std::uint32_t raw_state = 0;         // the batch system's own number, for logs
@@ -55,9 +69,35 @@ struct JobView {
   std::int64_t submit_time_s = 0, start_time_s = 0, end_time_s = 0;  // unix; start of a queued job: estimate or 0
   std::int64_t preempt_time_s = 0;     // since when it is preempted: end_time_s is the end of its grace; 0: it is not
   int exit_code = 0, signal = 0;
+
+  static constexpr auto fields() {
+    return table(field("job", &JobView::job_identity),
+                 field("instance", &JobView::instance, "from the tag in its comment"),
+                 field("lease", &JobView::lease, "likewise"),
+                 field("name", &JobView::name),
+                 field("class", &JobView::class_name),
+                 field("state", &JobView::state),
+                 field("end", &JobView::end),
+                 field("raw_state", &JobView::raw_state, "the batch system's own number"),
+                 field("state_name", &JobView::state_name, "the batch system's own word"),
+                 field("reason", &JobView::reason, "its own words"),
+                 field("reason_word", &JobView::reason_word, "always the word; empty: as reason"),
+                 field("limit", &JobView::limit, "that the reason is about").only_if_set(),
+                 field("ahead", &JobView::ahead, "queued jobs that go first; -1: not known"),
+                 field("eta", &JobView::eta, "of a queued one").only_if_set(),
+                 field("nodes", &JobView::nodes),
+                 field("devices", &JobView::devices),
+                 field("resources", &JobView::resources, "as granted"),
+                 field("submit_time_s", &JobView::submit_time_s),
+                 field("start_time_s", &JobView::start_time_s, "of a queued job: estimate or 0"),
+                 field("end_time_s", &JobView::end_time_s),
+                 field("preempt_time_s", &JobView::preempt_time_s, "since when it is preempted; 0: it is not"),
+                 field("exit_code", &JobView::exit_code),
+                 field("signal", &JobView::signal));
+  }
 };
 
-// One submission. Nothing here is secret: batch systems store and show all of it (design §5).
+// One submission. Nothing here is secret: batch systems store and show all of it.
 struct JobSpec {
   InstanceId instance;
   LeaseId lease;
@@ -69,6 +109,20 @@ struct JobSpec {
   std::map<std::string, std::string> environment;  // the whole of it
   std::string directory;                           // working directory, the notebook's
   std::string log_path;                            // stdout and stderr of the job
+
+  static constexpr auto fields() {
+    return table(field("instance", &JobSpec::instance),
+                 field("lease", &JobSpec::lease),
+                 field("resources", &JobSpec::resources, "one GPU type"),
+                 field("qos", &JobSpec::qos, "empty: the QoS of the class's name"),
+                 field("partition", &JobSpec::partition, "empty: Slurm's default"),
+                 field("prologue", &JobSpec::prologue, "shell lines before the command"),
+                 field("name", &JobSpec::name),
+                 field("command", &JobSpec::command, "argv of pounce-worker"),
+                 field("environment", &JobSpec::environment, "the whole of it"),
+                 field("directory", &JobSpec::directory),
+                 field("log_path", &JobSpec::log_path));
+  }
 };
 
 }  // namespace pounce

@@ -1,5 +1,5 @@
-// Result<T>: a value or an Error. Expected outcomes travel as values; exceptions are for start-up failures
-// (style §5.3). A thin name over tl::expected, which C++23's std::expected will replace.
+// Result<T>: a value or an Error. Expected outcomes travel as values; exceptions are for start-up failures.
+// A thin name over tl::expected, which C++23's std::expected will replace.
 #pragma once
 
 #include <tl/expected.hpp>

@@ -5,6 +5,6 @@ namespace pounce {
 
 inline constexpr char kVersion[] = "0.1.0";
 // Grows when a peer of the old number could misunderstand us (docs/protocol.md §2).
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 }  // namespace pounce

@@ -1,10 +1,10 @@
-# g1 and g2: a network namespace on the bridge, fake GPUs, a cgroup where possible, and a slurmd each.
+# g1, g2 …: a network namespace on the bridge, fake GPUs, a cgroup where possible, and a slurmd each.
 # shellcheck shell=bash disable=SC2034
 
 nodes_conf() {
   local node gres
   for node in "${NODES[@]}"; do
-    if [[ $node == g1 ]]; then gres=gpu:a100:4; else gres=gpu:a100:2,gpu:a100_3g.20gb:2; fi
+    if [[ $node == g1 ]]; then gres=gpu:a100:4; else gres=gpu:a100:2,gpu:a100_3g.20gb:2; fi  # as gres_conf has them
     echo "NodeName=$node NodeHostname=$(hostname -s) NodeAddr=$(node_address "$node") Port=$(node_port "$node")" \
       "CPUs=32 RealMemory=131072 Gres=$gres State=UNKNOWN"
   done
@@ -12,17 +12,20 @@ nodes_conf() {
 
 # Character devices, not files: Slurm sets CUDA_VISIBLE_DEVICES only for those. They are twins of /dev/null.
 gres_conf() {
-  cat <<CONF
-NodeName=g1 Name=gpu Type=a100 File=$D/dev/g1gpu[0-3]
-NodeName=g2 Name=gpu Type=a100 File=$D/dev/g2gpu[0-1]
-NodeName=g2 Name=gpu Type=a100_3g.20gb File=$D/dev/g2gpu[2-3]
-CONF
+  local node
+  echo "NodeName=g1 Name=gpu Type=a100 File=$D/dev/g1gpu[0-3]"
+  for node in "${NODES[@]:1}"; do
+    echo "NodeName=$node Name=gpu Type=a100 File=$D/dev/${node}gpu[0-1]"
+    echo "NodeName=$node Name=gpu Type=a100_3g.20gb File=$D/dev/${node}gpu[2-3]"
+  done
 }
 
 nodes_make_gpus() {
-  local device
-  for device in "$D"/dev/g{1,2}gpu{0,1,2,3}; do
-    [[ -c $device ]] || mknod -m 666 "$device" c 1 3
+  local node device
+  for node in "${NODES[@]}"; do
+    for device in "$D/dev/${node}gpu"{0,1,2,3}; do
+      [[ -c $device ]] || mknod -m 666 "$device" c 1 3
+    done
   done
 }
 

@@ -19,7 +19,13 @@ MYSQL_SOCKET=$D/run/mysql.sock
 
 NO_SLURMDBD=$D/etc/no-slurmdbd  # a file: this cluster keeps no accounts
 
-NODES=(g1 g2)
+# The number of nodes is the only thing to say; a cluster that is there keeps the number that it was started with.
+NODE_COUNT_FILE=$D/etc/node-count
+NODE_COUNT=${POUNCE_CLUSTER_NODES:-2}
+if [[ -r $NODE_COUNT_FILE ]]; then read -r NODE_COUNT <"$NODE_COUNT_FILE"; fi
+[[ $NODE_COUNT =~ ^[1-9][0-9]?$ && $NODE_COUNT -le 50 ]] || { echo "cluster: POUNCE_CLUSTER_NODES must be 1..50" >&2; exit 2; }
+NODES=()
+for ((number = 1; number <= NODE_COUNT; number++)); do NODES+=("g$number"); done
 USERS=(alice bob mallory)
 NETWORK=10.77.$CLUSTER_ID
 HOST_ADDRESS=$NETWORK.254
@@ -37,7 +43,8 @@ has_slurmdbd() { [[ ! -e $NO_SLURMDBD ]]; }
 
 # 755 throughout: job users traverse it. What is secret has its own mode.
 make_directories() {
-  mkdir -p "$D"/{etc,run,log,state,dev} "$D"/spool/{g1,g2}
+  local spools=("${NODES[@]/#/$D/spool/}")
+  mkdir -p "$D"/{etc,run,log,state,dev} "${spools[@]}"
   # slurmd runs job scripts from the spool and slurmstepd enters it as the user.
-  chmod 755 "$D" "$D"/{etc,run,log,state,dev,spool} "$D"/spool/{g1,g2}
+  chmod 755 "$D" "$D"/{etc,run,log,state,dev,spool} "${spools[@]}"
 }

@@ -1,7 +1,8 @@
 # Is everything there, and does it answer?
 # shellcheck shell=bash
 
-if has_slurmdbd; then DAEMONS=(munged mariadbd slurmdbd slurmctld slurmd-g1 slurmd-g2); else DAEMONS=(munged slurmctld slurmd-g1 slurmd-g2); fi
+if has_slurmdbd; then DAEMONS=(munged mariadbd slurmdbd slurmctld); else DAEMONS=(munged slurmctld); fi
+DAEMONS+=("${NODES[@]/#/slurmd-}")
 
 cluster_status() {
   case ${1:-} in
@@ -15,7 +16,7 @@ cluster_status() {
 status_all_up() {
   local name
   for name in "${DAEMONS[@]}"; do
-    daemon_alive "$name" "${name%-g?}" || return 1
+    daemon_alive "$name" "${name%-g*}" || return 1
   done
   if has_slurmdbd && [[ ! -e $D/state/gpus_limited ]]; then return 1; fi
   nodes_answer
@@ -31,7 +32,7 @@ status_print() {
 }
 
 status_of() {
-  if daemon_alive "$1" "${1%-g?}"; then echo "running, pid $(daemon_pid "$1")"; else echo "not running"; fi
+  if daemon_alive "$1" "${1%-g*}"; then echo "running, pid $(daemon_pid "$1")"; else echo "not running"; fi
 }
 
 status_json() {
@@ -44,7 +45,7 @@ status_json() {
 status_json_daemons() {
   local name separator=
   for name in "${DAEMONS[@]}"; do
-    printf '%s"%s": %s' "$separator" "$name" "$(daemon_alive "$name" "${name%-g?}" && daemon_pid "$name" || echo null)"
+    printf '%s"%s": %s' "$separator" "$name" "$(daemon_alive "$name" "${name%-g*}" && daemon_pid "$name" || echo null)"
     separator=", "
   done
 }

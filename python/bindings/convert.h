@@ -1,13 +1,8 @@
-// Errors of ours as Python exceptions, ids from Python's bytes and words, calls without the GIL.
+// Errors of ours as Python exceptions, and calls without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -33,21 +28,6 @@ auto without_gil(Act act) {
     return act();
   }();
   return value_of(std::move(result));
-}
-
-template <class Id>
-Id to_id(std::string_view bytes) {
-  std::array<std::uint8_t, Id::kBytes> id{};
-  if (bytes.size() != id.size()) throw pybind11::value_error("an id has " + std::to_string(id.size()) + " bytes");
-  std::copy(bytes.begin(), bytes.end(), id.begin());
-  return Id(id);
-}
-
-template <class Id>
-Id hex_to_id(const std::string& hex) {
-  const auto id = Id::from_hex(hex);
-  if (!id) throw pybind11::value_error("not an id: " + hex);
-  return *id;
 }
 
 }  // namespace pounce

@@ -1,4 +1,4 @@
-// The extension module pounce._core: thin bindings, one file per side (style §5.7).
+// The extension module pounce._core: thin bindings, one file per side.
 #include <pybind11/pybind11.h>
 
 #include "bindings.h"
@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "pounce's C++ part. Private: use the package pounce.";
   m.attr("__version__") = pounce::kVersion;
   m.attr("PROTOCOL") = pounce::kProtocolVersion;
+  pounce::bind_records(m);
   pounce::bind_errors(m);
   pounce::bind_client(m);
   pounce::bind_worker(m);

@@ -1,9 +1,8 @@
-// The interpreter's side of a worker for python/pounce/worker.py: takes jobs from the engine, calls Python for each in
+// The interpreter's side of a worker for python/pounce/_worker/interpreter.py: takes jobs from the engine, calls Python for each in
 // the main thread, sends what came back. Buffers travel both ways without a copy wherever nobody else can see them.
 #include <fcntl.h>
 #include <pthread.h>
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,7 +14,9 @@
 #include <thread>
 
 #include "bindings.h"
-#include "worker/worker_host.h"
+#include "news.h"
+#include "records.h"
+#include "worker/interpreter/worker_host.h"
 
 namespace py = pybind11;
 
@@ -114,11 +115,6 @@ class PendingBuffer {
  private:
   std::unique_ptr<Py_buffer> view_;
 };
-
-Error to_error(const py::tuple& error) {  // (code, text, context)
-  return Error{error_code_from_wire(error[0].cast<std::string>()), error[1].cast<std::string>(), {},
-               error[2].cast<std::map<std::string, std::string>>()};
-}
 
 // A signal that was sent to this thread is handled by Python in the next bytecode of somebody else's code, unless it is
 // taken out here. Exceptions other than KeyboardInterrupt (a handler of the user's) are raised.
@@ -235,13 +231,13 @@ class PyWorker {
       for (std::size_t i = 2; i < job.frames->size(); ++i) list.append(writable({(*job.frames)[i].writable(), job.frames}));
       return list;
     }
-    py::tuple object(std::size_t index) const {
+    PickledObject object(std::size_t index) const {
       const worker::ObjectUse& use = job.objects.at(index);
       py::list list;
       for (const Lent& lent : use.buffers) list.append(writable(lent));
-      return py::make_tuple(to_python(use.pickle), list);
+      return {to_python(use.pickle), list};
     }
-    std::string task() const { return job.task.hex(); }
+    TaskId task() const { return job.task; }
     std::string kept_in() const { return job.kept_in; }
     bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
   };
@@ -274,7 +270,7 @@ class PyWorker {
     py::object outcome;
     try {
       outcome = execute(view);
-    } catch (py::error_already_set& stray) {  // an interrupt between the lines of worker.py
+    } catch (py::error_already_set& stray) {  // an interrupt between the lines of its loop
       return end_stray(task, view, stray, describe);
     }
     view = py::none();
@@ -296,19 +292,18 @@ class PyWorker {
     return host_->end_run(task, std::move(result));
   }
 
-  JobResult to_result(py::object outcome) {  // (ok, pickle, buffers, error, run_start_ns, run_end_ns)
+  JobResult to_result(py::object record) {
     JobResult result;
     std::vector<PendingBuffer> pending;
     {
-      const auto fields = py::reinterpret_borrow<py::tuple>(outcome);
-      result.ok = fields[0].cast<bool>();
-      pending.emplace_back(fields[1]);
-      for (const py::handle buffer : fields[2]) pending.emplace_back(buffer);
-      if (!result.ok) result.error = to_error(fields[3].cast<py::tuple>());
-      result.run_start_ns = fields[4].cast<std::int64_t>();
-      result.run_end_ns = fields[5].cast<std::int64_t>();
+      auto outcome = record.cast<JobOutcome>();
+      result.ok = outcome.ok;
+      result.error = std::move(outcome.error);
+      result.run = outcome.figures;
+      pending.emplace_back(outcome.pickle);
+      for (const py::handle buffer : outcome.buffers) pending.emplace_back(buffer);
     }
-    outcome = py::none();
+    record = py::none();  // what is left refers to the buffers' memory alone
     result.pickle = pending.front().settle(releases_);
     for (std::size_t i = 1; i < pending.size(); ++i) result.buffers.push_back(pending[i].settle(releases_));
     return result;

@@ -6,7 +6,7 @@
         future = client.options(gpus=1).submit(train, loader, epochs=3)
         model = future.result()
 
-Names are looked up when they are first used (PEP 562): ``python -m pounce.worker`` is on the way to a task's first line and
+Names are looked up when they are first used (PEP 562): ``python -m pounce._worker`` is on the way to a task's first line and
 imports nothing that it does not need.
 """
 
@@ -21,31 +21,30 @@ __version__ = "0.1.0"
 _HOMES = {
     "Client": "client",
     "Future": "future",
-    "NamedFuture": "named",
-    "Ref": "ref",
-    "Queue": "queue",
+    "DetachedFuture": "future",
+    "Ref": "_common.ref",
+    "Queue": "_engine.queue",
     "Executor": "executor",
-    "Choice": "choices",
-    "Wait": "waiting",
-    "Eta": "waiting",
+    "Choice": "_engine.choices",
+    "Wait": "_engine.waiting",
+    "Eta": "_engine.waiting",
     "Lease": "lease",
-    "Class": "class_table",
-    "Classes": "class_table",
+    "Class": "_engine.classes",
+    "Classes": "_engine.classes",
     "classes": "client",
-    "Limit": "waiting",
+    "Limit": "_engine.waiting",
 }
 
 if TYPE_CHECKING:
-    from .choices import Choice
-    from .class_table import Class, Classes
+    from ._common.ref import Ref
+    from ._engine.choices import Choice
+    from ._engine.classes import Class, Classes
+    from ._engine.queue import Queue
+    from ._engine.waiting import Eta, Limit, Wait
     from .client import Client, classes
     from .errors import *  # noqa: F403
-    from .future import Future
+    from .future import DetachedFuture, Future
     from .lease import Lease
-    from .named import NamedFuture
-    from .queue import Queue
-    from .ref import Ref
-    from .waiting import Eta, Limit, Wait
 
 
 def __getattr__(name: str) -> Any:
@@ -89,11 +88,11 @@ __all__ = [
     "Class",
     "Classes",
     "Client",
+    "DetachedFuture",
     "Eta",
     "Future",
     "Lease",
     "Limit",
-    "NamedFuture",
     "Queue",
     "Ref",
     "Wait",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import concurrent.futures
+import pickle
 from collections.abc import Mapping
 
 from . import _core
@@ -19,6 +20,8 @@ _ALSO: dict[str, tuple[type[BaseException], ...]] = {
     "timeout": tuple({concurrent.futures.TimeoutError, builtins.TimeoutError}),
     "out_of_memory": (builtins.MemoryError,),
     "bad_request": (builtins.ValueError,),
+    "not_picklable": (pickle.PicklingError,),
+    "result_not_picklable": (pickle.PicklingError,),
 }
 
 
@@ -53,7 +56,7 @@ class PounceError(Exception):
         return f"{text} {self.remedy}".strip() + self._evidence()
 
     def _evidence(self) -> str:
-        """What the person should see without asking: where it was, and the last lines of the log."""
+        """What the user should see without asking: where it was, and the last lines of the log."""
         shown = ""
         where = ", ".join(f"{key} {self.context[key]}" for key in ("job", "node", "log") if self.context.get(key))
         if where:
@@ -76,7 +79,7 @@ def _make(code: str, name: str, remedy: str) -> type[PounceError]:
     return type(name, bases, body)
 
 
-BY_CODE: dict[str, type[PounceError]] = {code: _make(code, name, remedy) for code, name, remedy in _core.ERROR_CODES}
+BY_CODE: dict[str, type[PounceError]] = {each.code: _make(each.code, each.name, each.remedy) for each in _core.ERROR_CODES}
 globals().update({cls.__name__: cls for cls in BY_CODE.values()})
 __all__ = ["PounceError", *sorted(cls.__name__ for cls in BY_CODE.values())]
 
@@ -84,6 +87,17 @@ __all__ = ["PounceError", *sorted(cls.__name__ for cls in BY_CODE.values())]
 def make(code: str, text: str, remedy: str = "", context: Mapping[str, str] | None = None) -> PounceError:
     """The exception of one C++ ``Error``; a code of a newer peer becomes ``InternalError``."""
     return BY_CODE.get(code, BY_CODE["internal"])(text, remedy, context)
+
+
+def of(told: _core.Error | None) -> PounceError:
+    """The exception of an ``Error`` as C++ tells it."""
+    told = told or _core.Error()
+    return make(told.code, told.text, told.remedy, told.context)
+
+
+def record_of(error: PounceError) -> _core.Error:
+    """The other way round."""
+    return _core.Error(error.code, error.text, error.remedy, error.context)
 
 
 def _signal(self: PounceError) -> int | None:

@@ -3,35 +3,65 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import itertools
+import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from .client import Client
+from ._common.submitted_functions import for_each_item
+
+if TYPE_CHECKING:  # workers import this module too
+    from ._engine.collections import Submits
     from .future import Future
-    from .view import View
+
+
+_under_way: set[Future] = set()  # of all executors
+_exiting = False
+
+
+def _finish() -> None:
+    """At the program's end, as the standard library's executors do: what was submitted runs to its end; nothing more may be."""
+    global _exiting
+    _exiting = True
+    for future in list(_under_way):
+        with contextlib.suppress(concurrent.futures.CancelledError):
+            future.exception()
+
+
+try:
+    threading._register_atexit(_finish)  # type: ignore[attr-defined]  # before the exit handlers, which close the clients
+except RuntimeError:
+    _exiting = True
+os.register_at_fork(after_in_child=_under_way.clear)  # they are the parent's
 
 
 class Executor(concurrent.futures.Executor):
-    """Runs calls on a client's workers. Made by ``Client.get_executor``; shutting it down leaves the client open."""
+    """Runs calls on a client's workers. Made by ``Client.get_executor``; shutting it down leaves the client open.
 
-    def __init__(self, client: Client | View):
+    A program that ends while calls are under way waits for them, unless their client was closed.
+    """
+
+    def __init__(self, client: Submits):
         self._client = client
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         self._shut = False
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """As ``Client.submit``. Raises RuntimeError after ``shutdown``."""
+        """As ``Client.submit``. Raises RuntimeError after ``shutdown``, and once the interpreter is shutting down."""
         with self._lock:
             if self._shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")
+            if _exiting:
+                raise RuntimeError("cannot schedule new futures after interpreter shutdown")
             future = self._client.submit(_call, fn, args, kwargs) if _takes_our_names(kwargs) else self._client.submit(fn, *args, **kwargs)
             self._futures.add(future)
+        _under_way.add(future)
+        future.add_done_callback(_under_way.discard)
         return future
 
     def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1) -> Iterator[Any]:
@@ -48,13 +78,17 @@ class Executor(concurrent.futures.Executor):
         return _in_order(futures, deadline)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """No more calls. `wait` blocks until those that were made have ended; `cancel_futures` cancels what has not started."""
+        """No more calls. `wait` blocks until those that were made have ended; `cancel_futures` cancels those that have not started,
+        also where a worker has them already (it says so a moment later).
+        """
         with self._lock:
             self._shut = True
             futures = list(self._futures)
         if cancel_futures:
+            from .future import cancel_if_queued
+
             for future in futures:
-                future.cancel()
+                cancel_if_queued(future)
         if wait:
             concurrent.futures.wait(futures)
 
@@ -69,15 +103,19 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _call_each(fn: Callable[..., Any], rows: list[tuple[Any, ...]]) -> list[Any]:
-    return [fn(*row) for row in rows]
+    function = for_each_item(fn)
+    return [function()(*row) for row in rows]
 
 
 def _in_order(futures: list[Future], deadline: float | None) -> Iterator[Any]:
-    futures.reverse()  # popped when yielded: nothing else keeps a result alive
+    futures.reverse()  # popped when yielded, as the values are: nothing else keeps a result alive
     try:
         while futures:
             remaining = None if deadline is None else deadline - time.monotonic()
-            yield from futures.pop().result(remaining)
+            values = futures.pop().result(remaining)
+            values.reverse()
+            while values:
+                yield values.pop()
     finally:
         for future in futures:
             future.cancel()

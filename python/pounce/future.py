@@ -1,4 +1,4 @@
-"""``Future``: the result of a task, later."""
+"""``Future``: the result of a task, later; ``DetachedFuture``: of one that outlives its kernel."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import contextlib
 import threading
 import time
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import errors, serialize
-from .choices import Choice, sooner
-from .options import Options
-
-if TYPE_CHECKING:
-    from ._session import Session
-    from .lease import Lease
-    from .waiting import Eta, Wait
+from . import _core, errors
+from ._engine.choices import Choice, sooner
+from ._engine.detached import DetachedTask
+from ._engine.options import Options
+from ._engine.session import Session
+from ._engine.task import Task
+from ._engine.waiting import Eta, Wait, wait_of
+from .lease import Lease
 
 _FIRST_HINT_S, _HINT_S = 4.0, 60.0  # of waiting in the queue; between two
 _PARTS = ("queue", "boot", "send", "run", "receive")
@@ -31,17 +31,12 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     task.
     """
 
-    def __init__(self, session: Session, task: bytes, name: str):
+    def __init__(self, session: Session, task: Task):
         super().__init__()
-        self._session = session
-        self._task = task
-        self._name = name
-        self._over = False  # as done(), without its lock
-        self._timings: tuple[int, ...] | None = None
-        self._why_cancelled: errors.PounceError | None = None
-        self._why_given_up = ""
-        self._asks: Options | None = None  # of a task without a name
+        self._session, self._task = session, task
         self._hint_again, self._sooner = 0.0, ""
+        self._hint_for: Options | None = None
+        task.settles(self)
 
     # ---- waiting ----
 
@@ -71,16 +66,18 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         >>> client.submit(pow, 2, 10).result(timeout=60)
         1024
         """
-        if not self._over and not self.done():
+        if not self._task.over and not self.done():
             self._wait(timeout)
         try:
             return super().result(0)
         except concurrent.futures.CancelledError:
             raise self._cancelled() from None
+        finally:
+            del self  # a traceback that ends here would hold the future, and the future the exception
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits like ``result`` and returns what it would raise, or None. Blocks; may be called from any thread."""
-        if not self._over and not self.done():
+        if not self._task.over and not self.done():
             self._wait(timeout)
         try:
             return super().exception(0)
@@ -95,14 +92,14 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             return (yield from asyncio.wrap_future(self))
         except asyncio.CancelledError:
             if not self.done():
-                self._session.cancel(self)
+                self._session.cancel(self._task)
             raise
 
     # ---- asking ----
 
     def running(self) -> bool:
         """True while the function runs on a worker. Does not block."""
-        return not self.done() and self._session.state(self) == "running"
+        return not self.done() and self._session.state(self._task) == "running"
 
     def why(self) -> Wait | None:
         """Why it waits: the reason in words, the limit with its numbers, how many go first, when Slurm expects it to start.
@@ -120,7 +117,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         >>> future.result(), future.why()
         (1024, None)
         """
-        return None if self.done() else self._session.why(self)
+        return None if self.done() else self._session.why(self._task)
 
     def eta(self) -> Eta | None:
         """When it is expected to start: the median and the ends of an interval that holds four times in five. Does not block.
@@ -142,7 +139,8 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     @property
     def lease(self) -> Lease | None:
         """The lease that it waits for or runs on; None: there is none yet, or it has ended. Does not block."""
-        return None if self.done() else self._session.lease_of(self)
+        status = None if self.done() else self._session.lease_status(self._task)
+        return None if status is None else Lease(self._session, status)
 
     def choices(self) -> list[Choice]:
         """What it could ask for instead of waiting, computed against the cluster now. Blocks for a handful of questions to Slurm.
@@ -164,9 +162,9 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         >>> future.result(), future.choices()
         (1024, [])
         """
-        if self.done() or self._asks is None or self._session.state(self) != "waiting":
+        if self.done() or self._task.asks is None or self._session.state(self._task) != "waiting":
             return []
-        return self._session.choices(self, self._asks)
+        return self._session.choices(self._task, self._task.asks)
 
     def move(self, **options: Any) -> bool:
         """Has it ask for something else while it still waits. Does not block; its place in Slurm's queue is a new one then.
@@ -195,20 +193,20 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         for word in ("name", "env", "wait_policy"):
             if word in options:
                 raise errors.BadRequest(f"move changes what a task asks for; {word}= is no resource")
-        asks = (self._asks or Options()).changed(**options)
-        return not self.done() and self._move(asks)
+        asks = (self._task.asks or Options()).changed(**options)
+        return not self.done() and self._session.move(self._task, asks)
 
     def cancel(self) -> bool:
         """Cancels the task if it has not been sent to a worker; returns whether it is cancelled. Does not block.
 
         ``Client.cancel`` also interrupts one that runs.
         """
-        if not self.done() and self._session.state(self) == "waiting":
-            self._session.cancel(self)
+        if not self.done() and self._session.state(self._task) == "waiting":
+            self._session.cancel(self._task)
         return self.cancelled()
 
     def timings(self) -> dict[str, float]:
-        """Where the time of the call went, in seconds, each part measured on its own.
+        """Where the time of the call went, in seconds, each part measured on its own; and the memory that it took.
 
         Returns
         -------
@@ -217,6 +215,10 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             could be talked to), ``send`` (until the function's first line), ``run`` (on the worker's own clock) and
             ``receive`` (until the result was here and unpickled). The worker's clock is mapped to ours by the quickest of
             several round trips.
+            ``peak_memory``: the most bytes that the worker's Python had in memory at a time, from before the arguments were
+            unpickled until the result was pickled. It is the whole process's: what earlier calls left there counts, and so do
+            threads that they left running, but not child processes. Workers of one lease are processes of their own, and each
+            runs one task at a time. 0: the worker's kernel does not tell.
 
         Raises
         ------
@@ -224,44 +226,34 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             The task has not ended, or ended without an outcome from a worker.
         """
         if not self.done():
-            raise errors.BadRequest(f"{self._name} has not ended yet", "Ask for timings after result().")
-        if self._timings is None:
-            raise errors.BadRequest(f"{self._name} ended without having run to its end", "Look at exception() instead.")
-        return {part: ns / 1e9 for part, ns in zip(_PARTS, self._timings, strict=True)}
+            raise errors.BadRequest(f"{self._task.name} has not ended yet", "Ask for timings after result().")
+        if self._task.timings is None:
+            raise errors.BadRequest(f"{self._task.name} ended without having run to its end", "Look at exception() instead.")
+        return {**{part: getattr(self._task.timings, part) for part in _PARTS}, **_memory(self._task.timings)}
 
     def __repr__(self) -> str:
         if not self.done():
-            state = self._session.state(self) or "ending"
+            state = self._session.state(self._task) or "ending"
         elif self.cancelled():
             state = "cancelled"
         else:
             error = super().exception(0)
             state = "done" if error is None else f"failed: {type(error).__name__}"
-        return f"<pounce.Future {self._name} {state}>"
+        return f"<pounce.Future {self._task.name} {state}>"
 
-    # ---- the session's ----
+    def _wait(self, timeout: float | None) -> None:
+        self._session.wait(self._task, timeout, self._hint)
 
-    def _move(self, asks: Options) -> bool:
-        moved = self._session.move(self, asks)
-        if moved:
-            self._asks = asks
-            self._hint_again, self._sooner = 0.0, ""
-        return moved
+    def _cancelled(self) -> errors.PounceError:
+        return self._task.why_cancelled or errors.Cancelled(f"{self._task.name} was cancelled")
 
-    def _give_up(self, why: str) -> None:
-        self._why_given_up = why
-        self._session.cancel(self)
-
-    def _tell(self, text: str) -> None:
-        self._session.tell(self, text)
-
-    def _called(self) -> str:
-        return "the cell" if self._name == "run_cell" else self._name
-
-    def _hint(self, lease: tuple[Any, ...] | None) -> str:
+    def _hint(self, lease: _core.LeaseStatus | None) -> str:
         """For the status line: what would start now. Asked for behind the wait, and rarely."""
-        if lease is None or lease[1] != "queued" or self._asks is None:
+        asks = self._task.asks
+        if lease is None or lease.state != "queued" or asks is None:
             return ""
+        if asks is not self._hint_for:  # it has moved: what was found is about what it asked for before
+            self._hint_for, self._hint_again, self._sooner = asks, 0.0, ""
         now = time.monotonic()
         if now >= self._hint_again:
             first = self._hint_again == 0
@@ -274,60 +266,106 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         with contextlib.suppress(errors.PounceError):
             self._sooner = sooner(self.choices())
 
+
+class DetachedFuture(Future):
+    """The result of a task that has a name. Made by ``Client.options(name=...).submit`` and by ``Client.attach``.
+
+    A ``Future`` as any other, but for this: the task does not need it. It goes on when the kernel ends, when its client is
+    closed and when waiting for it is interrupted (■, Ctrl-C); ``cancel()`` ends it. The worker keeps what it returned or
+    raised as a file, for 7 days, and gives its GPU back at once. Where the two share no folder, which is said, this kernel
+    fetches the outcome instead; if there is none then, the worker waits 15 min for a later kernel to ``attach``.
+    """
+
+    _task: DetachedTask
+
+    def __init__(self, session: Session, task: DetachedTask):
+        super().__init__(session, task)
+        task.follow()
+
+    # ---- asking ----
+
+    @property
+    def name(self) -> str:
+        return self._task.name
+
+    @property
+    def state(self) -> str:
+        """``"waiting"`` for a lease, ``"running"``, ``"done"`` or ``"forgotten"``, as pounced last said. Does not block."""
+        return self._task.row.state
+
+    def running(self) -> bool:
+        """True while the function runs on a worker. Does not block."""
+        return not self.done() and self._task.row.state == "running"
+
+    def why(self) -> Wait | None:
+        """As ``Future.why``; its state is the task's: ``"waiting"``."""
+        row = self._task.row
+        return wait_of(row) if row.state == "waiting" else None
+
+    def choices(self) -> list[Choice]:
+        """Not for a task with a name: it waits without this kernel. ``pouncectl why`` shows what would start sooner."""
+        raise errors.BadRequest("a task with a name waits without this kernel, which does not know its choices", "See pouncectl why.")
+
+    def move(self, **options: Any) -> bool:
+        """Not for a task with a name: cancel it and submit it anew."""
+        raise errors.BadRequest(f"{self.name} has a name, and keeps what it asks for", "Cancel it and submit it anew.")
+
+    @property
+    def lease(self) -> None:
+        """None: its lease is not this client's, and goes back when the task has ended. ``pouncectl leases`` shows it."""
+        return None
+
+    def log(self) -> str:
+        """All that the task has printed so far, both streams as they came. Reads a file.
+
+        Examples
+        --------
+        >>> future = client.options(name="sums").submit(pow, 2, 10)
+        >>> future.result(), future.log()
+        (1024, '')
+        >>> future.forget()
+        """
+        return self._task.log_from(0).decode("utf-8", "replace")
+
+    def timings(self) -> dict[str, float]:
+        """``run`` and ``peak_memory`` only: what a later kernel can know. Raises ``BadRequest`` before the task has ended."""
+        if self._task.timings is None:
+            raise errors.BadRequest(f"{self.name} has not run to its end", "Ask for timings after result().")
+        return {"run": self._task.timings.run, **_memory(self._task.timings)}
+
+    def __repr__(self) -> str:
+        row = self._task.row
+        return f"<pounce.DetachedFuture {row.name} {row.state}{f' ({row.reason})' if row.reason else ''}>"
+
+    # ---- ending ----
+
+    def cancel(self) -> bool:
+        """Ends the task, also one that runs (KeyboardInterrupt); returns whether it is cancelled. Blocks for pounced's answer."""
+        if not self.done():
+            self._task.end_at_pounced(forget=False)
+        return self.cancelled()
+
+    def forget(self) -> None:
+        """Cancels the task if it has not ended and removes what is kept of it; its name is free again. Blocks likewise."""
+        self._task.end_at_pounced(forget=True)
+
     def _wait(self, timeout: float | None) -> None:
-        self._session.wait(self, timeout)
-
-    def _end(self, ok: bool, error: tuple[Any, ...] | None, raised: bool, pickle: Any, buffers: list[Any], stamps: tuple[int, ...]) -> None:
-        """Its end has come: unpickles it and sets the result, whichever thread that happens on."""
-        if error is not None and error[0] == "cancelled":
-            given_up = self._why_given_up and errors.Cancelled(f"{self._called()}: {self._why_given_up}")
-            self._why_cancelled = given_up or errors.make(*error)
-            super().cancel()
-            super().set_running_or_notify_cancel()
-            self._over = True
-            return
-        value: Any = None
-        failure: BaseException | None = None
-        try:
-            if ok:
-                value = serialize.loads(pickle, buffers)
-            else:
-                assert error is not None
-                failure = _raised(pickle, error) if raised else errors.make(*error)
-        except BaseException as problem:
-            failure = errors.TaskRaised(
-                f"the result of {self._name} could not be unpickled here: {type(problem).__name__}: {problem}",
-                "Import what it needs in this notebook too, or return plain data.",
-            )
-            failure.__cause__ = problem
-        queue, boot, send, run, receive, arrived = stamps
-        if arrived:
-            self._timings = (queue, boot, send, run, receive + time.monotonic_ns() - arrived)
-        if failure is None:
-            self.set_result(value)
-        else:
-            self.set_exception(failure)
-        self._over = True
-
-    def _wait_over(self, seconds: float | None) -> None:
-        """Waits without pumping: the thread that unpickles the end also tells of it."""
-        with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
-            super().exception(seconds)
-
-    def _cancelled(self) -> errors.PounceError:
-        return self._why_cancelled or errors.Cancelled(f"{self._name} was cancelled")
+        self._task.wait(timeout)
 
 
-def _raised(pickle: Any, error: tuple[Any, ...]) -> BaseException:
-    """The function's own exception, as if it had been raised here; or its words, if its class is not known here."""
-    code, text, remedy, context = error
-    where = ", ".join(filter(None, (context.get("node"), context.get("devices")))) or "the worker"
-    try:
-        exception = serialize.loads(pickle)
-    except Exception:
-        return errors.make(code, f"on {where}: {text}\n{context.get('traceback', '')}", remedy, context)
-    if hasattr(exception, "add_note"):
-        exception.add_note(f"raised on {where}")
-    else:  # Python 3.10 has no notes
-        exception.__cause__ = errors.make(code, f"raised on {where}: {text}", remedy, context)
-    return exception
+def _memory(timings: _core.Timings) -> dict[str, float]:
+    return {"peak_memory": timings.figures.peak_memory if timings.figures else 0}
+
+
+def engine_of(future: Future) -> tuple[Session, Task]:
+    """What a future stands for: for the modules of this package, not for people."""
+    return future._session, future._task
+
+
+def cancel_if_queued(future: Future) -> None:
+    """Unless it runs; of one that was sent to a worker that one says so. For the modules of this package likewise."""
+    if isinstance(future, DetachedFuture):
+        if future.state == "waiting":
+            future.cancel()
+    elif not future.done():
+        future._session.cancel(future._task, only_if_queued=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .use import Report, reports_of
-from .waiting import Eta, Wait, wait_of
+from . import _core
+from ._engine.utilisation import Report, reports_of
+from ._engine.waiting import Eta, Wait, wait_of
 
 if TYPE_CHECKING:
-    from ._session import Session
+    from ._engine.session import Session
 
 _REPORT_TIMEOUT_S = 10.0
 _WAITS = ("wanted", "submitting", "queued", "starting")
@@ -28,14 +29,14 @@ class Lease:
     [None]
     """
 
-    def __init__(self, session: Session, told: tuple[Any, ...]):
+    def __init__(self, session: Session, told: _core.LeaseStatus):
         self._session = session
         self._told = told  # as _core tells it
 
     @property
     def id(self) -> str:
         """16 hex digits, as ``pouncectl`` shows them."""
-        return self._told[0]
+        return self._told.lease
 
     @property
     def state(self) -> str:
@@ -43,38 +44,38 @@ class Lease:
 
         pounced does not tell of each change between idle and busy: ``Future.running`` is exact.
         """
-        return self._now()[1]
+        return self._now().state
 
     @property
     def class_(self) -> str:
         """As Slurm has it; empty while there is no job."""
-        return self._now()[8]
+        return self._now().class_
 
     @property
     def job(self) -> int:
         """Slurm's number of the job; 0 while there is none, and without Slurm."""
-        return self._now()[3]
+        return self._now().job
 
     @property
     def node(self) -> str:
         """Empty while it waits."""
-        return self._now()[4]
+        return self._now().node
 
     @property
     def devices(self) -> str:
         """``"GPU 0"``; empty while it waits."""
-        return self._now()[5]
+        return self._now().devices
 
     @property
     def end_time(self) -> float | None:
         """When its time is over, seconds since 1970; None: not known."""
         now = self._now()
-        return float(now[7]) if now[7] and now[1] not in _WAITS else None
+        return float(now.end_time) if now.end_time and now.state not in _WAITS else None
 
     def why(self) -> Wait | None:
         """Why it waits, as ``Future.why``; None: it does not."""
         now = self._now()
-        return wait_of(now) if now[1] in _WAITS else None
+        return wait_of(now) if now.state in _WAITS else None
 
     def eta(self) -> Eta | None:
         """When it is expected to start; None where it does not wait, or where nothing can be said: ``why()`` has the reason."""
@@ -107,10 +108,10 @@ class Lease:
         where = ", ".join(filter(None, (self.node, self.devices)))
         return f"<pounce.Lease {self.id[:8]} {self.state}{f' on {where}' if where else ''}>"
 
-    def _now(self) -> tuple[Any, ...]:
-        if self._told[1] != "ended":
+    def _now(self) -> _core.LeaseStatus:
+        if self._told.state != "ended":
             told = self._session.lease_told(self.id)
-            self._told = told if told is not None else (self.id, "ended", *self._told[2:])
+            self._told = told if told is not None else self._told._replace(state="ended")
         return self._told
 
 

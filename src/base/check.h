@@ -1,4 +1,4 @@
-// POUNCE_CHECK: a broken invariant is a programmer's error; it stays on in release builds (style §5.3).
+// POUNCE_CHECK: a broken invariant is a programmer's error; it stays on in release builds.
 // Header-only so that the pure core can use it without linking anything. A failed check calls the handler that
 // the program installed; without one, or when the handler returns, the process traps.
 #pragma once

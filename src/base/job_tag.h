@@ -1,4 +1,4 @@
-// The mark of ours that a Slurm job carries in `comment`: "pounce:1:<instance>:<lease>" (design §3). It is public
+// The mark of ours that a Slurm job carries in `comment`: "pounce:1:<instance>:<lease>". It is public
 // by nature (any user can read comments), so it proves nothing and opens nothing. When its work is over, pounced adds
 // what became of the time: "pounce:1:<instance>:<lease> busy=812s idle=61s", for whoever reads the accounting.
 #pragma once

@@ -1,4 +1,5 @@
-// Logging for operators: one line per state change, key=value, ids always, no payloads, no secrets (style §5.8).
+// Logging for operators: one line per state change, key=value, ids always, no payloads, no secrets. A file is bounded;
+// what strangers say cannot make a line of its own (printable.h).
 // Programs call start_log once; everything else calls spdlog's free functions. Thread: any.
 #pragma once
 

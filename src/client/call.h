@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "client/memory.h"
+#include "model/run_figures.h"
 #include "pounce/error.h"
+#include "pounce/fields.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
 
@@ -32,6 +34,16 @@ struct Timings {
   std::int64_t run_ns = 0;
   std::int64_t receive_ns = 0;  // from its last line until the outcome was here
   std::int64_t arrived_ns = 0;  // our steady clock at that moment: unpickling is the caller's to add
+  model::RunFigures figures;    // as the worker measured them
+
+  static constexpr auto fields() {
+    return table(field("queue_ns", &Timings::queue_ns, "until the job ran, and until its worker had room"),
+                 field("boot_ns", &Timings::boot_ns, "from the job's start until its Python could be talked to"),
+                 field("send_ns", &Timings::send_ns, "from there until the function's first line"),
+                 field("run_ns", &Timings::run_ns), field("receive_ns", &Timings::receive_ns, "from its last line until the outcome was here"),
+                 field("arrived_ns", &Timings::arrived_ns, "our steady clock at that moment"),
+                 field("figures", &Timings::figures));
+  }
 };
 
 struct Ended {

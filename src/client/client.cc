@@ -5,8 +5,8 @@
 #include <atomic>
 #include <utility>
 
-#include "identity/keys.h"
-#include "transport/baton.h"
+#include "identity/key_pair.h"
+#include "transport/leader_token.h"
 
 namespace pounce::client {
 namespace {
@@ -30,7 +30,7 @@ struct Client::Parts {
   NewsQueue news;
   transport::Context context;
   Engine engine;
-  transport::Baton baton{engine, "pounce-client"};  // last: its thread uses all of the above
+  transport::LeaderToken leader_token{engine, "pounce-client"};  // last: its thread uses all of the above
 };
 
 Client::Client(Setup setup) {
@@ -40,7 +40,7 @@ Client::Client(Setup setup) {
 
 Client::~Client() {
   if (parts_->born != forks) {
-    parts_->baton.abandon_after_fork();
+    parts_->leader_token.abandon_after_fork();
     static_cast<void>(parts_.release());  // threads, locks and sockets are the parent's: leaked on purpose
     return;
   }
@@ -57,84 +57,84 @@ std::optional<Error> Client::unusable() const {
 Result<void> Client::set_daemon(const protocol::EndpointFile& endpoint) {
   if (auto error = unusable()) return failure(*std::move(error));
   Result<void> result;
-  parts_->baton.hold([&] { result = parts_->engine.set_daemon(endpoint); });
+  parts_->leader_token.hold([&] { result = parts_->engine.set_daemon(endpoint); });
   return result;
 }
 
 Result<void> Client::daemon_failed(const Error& error) {
   if (auto unusable_error = unusable()) return failure(*std::move(unusable_error));
-  parts_->baton.hold([&] { parts_->engine.daemon_failed(error); });
+  parts_->leader_token.hold([&] { parts_->engine.daemon_failed(error); });
   return {};
 }
 
 Result<void> Client::submit(Call call) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.submit(std::move(call)); });
+  parts_->leader_token.hold([&] { parts_->engine.submit(std::move(call)); });
   return {};
 }
 
 Result<void> Client::tell(const TaskId& task, const std::vector<Buffer>& message) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.tell(task, message); });
+  parts_->leader_token.hold([&] { parts_->engine.tell(task, message); });
   return {};
 }
 
-Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace) {
+Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.cancel(task, grace); });
+  parts_->leader_token.hold([&] { parts_->engine.cancel(task, grace, only_if_queued); });
   return {};
 }
 
 Result<bool> Client::move(const TaskId& task, const Resources& resources) {
   if (auto error = unusable()) return failure(*std::move(error));
   bool moved = false;
-  parts_->baton.hold([&] { moved = parts_->engine.move(task, resources); });
+  parts_->leader_token.hold([&] { moved = parts_->engine.move(task, resources); });
   return moved;
 }
 
 Result<std::optional<task::TaskState>> Client::state(const TaskId& task) {
   if (auto error = unusable()) return failure(*std::move(error));
   std::optional<task::TaskState> state;
-  parts_->baton.hold([&] { state = parts_->engine.state(task); });
+  parts_->leader_token.hold([&] { state = parts_->engine.state(task); });
   return state;
 }
 
 Result<std::optional<protocol::LeaseStatus>> Client::lease_status(const TaskId& task) {
   if (auto error = unusable()) return failure(*std::move(error));
   std::optional<protocol::LeaseStatus> status;
-  parts_->baton.hold([&] { status = parts_->engine.lease_status(task); });
+  parts_->leader_token.hold([&] { status = parts_->engine.lease_status(task); });
   return status;
 }
 
 Result<std::vector<protocol::LeaseStatus>> Client::leases() {
   if (auto error = unusable()) return failure(*std::move(error));
   std::vector<protocol::LeaseStatus> leases;
-  parts_->baton.hold([&] { leases = parts_->engine.leases(); });
+  parts_->leader_token.hold([&] { leases = parts_->engine.leases(); });
   return leases;
 }
 
-Result<std::optional<WantId>> Client::want(const TaskId& task) {
+Result<std::optional<RequestId>> Client::request(const Resources& resources) {
   if (auto error = unusable()) return failure(*std::move(error));
-  std::optional<WantId> found;
-  parts_->baton.hold([&] { found = parts_->engine.want(task); });
+  std::optional<RequestId> found;
+  parts_->leader_token.hold([&] { found = parts_->engine.request(resources); });
   return found;
 }
 
 Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });
+  parts_->leader_token.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });
   return {};
 }
 
 Result<void> Client::release_object(const ObjectId& id) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { parts_->engine.release_object(id); });
+  parts_->leader_token.hold([&] { parts_->engine.release_object(id); });
   return {};
 }
 
 Result<std::uint32_t> Client::ask(const protocol::Header& question, std::uint32_t asked) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->baton.hold([&] { asked = parts_->engine.ask(question, asked); });
+  parts_->leader_token.hold([&] { asked = parts_->engine.ask(question, asked); });
   return asked;
 }
 
@@ -144,7 +144,7 @@ Result<void> Client::wait(const TaskId& task, TimePoint deadline, const std::fun
   // Asking for signals costs a visit to the GIL: only after turns that a signal may have ended.
   const auto stop = [&] { return parts.closed || (parts.engine.last_turn_was_quiet() && interrupted()); };
   parts.news.enter();
-  parts.baton.pump_until([&] { return !parts.news.empty() || !parts.engine.state(task); }, deadline, stop);
+  parts.leader_token.pump_until([&] { return !parts.news.empty() || !parts.engine.state(task); }, deadline, stop);
   return {};
 }
 
@@ -161,8 +161,8 @@ bool Client::wait_for_news() { return parts_->born == forks && parts_->news.wait
 void Client::close() {
   if (parts_->born != forks || parts_->closed.exchange(true)) return;
   const TimePoint told = Clock::now();
-  parts_->baton.hold([&] { parts_->engine.close(); });
-  parts_->baton.pump_until([&] { return parts_->engine.closed_for_good(told); }, told + kFarewell, [] { return false; });
+  parts_->leader_token.hold([&] { parts_->engine.close(); });
+  parts_->leader_token.pump_until([&] { return parts_->engine.closed_for_good(told); }, told + kFarewell, [] { return false; });
   parts_->news.close();
 }
 

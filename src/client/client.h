@@ -1,4 +1,4 @@
-// What the Python binding uses: one client, callable from any thread. Each call takes the baton for a moment; wait()
+// What the Python binding uses: one client, callable from any thread. Each call takes the leader token for a moment; wait()
 // pumps the engine itself. After a fork the child's copy answers kForked and touches nothing of the parent's.
 // Thread: any.
 #pragma once
@@ -25,12 +25,12 @@ class Client {
 
   Result<void> submit(Call call);
   Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
-  Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace);
+  Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued = false);
   Result<bool> move(const TaskId& task, const Resources& resources);
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
   Result<std::vector<protocol::LeaseStatus>> leases();
-  Result<std::optional<WantId>> want(const TaskId& task);
+  Result<std::optional<RequestId>> request(const Resources& resources);
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine

@@ -1,5 +1,5 @@
 // How far a worker's steady clock is ahead of ours, from beats: the answer of the quickest round trip is the best one,
-// since half of it bounds the error. Forgets slowly, because clocks drift. Thread: the baton's holder.
+// since half of it bounds the error. Forgets slowly, because clocks drift. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>

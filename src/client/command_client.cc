@@ -3,35 +3,25 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <utility>
 
+#include "base/process.h"
 #include "base/random_id.h"
 #include "client/client.h"
+#include "client/travelling.h"
+#include "messages/put_words.h"
 #include "pounce/client.h"
 #include "pounce/version.h"
-#include "protocol/command.h"
+#include "protocol/command_function.h"
 #include "protocol/endpoint_file.h"
 
 namespace pounce {
 namespace {
 
-// As python/pounce/environment.py, never all of it: anything secret may be in an environment.
-constexpr std::array kTravels = {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "TZ",
-                                 "HOME", "USER",       "LOGNAME",         "SHELL",       "TMPDIR"};
-
-// A cancelled command has three seconds between SIGTERM and SIGKILL (python/pounce/worker.py); then its worker is ended.
+// A cancelled command has three seconds between SIGTERM and SIGKILL (python/pounce/_worker/interpreter.py); then its worker is ended.
 constexpr std::chrono::seconds kGrace{10};
-
-std::map<std::string, std::string> travelling_environment() {
-  std::map<std::string, std::string> travelling;
-  for (const char* name : kTravels)
-    if (const char* value = std::getenv(name)) travelling[name] = value;
-  return travelling;
-}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -40,19 +30,17 @@ std::string host_name() {
 }
 
 Result<protocol::EndpointFile> ensure_daemon() {
-  std::FILE* answer = ::popen("exec pounced ensure", "re");
-  if (answer == nullptr) return failure(ErrorCode::kDaemonUnavailable, "pounced could not be started.");
-  std::string text;
-  std::array<char, 4096> piece;
-  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), answer)) text.append(piece.data(), got);
-  if (::pclose(answer) != 0) return failure(ErrorCode::kDaemonUnavailable, "pounced ensure failed: " + text);
-  return protocol::decode_endpoint_file(text);
+  const auto answer = output_of({.command = {"pounced", "ensure"}});
+  if (!answer) return failure(ErrorCode::kDaemonUnavailable, answer.error().text);
+  if (answer->wait_status != 0)
+    return failure(ErrorCode::kDaemonUnavailable, "pounced ensure failed: " + answer->output);
+  return protocol::decode_endpoint_file(answer->output);
 }
 
 client::Setup setup_of(const Client::Options& options) {
   client::Setup setup;
   setup.session = {random_id<SessionId>(),    static_cast<std::uint32_t>(::getpid()), host_name(),
-                   std::filesystem::current_path().string(), options.interpreter,      travelling_environment()};
+                   std::filesystem::current_path().string(), options.interpreter,      client::travelling(environ)};
   setup.attach.session = setup.session.session;
   setup.attach.pounce = kVersion;
   return setup;
@@ -88,7 +76,7 @@ void Client::Impl::take(std::vector<client::News> news) {
       if (Told* command = of(printed->task)) command->output += printed->text;
     } else if (auto* ended = std::get_if<client::Ended>(&one)) {
       take(*ended);
-    } else if (std::holds_alternative<client::DaemonWanted>(one)) {
+    } else if (std::holds_alternative<client::DaemonNeeded>(one)) {
       const auto endpoint = ensure_daemon();
       static_cast<void>(endpoint ? engine.set_daemon(*endpoint) : engine.daemon_failed(endpoint.error()));
     }
@@ -98,6 +86,7 @@ void Client::Impl::take(std::vector<client::News> news) {
 void Client::Impl::take(client::Ended& ended) {
   Told* command = of(ended.task);
   if (command == nullptr) return;
+  messages::put_words(ended.error);  // who gets it knows no catalogue
   const auto bytes = ended.pickle.bytes;
   command->end = ended.ok ? protocol::decode_exit_code({reinterpret_cast<const char*>(bytes.data()), bytes.size()})
                           : Result<int>(failure(std::move(ended.error)));

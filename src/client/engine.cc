@@ -1,4 +1,4 @@
-// The engine's frame: turns, the person's calls, and the core's orders carried out.
+// The engine's frame: turns, the user's calls, and the core's orders carried out.
 #include "client/engine.h"
 
 #include <algorithm>
@@ -7,7 +7,19 @@
 namespace pounce::client {
 namespace {
 
+// pounced answers a hello at once; a stopped one is asked for anew.
+constexpr std::chrono::seconds kHandshake{10};
+// Beats that may go unanswered before pounced counts as gone.
+constexpr int kSilentBeats = 3;
+
 std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
+
+// The session is opened at each opening: the same id, so that a restarted pounced knows us.
+control::Manner manner(const protocol::OpenSession& session) {
+  control::Manner manner{.hello = {}, .patience = {kHandshake, kSilentBeats}, .first = session};
+  manner.hello.session = session.session.hex();
+  return manner;
+}
 
 }  // namespace
 
@@ -17,7 +29,7 @@ Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue
       setup_(std::move(setup)),
       news_(news),
       machine_({}, [this](const task::Place& place, const TaskId& task) { return bytes_there(place, task); }),
-      hall_(context, keys_, setup_.session) {}
+      daemon_(context, keys_, manner(setup_.session)) {}
 
 Engine::~Engine() = default;
 
@@ -34,18 +46,18 @@ void Engine::turn(int wake_fd, TimePoint until) {
 }
 
 bool Engine::has_stale() const {
-  return hall_.descriptors().stale ||
+  return daemon_.descriptors().stale ||
          std::ranges::any_of(peers_, [](const auto& entry) { return entry.second.link->descriptors().stale; });
 }
 
 void Engine::wait(int wake_fd, TimePoint until) {
   polled_.clear();
   polled_.push_back({wake_fd, POLLIN, 0});
-  const auto add = [this](const Descriptors& descriptors) {
+  const auto add = [this](const transport::Descriptors& descriptors) {
     polled_.push_back({descriptors.socket, POLLIN, 0});
     polled_.push_back({descriptors.monitor, POLLIN, 0});
   };
-  add(hall_.descriptors());
+  add(daemon_.descriptors());
   for (const auto& [place, peer] : peers_) add(peer.link->descriptors());
   const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
   const timespec limit = {left / 1'000'000'000, left % 1'000'000'000};
@@ -60,18 +72,18 @@ bool Engine::changed(int fd) const {
 }
 
 TimePoint Engine::next_deadline() const {
-  TimePoint next = std::min(hall_.next_deadline(), machine_.next_deadline());
+  TimePoint next = std::min(daemon_.next_deadline(), machine_.next_deadline());
   for (const auto& [place, peer] : peers_) next = std::min(next, peer.link->next_deadline());
   for (const HeldEvent& held : held_events_) next = std::min(next, held.due);
   return next;
 }
 
 void Engine::service(TimePoint now) {
-  const Descriptors& hall = hall_.descriptors();
-  if (hall.stale || changed(hall.socket) || changed(hall.monitor) || now >= hall_.next_deadline())
-    for (const HallEvent& event : hall_.pump(now)) {
+  const transport::Descriptors& daemon = daemon_.descriptors();
+  if (daemon.stale || changed(daemon.socket) || changed(daemon.monitor) || now >= daemon_.next_deadline())
+    for (const control::Event& event : daemon_.pump(now)) {
       came_ = true;
-      on_hall(event);
+      on_daemon(event);
     }
   std::vector<task::Place> places;
   places.reserve(peers_.size());
@@ -79,7 +91,7 @@ void Engine::service(TimePoint now) {
   for (const task::Place& place : places) {
     WorkerLink* link = link_at(place);
     if (link == nullptr) continue;  // disconnected by what came in on another link
-    const Descriptors& of = link->descriptors();
+    const transport::Descriptors& of = link->descriptors();
     const bool monitor = changed(of.monitor);
     if (!monitor && !of.stale && !changed(of.socket) && now < link->next_deadline()) continue;
     for (LinkEvent& event : link->pump(now, monitor)) {
@@ -98,12 +110,14 @@ WorkerLink* Engine::link_at(const task::Place& place) {
   return found == peers_.end() ? nullptr : found->second.link.get();
 }
 
-// ---- the person's calls ----------------------------------------------------------------------------------------
+// ---- the user's calls ----------------------------------------------------------------------------------------
 
 Result<void> Engine::set_daemon(const protocol::EndpointFile& endpoint) {
   daemon_asked_ = false;
-  if (!hall_.connect(endpoint, Clock::now()))
-    return failure(ErrorCode::kDaemonUnavailable, "pounced's endpoint file names no door on this machine.");
+  const auto address = control::address_of(endpoint, control::Reach::kThisMachine);
+  if (!address)
+    return failure(ErrorCode::kDaemonUnavailable, "pounced's endpoint file names no handshake endpoint on this machine.");
+  daemon_.connect(*address, Clock::now());
   return {};
 }
 
@@ -123,7 +137,9 @@ void Engine::submit(Call call) {
   ask_for_daemon();
 }
 
-void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace) { happened(task::CancelAsked{task, grace}); }
+void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued) {
+  happened(task::CancelAsked{task, grace, only_if_queued});
+}
 
 bool Engine::move(const TaskId& task, const Resources& resources) {
   if (machine_.state(task) != task::TaskState::kWaiting) return false;
@@ -139,8 +155,8 @@ void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {
 }
 
 std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) const {
-  const auto want = machine_.want_of(task);
-  return want ? board_.of_want(*want) : std::nullopt;
+  const auto request = machine_.request_of(task);
+  return request ? cache_.of_request(*request) : std::nullopt;
 }
 
 void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
@@ -179,26 +195,26 @@ void Engine::release_object(const ObjectId& id) {
 }
 
 std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t asked) {
-  if (hall_.down()) want_daemon();
-  if (hall_.open() && hall_.opening() != asked) hall_.send(question);
-  return hall_.opening();
+  if (daemon_.down()) want_daemon();
+  if (daemon_.open() && daemon_.opening() != asked) daemon_.send(question, Clock::now());
+  return daemon_.opening();
 }
 
 void Engine::close() {
   closed_ = true;
   happened(task::ClientClosing{});
-  hall_.send(protocol::CloseSession{setup_.session.session});
-  hall_.send(protocol::Beat{false, nanoseconds(Clock::now()), 0});  // its answer says that the former was read
+  daemon_.send(protocol::CloseSession{setup_.session.session}, Clock::now());
+  daemon_.send(protocol::Beat{false, nanoseconds(Clock::now()), 0}, Clock::now());  // its answer says that the former was read
 }
 
 void Engine::ask_for_daemon() {
-  if (hall_.down() && machine_.needs_daemon()) want_daemon();
+  if (daemon_.down() && machine_.needs_daemon()) want_daemon();
 }
 
 void Engine::want_daemon() {
   if (daemon_asked_ || closed_) return;
   daemon_asked_ = true;
-  news_.push(DaemonWanted{});
+  news_.push(DaemonNeeded{});
 }
 
 // ---- the core's orders ---------------------------------------------------------------------------------------
@@ -228,7 +244,7 @@ void Engine::perform(const task::Action& action) {
     peers_.erase(found);
   } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
     const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
-    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task, grace_ms});
+    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task, grace_ms, cancelled->only_if_queued});
   } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
     if (WorkerLink* link = link_at(query->place)) link->send(protocol::Query{query->tasks});
   } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {
@@ -254,6 +270,7 @@ void Engine::send_task(const task::SendTask& order) {
   WorkerLink* link = link_at(order.place);
   const auto found = under_way_.find(order.task);
   if (link == nullptr || found == under_way_.end()) return;
+  if (WorkerLink* last = link_at(found->second.place)) last->functions().ended(order.task);
   found->second.place = order.place;
   // Sent in the very step of its submit: it never waited, and what was spent on pickling counts as sending.
   found->second.sent_ns = now_ns_ != 0 ? now_ns_ : nanoseconds(Clock::now());
@@ -270,9 +287,9 @@ void Engine::acknowledge(const task::Acknowledge& order) {
 
 void Engine::send_demand(const task::SendDemand& order) {
   protocol::Demand demand{setup_.session.session, {}};
-  for (const task::Want& want : order.wants)
-    demand.wants.push_back({want.id, want.resources, want.waiting, want.running, want.holds});
-  hall_.send(demand);
+  for (const task::Request& request : order.requests)
+    demand.requests.push_back({request.id, request.resources, request.waiting, request.running, request.holds});
+  daemon_.send(demand, Clock::now());
 }
 
 void Engine::end(Ended ended) {
@@ -281,15 +298,20 @@ void Engine::end(Ended ended) {
     for (const ObjectId& id : found->second.call.objects) objects_.release(id);
     const auto place = found->second.place;
     under_way_.erase(found);
-    if (WorkerLink* link = link_at(place)) drop_unneeded(*link);
+    if (WorkerLink* link = link_at(place)) {
+      link->functions().ended(ended.task);
+      drop_unneeded(*link);
+    }
   }
   news_.push(std::move(ended));
 }
 
 void Engine::drop_unneeded(WorkerLink& link) {
-  auto dropped = link.held().drop_over(HeldObjects::kBudgetBytes,
-                                       [this](const ObjectId& id) { return objects_.find(id) != nullptr; });
-  if (!dropped.empty()) link.send(protocol::Drop{std::move(dropped)});
+  protocol::Drop unneeded;
+  unneeded.objects = link.held().drop_over(HeldObjects::kBudgetBytes,
+                                           [this](const ObjectId& id) { return objects_.find(id) != nullptr; });
+  unneeded.functions = link.functions().drop_over(HeldFunctions::kBudgetBytes);
+  if (!unneeded.objects.empty() || !unneeded.functions.empty()) link.send(unneeded);
 }
 
 }  // namespace pounce::client

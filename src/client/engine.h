@@ -1,6 +1,6 @@
 // The client's engine: core/task decides, this does. It owns the connections to pounced and to the workers, the calls
 // under way and the objects, and translates between messages and the core's events and actions.
-// It pushes what Python must know to the NewsQueue and never calls out. Thread: the baton's holder.
+// It pushes what Python must know to the NewsQueue and never calls out. Thread: the leader token's holder.
 #pragma once
 
 #include <poll.h>
@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "client/call.h"
-#include "client/hall_link.h"
-#include "client/lease_board.h"
+#include "client/lease_cache.h"
 #include "client/news.h"
 #include "client/objects.h"
 #include "client/worker_link.h"
+#include "control/control_connection.h"
 #include "core/task/machine.h"
-#include "transport/baton.h"
+#include "transport/leader_token.h"
 #include "transport/context.h"
 
 namespace pounce::client {
@@ -44,12 +44,12 @@ class Engine final : public transport::Engine {
   void daemon_failed(const Error& error);
 
   void submit(Call call);
-  void cancel(const TaskId& task, std::chrono::milliseconds grace);
+  void cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued);
   bool move(const TaskId& task, const Resources& resources);  // false: it has been sent to a worker, or has ended
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
-  std::vector<protocol::LeaseStatus> leases() const { return board_.all(); }
-  std::optional<WantId> want(const TaskId& task) const { return machine_.want_of(task); }
+  std::vector<protocol::LeaseStatus> leases() const { return cache_.all(); }
+  std::optional<RequestId> request(const Resources& resources) const { return machine_.request_of(resources); }
 
   void tell(const TaskId& task, const std::vector<Buffer>& message);  // the code of a task that runs, which asked
   void hold_object(const ObjectId& id, Object object, bool send_now);
@@ -59,7 +59,7 @@ class Engine final : public transport::Engine {
   // the connection that has it; 0: none now, and one is seen to.
   std::uint32_t ask(const protocol::Header& question, std::uint32_t asked);
   void close();                           // every task ends; what is told to pounced still has to be pumped out
-  bool closed_for_good(TimePoint told) const { return hall_.down() || hall_.heard_after(told); }
+  bool closed_for_good(TimePoint told) const { return daemon_.down() || daemon_.seen_after(told); }
 
  private:
   struct UnderWay {
@@ -103,7 +103,7 @@ class Engine final : public transport::Engine {
   void send_demand(const task::SendDemand& order);
   void tell_reach(const task::TellReach& order);
 
-  void on_hall(const HallEvent& event);
+  void on_daemon(const control::Event& event);
   void on_message(const protocol::Header& header);
   void on_granted(const protocol::Granted& granted);
   void on_status(const protocol::LeaseStatus& status);
@@ -121,8 +121,8 @@ class Engine final : public transport::Engine {
   const Setup setup_;
   NewsQueue& news_;
   task::Machine machine_;
-  HallLink hall_;
-  LeaseBoard board_;
+  control::ControlConnection daemon_;
+  LeaseCache cache_;
   Objects objects_;
   std::map<task::Place, Grant> grants_;
   std::map<task::Place, Peer> peers_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/engine.h"
+#include "messages/sentence.h"
 
 namespace pounce::client {
 namespace {
@@ -43,16 +44,16 @@ std::int64_t not_negative(std::int64_t ns) { return std::max<std::int64_t>(ns, 0
 
 // ---- pounced --------------------------------------------------------------------------------------------------
 
-void Engine::on_hall(const HallEvent& event) {
-  if (std::holds_alternative<HallOpened>(event)) {
+void Engine::on_daemon(const control::Event& event) {
+  if (std::holds_alternative<control::Opened>(event)) {
     happened(task::SessionOpened{});
-  } else if (const auto* refused = std::get_if<HallRefused>(&event)) {
+  } else if (const auto* refused = std::get_if<control::Refused>(&event)) {
     happened(task::DaemonFailed{refused->error});
-    news_.push(Told{refused->error.text});
+    news_.push(Told{messages::text(refused->error)});
   } else if (const auto* header = std::get_if<protocol::Header>(&event)) {
     on_message(*header);
   }
-  // HallLost: the end of the turn asks for the daemon if it is needed.
+  // Lost: the end of the turn asks for the daemon if it is needed. Unreadable: its errors come as messages.
 }
 
 void Engine::on_message(const protocol::Header& header) {
@@ -65,18 +66,18 @@ void Engine::on_message(const protocol::Header& header) {
     hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error)}, down->lease, down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
     hold_back(task::LeaseLost{ended->lease, ended->error}, ended->lease, std::nullopt);
-    board_.forget(ended->lease);
-    news_.push(StatusChanged{ended->want});
-    if (ended->error.context.contains("given_back")) news_.push(GivenBack{ended->want, ended->error.context});
-  } else if (const auto* failed = std::get_if<protocol::WantFailed>(&header)) {
-    happened(task::WantRefused{failed->want, failed->error});
+    cache_.forget(ended->lease);
+    news_.push(StatusChanged{ended->request});
+    if (ended->error.context.contains("given_back")) news_.push(GivenBack{ended->request, ended->error.context});
+  } else if (const auto* failed = std::get_if<protocol::RequestFailed>(&header)) {
+    happened(task::RequestRefused{failed->request, failed->error});
   } else if (const auto* queue = std::get_if<protocol::QueueIs>(&header)) {
     news_.push(QueueShown{*queue});
   } else if (const auto* classes = std::get_if<protocol::ClassesIs>(&header)) {
     news_.push(ClassesShown{*classes});
   } else if (const auto* status_is = std::get_if<protocol::StatusIs>(&header)) {
     news_.push(StatusShown{*status_is});
-  } else if (const auto* names = std::get_if<protocol::NamesAre>(&header)) {
+  } else if (const auto* names = std::get_if<protocol::DetachedList>(&header)) {
     news_.push(NamesShown{*names});
   } else if (const auto* notice = std::get_if<protocol::Notice>(&header)) {
     news_.push(Told{notice->text});
@@ -87,15 +88,15 @@ void Engine::on_granted(const protocol::Granted& granted) {
   const auto key = transport::from_z85(granted.key);
   if (!key) return;
   const task::Place place{granted.lease, granted.worker};
-  board_.granted(granted.lease, nanoseconds_now());
+  cache_.granted(granted.lease, nanoseconds_now());
   Grant& grant = grants_[place];
   if (granted.epoch >= grant.epoch) grant = Grant{granted.epoch, granted.endpoint, *key};
-  happened(task::WorkerGranted{granted.want, place, granted.epoch});
+  happened(task::WorkerGranted{granted.request, place, granted.epoch});
 }
 
 void Engine::on_status(const protocol::LeaseStatus& status) {
-  board_.update(status, nanoseconds_now());
-  news_.push(StatusChanged{status.want});
+  cache_.update(status, nanoseconds_now());
+  news_.push(StatusChanged{status.request});
 }
 
 void Engine::hold_back(task::Event event, const LeaseId& lease, std::optional<WorkerIndex> worker) {
@@ -123,7 +124,7 @@ void Engine::release_held(TimePoint now) {
 }
 
 void Engine::tell_reach(const task::TellReach& order) {
-  const auto status = board_.of_lease(order.place.lease);
+  const auto status = cache_.of_lease(order.place.lease);
   std::string worker = "the worker";
   if (status && !status->node.empty()) worker += " on " + status->node;
   if (status && status->job != 0) worker += " (job " + std::to_string(status->job) + ")";
@@ -153,8 +154,8 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     happened(task::WorkerUnreachable{place, epoch});
   } else if (std::holds_alternative<LinkSilent>(event)) {
     happened(task::WorkerSilent{place, epoch});
-  } else if (std::holds_alternative<LinkHeard>(event)) {
-    happened(task::WorkerHeard{place, epoch});
+  } else if (std::holds_alternative<LinkSeen>(event)) {
+    happened(task::WorkerSeen{place, epoch});
   } else if (const auto* refused = std::get_if<LinkRefused>(&event)) {
     happened(task::WorkerRefusedUs{place, epoch, refused->error});
   } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {
@@ -202,18 +203,19 @@ Timings Engine::timings_of(const UnderWay& under_way, const protocol::Outcome& o
   const ClockOffset& clock = peer->second.link->clock();
   const std::int64_t submitted = under_way.call.submitted_ns, sent = under_way.sent_ns;
   // Its wait in three pieces: for the job, for the job's Python, for room there. The outer two are the queue.
-  const std::int64_t started = std::clamp(board_.started_ns(under_way.place.lease), submitted, sent);
+  const std::int64_t started = std::clamp(cache_.started_ns(under_way.place.lease), submitted, sent);
   const std::int64_t ready = std::clamp(peer->second.attached_ns, started, sent);
   timings.queue_ns = (started - submitted) + (sent - ready);
   timings.boot_ns = ready - started;
-  const bool ran = outcome.run_start_ns != 0;  // else its arguments could not be unpickled there
-  const std::int64_t run_start = ran ? outcome.run_start_ns : outcome.received_ns;
-  const std::int64_t run_end = ran ? outcome.run_end_ns : run_start;
+  const bool ran = outcome.run.run_start_ns != 0;  // else its arguments could not be unpickled there
+  const std::int64_t run_start = ran ? outcome.run.run_start_ns : outcome.received_ns;
+  const std::int64_t run_end = ran ? outcome.run.run_end_ns : run_start;
   timings.send_ns = not_negative(clock.to_ours(outcome.received_ns) - sent) + not_negative(run_start - outcome.received_ns);
   timings.run_ns = run_end - run_start;
   timings.receive_ns =
       not_negative(outcome.sent_ns - run_end) + not_negative(received_ns - clock.to_ours(outcome.sent_ns));
   timings.arrived_ns = received_ns;
+  timings.figures = outcome.run;
   return timings;
 }
 

@@ -1,5 +1,5 @@
 // Which objects one worker's Python has, as far as we know. What nobody needs any more stays there for a while, up to a
-// budget: running a cell again then sends nothing. Thread: the baton's holder.
+// budget: running a cell again then sends nothing. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>

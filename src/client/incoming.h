@@ -1,5 +1,5 @@
 // One outcome on its way in: the header with what came inline, then the large buffers in chunks, straight into their
-// final memory. Thread: the baton's holder.
+// final memory. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>

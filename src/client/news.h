@@ -12,6 +12,7 @@
 
 #include "base/unique_fd.h"
 #include "client/call.h"
+#include "pounce/fields.h"
 #include "protocol/messages.h"
 
 namespace pounce::client {
@@ -23,17 +24,27 @@ struct Printed {
   bool message = false;                // text is the JSON of a Jupyter message, with these
   std::vector<std::string> buffers{};
 };
-struct Told {  // one line for the person
+struct Told {  // one line for the user
   std::string text;
+
+  static constexpr auto fields() { return table(field("text", &Told::text)); }
 };
 struct StatusChanged {
-  WantId want;
+  RequestId request;
+
+  static constexpr auto fields() { return table(field("request", &StatusChanged::request)); }
 };
 struct GivenBack {  // its lease went while nothing of ours ran there: somebody waited for it
-  WantId want;
+  RequestId request;
   std::map<std::string, std::string> context;  // of the lease's end: at, node, job
+
+  static constexpr auto fields() {
+    return table(field("request", &GivenBack::request), field("context", &GivenBack::context));
+  }
 };
-struct DaemonWanted {};  // the connection to pounced is gone and needed: run `pounced ensure`, then set_daemon()
+struct DaemonNeeded {  // the connection to pounced is gone and needed: run `pounced ensure`, then set_daemon()
+  static constexpr auto fields() { return table(); }
+};
 struct QueueShown {
   protocol::QueueIs answer;
 };
@@ -44,9 +55,9 @@ struct StatusShown {
   protocol::StatusIs answer;
 };
 struct NamesShown {
-  protocol::NamesAre answer;
+  protocol::DetachedList answer;
 };
-using News = std::variant<Printed, Ended, Told, StatusChanged, GivenBack, DaemonWanted, QueueShown, ClassesShown, StatusShown,
+using News = std::variant<Printed, Ended, Told, StatusChanged, GivenBack, DaemonNeeded, QueueShown, ClassesShown, StatusShown,
                           NamesShown>;
 
 class NewsQueue {

@@ -1,5 +1,5 @@
 // The objects this client can send: scattered values and large arguments, named by content. Kept while a Ref or a live
-// task needs them, so that they can be sent again after a lease is lost. Thread: the baton's holder.
+// task needs them, so that they can be sent again after a lease is lost. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>

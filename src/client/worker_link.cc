@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "protocol/codec.h"
-#include "protocol/limits.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::client {
 namespace {
 
 constexpr std::chrono::seconds kBeat{2};
-// Without an answer for so long it counts as silent: the person is told, the connection stays (a stopped process comes back).
+// Without an answer for so long it counts as silent: the user is told, the connection stays (a stopped process comes back).
 constexpr std::chrono::seconds kSilence{5};
 // ZeroMQ's own heartbeats notice a peer whose host has gone without a word.
 constexpr std::chrono::seconds kPeerSilence{15};
@@ -48,7 +48,7 @@ void WorkerLink::open(TimePoint now) {
     socket_ = std::move(*socket);
   else
     reopen_at_ = now + kLongestReopenPause;
-  descriptors_ = Descriptors(socket_.get());
+  descriptors_ = transport::Descriptors(socket_.get());
 }
 
 std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
@@ -128,7 +128,7 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
   auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
   if (!header) return;
   if (stage_ == Stage::kAttached) silent_at_ = Clock::now() + kSilence;
-  if (std::exchange(silent_, false)) events.emplace_back(LinkHeard{});
+  if (std::exchange(silent_, false)) events.emplace_back(LinkSeen{});
   if (auto* outcome = std::get_if<protocol::Outcome>(&*header)) {
     take_outcome(std::move(*outcome), std::move(message), events);
   } else if (const auto* chunk = std::get_if<protocol::Chunk>(&*header)) {
@@ -189,7 +189,7 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
 }
 
 void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
-  if (functions_.insert(call.function).second)
+  if (functions_.needs(call.function, call.function_pickle.bytes.size(), call.task))
     outbox_.post(protocol::Function{call.function, call.command}, {call.function_pickle});
   bool behind_bulk = false;
   for (const ObjectId& id : call.objects) {

@@ -1,5 +1,5 @@
 // The connection to one worker's Python: attach, what it has been given (functions, objects), what is on its way to it
-// and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the baton's holder.
+// and from it. Sends and receives; decides nothing about tasks (core/task does). Thread: the leader token's holder.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -16,14 +15,15 @@
 #include "base/curve_key.h"
 #include "client/call.h"
 #include "client/clock_offset.h"
-#include "client/descriptors.h"
+#include "client/held_functions.h"
 #include "client/held_objects.h"
 #include "client/incoming.h"
 #include "client/objects.h"
-#include "client/outbox.h"
+#include "client/worker_outbox.h"
 #include "protocol/messages.h"
 #include "transport/context.h"
 #include "transport/dealer_socket.h"
+#include "transport/descriptors.h"
 
 namespace pounce::client {
 
@@ -32,7 +32,7 @@ struct LinkAttached {
 };
 struct LinkLost {};
 struct LinkSilent {};  // it stands, but nothing has come for a while
-struct LinkHeard {};   // something came after a LinkSilent
+struct LinkSeen {};   // something came after a LinkSilent
 struct LinkRefused {  // for good: versions that do not match
   Error error;
 };
@@ -47,7 +47,7 @@ struct OutcomeWhole {
   TaskId task;
   std::int64_t received_ns = 0;
 };
-using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkHeard, LinkRefused, TaskPrinted, OutcomeWhole,
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, TaskPrinted, OutcomeWhole,
                                protocol::Started, protocol::QueryIs>;
 
 class WorkerLink {
@@ -58,7 +58,7 @@ class WorkerLink {
   // Everything that is ready, and what is due; the monitor is looked at only if it has changed.
   std::vector<LinkEvent> pump(TimePoint now, bool monitor_changed);
   TimePoint next_deadline() const;
-  const Descriptors& descriptors() const { return descriptors_; }
+  const transport::Descriptors& descriptors() const { return descriptors_; }
   bool connected() const { return stage_ != Stage::kConnecting; }
 
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
@@ -70,6 +70,7 @@ class WorkerLink {
   void post_acknowledgements();
   void flush();
   HeldObjects& held() { return held_; }
+  HeldFunctions& functions() { return functions_; }
   const ClockOffset& clock() const { return clock_; }
 
  private:
@@ -94,9 +95,9 @@ class WorkerLink {
 
   Stage stage_ = Stage::kConnecting;
   std::unique_ptr<transport::DealerSocket> socket_;
-  Descriptors descriptors_;
+  transport::Descriptors descriptors_;
   Outbox outbox_;
-  std::unordered_set<FunctionId> functions_;  // sent on this connection
+  HeldFunctions functions_;  // sent on this connection
   HeldObjects held_;
   std::map<TaskId, Incoming> incoming_;
   ClockOffset clock_;

@@ -21,7 +21,7 @@ class GpuMeter {
 
   // `visible` as CUDA_VISIBLE_DEVICES names them; none of them, no thread.
   explicit GpuMeter(const std::string& visible, const std::string& library = kLibrary,
-                    std::chrono::milliseconds between_looks = std::chrono::seconds(1));
+                    std::chrono::milliseconds between_snapshots = std::chrono::seconds(1));
   ~GpuMeter();  // at once, also where a call hangs
   GpuMeter(const GpuMeter&) = delete;
   GpuMeter& operator=(const GpuMeter&) = delete;

@@ -1,6 +1,7 @@
 #include "identity/claim.h"
 
 #include "base/check.h"
+#include "identity/digest.h"
 
 namespace pounce::identity {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 // Its first byte is no hash plugin of Slurm, so that Slurm never takes such a credential for one of its own
 // (gotchas M2).
 constexpr char kMagic[] = "PNC-HELLO\0v1";
+constexpr char kSealMagic[] = "PNC-SEAL\0v1";
 
 void append_key(std::string& bytes, const PublicKey& key) {
   bytes.append(reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size());
@@ -28,6 +30,11 @@ std::string claim_bytes(const Claim& claim) {
   append_text(bytes, claim.role);
   append_text(bytes, claim.subject);
   return bytes;
+}
+
+std::string seal_bytes(std::string_view statement) {
+  const auto digest = digest_of({std::string(statement)});
+  return std::string(kSealMagic, sizeof kSealMagic - 1).append(digest.begin(), digest.end());
 }
 
 }  // namespace pounce::identity

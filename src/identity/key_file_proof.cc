@@ -19,6 +19,18 @@ static_assert(sizeof(SecretKey) == crypto_auth_KEYBYTES);
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
+std::string tag_of(const std::string& bytes, const SecretKey& key) {
+  std::string tag(crypto_auth_BYTES, '\0');
+  ::crypto_auth(reinterpret_cast<unsigned char*>(tag.data()), bytes_of(bytes), bytes.size(), key.bytes().data());
+  return tag;
+}
+
+// crypto_auth_verify compares in constant time.
+bool is_tag_of(const std::string& bytes, std::string_view tag, const SecretKey& key) {
+  return tag.size() == crypto_auth_BYTES &&
+         ::crypto_auth_verify(bytes_of(tag), bytes_of(bytes), bytes.size(), key.bytes().data()) == 0;
+}
+
 tl::unexpected<Error> trouble(const std::string& path, const std::string& what) {
   return failure(ErrorCode::kNotAuthenticated, "the key file " + path + " " + what);
 }
@@ -34,7 +46,9 @@ Result<UniqueFd> open_folder(const std::string& path) {
   return fd;
 }
 
-Result<SecretKey> read_key(const std::string& path) {
+}  // namespace
+
+Result<SecretKey> read_key_file(const std::string& path) {
   const auto folder = open_folder(path);
   if (!folder) return failure(folder.error());
   const std::string name = std::filesystem::path(path).filename();
@@ -50,9 +64,8 @@ Result<SecretKey> read_key(const std::string& path) {
   return key;
 }
 
-}  // namespace
-
 Result<void> make_key_file(const std::string& path) {
+  if (read_key_file(path)) return {};
   const auto folder = open_folder(path);
   if (!folder) return failure(folder.error());
   if (::sodium_init() < 0) return trouble(path, "cannot be made: libsodium does not start");
@@ -69,23 +82,33 @@ Result<void> make_key_file(const std::string& path) {
 }
 
 Result<std::string> key_file_proof(const Claim& claim, const std::string& path) {
-  const auto key = read_key(path);
+  const auto key = read_key_file(path);
   if (!key) return failure(key.error());
-  const std::string claimed = claim_bytes(claim);
-  std::string proof(crypto_auth_BYTES, '\0');
-  ::crypto_auth(reinterpret_cast<unsigned char*>(proof.data()), bytes_of(claimed), claimed.size(), key->bytes().data());
-  return proof;
+  return tag_of(claim_bytes(claim), *key);
 }
 
 Result<void> verify_key_file_proof(const Claim& claim, std::string_view proof, const std::string& path) {
-  const auto key = read_key(path);
+  const auto key = read_key_file(path);
   if (!key) return failure(key.error());
-  const std::string claimed = claim_bytes(claim);
-  // crypto_auth_verify compares in constant time.
-  if (proof.size() != crypto_auth_BYTES ||
-      ::crypto_auth_verify(bytes_of(proof), bytes_of(claimed), claimed.size(), key->bytes().data()) != 0)
+  if (!is_tag_of(claim_bytes(claim), proof, *key))
     return failure(ErrorCode::kNotAuthenticated, "the key file's proof does not fit this key or daemon");
   return {};
+}
+
+std::string key_seal(std::string_view statement, const SecretKey& key) {
+  const std::string tag = tag_of(seal_bytes(statement), key);
+  std::string seal(2 * tag.size() + 1, '\0');
+  ::sodium_bin2hex(seal.data(), seal.size(), bytes_of(tag), tag.size());
+  seal.pop_back();
+  return seal;
+}
+
+bool is_key_seal(std::string_view statement, std::string_view seal, const SecretKey& key) {
+  std::string tag(crypto_auth_BYTES, '\0');
+  std::size_t size = 0;
+  const int unread = ::sodium_hex2bin(reinterpret_cast<unsigned char*>(tag.data()), tag.size(), seal.data(), seal.size(),
+                                      nullptr, &size, nullptr);
+  return unread == 0 && size == tag.size() && is_tag_of(seal_bytes(statement), tag, key);
 }
 
 }  // namespace pounce::identity

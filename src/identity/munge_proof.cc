@@ -37,13 +37,15 @@ munge_err_t with_attempts(const Call& call) {
   return code;
 }
 
-}  // namespace
+// A credential that munged vouches for, however old.
+bool is_genuine(munge_err_t code) {
+  return code == EMUNGE_SUCCESS || code == EMUNGE_CRED_EXPIRED || code == EMUNGE_CRED_REWOUND || code == EMUNGE_CRED_REPLAYED;
+}
 
-Result<std::string> munge_proof(const Claim& claim, const std::string& munge_socket, unsigned uid) {
+Result<std::string> encode(const std::string& payload, const std::string& munge_socket, unsigned uid) {
   const MungeContext context = open_context(munge_socket);
   if (!context) return failure(ErrorCode::kInternal, "no memory for a munge context");
   ::munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, static_cast<uid_t>(uid));
-  const std::string payload = claim_bytes(claim);
   char* credential = nullptr;
   const munge_err_t code = with_attempts([&] {
     return ::munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
@@ -55,8 +57,9 @@ Result<std::string> munge_proof(const Claim& claim, const std::string& munge_soc
   return std::string(credential);
 }
 
-Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, const std::string& munge_socket,
-                                unsigned uid) {
+// `counts(code)`: what munged says of an acceptable credential.
+Result<void> decode(std::string_view expected, std::string_view proof, const std::string& munge_socket, unsigned uid,
+                    bool (*counts)(munge_err_t)) {
   const MungeContext context = open_context(munge_socket);
   if (!context) return failure(ErrorCode::kInternal, "no memory for a munge context");
   void* payload = nullptr;
@@ -68,13 +71,33 @@ Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, cons
       [&] { return ::munge_decode(credential.c_str(), context.get(), &payload, &size, &made_by, &group); });
   const std::unique_ptr<void, decltype(&::free)> owned(payload, ::free);
   // The code, not the pointer: an expired or replayed credential comes with its payload.
-  if (code != EMUNGE_SUCCESS)
+  if (!counts(code))
     return failure(ErrorCode::kNotAuthenticated, "the munge credential was not accepted: " + reason(context, code));
   if (made_by != static_cast<uid_t>(uid))
     return failure(ErrorCode::kNotAuthenticated, "the munge credential is another user's");
-  if (std::string_view(static_cast<const char*>(payload), static_cast<std::size_t>(size)) != claim_bytes(claim))
+  if (std::string_view(static_cast<const char*>(payload), static_cast<std::size_t>(size)) != expected)
     return failure(ErrorCode::kNotAuthenticated, "the munge credential was made for another key or daemon");
   return {};
+}
+
+}  // namespace
+
+Result<std::string> munge_proof(const Claim& claim, const std::string& munge_socket, unsigned uid) {
+  return encode(claim_bytes(claim), munge_socket, uid);
+}
+
+Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, const std::string& munge_socket,
+                                unsigned uid) {
+  return decode(claim_bytes(claim), proof, munge_socket, uid, [](munge_err_t code) { return code == EMUNGE_SUCCESS; });
+}
+
+Result<std::string> munge_seal(std::string_view statement, const std::string& munge_socket, unsigned uid) {
+  return encode(seal_bytes(statement), munge_socket, uid);
+}
+
+Result<void> verify_munge_seal(std::string_view statement, std::string_view seal, const std::string& munge_socket,
+                               unsigned uid) {
+  return decode(seal_bytes(statement), seal, munge_socket, uid, is_genuine);
 }
 
 bool munge_available(const std::string& munge_socket) {

@@ -1,8 +1,8 @@
-// Showing, in a HELLO, that a CURVE key belongs to the same user as the daemon (design §5).
+// Showing, in a HELLO, that a CURVE key belongs to the same user as the daemon.
 // A proof binds four public things: the audience (D's key), the speaker's own key, its role and its lease or session.
 //   munge     a MUNGE credential over them, restricted to our uid; decoded by the daemon
 //   key file  libsodium crypto_auth over them with the 32 bytes of a 0600 file that only this user can read
-//   peer      nothing: on ipc:// the kernel tells the uid (ZAP address), checked by the door
+//   peer      nothing: on ipc:// the kernel tells the uid (ZAP address), checked by the handshake endpoint
 // No credential is ever made without payload and uid restriction. munge calls block on a Unix socket (at most
 // 3 attempts): never call them on an event loop. Thread: any.
 #pragma once
@@ -28,9 +28,19 @@ Result<std::string> munge_proof(const Claim& claim, const std::string& munge_soc
 Result<void> verify_munge_proof(const Claim& claim, std::string_view proof, const std::string& munge_socket, unsigned uid);
 bool munge_available(const std::string& munge_socket);
 
-// Makes DIR/FILE with 32 fresh random bytes: dir exactly 0700 and ours, file 0600, O_EXCL|O_NOFOLLOW, old one replaced.
+// DIR/FILE with 32 random bytes, dir exactly 0700 and ours, file 0600. A good one that is there stays: by it a new daemon
+// shows the workers of the last one whose it is. Another is replaced (O_EXCL|O_NOFOLLOW).
 Result<void> make_key_file(const std::string& path);
+Result<SecretKey> read_key_file(const std::string& path);
 Result<std::string> key_file_proof(const Claim& claim, const std::string& path);
 Result<void> verify_key_file_proof(const Claim& claim, std::string_view proof, const std::string& path);
+
+// ---- a daemon's word for itself: the first line of its endpoint file, which names its key --------------------------
+// It is read by workers that knew another key, at any time and by many: old and read before, it counts all the same.
+// The seal under it is printable and one line.
+Result<std::string> munge_seal(std::string_view statement, const std::string& munge_socket, unsigned uid);
+Result<void> verify_munge_seal(std::string_view statement, std::string_view seal, const std::string& munge_socket, unsigned uid);
+std::string key_seal(std::string_view statement, const SecretKey& key);
+bool is_key_seal(std::string_view statement, std::string_view seal, const SecretKey& key);
 
 }  // namespace pounce::identity

@@ -79,7 +79,7 @@ std::optional<LocalJob> read_record(const std::filesystem::path& path) {
   LocalJob job;
   job.started = number<std::uint64_t>(value("started"));
   JobView& view = job.view;
-  view.incarnation = {{number<std::uint32_t>(value("pid"))}, number<std::int64_t>(value("submitted_s")), 0};
+  view.job_identity = {{number<std::uint32_t>(value("pid"))}, number<std::int64_t>(value("submitted_s")), 0};
   if (start_ticks(job.pid()) != job.started) return std::nullopt;
   view.instance = tag->instance;
   view.lease = tag->lease;
@@ -93,7 +93,7 @@ std::optional<LocalJob> read_record(const std::filesystem::path& path) {
                     std::chrono::minutes(number<std::int64_t>(value("time_min"))),
                     std::max(1u, number<std::uint32_t>(value("workers")))};
   view.devices = value("devices");
-  view.submit_time_s = view.start_time_s = view.incarnation.submit_time_s;
+  view.submit_time_s = view.start_time_s = view.job_identity.submit_time_s;
   view.end_time_s = number<std::int64_t>(value("end_s"));
   const auto [first, last] = lines.equal_range("gpu");
   for (auto gpu = first; gpu != last; ++gpu) job.gpus.push_back(number<std::uint32_t>(gpu->second));

@@ -23,7 +23,7 @@ struct LocalJob {
   JobEnd ending = JobEnd::kNone;    // why we have told it to end
   TimePoint kill_at = TimePoint::max();
 
-  pid_t pid() const { return static_cast<pid_t>(view.incarnation.job.value); }
+  pid_t pid() const { return static_cast<pid_t>(view.job_identity.job.value); }
   bool over() const { return view.state == JobState::kEnded; }
 };
 

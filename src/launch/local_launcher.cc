@@ -8,6 +8,8 @@
 #include <ctime>
 #include <set>
 
+#include "base/process.h"
+#include "base/join.h"
 #include "launch/child_process.h"
 #include "launch/process_table.h"
 
@@ -27,16 +29,14 @@ std::vector<std::uint32_t> gpus_here() {
   return indexes;
 }
 
-std::string joined(const std::vector<std::uint32_t>& numbers) {
-  std::string text;
-  for (const std::uint32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
-  return text;
+std::string list_of(const std::vector<std::uint32_t>& numbers) {
+  return joined(numbers, ",", [](std::uint32_t number) { return std::to_string(number); });
 }
 
 JobView view_of(const JobSpec& spec, pid_t pid, const std::string& devices) {
   JobView view;
   view.submit_time_s = view.start_time_s = std::time(nullptr);
-  view.incarnation = {{static_cast<std::uint32_t>(pid)}, view.submit_time_s, 0};
+  view.job_identity = {{static_cast<std::uint32_t>(pid)}, view.submit_time_s, 0};
   view.instance = spec.instance;
   view.lease = spec.lease;
   view.name = spec.name;
@@ -71,9 +71,9 @@ void show_ended(LocalJob& job, JobEnd end, int status) {
   job.kill_at = TimePoint::max();
 }
 
-JobView gone(const Incarnation& job) {
+JobView gone(const JobIdentity& job) {
   JobView view;
-  view.incarnation = job;
+  view.job_identity = job;
   view.state = JobState::kEnded;
   view.end = JobEnd::kGone;
   view.state_name = "GONE";
@@ -87,24 +87,24 @@ LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)
   const std::int64_t now_s = std::time(nullptr);
   for (LocalJob& job : read_records(options_.folder)) {
     show_running(job.view);
-    const Incarnation name = job.view.incarnation;
+    const JobIdentity name = job.view.job_identity;
     if (job.view.end_time_s > 0) walltimes_[name] = now + std::chrono::seconds(job.view.end_time_s - now_s);
     jobs_[name] = std::move(job);
   }
 }
 
-void LocalLauncher::facts(Reply<ClusterFacts> reply) {
+void LocalLauncher::send(slurm::Question question, Reply<std::any> reply) {
+  reply(std::visit([this](const auto& asked) { return answer(asked).map([](auto&& found) { return std::any(std::move(found)); }); }, question));
+}
+
+Result<ClusterFacts> LocalLauncher::answer(const slurm::AskFacts&) const {
   ClusterFacts facts;
   facts.cluster = facts.version = "local";
   facts.controller_address = "127.0.0.1";
-  facts.default_class = "cheetah";
-  for (const char* name : {"cheetah", "lion", "panther", "tabby"}) facts.classes.push_back({name, {}, 0, 0});
-  reply(std::move(facts));
+  return facts;
 }
 
-void LocalLauncher::submit(const JobSpec& spec, Reply<Incarnation> reply) { reply(start(spec)); }
-
-// The devices' name for the person, "" for none. Those that fewest others use first: nobody queues on one's own
+// The devices' name for the user, "" for none. Those that fewest others use first: nobody queues on one's own
 // machine.
 Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
   const std::uint32_t gpus = asked.all_gpus();
@@ -127,15 +127,15 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
   std::ranges::stable_sort(here, {}, users);
   given.assign(here.begin(), here.begin() + gpus);
   std::ranges::sort(given);
-  return "gpu:" + std::to_string(gpus) + "(IDX:" + joined(given) + ")";
+  return "gpu:" + std::to_string(gpus) + "(IDX:" + list_of(given) + ")";
 }
 
-Result<Incarnation> LocalLauncher::start(const JobSpec& spec) {
+Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
   LocalJob job;
   const auto devices = give_gpus(spec.resources, job.gpus);
   if (!devices) return failure(devices.error());
   JobSpec started = spec;
-  if (!job.gpus.empty()) started.environment["CUDA_VISIBLE_DEVICES"] = joined(job.gpus);
+  if (!job.gpus.empty()) started.environment["CUDA_VISIBLE_DEVICES"] = list_of(job.gpus);
   const auto pid = start_detached(started, [&](pid_t child) {
     job.view = view_of(spec, child, *devices);
     job.started = start_ticks(child).value_or(0);
@@ -147,19 +147,19 @@ Result<Incarnation> LocalLauncher::start(const JobSpec& spec) {
   }
   job.child = true;
   show_running(job.view);
-  const Incarnation name = job.view.incarnation;
+  const JobIdentity name = job.view.job_identity;
   if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
   jobs_[name] = std::move(job);
   forget_old();
   return name;
 }
 
-void LocalLauncher::cancel(const Incarnation& job, Reply<void> reply) {
-  if (const auto known = jobs_.find(job); known != jobs_.end()) {
+Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& asked) {
+  if (const auto known = jobs_.find(asked.job); known != jobs_.end()) {
     refresh(known->second);
     if (!known->second.over()) end(known->second, JobEnd::kCancelled, Clock::now());
   }
-  reply({});
+  return slurm::Done{};
 }
 
 // TERM to the supervisor alone: it ends its tree in order. Telling it twice would hurry it.
@@ -175,16 +175,15 @@ void LocalLauncher::end(LocalJob& job, JobEnd why, TimePoint now) {
 
 void LocalLauncher::refresh(LocalJob& job) {
   if (job.over()) return;
-  int status = 0;
   if (job.child) {
-    const pid_t ended = ::waitpid(job.pid(), &status, WNOHANG);
-    if (ended == 0) return;
-    show_ended(job, ended > 0 ? end_of(status) : JobEnd::kGone, status);  // < 0: somebody else has taken its status
+    const auto ended = ended_child(job.pid());
+    if (!ended) return;
+    show_ended(job, ended->pid > 0 ? end_of(ended->wait_status) : JobEnd::kGone, ended->wait_status);
   } else {
     if (start_ticks(job.pid()) == job.started) return;
     show_ended(job, JobEnd::kGone, 0);
   }
-  walltimes_.erase(job.view.incarnation);
+  walltimes_.erase(job.view.job_identity);
   remove_record(options_.folder, job);
 }
 
@@ -210,33 +209,33 @@ void LocalLauncher::on_time(TimePoint now) {
   }
 }
 
-void LocalLauncher::poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) {
+Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Poll& asked) {
   std::vector<JobView> views;
-  for (const Incarnation& wanted : jobs) {
+  for (const JobIdentity& wanted : asked.jobs) {
     const auto known = jobs_.find(wanted);
     if (known != jobs_.end()) refresh(known->second);
     views.push_back(known != jobs_.end() ? known->second.view : gone(wanted));
   }
-  reply(std::move(views));
+  return views;
 }
 
-void LocalLauncher::sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) {
+Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Reconcile& asked) {
   std::vector<JobView> views;
   for (auto& [name, job] : jobs_) {
-    if (job.view.instance != instance) continue;
+    if (job.view.instance != asked.instance) continue;
     refresh(job);
     views.push_back(job.view);
   }
-  reply(std::move(views));
+  return views;
 }
 
-void LocalLauncher::queue(Reply<std::vector<JobView>> reply) {
+Result<std::vector<JobView>> LocalLauncher::answer(const slurm::AskQueue&) {
   std::vector<JobView> views;
   for (auto& [name, job] : jobs_) {
     refresh(job);
     if (!job.over()) views.push_back(job.view);
   }
-  reply(std::move(views));
+  return views;
 }
 
 void LocalLauncher::forget_old() {

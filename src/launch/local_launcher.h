@@ -27,30 +27,36 @@ class LocalLauncher final : public Launcher {
  public:
   explicit LocalLauncher(LocalOptions options);
 
-  void facts(Reply<ClusterFacts> reply) override;
-  void submit(const JobSpec& spec, Reply<Incarnation> reply) override;
-  void cancel(const Incarnation& job, Reply<void> reply) override;
-  void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) override;
-  void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) override;
-  void look(const std::vector<Incarnation>&, Reply<QueueLook> reply) override { reply(QueueLook{}); }  // nobody queues here
-  void classes(Reply<ClassReport> reply) override { reply(ClassReport{}); }
-  void survey(const std::string&, Reply<Survey> reply) override { reply(Survey{}); }
-  void queue(Reply<std::vector<JobView>> reply) override;
+  void send(slurm::Question question, Reply<std::any> reply) override;
 
   // Walltimes and what did not end when told. TimePoint::max(): none.
   TimePoint next_deadline() const;
   void on_time(TimePoint now);
 
  private:
-  Result<Incarnation> start(const JobSpec& spec);
+  Result<ClusterFacts> answer(const slurm::AskFacts&) const;
+  Result<JobIdentity> answer(const slurm::Submit& asked) { return start(asked.spec); }
+  Result<slurm::Done> answer(const slurm::Cancel& asked);
+  Result<slurm::Done> answer(const slurm::Note&) const { return slurm::Done{}; }  // there is no accounting to keep it
+  Result<std::vector<JobView>> answer(const slurm::Poll& asked);
+  Result<std::vector<JobView>> answer(const slurm::Reconcile& asked);
+  Result<std::vector<JobView>> answer(const slurm::AskQueue&);
+  // Of all else there is nothing here: nobody queues, there are no classes and no nodes to choose from.
+  template <class Asked>
+    requires(!slurm::kIsDeed<Asked> || slurm::kIsAdmins<Asked>)
+  Result<typename Asked::Answer> answer(const Asked&) const {
+    return typename Asked::Answer{};
+  }
+
+  Result<JobIdentity> start(const JobSpec& spec);
   Result<std::string> give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const;
   void end(LocalJob& job, JobEnd why, TimePoint now);
   void refresh(LocalJob& job);
   void forget_old();
 
   LocalOptions options_;
-  std::map<Incarnation, LocalJob> jobs_;  // this folder's, ended ones too
-  std::map<Incarnation, TimePoint> walltimes_;
+  std::map<JobIdentity, LocalJob> jobs_;  // this folder's, ended ones too
+  std::map<JobIdentity, TimePoint> walltimes_;
 };
 
 }  // namespace pounce::launch

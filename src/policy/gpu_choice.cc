@@ -4,12 +4,11 @@
 #include <limits>
 #include <set>
 
+#include "base/join.h"
 #include "policy/amounts.h"
 
 namespace pounce::policy {
 namespace {
-
-void add(std::string& list, const std::string& word) { list += (list.empty() ? "" : ", ") + word; }
 
 std::uint64_t memory_of(const Policy& policy, const std::string& type) {
   const auto found = policy.gpu_memory_mib.find(type);
@@ -51,7 +50,7 @@ std::string wanted(const Resources& asked) {
 
 struct Sorted {
   std::vector<std::string> fit;
-  std::string others;  // "v100 (16GB), k80 (CUDA up to 11.4)"
+  std::vector<std::string> others;  // "v100 (16GB), k80 (CUDA up to 11.4)"
 };
 
 Sorted sorted(const Policy& policy, const Resources& asked, const Nodes* nodes) {
@@ -66,14 +65,14 @@ Sorted sorted(const Policy& policy, const Resources& asked, const Nodes* nodes) 
     if (why.empty())
       result.fit.push_back(type);
     else if (named || exists)
-      add(result.others, type + " (" + why + ")");
+      result.others.push_back(type + " (" + why + ")");
   }
   return result;
 }
 
 Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* nodes, const Sorted& sorted) {
   Error error{ErrorCode::kUnsatisfiable, "there can never be " + wanted(asked), {}, {}};
-  if (!sorted.others.empty()) error.text += ": " + sorted.others;
+  if (!sorted.others.empty()) error.text += ": " + joined(sorted.others);
   if (asked.gpu_memory_mib > 0 && policy.gpu_memory_mib.empty()) {
     error.text += ": the site's policy does not tell the memory of its GPUs";
     error.remedy = "Name a GPU type instead: gpu_type=, or --gpu-type in a cell.";

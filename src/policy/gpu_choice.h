@@ -4,7 +4,7 @@
 #include <string>
 
 #include "policy/policy.h"
-#include "policy/room.h"
+#include "policy/node_room.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
 

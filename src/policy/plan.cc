@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "policy/amounts.h"
+#include "base/join.h"
+#include "policy/class_rules.h"
 
 namespace pounce::policy {
 namespace {
@@ -11,26 +12,13 @@ struct Rule {
   std::string key, value;
 };
 
-template <class T>
-std::string counted(const std::optional<T>& limit) {
-  return limit ? std::to_string(*limit) : "none";
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list.empty() ? "none" : list;
-}
-
 // In the file's own words, so that what plan prints can be written into it.
 std::vector<Rule> rules_of(const Qos& qos) {
-  return {{"walltime", qos.walltime ? duration_text(*qos.walltime) : "none"},
-          {"running_jobs_per_user", counted(qos.running_jobs_per_user)},
-          {"gpus_per_user", counted(qos.gpus_per_user)},
-          {"priority", std::to_string(qos.priority)},
-          {"preempts", listed(qos.preempts)},
-          {"grace", duration_text(qos.grace)},
-          {"deny_on_limit", qos.deny_on_limit ? "true" : "false"}};
+  std::vector<Rule> rules;
+  for_each_field(qos, [&](const auto& field, const auto& member) {
+    if (field.name != "name") rules.push_back({std::string(key_of(field.name)), value_text(member)});
+  });
+  return rules;
 }
 
 const Qos* find(const std::vector<Qos>& all, const std::string& name) {
@@ -45,7 +33,14 @@ void add_changes(const Qos& now, const Qos& wanted, Plan& plan) {
       plan.changes.push_back({wanted.name, after[i].key, before[i].value, after[i].value});
 }
 
-bool limits(const Qos& qos) { return qos.walltime || qos.running_jobs_per_user || qos.gpus_per_user; }
+// Its limits are what may be unset.
+bool limits(const Qos& qos) {
+  bool any = false;
+  for_each_field(qos, [&](const auto&, const auto& member) {
+    if constexpr (requires { member.has_value(); }) any |= member.has_value();
+  });
+  return any;
+}
 bool limits_gpus(const Qos& qos) { return qos.gpus_per_user.has_value(); }
 bool preempts(const Qos& qos) { return !qos.preempts.empty() || qos.grace.count() > 0; }
 
@@ -93,11 +88,11 @@ std::vector<std::string> not_enforced(const std::vector<Qos>& wanted) {
   std::vector<std::string> lines;
   const auto free = rules_of(Qos{});
   for (const Qos& one : wanted) {
-    std::string rules;
+    std::vector<std::string> rules;
     const auto all = rules_of(one);
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].value != free[i].value) rules += (rules.empty() ? "" : ", ") + all[i].key + " " + all[i].value;
-    if (!rules.empty()) lines.push_back(one.name + ": " + rules);
+      if (all[i].value != free[i].value) rules.push_back(all[i].key + " " + all[i].value);
+    if (!rules.empty()) lines.push_back(one.name + ": " + joined(rules));
   }
   return lines;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pounce/fields.h"
 #include "pounce/qos.h"
 
 namespace pounce::policy {
@@ -21,6 +22,15 @@ struct Class {
 struct Leasing {
   std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{};
   std::optional<std::uint32_t> starts_per_hour{};
+
+  static constexpr auto fields() {
+    return table(field("keep_warm_s", &Leasing::keep_warm, "an idle worker is kept so long, while nobody waits for it"),
+                 field("keep_warm_blind_s", &Leasing::keep_warm_blind, "the same where Slurm does not show other users' jobs, so that nobody can tell who waits"),
+                 field("idle_release_s", &Leasing::idle_release, "an idle worker is given back after it"),
+                 field("poll_max_s", &Leasing::poll_max, "Slurm is asked at least so often about what waits"),
+                 field("warm_poll_s", &Leasing::warm_poll, "Slurm is asked so often who waits for what is kept warm"),
+                 field("starts_per_hour", &Leasing::starts_per_hour, "leases that one user's daemon may start in an hour; 0: as many as are wanted"));
+  }
 };
 
 struct Policy {

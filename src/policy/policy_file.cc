@@ -5,8 +5,9 @@
 #include <set>
 
 #include "policy/amounts.h"
-#include "policy/keys.h"
+#include "policy/policy_keys.h"
 #include "policy/references.h"
+#include "policy/class_rules.h"
 
 namespace pounce::policy {
 namespace {
@@ -113,35 +114,36 @@ auto read(const json& object, const char* name, Read read) -> decltype(read(std:
 }
 
 template <class T>
-std::optional<T> number(const json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end()) return std::nullopt;
-  return found->get<T>();
+void take(const json& from, T& value) {
+  from.get_to(value);
+}
+template <class Rep, class Period>
+void take(const json& from, std::chrono::duration<Rep, Period>& time) {
+  time = std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(*duration_from(from.get<std::string>()));
+}
+template <class T>
+void take(const json& from, std::optional<T>& value) {
+  take(from, value.emplace());
+}
+
+// Each field that the object has, by its key.
+template <class T>
+void read_fields(const json& object, T& value) {
+  for_each_field(value, [&](const auto& field, auto& member) {
+    if (const auto found = object.find(key_of(field.name)); found != object.end()) take(*found, member);
+  });
 }
 
 Class read_class(const std::string& name, const json& object) {
   Class one{name, object.value("partition", ""), object.value("account", ""), {}};
-  Qos& qos = one.qos;
-  qos.name = object.value("qos", name);
-  if (const auto walltime = read(object, "walltime", duration_from))
-    qos.walltime = std::chrono::duration_cast<std::chrono::minutes>(*walltime);
-  qos.running_jobs_per_user = number<std::uint32_t>(object, "running_jobs_per_user");
-  qos.gpus_per_user = number<std::uint64_t>(object, "gpus_per_user");
-  qos.priority = object.value("priority", 0u);
-  qos.preempts = object.value("preempts", std::vector<std::string>());
-  qos.grace = read(object, "grace", duration_from).value_or(std::chrono::seconds(0));
-  qos.deny_on_limit = object.value("deny_on_limit", false);
+  read_fields(object, one.qos);
+  one.qos.name = object.value("qos", name);
   return one;
 }
 
 Leasing read_leasing(const json& object) {
   Leasing leasing;
-  leasing.keep_warm = read(object, "keep_warm", duration_from);
-  leasing.keep_warm_blind = read(object, "keep_warm_blind", duration_from);
-  leasing.idle_release = read(object, "idle_release", duration_from);
-  leasing.poll_max = read(object, "poll_max", duration_from);
-  leasing.warm_poll = read(object, "warm_poll", duration_from);
-  leasing.starts_per_hour = number<std::uint32_t>(object, "starts_per_hour");
+  read_fields(object, leasing);
   return leasing;
 }
 
@@ -165,15 +167,25 @@ Policy read_policy(const json& document) {
   return policy;
 }
 
+template <class T>
+json written(const T& value) {
+  return value;
+}
+template <class Rep, class Period>
+json written(const std::chrono::duration<Rep, Period>& time) {
+  return duration_text(time);
+}
+template <class T>
+json written(const std::optional<T>& value) {
+  return written(*value);
+}
+
+// What differs from a QoS without rules.
 json class_of(const Qos& qos) {
   json object = json::object();
-  if (qos.walltime) object["walltime"] = duration_text(*qos.walltime);
-  if (qos.running_jobs_per_user) object["running_jobs_per_user"] = *qos.running_jobs_per_user;
-  if (qos.gpus_per_user) object["gpus_per_user"] = *qos.gpus_per_user;
-  if (qos.priority > 0) object["priority"] = qos.priority;
-  if (!qos.preempts.empty()) object["preempts"] = qos.preempts;
-  if (qos.grace.count() > 0) object["grace"] = duration_text(qos.grace);
-  if (qos.deny_on_limit) object["deny_on_limit"] = true;
+  for_each_field(qos, [&](const auto& field, const auto& member) {
+    if (field.name != "name" && member != field.get(Qos{})) object[std::string(key_of(field.name))] = written(member);
+  });
   return object;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policy/keys.h"
+#include "policy/policy_keys.h"
 #include "policy/slurm_options.h"
 #include "policy/templates.h"
 

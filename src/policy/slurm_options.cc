@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "policy/keys.h"
+#include "base/join.h"
+#include "policy/policy_keys.h"
 
 namespace pounce::policy {
 
@@ -14,8 +15,7 @@ const std::vector<std::string>& slurm_options_there_are() {
 }
 
 Result<void> check_slurm_options(const Policy& policy, const std::map<std::string, std::string>& asked) {
-  std::string allowed;
-  for (const std::string& option : policy.slurm_options) allowed += (allowed.empty() ? "" : ", ") + option;
+  const std::string allowed = joined(policy.slurm_options);
   for (const auto& [name, value] : asked) {
     if (std::ranges::find(policy.slurm_options, name) != policy.slurm_options.end()) continue;
     const auto& all = slurm_options_there_are();

@@ -1,4 +1,4 @@
-// Options of sbatch that a person may pass on, where the policy says so. Pure. Thread: any.
+// Options of sbatch that a user may pass on, where the policy says so. Pure. Thread: any.
 #pragma once
 
 #include <map>

@@ -18,7 +18,7 @@ struct Who {
 Result<std::vector<std::string>> command_words(std::string_view line);
 // {home} and {user} filled in.
 std::string filled_in(std::string text, const Who& who);
-// What runs a worker: the person's own interpreter where they named one, else the policy's; in its container.
+// What runs a worker: the user's own interpreter where they named one, else the policy's; in its container.
 std::vector<std::string> worker_command(const Policy& policy, const std::vector<std::string>& interpreter, bool named,
                                         const Who& who);
 

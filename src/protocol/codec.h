@@ -14,6 +14,10 @@ namespace pounce::protocol {
 std::string encode(const Header& header);
 Result<Header> decode(std::string_view bytes, std::size_t limit);
 
+// The same without the short way of task and outcome (hot_headers.h): what that is held to.
+std::string encode_generally(const Header& header);
+Result<Header> decode_generally(std::string_view bytes);
+
 // Error as a JSON object, for status documents and logs.
 std::string encode_error(const Error& error);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pounce/fields.h"
 #include "pounce/result.h"
 
 namespace pounce::protocol {
@@ -15,14 +16,40 @@ struct EndpointFile {
   int v = 1;
   std::string instance, cluster;
   std::uint32_t pid = 0, uid = 0;
-  std::string key;                // D's public key, Z85
-  std::vector<std::string> door;  // ipc first, then tcp
+  std::string key;
+  std::vector<std::string> handshake;
   std::string munge_socket, proof, key_file, launcher, version, log;
-  std::string results;  // the folder of named tasks (named_record.h)
-  std::vector<std::string> classes;  // that are open to this user; for completion only
+  std::string results;
+  std::vector<std::string> classes;
+
+  static constexpr auto fields() {
+    return table(field("v", &EndpointFile::v),
+                 field("instance", &EndpointFile::instance),
+                 field("cluster", &EndpointFile::cluster),
+                 field("pid", &EndpointFile::pid),
+                 field("uid", &EndpointFile::uid),
+                 field("key", &EndpointFile::key, "D's public key, Z85"),
+                 field("handshake", &EndpointFile::handshake, "ipc first, then tcp"),
+                 field("munge_socket", &EndpointFile::munge_socket),
+                 field("proof", &EndpointFile::proof),
+                 field("key_file", &EndpointFile::key_file),
+                 field("launcher", &EndpointFile::launcher),
+                 field("version", &EndpointFile::version),
+                 field("log", &EndpointFile::log),
+                 field("results", &EndpointFile::results, "the folder of detached tasks (detached_record.h)"),
+                 field("classes", &EndpointFile::classes, "that are open to this user; for completion only"));
+  }
 };
 
-// One line of JSON without a newline. Implemented in codec.cc, the only file that knows JSON.
+// The file has two lines: this statement, and a seal (identity/proof.h) by which a worker that knew another daemon sees
+// that this one is of the same user.
+struct EndpointLines {
+  std::string_view statement, seal;
+};
+EndpointLines lines_of(std::string_view text);
+
+// The statement: JSON without a newline. Decoding takes the whole file too. Implemented in codec.cc, the only file that
+// knows JSON.
 std::string encode_endpoint_file(const EndpointFile& file);
 Result<EndpointFile> decode_endpoint_file(std::string_view text);
 

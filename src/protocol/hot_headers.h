@@ -1,6 +1,6 @@
-// The headers of a short call's way there and back (task, outcome), written and read without building a JSON document:
-// that costs more than everything else this side of ZeroMQ does for the call. The bytes are those of the general codec.
-// Whatever is not exactly of the usual form is left to it: both answer nullopt then. Thread: any.
+// The headers of a short call's way there and back (task, outcome), written and read without building a JSON document
+// (plain_writer.h). The bytes are those of the general codec. Whatever is not of the plain form is left to it: both answer
+// nullopt then. Thread: any.
 #pragma once
 
 #include <optional>

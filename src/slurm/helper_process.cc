@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "base/pipe.h"
+#include "base/process.h"
 
 namespace pounce::slurm {
 namespace {
@@ -16,39 +17,6 @@ namespace {
 constexpr int kRequestFd = 3;  // where the helper finds its socket
 constexpr std::size_t kErrorsKept = 16 * 1024;
 constexpr int kWritePatienceMs = 1000;
-
-std::vector<std::string> as_settings(const std::map<std::string, std::string>& environment) {
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
-  return settings;
-}
-
-// Ends with a null, as exec wants it; valid as long as the texts are.
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// In the child, between fork and exec: only system calls. The signals that pounced takes by descriptor are blocked in
-// it.
-[[noreturn]] void become_helper(char* const* command, char* const* environment, int socket, int errors) {
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
-  ::dup2(errors, STDERR_FILENO);
-  // Through a high number first: the socket may itself be descriptor 3.
-  const int high = ::fcntl(socket, F_DUPFD, 64);
-  ::dup2(high, kRequestFd);
-  const int null = ::open("/dev/null", O_RDWR);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(null, STDOUT_FILENO);
-  ::close_range(kRequestFd + 1, ~0u, 0);
-  ::execve(command[0], command, environment);
-  ::_exit(127);
-}
 
 std::string read_available(int fd, bool& closed) {
   std::string text;
@@ -75,19 +43,17 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::vector<st
   if (::access(command.front().c_str(), X_OK) != 0)
     return failure(ErrorCode::kNoSlurm, "there is no program " + command.front(),
                    "Install pounce where Slurm's headers are, or use launcher='local'.");
-  int requests[2], errors[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests) != 0 ||
-      ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, errors) != 0)
+  auto requests = make_socket_pair(), errors = make_socket_pair();  // ours, the helper's
+  if (!requests || !errors)
     return failure(ErrorCode::kOutcomeUnknown, std::string("no socketpair: ") + std::strerror(errno));
-  UniqueFd ours(requests[0]), theirs(requests[1]), our_errors(errors[0]), their_errors(errors[1]);
   // What libslurm prints beyond the socket's buffer is lost, rather than libslurm waiting for us to read it.
-  ::fcntl(their_errors.get(), F_SETFL, O_NONBLOCK);
-  const auto settings = as_settings(environment);
-  const auto words = pointers_to(command), variables = pointers_to(settings);
-  const pid_t pid = ::fork();
-  if (pid == 0) become_helper(words.data(), variables.data(), theirs.get(), their_errors.get());
-  if (pid < 0) return failure(ErrorCode::kOutcomeUnknown, std::string("cannot fork: ") + std::strerror(errno));
-  return std::unique_ptr<HelperProcess>(new HelperProcess(pid, std::move(ours), std::move(our_errors)));
+  ::fcntl(errors->writer.get(), F_SETFL, O_NONBLOCK);
+  Program program{.command = command};
+  program.environment = environment;
+  program.descriptors = {{STDERR_FILENO, errors->writer.get()}, {kRequestFd, requests->writer.get()}};
+  const auto pid = start_process(program);
+  if (!pid) return failure(ErrorCode::kOutcomeUnknown, pid.error().text);
+  return std::unique_ptr<HelperProcess>(new HelperProcess(*pid, std::move(requests->reader), std::move(errors->reader)));
 }
 
 HelperProcess::~HelperProcess() {
@@ -95,13 +61,8 @@ HelperProcess::~HelperProcess() {
 }
 
 std::string HelperProcess::how_it_ended() {
-  ::kill(pid_, SIGKILL);  // does not change the exit code of one that is on its way out
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
   reaped_ = true;
-  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
-  return "exit code " + std::to_string(WEXITSTATUS(status));
+  return pounce::how_it_ended(kill_and_wait(pid_));
 }
 
 bool HelperProcess::write(std::string_view bytes) {

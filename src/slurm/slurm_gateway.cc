@@ -13,11 +13,11 @@
 namespace pounce::slurm {
 namespace {
 
-using Finish = std::function<void(Result<Answer>)>;
+using Finish = SlurmGateway::Reply<std::any>;
 
 // Pause before the next start when helpers die in a row; the first death may be an accident and costs nothing.
 constexpr std::chrono::milliseconds kFirstPause{500}, kLongestPause{30000};
-constexpr std::size_t kQuoted = 600;  // of what libslurm printed, in the sentence for the person
+constexpr std::size_t kQuoted = 600;  // of what libslurm printed, in the sentence for the user
 
 struct Pending {
   Request request;
@@ -47,10 +47,8 @@ Error with_stderr(Error error, const std::string& printed) {
 }
 
 // Of a question nothing is lost; of a deed it is not known whether it was done.
-ErrorCode code_of_loss(Operation operation) {
-  const bool deed =
-      operation == Operation::kSubmit || operation == Operation::kCancel || operation == Operation::kNote || operation == Operation::kWriteQos;
-  return deed ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
+ErrorCode code_of_loss(const Question& question) {
+  return is_deed(question) ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
 }
 
 }  // namespace
@@ -58,16 +56,14 @@ ErrorCode code_of_loss(Operation operation) {
 struct SlurmGateway::Impl {
   explicit Impl(GatewayOptions chosen) : options(std::move(chosen)) {}
 
-  void ask(Request request, Finish finish);
-  template <class T>
-  void ask_for(Request request, T Answer::* part, Reply<T> reply);  // that part of the answer
-  void ask_to(Request request, Reply<void> reply);                  // whether it was done
+  void ask(Question question, Finish finish);
   void send_front(TimePoint now);
   Result<void> ensure_helper();
+  Result<Answer> answer_of(const std::string& record) const;
   void take(const std::string& record);
   void lose(const std::string& why, TimePoint now);
   void note_loss(TimePoint now);
-  void finish_front(Result<Answer> answer);
+  void finish_front(Result<std::any> answer);
 
   GatewayOptions options;
   std::unique_ptr<HelperProcess> helper;
@@ -78,22 +74,9 @@ struct SlurmGateway::Impl {
   TimePoint not_before;  // no helper is started earlier
 };
 
-void SlurmGateway::Impl::ask(Request request, Finish finish) {
-  request.id = next_id++;
-  queue.push_back({std::move(request), std::move(finish), false, {}, {}});
+void SlurmGateway::Impl::ask(Question question, Finish finish) {
+  queue.push_back({{next_id++, std::move(question)}, std::move(finish), false, {}, {}});
   if (queue.size() == 1) send_front(Clock::now());
-}
-
-template <class T>
-void SlurmGateway::Impl::ask_for(Request request, T Answer::* part, Reply<T> reply) {
-  ask(std::move(request), [part, reply = std::move(reply)](Result<Answer> answer) {
-    reply(answer.map([part](const Answer& a) { return a.*part; }));
-  });
-}
-
-void SlurmGateway::Impl::ask_to(Request request, Reply<void> reply) {
-  ask(std::move(request),
-      [reply = std::move(reply)](Result<Answer> answer) { reply(answer.map([](const Answer&) {})); });
 }
 
 Result<void> SlurmGateway::Impl::ensure_helper() {
@@ -136,28 +119,33 @@ void SlurmGateway::Impl::send_front(TimePoint now) {
   }
   note_loss(now);
   pending.verdict =
-      Error{code_of_loss(pending.request.operation), "pounce-slurm ended before it took the request", {}, {}};
+      Error{code_of_loss(pending.request.question), "pounce-slurm ended before it took the request", {}, {}};
   pending.deadline = now;
 }
 
-void SlurmGateway::Impl::finish_front(Result<Answer> answer) {
+void SlurmGateway::Impl::finish_front(Result<std::any> answer) {
   auto finish = std::move(queue.front().finish);
   queue.pop_front();
   finish(std::move(answer));
 }
 
+Result<Answer> SlurmGateway::Impl::answer_of(const std::string& record) const {
+  const auto lie = failure(ErrorCode::kProtocol, "pounce-slurm answered something that was not asked");
+  if (queue.empty() || !queue.front().sent) return lie;
+  auto answer = decode_answer(record, queue.front().request.question);
+  if (answer && answer->id != queue.front().request.id) return lie;
+  return answer;
+}
+
 void SlurmGateway::Impl::take(const std::string& record) {
-  auto answer = decode_answer(record);
-  if (!answer || queue.empty() || !queue.front().sent || answer->id != queue.front().request.id) {
-    lose(answer ? "pounce-slurm answered something that was not asked" : answer.error().text, Clock::now());
-    return;
-  }
+  auto answer = answer_of(record);
+  if (!answer) return lose(answer.error().text, Clock::now());
   const std::string printed = helper->take_stderr();
   losses = 0;
-  if (answer->error)
-    finish_front(failure(with_stderr(*answer->error, printed)));
+  if (!answer->value)
+    finish_front(failure(with_stderr(answer->value.error(), printed)));
   else
-    finish_front(std::move(answer));
+    finish_front(std::move(answer->value));
   send_front(Clock::now());
 }
 
@@ -175,112 +163,14 @@ void SlurmGateway::Impl::lose(const std::string& why, TimePoint now) {
   helper.reset();
   note_loss(now);
   if (!queue.empty() && queue.front().sent)
-    finish_front(failure(with_stderr({code_of_loss(queue.front().request.operation), why, {}, {}}, printed)));
+    finish_front(failure(with_stderr({code_of_loss(queue.front().request.question), why, {}, {}}, printed)));
   send_front(now);
 }
 
 SlurmGateway::SlurmGateway(GatewayOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 SlurmGateway::~SlurmGateway() = default;
 
-void SlurmGateway::facts(Reply<ClusterFacts> reply) {
-  Request request;
-  request.operation = Operation::kFacts;
-  impl_->ask_for(std::move(request), &Answer::facts, std::move(reply));
-}
-
-void SlurmGateway::submit(const JobSpec& spec, Reply<Incarnation> reply) {
-  Request request;
-  request.operation = Operation::kSubmit;
-  request.spec = spec;
-  impl_->ask_for(std::move(request), &Answer::job, std::move(reply));
-}
-
-void SlurmGateway::cancel(const Incarnation& job, Reply<void> reply) {
-  Request request;
-  request.operation = Operation::kCancel;
-  request.jobs = {job};
-  impl_->ask_to(std::move(request), std::move(reply));
-}
-
-void SlurmGateway::poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply) {
-  Request request;
-  request.operation = Operation::kPoll;
-  request.jobs = jobs;
-  impl_->ask_for(std::move(request), &Answer::jobs, std::move(reply));
-}
-
-void SlurmGateway::sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply) {
-  Request request;
-  request.operation = Operation::kSweep;
-  request.instance = instance;
-  impl_->ask_for(std::move(request), &Answer::jobs, std::move(reply));
-}
-
-void SlurmGateway::queue(Reply<std::vector<JobView>> reply) {
-  Request request;
-  request.operation = Operation::kQueue;
-  impl_->ask_for(std::move(request), &Answer::jobs, std::move(reply));
-}
-
-void SlurmGateway::read_qos(Reply<QosFacts> reply) {
-  Request request;
-  request.operation = Operation::kReadQos;
-  impl_->ask_for(std::move(request), &Answer::qos, std::move(reply));
-}
-
-void SlurmGateway::write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply) {
-  Request request;
-  request.operation = Operation::kWriteQos;
-  request.qos = qos;
-  impl_->ask_for(std::move(request), &Answer::qos, std::move(reply));
-}
-
-void SlurmGateway::note(const Incarnation& job, const std::string& comment, Reply<void> reply) {
-  Request request;
-  request.operation = Operation::kNote;
-  request.jobs = {job};
-  request.note = comment;
-  impl_->ask_to(std::move(request), std::move(reply));
-}
-
-void SlurmGateway::holdings(Reply<Holdings> reply) {
-  Request request;
-  request.operation = Operation::kHoldings;
-  impl_->ask_for(std::move(request), &Answer::holdings, std::move(reply));
-}
-
-void SlurmGateway::usage(std::int64_t from_s, Reply<UsageFacts> reply) {
-  Request request;
-  request.operation = Operation::kUsage;
-  request.from_s = from_s;
-  impl_->ask_for(std::move(request), &Answer::usage, std::move(reply));
-}
-
-void SlurmGateway::look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply) {
-  Request request;
-  request.operation = Operation::kLook;
-  request.jobs = ours;
-  impl_->ask_for(std::move(request), &Answer::look, std::move(reply));
-}
-
-void SlurmGateway::classes(Reply<ClassReport> reply) {
-  Request request;
-  request.operation = Operation::kClasses;
-  impl_->ask_for(std::move(request), &Answer::classes, std::move(reply));
-}
-
-void SlurmGateway::survey(const std::string& not_nodes, Reply<Survey> reply) {
-  Request request;
-  request.operation = Operation::kSurvey;
-  request.not_nodes = not_nodes;
-  impl_->ask_for(std::move(request), &Answer::survey, std::move(reply));
-}
-
-void SlurmGateway::version(Reply<std::string> reply) {
-  Request request;
-  request.operation = Operation::kVersion;
-  impl_->ask_for(std::move(request), &Answer::version, std::move(reply));
-}
+void SlurmGateway::send(Question question, Reply<std::any> reply) { impl_->ask(std::move(question), std::move(reply)); }
 
 int SlurmGateway::fd() const { return impl_->helper ? impl_->helper->fd() : -1; }
 int SlurmGateway::helper_pid() const { return impl_->helper ? impl_->helper->pid() : 0; }

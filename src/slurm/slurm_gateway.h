@@ -6,6 +6,7 @@
 // answers nothing more. Owns no loop: the owner polls fd() and calls on_time() at next_deadline(). Thread: loop.
 #pragma once
 
+#include <any>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -14,12 +15,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "pounce/cluster.h"
-#include "pounce/job.h"
-#include "pounce/qos.h"
 #include "pounce/result.h"
-#include "pounce/room.h"
-#include "pounce/usage.h"
+#include "slurm/questions.h"
 
 namespace pounce::slurm {
 
@@ -28,7 +25,7 @@ struct GatewayOptions {
   std::chrono::milliseconds request_deadline{
       30000};                                      // from when the helper gets it; libslurm itself may take 10 s twice
   std::map<std::string, std::string> environment;  // SLURM_CONF and little else: no outer SLURM_* job variables
-  bool admin = false;  // `pounce-slurm --admin`: read_qos, write_qos, holdings, usage and nothing else, root too
+  bool admin = false;  // `pounce-slurm --admin`: the questions of kAdmin and nothing else, root too
 };
 
 class SlurmGateway {
@@ -41,22 +38,14 @@ class SlurmGateway {
   SlurmGateway(const SlurmGateway&) = delete;
   SlurmGateway& operator=(const SlurmGateway&) = delete;
 
-  void facts(Reply<ClusterFacts> reply);
-  void submit(const JobSpec& spec, Reply<Incarnation> reply);
-  void cancel(const Incarnation& job, Reply<void> reply);
-  void note(const Incarnation& job, const std::string& comment, Reply<void> reply);  // the job's comment from now on
-  void poll(const std::vector<Incarnation>& jobs, Reply<std::vector<JobView>> reply);
-  void sweep(const InstanceId& instance, Reply<std::vector<JobView>> reply);
-  void queue(Reply<std::vector<JobView>> reply);
-  void read_qos(Reply<QosFacts> reply);
-  // Makes those that are not there and changes those that are; answers what there is afterwards.
-  void write_qos(const std::vector<Qos>& qos, Reply<QosFacts> reply);
-  void holdings(Reply<Holdings> reply);                          // everybody's jobs that wait or run
-  void usage(std::int64_t from_s, Reply<UsageFacts> reply);      // what was held since then, from slurmdbd
-  void look(const std::vector<Incarnation>& ours, Reply<QueueLook> reply);
-  void classes(Reply<ClassReport> reply);
-  void survey(const std::string& not_nodes, Reply<Survey> reply);
-  void version(Reply<std::string> reply);  // the libslurm loaded: "libslurm.so.38 (22.05.8)"
+  // Any question of slurm/questions.h.
+  template <class Asked>
+  void ask(Asked question, Reply<typename Asked::Answer> reply) {
+    send(std::move(question), any_for<Asked>(std::move(reply)));
+  }
+
+  // The same, where the question is one of several: an Asked::Answer comes.
+  void send(Question question, Reply<std::any> reply);
 
   // The descriptor changes when the helper is replaced: ask again after each call into this class, its callbacks
   // included. -1: none running.

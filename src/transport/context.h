@@ -1,5 +1,5 @@
 // One ZeroMQ context per process, with its ZAP handler. CURVE on every socket; there is no plaintext switch.
-// Thread: made and destroyed on one thread; sockets belong to the thread (or baton) that uses them.
+// Thread: made and destroyed on one thread; sockets belong to the thread (or leader token) that uses them.
 #pragma once
 
 #include <functional>

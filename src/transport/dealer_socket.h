@@ -1,6 +1,6 @@
 // A CURVE client: one connection to one known server key. libzmq reconnects by itself; a refused key (handshake
 // failed for authentication) or a lost connection is reported by events(), after which the owner makes a new socket
-// (such a socket is dead for ever: gotchas Z1). Thread: the one that owns the loop or baton.
+// (such a socket is dead for ever: gotchas Z1). Thread: the one that owns the loop or leader token.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // A CURVE server: many authenticated peers, addressed by the route of the connection a message came in on, never by
-// a name a peer chose. ZAP enforce-domain is set or bind fails. Thread: the one that owns the loop or baton.
+// a name a peer chose. ZAP enforce-domain is set or bind fails. Thread: the one that owns the loop or leader token.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ struct ServerOptions {
   std::size_t max_frame_bytes = 0;                    // ZMQ_MAXMSGSIZE; required
   int high_water_mark = 1000;                         // messages queued per peer and direction
   std::chrono::milliseconds handshake{2000};
-  std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (door)
+  std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (handshake endpoint)
   std::chrono::milliseconds heartbeat_timeout{0};
 };
 

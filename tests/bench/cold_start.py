@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
-from login_node import CLUSTER, LoginNode, Person
+from login_node import CLUSTER, LoginNode, User
 
 LEASE = ["pounce-bench", "lease", "--json", "--launcher", "slurm", "--class", "cheetah", "--gpus", "1", "--memory", "1GB"]
 
@@ -25,7 +25,7 @@ def main() -> None:
     node = LoginNode(150)
     node.connect()
     try:
-        alice = Person(node, "alice")
+        alice = User(node, "alice")
         measured = alice.start([*LEASE, "--rounds", str(chosen.rounds)]).ended(60 * chosen.rounds + 120)
         print(measured.output.splitlines()[-1])
     finally:

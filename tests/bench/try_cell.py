@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "slurm"))
-from login_node import CLUSTER, LoginNode, Person
+from login_node import CLUSTER, LoginNode, User
 
 ALL_GPUS = "for gpu in 1 2 3 4 5 6 7 8; do sbatch --quiet --qos=cheetah --gres=gpu:1 --output=/dev/null --wrap='sleep 600'; done"
 ROUNDS = """
@@ -49,7 +49,7 @@ def main() -> None:
     node = LoginNode(151)
     node.connect()
     try:
-        alice = Person(node, "alice")
+        alice = User(node, "alice")
         alice.run("sh", "-c", ALL_GPUS)
         rounds = alice.python(ROUNDS.format(rounds=int(sys.argv[1]) if len(sys.argv) > 1 else 9)).reported("rounds", 300)
         alice.run("scancel", "--me")

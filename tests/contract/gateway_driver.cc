@@ -58,70 +58,11 @@ class Driver {
 
   void ask(const Request& request) {
     ++waiting_;
-    const std::uint64_t id = request.id;
-    switch (request.operation) {
-      case Operation::kFacts:
-        return gateway_.facts(answer<ClusterFacts>(id, [](Answer& a, ClusterFacts v) { a.facts = std::move(v); }));
-      case Operation::kSubmit:
-        return gateway_.submit(request.spec, answer<Incarnation>(id, [](Answer& a, Incarnation v) { a.job = v; }));
-      case Operation::kCancel:
-        return gateway_.cancel(request.jobs.at(0), done(id));
-      case Operation::kNote:
-        return gateway_.note(request.jobs.at(0), request.note, done(id));
-      case Operation::kHoldings:
-        return gateway_.holdings(answer<Holdings>(id, [](Answer& a, Holdings v) { a.holdings = std::move(v); }));
-      case Operation::kUsage:
-        return gateway_.usage(request.from_s, answer<UsageFacts>(id, [](Answer& a, UsageFacts v) { a.usage = std::move(v); }));
-      case Operation::kPoll:
-        return gateway_.poll(request.jobs, answer<std::vector<JobView>>(id, &put_jobs));
-      case Operation::kSweep:
-        return gateway_.sweep(request.instance, answer<std::vector<JobView>>(id, &put_jobs));
-      case Operation::kQueue:
-        return gateway_.queue(answer<std::vector<JobView>>(id, &put_jobs));
-      case Operation::kClasses:
-        return gateway_.classes(answer<ClassReport>(id, [](Answer& a, ClassReport v) { a.classes = std::move(v); }));
-      case Operation::kLook:
-        return gateway_.look(request.jobs, answer<QueueLook>(id, [](Answer& a, QueueLook v) { a.look = std::move(v); }));
-      case Operation::kVersion:
-        return gateway_.version(answer<std::string>(id, [](Answer& a, std::string v) { a.version = std::move(v); }));
-      case Operation::kReadQos:
-        return gateway_.read_qos(answer<QosFacts>(id, &put_qos));
-      case Operation::kSurvey:
-        return gateway_.survey(request.not_nodes, answer<Survey>(id, [](Answer& a, Survey v) { a.survey = std::move(v); }));
-      case Operation::kWriteQos:
-        return gateway_.write_qos(request.qos, answer<QosFacts>(id, &put_qos));
-    }
-  }
-
-  static void put_qos(Answer& answer, QosFacts facts) { answer.qos = std::move(facts); }
-  static void put_jobs(Answer& answer, std::vector<JobView> jobs) { answer.jobs = std::move(jobs); }
-
-  std::function<void(Result<void>)> done(std::uint64_t id) {
-    return [this, id](Result<void> result) {
-      Answer out;
-      out.id = id;
-      if (!result) out.error = result.error();
-      print(out);
-    };
-  }
-
-  template <class T, class Put>
-  std::function<void(Result<T>)> answer(std::uint64_t id, Put put) {
-    return [this, id, put](Result<T> result) {
-      Answer out;
-      out.id = id;
-      if (result)
-        put(out, std::move(*result));
-      else
-        out.error = result.error();
-      print(out);
-    };
-  }
-
-  void print(const Answer& answer) {
-    --waiting_;
-    std::printf("%d %s\n", gateway_.helper_pid(), encode(answer).c_str());
-    std::fflush(stdout);
+    gateway_.send(request.question, [this, request](Result<std::any> answer) {
+      --waiting_;
+      std::printf("%d %s\n", gateway_.helper_pid(), encode({request.id, std::move(answer)}, request.question).c_str());
+      std::fflush(stdout);
+    });
   }
 
   SlurmGateway gateway_;

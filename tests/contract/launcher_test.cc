@@ -16,7 +16,7 @@
 
 #include "base/random_id.h"
 #include "launch/local_launcher.h"
-#include "launch/slurm_launcher.h"
+#include "slurm/slurm_gateway.h"
 
 namespace pounce::launch {
 namespace {
@@ -52,11 +52,12 @@ class LocalBackend final : public Backend {
   LocalLauncher launcher_;
 };
 
-class SlurmBackend final : public Backend {
+class SlurmBackend final : public Backend, public Launcher {
  public:
   SlurmBackend(const std::string& program, const std::string& conf)
-      : gateway_({program, seconds(30), {{"SLURM_CONF", conf}}}), launcher_(gateway_) {}
-  Launcher& launcher() override { return launcher_; }
+      : gateway_({program, seconds(30), {{"SLURM_CONF", conf}}}) {}
+  Launcher& launcher() override { return *this; }
+  void send(slurm::Question question, Reply<std::any> reply) override { gateway_.send(std::move(question), std::move(reply)); }
   void serve(milliseconds at_most) override {
     pollfd source{gateway_.fd(), POLLIN, 0};
     if (::poll(&source, 1, static_cast<int>(at_most.count())) > 0) gateway_.on_readable();
@@ -65,7 +66,6 @@ class SlurmBackend final : public Backend {
 
  private:
   slurm::SlurmGateway gateway_;
-  SlurmLauncher launcher_;
 };
 
 std::string why_no_slurm() {
@@ -90,19 +90,19 @@ class LauncherContract : public testing::TestWithParam<const char*> {
   }
 
   void TearDown() override {
-    for (const Incarnation& job : started_) {
+    for (const JobIdentity& job : started_) {
       cancel(job);
       wait_until_ended(job);
     }
     std::filesystem::remove_all(folder_);
   }
 
-  // The answer to one call.
-  template <class T, class Call>
-  Result<T> ask(Call call) {
+  template <class Asked>
+  Result<typename Asked::Answer> ask(Asked question) {
+    using T = typename Asked::Answer;
     std::optional<Result<T>> answer;
     int answers = 0;
-    call([&](Result<T> reply) {
+    backend_->launcher().ask(std::move(question), [&](Result<T> reply) {
       ++answers;
       answer = std::move(reply);
     });
@@ -125,33 +125,30 @@ class LauncherContract : public testing::TestWithParam<const char*> {
     return spec;
   }
 
-  Result<Incarnation> submit(const JobSpec& spec) {
-    auto job = ask<Incarnation>([&](auto reply) { backend_->launcher().submit(spec, reply); });
+  Result<JobIdentity> submit(const JobSpec& spec) {
+    auto job = ask(slurm::Submit{spec});
     if (job) started_.push_back(*job);
     return job;
   }
 
-  bool cancel(const Incarnation& job) {
-    return ask<void>([&](auto reply) { backend_->launcher().cancel(job, reply); }).has_value();
+  bool cancel(const JobIdentity& job) {
+    return ask(slurm::Cancel{job}).has_value();
   }
 
-  std::vector<JobView> poll(const std::vector<Incarnation>& jobs) {
-    return ask<std::vector<JobView>>([&](auto reply) { backend_->launcher().poll(jobs, reply); })
-        .value_or(std::vector<JobView>{});
+  std::vector<JobView> poll(const std::vector<JobIdentity>& jobs) {
+    return ask(slurm::Poll{jobs}).value_or(std::vector<JobView>{});
   }
 
-  std::vector<JobView> sweep(const InstanceId& instance) {
-    return ask<std::vector<JobView>>([&](auto reply) { backend_->launcher().sweep(instance, reply); })
-        .value_or(std::vector<JobView>{});
+  std::vector<JobView> reconcile(const InstanceId& instance) {
+    return ask(slurm::Reconcile{instance}).value_or(std::vector<JobView>{});
   }
 
   std::vector<JobView> queue() {
-    return ask<std::vector<JobView>>([&](auto reply) { backend_->launcher().queue(reply); })
-        .value_or(std::vector<JobView>{});
+    return ask(slurm::AskQueue{}).value_or(std::vector<JobView>{});
   }
 
   // The first look at the job that is in this state or beyond it.
-  JobView wait_until(const Incarnation& job, JobState state) {
+  JobView wait_until(const JobIdentity& job, JobState state) {
     JobView view;
     for (const TimePoint deadline = Clock::now() + seconds(60); Clock::now() < deadline;) {
       const auto views = poll({job});
@@ -164,7 +161,7 @@ class LauncherContract : public testing::TestWithParam<const char*> {
                   << view.state_name << " " << view.reason;
     return view;
   }
-  JobView wait_until_ended(const Incarnation& job) { return wait_until(job, JobState::kEnded); }
+  JobView wait_until_ended(const JobIdentity& job) { return wait_until(job, JobState::kEnded); }
 
   std::string log() {
     std::ostringstream text;
@@ -175,18 +172,17 @@ class LauncherContract : public testing::TestWithParam<const char*> {
   std::string folder_;
   InstanceId instance_ = random_id<InstanceId>();
   std::unique_ptr<Backend> backend_;
-  std::vector<Incarnation> started_;
+  std::vector<JobIdentity> started_;
 };
 
-auto job_is(const Incarnation& job) { return Field(&JobView::incarnation, job); }
+auto job_is(const JobIdentity& job) { return Field(&JobView::job_identity, job); }
 
-TEST_P(LauncherContract, TellsTheClusterAndItsClasses) {
-  const auto facts = ask<ClusterFacts>([&](auto reply) { backend_->launcher().facts(reply); });
+TEST_P(LauncherContract, TellsTheCluster) {
+  const auto facts = ask(slurm::AskFacts{});
 
   ASSERT_TRUE(facts);
   EXPECT_FALSE(facts->cluster.empty());
   EXPECT_FALSE(facts->controller_address.empty());
-  EXPECT_THAT(facts->classes, Contains(Field(&ClassLimits::name, "cheetah")));
 }
 
 TEST_P(LauncherContract, FindsASubmittedJobByNumberByTagAndInTheQueue) {
@@ -198,19 +194,19 @@ TEST_P(LauncherContract, FindsASubmittedJobByNumberByTagAndInTheQueue) {
   EXPECT_NE(job->submit_time_s, 0);
   const auto views = poll({*job});
   ASSERT_THAT(views, SizeIs(1));
-  EXPECT_EQ(views[0].incarnation, *job);
+  EXPECT_EQ(views[0].job_identity, *job);
   EXPECT_EQ(views[0].instance, instance_);
   EXPECT_EQ(views[0].lease, asked.lease);
   EXPECT_EQ(views[0].class_name, "cheetah");
   EXPECT_EQ(views[0].name, "pounce-cheetah");
-  EXPECT_THAT(sweep(instance_), testing::ElementsAre(job_is(*job)));
+  EXPECT_THAT(reconcile(instance_), testing::ElementsAre(job_is(*job)));
   EXPECT_THAT(queue(), Contains(job_is(*job)));
 }
 
 TEST_P(LauncherContract, ShowsNoInstanceTheJobsOfAnother) {
   const auto job = submit(spec("sleep 1000"));
   ASSERT_TRUE(job);
-  EXPECT_THAT(sweep(random_id<InstanceId>()), IsEmpty());
+  EXPECT_THAT(reconcile(random_id<InstanceId>()), IsEmpty());
 }
 
 TEST_P(LauncherContract, RunsAJobAndTellsWhereAndSinceWhen) {
@@ -253,7 +249,7 @@ TEST_P(LauncherContract, CallsAJobThatExitsWithZeroCompleted) {
   const auto job = submit(spec("exit 0"));
   ASSERT_TRUE(job);
   EXPECT_EQ(wait_until_ended(*job).end, JobEnd::kCompleted);
-  EXPECT_THAT(sweep(instance_), Contains(job_is(*job))) << "a sweep shows ended jobs too";
+  EXPECT_THAT(reconcile(instance_), Contains(job_is(*job))) << "a reconciliation shows ended jobs too";
   EXPECT_THAT(queue(), Not(Contains(job_is(*job)))) << "the queue does not";
 }
 
@@ -303,7 +299,7 @@ TEST_P(LauncherContract, RefusesMoreGpusThanThereAreAtOnce) {
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().code, ErrorCode::kUnsatisfiable);
   // Slurm keeps a record of what it refused, with our tag and the state FAILED.
-  EXPECT_THAT(sweep(instance_), Each(Field(&JobView::state, JobState::kEnded)));
+  EXPECT_THAT(reconcile(instance_), Each(Field(&JobView::state, JobState::kEnded)));
   EXPECT_THAT(queue(), Not(Contains(Field(&JobView::instance, instance_))));
 }
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import pickle
 import shutil
+import socket
 import subprocess
+import sys
 import sysconfig
 
 import pytest
+
+from pounce.bench.contenders import Curve
+from pounce.bench.server import TcpPeer, curve_socket
 
 SMALL = ["--rounds", "2", "--calls", "40", "--mib", "8", "--seconds", "1", "--leases", "1"]
 
@@ -49,3 +56,41 @@ def test_a_table_names_the_floors_the_goals_and_who_is_not_installed():
             __import__(module)
         except ImportError:
             assert name in shown.split("not installed: ")[1]
+
+
+def test_a_floors_server_listens_to_nobody_but_the_bench_that_started_it():
+    """It unpickled what any user of the machine sent to its port."""
+    server = subprocess.Popen([sys.executable, "-m", "pounce.bench.server", "tcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server.stdin.write("the words\n")
+    server.stdin.flush()
+    port = json.loads(server.stdout.readline())["port"]
+
+    with socket.create_connection(("127.0.0.1", port)) as stranger:
+        stranger.sendall(b"any words" + pickle.dumps("anything"))
+        stranger.settimeout(10)
+        with contextlib.suppress(ConnectionResetError):
+            assert stranger.recv(1) == b""
+    with socket.create_connection(("127.0.0.1", port)) as ours:
+        ours.sendall(b"the words")
+        peer = TcpPeer(ours)
+        peer.send((pow, (2, 5)))
+        assert peer.receive() == 32
+
+    server.stdin.close()
+    server.wait(10)
+    server.stdout.close()
+
+
+def test_a_floors_curve_server_refuses_every_key_but_one():
+    zmq = pytest.importorskip("zmq")
+    contender = Curve()
+    assert contender.call(pow, 2, 5) == 32
+    stranger, _ = curve_socket(zmq, zmq.DEALER)
+    stranger.curve_serverkey = contender.server_key
+    events = stranger.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH)
+    stranger.connect(contender.endpoint)
+    assert events.poll(10_000)
+    stranger.disable_monitor()
+    events.close()
+    stranger.close()
+    contender.close()

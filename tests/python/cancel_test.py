@@ -127,6 +127,7 @@ def test_a_grace_that_is_none_is_refused(home):
 def test_what_came_together_with_a_print_that_was_interrupted_is_not_lost(home):
     run = home.run("""
         import pickle
+        from pounce import _core
         client = pounce.Client()
         future = client.submit(time.sleep, 600)
         out = sys.stdout
@@ -134,7 +135,7 @@ def test_what_came_together_with_a_print_that_was_interrupted_is_not_lost(home):
             def write(self, text): sys.stdout = out; raise KeyboardInterrupt
             def flush(self): pass
         sys.stdout = Pressed()
-        news = [("printed", future._task, False, b"text"), ("ended", future._task, True, None, False, pickle.dumps(7), [], (0,) * 6)]
+        news = [_core.Printed(future._task.id, text=b"text"), _core.Ended(future._task.id, ok=True, pickle=pickle.dumps(7))]
         client._session._news.extend(news)
         report(pressed=error_of(client._session.handle)["type"])
         client._session.handle()

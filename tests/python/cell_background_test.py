@@ -111,6 +111,24 @@ def test_a_try_runs_where_there_is_no_slurm_too(notebook):
     assert notebook.run("%%pounce --gpu 1 --try\n6 * 7").value == "42"
 
 
+# Its class was "cheetah" on every cluster. Two tries, and the verbs, mean one worker, and Slurm is asked for its classes once.
+def test_a_try_goes_to_the_clusters_own_class_for_short_jobs(notebook):
+    notebook.run("""from pounce import _core
+from pounce._engine.classes import classes_of
+asked_for = []
+def _classes(client):
+    asked_for.append(1)
+    return classes_of(_core.ClassesIs(classes=[_core.ClassUse("day", True, 1440), _core.ClassUse("debug", False, 15)], launcher="slurm"))
+of_pounce, pounce.Client.classes = pounce.Client.classes, _classes""")
+
+    notebook.run("%%pounce --gpu 1 --try --time 10min\ntried = 1")
+    shown = notebook.run("%pounce vars --try --time 10min").stream("stdout")
+    leases = notebook.run("sorted({row.class_ for row in pounce.Client().queue() if row.class_}), len(asked_for)").value
+    notebook.run("pounce.Client.classes = of_pounce")
+
+    assert "tried" in shown and leases == "(['debug'], 1)"
+
+
 def test_restart_is_a_new_python_on_the_same_worker(notebook):
     notebook.run("%%pounce --cpus 1\nimport os\ngone = 1\nfirst = os.getpid()")
     leases = notebook.run("sorted(row.lease for row in pounce.Client().queue())").value

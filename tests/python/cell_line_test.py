@@ -6,9 +6,10 @@ import os
 
 import pytest
 from pounce import BadRequest
+from pounce._engine.options import Options
 from pounce.cell import options_line, verbs
+from pounce.cell.magic import PounceMagics
 from pounce.cell.options_line import parse_cell, parse_verb
-from pounce.options import Options
 
 
 def test_an_empty_line_asks_for_what_the_class_gives():
@@ -21,13 +22,14 @@ def test_an_empty_line_asks_for_what_the_class_gives():
     [
         ("--gpu 1", Options(gpus=1)),
         ("--gpu=a100:2 --mem 8GB", Options(gpus=2, gpu_type="a100", memory_mib=8192)),
-        ("--cpus 4 --time 20min --class cheetah", Options(cpus=4, time_min=20, class_name="cheetah")),
+        ("--cpus 4 --time 20min --class cheetah", Options(cpus=4, time_min=20, class_="cheetah")),
         ("--time '1 h'", Options(time_min=60)),
         ("--gpu-type a100,v100", Options(gpus=1, gpu_type="a100,v100")),
         ("--gpu-mem 20GB --cuda 12 --gpu 2", Options(gpus=2, gpu_memory_mib=20480, cuda=12000)),
         ("--gpu-mem='>=20GB' --cuda='>=12.4'", Options(gpus=1, gpu_memory_mib=20480, cuda=12040)),
         ("--spread --not-nodes g1,g2", Options(placement="spread", not_nodes="g1,g2")),
         ("--pack --nodes 1", Options(placement="pack")),
+        ("--nice 100", Options(nice=100)),
         ("--account ml --reservation=course", Options(account="ml", reservation="course")),
         ("--slurm constraint=nvlink --slurm=nice=5 --slurm exclusive",
          Options(slurm=(("constraint", "nvlink"), ("exclusive", "yes"), ("nice", "5")))),
@@ -50,29 +52,26 @@ def test_a_cell_in_the_background_may_have_a_name():
 
 
 def test_a_try_leaves_the_gpu_and_keeps_the_rest():
-    options = parse_cell("--gpu a100:2 --mem 8GB --time 5min --try").place.options
+    line = parse_cell("--gpu a100:2 --mem 8GB --time 5min --try")
 
-    assert options == Options(class_name="cheetah", memory_mib=8192, time_min=5)
+    assert line.trial and line.place.options == Options(memory_mib=8192, time_min=5)
+
+
+def test_a_try_keeps_the_class_that_is_named():
+    assert parse_cell("--class long --try").place.options == Options(class_="long")
 
 
 def test_a_try_asks_nothing_of_a_gpu():
     options = parse_cell("--gpu-type a100 --gpu-mem 20GB --cuda 12 --not-nodes g1 --try").place.options
 
-    assert options == Options(class_name="cheetah", not_nodes="g1")
-
-
-def test_a_place_is_told_by_the_keywords_that_give_it():
-    place = parse_cell("--gpu 2 --gpu-type a100,v100 --gpu-mem 20GB --cuda 12.4 --spread --not-nodes g1 --account ml "
-                       "--reservation course --slurm nice=5").place
-
-    assert Options().changed(**place.words()) == place.options
+    assert options == Options(not_nodes="g1")
 
 
 def test_another_environment_is_another_place():
     line, again = parse_cell("--env ~/torch"), parse_cell("--env ~/torch/ --in a")
 
     assert line.place == again.place != parse_cell("").place
-    assert line.place.words() == {"env": os.path.expanduser("~/torch")}
+    assert line.place.env == os.path.expanduser("~/torch")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_another_environment_is_another_place():
         ("--memory 8GB", "did you mean --mem?"),
         ("--qos lion", "did you mean --class?"),
         ("--tiem 20min", "did you mean --time?"),
-        ("--frobnicate 1", "there is no option --frobnicate. The options are --gpu"),
+        ("--xyzzy 1", "there is no option --xyzzy. The options are --gpu"),
         ("--gpu", "--gpu needs a value, for example --gpu 1"),
         ("--gpu --mem 8GB", "--gpu needs a value"),
         ("print(1)", "the code begins in the line below"),
@@ -96,11 +95,17 @@ def test_another_environment_is_another_place():
         ("--constraint nvlink", "did you mean --slurm?"),
         ("--exclude g1", "did you mean --not-nodes?"),
         ("--mem lots", "--mem takes bytes or a text such as '8GB'"),
+        ("--nice -5", "--nice takes a number from 0"), ("--nice much", "--nice takes a number from 0"),
         ("--cpus many", "--cpus takes a number of CPUs"),
         ("--in 'a", "Close the quotes"),
         ("--bg=yes", "--bg takes no value"),
         ("--name job", "Add --bg"),
         ("--bg --name a,b", "--name takes one name"),
+        ("--gp 1", "there is no option --gp; did you mean --gpu?"),
+        ("--res course", "there is no option --res"),
+        ("--frobnicate=1 --gpu 1", "there is no option --frobnicate"),
+        ("-g 1", "there is no option -g"),
+        ("--gpu 1 x = 2", "the code begins in the line below"),
     ],
 )
 def test_a_wrong_line_says_what_would_be_right(line, hint):
@@ -123,3 +128,16 @@ def test_a_wrong_verb_says_which_is_nearest():
 
 def test_each_verb_that_is_understood_does_something():
     assert set(verbs.VERBS) == set(options_line.VERBS)
+
+
+def test_the_help_page_of_the_magic_has_each_option_with_what_it_is_for():
+    page = " ".join(PounceMagics.cell.__doc__.split())
+
+    assert "%%pounce [options] Runs this cell on a worker" in page and "See also %pounce vars | pull x,y" in page
+    missing = [option.word for option in options_line.OPTIONS.values() if option.help and f"{option.help}" not in page]
+    assert missing == [] and "--gpu <N|TYPE> how many GPUs" in page and "--nodes" not in page
+
+
+@pytest.mark.parametrize("option", [option for option in options_line.OPTIONS.values() if option.value], ids=lambda option: option.word)
+def test_the_example_of_each_option_is_one(option):
+    parse_cell(f"{option.word} {option.example}{' --bg' if option.word == '--name' else ''}")

@@ -6,7 +6,8 @@ import ast
 import builtins
 
 import pytest
-from pounce.cell.names import global_reads, reads
+from pounce._common.code_names import global_reads
+from pounce.cell.names import reads
 
 
 def found(source: str) -> set[str]:

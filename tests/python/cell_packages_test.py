@@ -1,11 +1,11 @@
-"""Which cells call a package manager, and what the person is told then."""
+"""Which cells call a package manager, and what the user is told then."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-from pounce.cell import packages
+from pounce._worker.cell import packages
 
 
 @pytest.mark.parametrize(("source", "does"), [

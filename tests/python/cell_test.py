@@ -1,4 +1,4 @@
-"""%%pounce through a real kernel, on workers of the local launcher: what a person sees of a remote cell."""
+"""%%pounce through a real kernel, on workers of the local launcher: what a user sees of a remote cell."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ def test_what_a_cell_assigns_is_there_for_the_next(notebook):
     notebook.run("%%pounce\nkept = [1]\ndef grow(): kept.append(len(kept) + 1)")
 
     assert notebook.run("%%pounce\ngrow()\nkept").value == "[1, 2]"
+
+
+def test_imports_travel_whichever_variables_are_sent(notebook):
+    notebook.run("import statistics as moments\nfrom math import floor\ntrips = [1.5, 2.7]\nothers = [1]")
+
+    assert notebook.run("%%pounce --in trips\nfloor(moments.mean(trips))").value == "2"
+    assert "others is a variable of the notebook that was not sent" in notebook.run("%%pounce --in trips\nothers").error["text"]
 
 
 def test_a_semicolon_hides_the_value(notebook):

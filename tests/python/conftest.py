@@ -18,7 +18,7 @@ import pytest
 
 
 class Script:
-    """A program of a person, and what it reports: lines `REPORT {...}` on its standard output."""
+    """A program of a user, and what it reports: lines `REPORT {...}` on its standard output."""
 
     def __init__(self, process: subprocess.Popen, out: Path, err: Path):
         self.process, self._out, self._err = process, out, err
@@ -65,6 +65,10 @@ def error_of(call):
         call()
     except BaseException as e:
         return dict(type=type(e).__name__, text=str(e), context=dict(getattr(e, "context", {}) or {}))
+def pounced_pid():
+    import pathlib
+    (file,) = pathlib.Path(os.environ["HOME"]).glob(".local/state/pounce/*/*/endpoint")
+    return json.loads(file.read_text().splitlines()[0])["pid"]
 """
 
 
@@ -98,17 +102,21 @@ class Home:
     def run(self, program: str, code: int = 0, seconds: float = 90) -> Script:
         return self.start(program).ended(code, seconds)
 
+    def endpoints(self) -> list[dict]:
+        """What each pounced here says of itself: its file's first line; the second is a seal."""
+        return [json.loads(file.read_text().splitlines()[0]) for file in self.folder.glob(".local/state/pounce/*/*/endpoint")]
+
     def endpoint(self) -> dict:
-        (file,) = self.folder.glob(".local/state/pounce/*/*/endpoint")
-        return json.loads(file.read_text())
+        (endpoint,) = self.endpoints()
+        return endpoint
 
     def close(self) -> None:
         for script in self._scripts:
             if script.process.poll() is None:
                 script.process.kill()
                 script.process.wait()
-        for file in self.folder.glob(".local/state/pounce/*/*/endpoint"):
-            _end(json.loads(file.read_text())["pid"])
+        for endpoint in self.endpoints():
+            _end(endpoint["pid"])
 
 
 def _end(pid: int) -> None:

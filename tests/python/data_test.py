@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pounce import serialize
+from pounce._common import serialize
 
 N = 300_000
 SMALL = 4_000  # bytes of a pickle whose data is elsewhere

@@ -56,7 +56,7 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "view", "many", "executor", "future", "named", "queue"):
+        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue"):
             module = importlib.import_module("pounce." + name)
             outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
             report(**{name: list(outcome)})
@@ -64,4 +64,4 @@ def test_every_docstrings_example_runs(home):
     """)
 
     assert all(failed == 0 for failed, _ in run.reports.values()), run.stdout
-    assert run.reports["client"][1] >= 4 and run.reports["view"][1] >= 12 and run.reports["future"][1] >= 1
+    assert run.reports["client"][1] >= 4 and run.reports["calls"][1] >= 12 and run.reports["future"][1] >= 1

@@ -26,6 +26,24 @@ def test_a_worker_has_what_activation_gave_and_nothing_of_an_outer_job(home):
     assert run.reports["python"]
 
 
+def test_what_a_child_of_the_worker_prints_shows_at_once(home):
+    run = home.run("""
+        import subprocess
+        CHILD = "import os, time\\nprint('from a child')\\nwhile not os.path.exists('seen'): time.sleep(0.01)\\nos._exit(0)"
+        def parent(): return subprocess.run([sys.executable, "-c", CHILD]).returncode
+        class Shown:  # of the notebook: the child ends, without a flush, when its line has come
+            def printed(self, is_error, data):
+                if b"from a child" in data: open("seen", "w").close()
+        with pounce.Client() as client:
+            with client._session.news_wait():
+                future = client.submit(parent)
+                client._session.show_at(future._task, Shown())
+            report(code=future.result(60))
+    """)
+
+    assert run.reports == {"code": 0}
+
+
 def another_environment(home, version: str = "") -> str:
     """An environment whose Python is this one under another path; it may say that it is of another version."""
     import sys
@@ -33,7 +51,7 @@ def another_environment(home, version: str = "") -> str:
     python = home.folder / "other" / "bin" / "python"
     python.parent.mkdir(parents=True)
     lie = f"sys.version_info = type('V', (), dict(major={version[0]}, minor={version[2:]}))();" if version else ""
-    code = f"import sys, runpy; {lie} runpy.run_module('pounce.worker', run_name='__main__', alter_sys=True)"
+    code = f"import sys, runpy; {lie} runpy.run_module('pounce._worker', run_name='__main__', alter_sys=True)"
     python.write_text(f'#!/bin/sh\nIN_OTHER=yes exec {sys.executable} -c "{code}"\n')
     python.chmod(0o755)
     return str(python.parent.parent)
@@ -47,7 +65,7 @@ def test_another_environments_python_runs_where_it_is_asked_for(home):
         client = pounce.Client()
         other = client.options(env={prefix!r})
         report(here=client.submit(where).result(60)[0], there=other.submit(where).result(60), jobs=len(client.queue()))
-        report(again=other.options(cpus=1).submit(where).result(60)[0], same=client.options(env={prefix!r})._home() is other._home())
+        report(again=other.options(cpus=1).submit(where).result(60)[0], same=client.options(env={prefix!r})._submitter is other._submitter)
         client.close()
         report(closed=error_of(lambda: other.submit(where))["type"])
     """)
@@ -81,7 +99,7 @@ def test_a_folder_that_is_no_environment_is_refused_at_once(home):
 
 def test_what_condas_activation_would_set_is_set_on_the_worker(home):
     prefix = another_environment(home)
-    write(prefix, "conda-meta/state", '{"env_vars": {"OF_THE_PERSON": "declared by hand"}}')
+    write(prefix, "conda-meta/state", '{"env_vars": {"OF_THE_USER": "declared by hand"}}')
     write(prefix, "etc/conda/env_vars.d/gdal.json", '{"OF_A_PACKAGE": "declared"}')
     write(prefix, "etc/conda/activate.d/a.sh", 'echo noise; export HOOKED="$CONDA_PREFIX/share/$OF_A_PACKAGE"; unset OMP_NUM_THREADS')
     write(prefix, "etc/conda/activate.d/b.sh", "false; nonsense-command; export AFTER_A_MISTAKE='two\nlines'")
@@ -93,7 +111,7 @@ def test_what_condas_activation_would_set_is_set_on_the_worker(home):
     """)
 
     there = run.reports["there"]
-    assert there["OF_THE_PERSON"] == "declared by hand" and there["OF_A_PACKAGE"] == "declared"
+    assert there["OF_THE_USER"] == "declared by hand" and there["OF_A_PACKAGE"] == "declared"
     assert there["HOOKED"] == f"{prefix}/share/declared" and there["AFTER_A_MISTAKE"] == "two\nlines"
     assert there["CONDA_PREFIX"] == prefix and "OMP_NUM_THREADS" not in there
 

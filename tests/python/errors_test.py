@@ -50,6 +50,7 @@ def test_python_has_words_for_some():
     assert issubclass(errors.Cancelled, concurrent.futures.CancelledError)
     assert issubclass(errors.Timeout, concurrent.futures.TimeoutError) and issubclass(errors.Timeout, TimeoutError)
     assert issubclass(errors.OutOfMemory, MemoryError)
+    assert issubclass(errors.NotPicklable, pickle.PicklingError) and issubclass(errors.ResultNotPicklable, pickle.PicklingError)
 
 
 @pytest.mark.parametrize("code", CODES)

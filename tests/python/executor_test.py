@@ -80,7 +80,7 @@ def test_map_is_ordered_eager_and_ends_at_the_first_failure_or_the_timeout(home)
             source = iter(range(10))
             executor.map(abs, source)
             report(eager=next(source, "all taken"))
-            client.cancel(list(client._session.under_way.values()))
+            for task in list(client._session.under_way.values()): client._session.cancel(task)
     """)
 
     assert run.reports == {"several": [8, 9], "chunks": [100, 99, 98], "values": [1, 1], "error": "ZeroDivisionError", "then": [],
@@ -107,6 +107,75 @@ def test_shutdown_waits_or_cancels_and_refuses_what_comes_later(home):
 
     assert run.reports == {"waited": [True] * 3, "after": "RuntimeError", "map": "RuntimeError", "first": None, "last": "cancelled",
                            "ended": True}
+
+
+def test_shutdown_cancels_also_what_was_sent_ahead_and_lets_what_runs_end(home):
+    run = home.run("""
+        def wait_for(path):
+            while not os.path.exists(path): time.sleep(0.01)
+            return path
+        client = pounce.Client()
+        executor = client.get_executor()
+        short = [executor.submit(abs, 1) for _ in range(100)]  # while they run the next are sent ahead
+        runs, *others = [executor.submit(wait_for, "go") for _ in range(100)]
+        while not runs.running(): time.sleep(0.01)
+        executor.shutdown(wait=False, cancel_futures=True)
+        open("go", "w").close()
+        executor.shutdown(wait=True)
+        report(ran=runs.result(), cancelled=sum(future.cancelled() for future in others))
+        report(after=client.submit(abs, -1).result(60))
+        client.close()
+    """)
+
+    assert run.reports == {"ran": "go", "cancelled": 99, "after": 1}
+
+
+def test_a_program_that_ends_finishes_the_calls_of_its_executors_and_takes_no_more(home):
+    run = home.run("""
+        import atexit
+        client = pounce.Client()
+        def late():
+            report(late=error_of(lambda: client.get_executor().submit(abs, 1))["text"])
+        atexit.register(late)
+        def slowly(n):
+            time.sleep(0.2)
+            return n
+        for n in range(3):
+            client.get_executor().submit(slowly, n).add_done_callback(lambda future, n=n: report(**{f"done{n}": future.result()}))
+    """)
+
+    assert run.reports == {"done0": 0, "done1": 1, "done2": 2, "late": "cannot schedule new futures after interpreter shutdown"}
+
+
+def test_a_result_lives_no_longer_than_its_future(home):
+    run = home.run("""
+        import gc, weakref
+        class Thing: pass
+        class Odd(Exception): pass
+        def make(*_): return Thing()
+        def fail(): raise Odd()
+        gc.disable()
+        with pounce.Client() as client, client.get_executor() as executor:
+            future = executor.submit(make)
+            gone = [weakref.ref(future.result())]
+            def told(future): gone.append(weakref.ref(future.result()))
+            other = executor.submit(make)
+            other.add_done_callback(told)
+            while len(gone) < 2: time.sleep(0.01)
+            failed = executor.submit(fail)
+            try: failed.result()
+            except Odd as error: gone.append(weakref.ref(error))
+            del future, other, failed
+            report(futures=[ref() is None for ref in gone])
+            lives = []
+            for value in executor.map(make, range(6), chunksize=3):
+                ref = weakref.ref(value)
+                del value
+                lives.append(ref() is not None)
+            report(lives=lives)
+    """)
+
+    assert run.reports["futures"] == [True] * 3 and run.reports["lives"] == [False] * 6
 
 
 def test_an_event_loop_runs_calls_and_cancels_them(home):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 
 import pytest
-from pounce import serialize
-from pounce.functions import FunctionCache
+from pounce._common import serialize
+from pounce._engine.function_cache import FunctionCache
 
 
 @pytest.fixture
@@ -41,6 +42,15 @@ def test_a_function_that_is_the_same_is_pickled_once(cache, notebook):
 
     assert cache.pickled(f) is cache.pickled(f)
     assert cache.pickles == 1
+
+
+def test_a_function_that_calls_itself_is_pickled_once_and_not_kept(cache, notebook):
+    main = notebook("def f(n): return 1 if n < 2 else n * f(n - 1)")
+
+    assert cache.pickled(main.f) is cache.pickled(main.f)
+    gone = weakref.ref(main.f)
+    del main.f
+    assert gone() is None
 
 
 def test_an_importable_function_is_pickled_once(cache):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
+import weakref
 
 import pounce
 import pytest
-from pounce import serialize
+from pounce import _core
+from pounce._common import serialize
+from pounce._engine.options import Options
+from pounce._engine.task import Task
 from pounce.future import Future
 
-STAMPS = (0, 0, 1_000_000, 5_000_000, 1_000_000, 1)
+TIMINGS = _core.Timings(send=0.001, run=0.005, receive=0.001, arrived=1e-9, figures=_core.RunFigures(peak_memory=5_000_000))
 
 
 class FakeSession:
@@ -22,17 +26,17 @@ class FakeSession:
         self.states = {}
         self.cancelled = []
 
-    def state(self, future):
-        return self.states.get(future._task, "waiting")
+    def state(self, task):
+        return self.states.get(task.id, "waiting")
 
-    def cancel(self, future):
-        self.cancelled.append(future)
-        future._end(False, ("cancelled", "The task was cancelled.", "", {}), False, b"", [], (0,) * 6)
+    def cancel(self, task):
+        self.cancelled.append(task)
+        task.end(_core.Ended(error=_core.Error("cancelled", "The task was cancelled.")))
 
-    def wait(self, future, timeout):
-        if future._task not in self.ends:
+    def wait(self, task, timeout, hint):
+        if task.id not in self.ends:
             raise pounce.Timeout("not yet")
-        self.ends.pop(future._task)()
+        self.ends.pop(task.id)()
 
 
 @pytest.fixture
@@ -42,20 +46,22 @@ def session():
 
 @pytest.fixture
 def future(session):
-    return Future(session, b"task", "f")
+    task = Task("f", Options())
+    task.id = "task"
+    return Future(session, task)
 
 
 def succeed(future, value):
     data, buffers, _ = serialize.dumps(value)
-    future._end(True, None, False, data, [bytearray(b.raw()) for b in buffers], STAMPS)
+    future._task.end(_core.Ended(ok=True, pickle=data, buffers=[bytearray(b.raw()) for b in buffers], timings=TIMINGS))
 
 
 def fail(future, code, text="it went wrong", pickle=b"", **context):
-    future._end(False, (code, text, "", context), bool(pickle), pickle, [], STAMPS)
+    future._task.end(_core.Ended(error=_core.Error(code, text, context=context), raised=bool(pickle), pickle=pickle, timings=TIMINGS))
 
 
 def test_the_one_who_waits_gets_the_result(session, future):
-    session.ends[b"task"] = lambda: succeed(future, 42)
+    session.ends["task"] = lambda: succeed(future, 42)
 
     assert future.result(timeout=1) == 42
     assert future.done() and future.exception() is None
@@ -97,7 +103,7 @@ def test_cancelling_an_await_cancels_the_task(session, future):
             await waiting
 
     asyncio.run(main())
-    assert session.cancelled == [future]
+    assert session.cancelled == [future._task]
 
 
 async def future_as_task(future):
@@ -114,7 +120,7 @@ def test_what_waits_can_be_cancelled(future):
 
 
 def test_what_runs_is_not_cancelled_by_the_future(session, future):
-    session.states[b"task"] = "running"
+    session.states["task"] = "running"
 
     assert future.running() and future.cancel() is False
     assert session.cancelled == []
@@ -146,25 +152,25 @@ def test_a_loss_is_its_typed_exception_with_evidence(future):
 
 
 def test_a_result_that_cannot_be_unpickled_is_an_error_and_not_a_hang(future):
-    future._end(True, None, False, b"garbage", [], STAMPS)
+    future._task.end(_core.Ended(ok=True, pickle=b"garbage", timings=TIMINGS))
 
     with pytest.raises(pounce.TaskRaised, match="could not be unpickled here"):
         future.result()
 
 
-def test_timings_are_seconds_of_five_parts(future):
+def test_timings_are_seconds_of_five_parts_and_the_memory(future):
     succeed(future, 1)
 
     timings = future.timings()
 
-    assert list(timings) == ["queue", "boot", "send", "run", "receive"]
-    assert timings["run"] == 0.005 and timings["queue"] == 0
+    assert list(timings) == ["queue", "boot", "send", "run", "receive", "peak_memory"]
+    assert timings["run"] == 0.005 and timings["queue"] == 0 and timings["peak_memory"] == 5_000_000
 
 
 def test_timings_of_what_has_not_ended_or_never_ran_are_refused(session, future):
     with pytest.raises(pounce.BadRequest, match="has not ended"):
         future.timings()
-    future._end(False, ("lost", "gone", "", {}), False, b"", [], (0,) * 6)
+    future._task.end(_core.Ended(error=_core.Error("lost", "gone")))
     with pytest.raises(pounce.BadRequest, match="without having run"):
         future.timings()
 
@@ -173,3 +179,14 @@ def test_it_says_how_it_stands(session, future):
     assert repr(future) == "<pounce.Future f waiting>"
     succeed(future, 1)
     assert repr(future) == "<pounce.Future f done>"
+
+
+def test_a_result_lives_no_longer_than_its_future(session):
+    future = Future(session, Task("f", Options()))
+    succeed(future, pounce.Timeout("an object like any other"))
+    result = weakref.ref(future.result())
+    assert result() is not None
+
+    del future
+
+    assert result() is None

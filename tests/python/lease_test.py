@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pounce
+from pounce import _core
 from pounce.lease import Lease, of_session
 
-QUEUED = ("aabbccdd00112233", "queued", "everything that fits is in use", 17, "", "", 0, 0, "lion", "Resources", 3, None,
-          (1_900_000_000, 1_899_999_000, 1_900_003_000, "2 running jobs"))
-BUSY = ("aabbccdd00112233", "busy", "ready", 17, "g1", "GPU 0", 0, 1_900_009_000, "lion", "", -1, None, None)
+QUEUED = _core.LeaseStatus(lease="aabbccdd00112233", state="queued", reason="everything that fits is in use", job=17, class_="lion",
+                           slurm_reason="Resources", ahead=3, eta=_core.Eta(1_900_000_000, 1_899_999_000, 1_900_003_000, "2 running jobs"))
+BUSY = _core.LeaseStatus(lease="aabbccdd00112233", state="busy", reason="ready", job=17, node="g1", devices="GPU 0",
+                         end_time=1_900_009_000, class_="lion")
 
 
 class Told:

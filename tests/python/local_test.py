@@ -281,7 +281,7 @@ def test_a_wait_in_the_queue_can_be_stopped_too(home):
 DEATHS = {
     "os._exit": ("import os; os._exit(7)", "7"),
     "SIGKILL": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
-    "SIGSEGV": ("import ctypes; print('last words', flush=True); ctypes.string_at(0)", "SIGSEGV"),
+    "SIGSEGV": ("import ctypes; print('last words\\n', end='', flush=True); ctypes.string_at(0)", "SIGSEGV"),
 }
 
 
@@ -435,9 +435,7 @@ def test_scattered_data_never_passes_through_pounced(home):
     run = home.run("""
         import numpy
         def peak():
-            pid = json.loads(open(glob.glob(os.environ["HOME"] + "/.local/state/pounce/*/*/endpoint")[0]).read())["pid"]
-            return next(int(line.split()[1]) for line in open(f"/proc/{pid}/status") if line.startswith("VmHWM"))
-        import glob
+            return next(int(line.split()[1]) for line in open(f"/proc/{pounced_pid()}/status") if line.startswith("VmHWM"))
         client = pounce.Client()
         client.submit(pow, 2, 3).result(60)
         before = peak()
@@ -512,12 +510,36 @@ def test_the_parts_of_a_call_add_up_to_its_wall_time(home, seconds):
 
     for temperature in ("cold", "warm"):
         parts = run.reports[temperature]
-        wall = parts.pop("wall")
+        wall, peak_memory = parts.pop("wall"), parts.pop("peak_memory")
+        assert peak_memory > 1_000_000
         assert all(value >= 0 for value in parts.values()), parts
         assert abs(sum(parts.values()) - wall) <= max(0.01 * wall, 0.002), (temperature, wall, parts)
         assert parts["run"] == pytest.approx(seconds, rel=0.05, abs=0.05)
     assert run.reports["warm"]["queue"] == run.reports["warm"]["boot"] == 0
     assert run.reports["cold"]["boot"] > 0
+
+
+def test_the_memory_that_a_call_took_is_its_own_and_not_what_an_earlier_one_took(home):
+    run = home.run("""
+        def take(megabytes):
+            return len(bytearray(megabytes << 20))
+        def broken(megabytes):
+            take(megabytes)
+            raise ValueError("no")
+        with pounce.Client(launcher="local") as client:
+            for name, call in dict(small=(take, 1), large=(take, 300), small_again=(take, 1), failed=(broken, 200)).items():
+                future = client.submit(*call)
+                future.exception(60)
+                report(**{name: future.timings()["peak_memory"] / 2**20})
+            kept = client.options(name="kept").submit(take, 300)
+            kept.result(60)
+            report(kept=kept.timings()["peak_memory"] / 2**20)
+            kept.forget()
+    """)
+
+    mib = run.reports
+    assert 290 < mib["large"] - mib["small"] < 330 and 190 < mib["failed"] - mib["small"] < 230 and mib["kept"] > 300
+    assert abs(mib["small_again"] - mib["small"]) < 30
 
 
 def test_what_a_client_asks_for_is_what_its_tasks_get(home):

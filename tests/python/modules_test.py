@@ -1,4 +1,4 @@
-"""Modules beside the notebook: edited between calls, found where the person told Python to look."""
+"""Modules beside the notebook: edited between calls, found where the user told Python to look."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_an_edited_module_is_the_new_one_on_the_worker_however_it_is_used(home):
 
 def test_an_edit_right_after_a_result_is_never_missed_however_seldom_files_are_looked_at(home):
     run = home.run(EDIT + """
-        import pounce.modules
-        pounce.modules._SHARE = 10**9  # a look now is the last one that time allows
+        import pounce._common.local_modules
+        pounce._common.local_modules._SHARE = 10**9  # a look now is the last one that time allows
         edit("helper.py", "def f(): return 0\\n")
         import helper
         results = []
@@ -99,7 +99,7 @@ def test_a_module_without_edits_costs_nothing_and_one_with_edits_travels_once(ho
     run = home.run(EDIT + """
         edit("helper.py", "def f(): return 1\\n")
         import helper
-        from pounce.functions import FunctionCache
+        from pounce._engine.function_cache import FunctionCache
         cache = FunctionCache()
         plain = cache.pickled(helper.f)
         edit("helper.py", "def f(): return 2\\n" + "#" * 10_000)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from pounce import BadRequest, Client
-from pounce.options import Options
+from pounce import BadRequest, Client, _core
+from pounce._engine.options import Options
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_time_is_rounded_up_to_slurms_minutes(value, minutes):
 
 
 def test_a_class_has_a_name():
-    assert Options().changed(class_="cheetah").class_name == "cheetah"
+    assert Options().changed(class_="cheetah").class_ == "cheetah"
 
 
 @pytest.mark.parametrize(
     "words",
     [dict(gpu_type=""), dict(gpu_type=[]), dict(gpu_type="a100:2"), dict(gpu_memory="big"), dict(cuda="new"), dict(cuda=True), dict(cuda="12.4.1"),
      dict(nodes=0), dict(nodes=2), dict(spread="yes"), dict(not_nodes=""), dict(not_nodes=["a b"]), dict(account=""), dict(account="a,b"),
-     dict(reservation=3), dict(slurm="constraint"), dict(slurm={"nice": 1.5}), dict(slurm={"--": 1}), dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
+     dict(reservation=3), dict(nice=-1), dict(nice="5"), dict(nice=True), dict(nice=2147483646), dict(slurm="constraint"), dict(slurm={"nice": 1.5}), dict(slurm={"--": 1}), dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
      dict(memory=0), dict(time="soon"), dict(time=0), dict(time="12:30"), dict(class_=""), dict(class_=3)],
 )
 def test_a_value_that_means_nothing_is_refused_with_examples(words):
@@ -54,7 +54,7 @@ def test_a_value_that_means_nothing_is_refused_with_examples(words):
 
 
 def test_an_unknown_name_lists_the_valid_ones():
-    with pytest.raises(BadRequest, match=r"workers=, gpus=, cpus=, memory=, time=, class_="):
+    with pytest.raises(BadRequest, match=r"workers=, gpus=, class_=, time=, memory=, cpus="):
         Options().changed(colour="red")
 
 
@@ -66,7 +66,7 @@ def test_qos_is_answered_with_class():
 def test_views_add_up():
     options = Options().changed(gpus="a100:2", memory="1GB").changed(gpus=1)
 
-    assert options.as_tuple() == ("", 1, "", 0, 1024, 0, 1, 0, 0, 0, "", "", "", ())
+    assert options.resources == _core.Resources(gpus=1, memory_mib=1024)
 
 
 def test_a_clients_own_options_are_what_its_tasks_ask_for():
@@ -111,7 +111,7 @@ def test_leases_apart_or_together_but_not_both():
     assert (Options().changed(spread=True).placement, Options().changed(pack=True, spread=False).placement) == ("spread", "pack")
     assert Options().changed(spread=True, pack=False).placement == "spread"
     assert Options().changed(pack=True).changed(spread=False).placement == "pack"
-    assert Options().changed(pack=True).changed(pack=False).placement == ""
+    assert Options().changed(pack=True).changed(pack=False).placement == "any"
     with pytest.raises(BadRequest, match="contradict"):
         Options().changed(spread=True, pack=True)
 
@@ -128,8 +128,13 @@ def test_one_node_is_what_a_lease_has():
         Options().changed(nodes=2)
 
 
+@pytest.mark.parametrize("nice", [0, 100, 2147483645])
+def test_a_nice_value_is_slurms_and_only_steps_back(nice):
+    assert Options().changed(nice=nice).resources.nice == nice
+
+
 def test_slurms_own_options_by_their_names():
     options = Options().changed(slurm={"--mail-type": "END", "mail_user": "a@b.c", "nice": 5, "exclusive": True})
 
     assert dict(options.slurm) == {"mail-type": "END", "mail-user": "a@b.c", "nice": "5", "exclusive": "yes"}
-    assert options.as_tuple()[-1] == options.slurm and hash(options.as_tuple())
+    assert options.resources.slurm == dict(options.slurm) and hash(options)

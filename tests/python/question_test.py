@@ -1,11 +1,11 @@
-"""What a person asks pounced is answered, also when pounced dies between question and answer."""
+"""What a user asks pounced is answered, also when pounced dies between question and answer."""
 
 from __future__ import annotations
 
 import pytest
 
 ASK_AND_KILL = """
-    import pathlib, signal, threading
+    import signal, threading
     client = pounce.Client()
     client.submit(pow, 2, 3).result(60)
     client.options(name='before').submit(pow, 2, 4).result(60)
@@ -20,8 +20,7 @@ ASK_AND_KILL = """
         return ask(sent, timeout)
 
     session.ask = watched
-    (endpoint,) = pathlib.Path().glob(".local/state/pounce/*/*/endpoint")
-    pounced = json.loads(endpoint.read_text())["pid"]
+    pounced = pounced_pid()
     os.kill(pounced, signal.SIGSTOP)
     asking = threading.Thread(target=lambda: answers.append({question}))
     asking.start()
@@ -45,15 +44,14 @@ def test_a_question_whose_answer_was_lost_with_pounced_is_asked_again(home, ques
 
 def test_an_answer_that_comes_after_its_question_was_given_up_is_not_kept(home):
     run = home.run("""
-        import pathlib, signal
+        import signal
         client = pounce.Client()
-        (endpoint,) = pathlib.Path().glob(".local/state/pounce/*/*/endpoint")
-        pounced = json.loads(endpoint.read_text())["pid"]
+        pounced = pounced_pid()
         client.queue()
         os.kill(pounced, signal.SIGSTOP)
         given_up = error_of(lambda: client._session.queue(0.3))["type"]
         os.kill(pounced, signal.SIGCONT)
-        report(given_up=given_up, rows=len(client.queue()), kept=len(client._session._answers))
+        report(given_up=given_up, rows=len(client.queue()), kept=len(client._session._asked))
     """)
 
     assert run.reports == {"given_up": "DaemonUnavailable", "rows": 0, "kept": 0}

@@ -8,8 +8,8 @@ import types
 
 import numpy as np
 import pytest
-from pounce import serialize
-from pounce.ref import Ref
+from pounce._common import serialize
+from pounce._common.ref import Ref
 
 
 def there_and_back(value):

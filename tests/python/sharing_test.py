@@ -11,7 +11,7 @@ def test_two_kernels_and_a_script_share_one_daemon_at_once(home):
             pathlib.Path(NAME).touch()
             while not all(os.path.exists(name) for name in ("kernel1", "kernel2", "script")): time.sleep(0.01)
             report(right=client.gather([client.submit(pow, n, 2) for n in range(50)], timeout=60) == [n * n for n in range(50)])
-            report(pid=json.loads(next(pathlib.Path(".").glob(".local/state/pounce/*/*/endpoint")).read_text())["pid"])
+            report(pid=pounced_pid())
     """
 
     scripts = [home.start(f"import pathlib\nNAME = {name!r}\n" + work.replace("\n        ", "\n"))

@@ -1,32 +1,42 @@
-"""What a waiting person reads, and the table of the queue."""
+"""What a waiting user reads, and the table of the queue."""
 
 from __future__ import annotations
 
 import pytest
-from pounce.queue import Queue, Row
-from pounce.status import StatusLine
+from pounce import _core
+from pounce._engine.queue import Queue, Row
+from pounce._engine.status_line import StatusLine
 
-QUEUED = ("aa", "queued", "waiting for a GPU", 17, "", "", 0, 0, "cheetah", "Resources", -1, None, None)
-STARTING = ("aa", "starting", "", 17, "g1", "gpu:a100:1(IDX:0)", 0, 0, "cheetah", "", -1, None, None)
+QUEUED = _core.LeaseStatus(state="queued", reason="waiting for a GPU", job=17, class_="cheetah", slurm_reason="Resources")
+STARTING = _core.LeaseStatus(state="starting", job=17, node="g1", devices="gpu:a100:1(IDX:0)", class_="cheetah")
 
 
 def test_a_file_gets_one_line_for_each_change_and_a_summary(capsys):
-    line = StatusLine()
+    line = StatusLine(waited_s=3)
 
     for state, lease in [("waiting", None), ("waiting", QUEUED), ("waiting", QUEUED), ("waiting", STARTING), ("running", STARTING)]:
         line.update(state, lease)
     line.finish()
 
     assert capsys.readouterr().err.splitlines() == [
-        "pounce: asking for a lease · 0 s",
-        "pounce: queued (waiting for a GPU) · job 17 · 0 s",
-        "pounce: starting · job 17 · g1, gpu:a100:1(IDX:0) · 0 s",
-        "pounce: running on g1, gpu:a100:1(IDX:0) after 0 s",
+        "pounce: asking for a lease · 3 s",
+        "pounce: queued (waiting for a GPU) · job 17 · 3 s",
+        "pounce: starting · job 17 · g1, gpu:a100:1(IDX:0) · 3 s",
+        "pounce: running on g1, gpu:a100:1(IDX:0) after 3 s",
     ]
 
 
+def test_nothing_is_said_of_a_wait_of_less_than_a_second(capsys):
+    line = StatusLine(waited_s=0.5)
+
+    again = line.update("waiting", QUEUED)
+    line.finish()
+
+    assert 0 < again <= 0.5 and capsys.readouterr().err == ""
+
+
 def test_nothing_is_said_of_a_task_that_had_a_worker_at_once(capsys):
-    line = StatusLine()
+    line = StatusLine(waited_s=1)
 
     line.update("running", STARTING)
     line.finish()
@@ -37,7 +47,7 @@ def test_nothing_is_said_of_a_task_that_had_a_worker_at_once(capsys):
 def test_a_terminal_overwrites_its_line(capsys, monkeypatch):
     import sys
 
-    line = StatusLine()
+    line = StatusLine(waited_s=1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
     line.update("waiting", QUEUED)
@@ -49,7 +59,7 @@ def test_a_terminal_overwrites_its_line(capsys, monkeypatch):
 
 @pytest.fixture
 def row():
-    return Row(17, "pounce-cheetah", "cheetah", "RUNNING", "", "g1", "gpu:a100:1", "aa", 1, 2, 0)
+    return Row(job=17, class_="cheetah", state="RUNNING", node="g1", devices="gpu:a100:1", submit_time=1, start_time=2)
 
 
 def test_a_queue_is_a_list_of_rows(row):

@@ -1,10 +1,11 @@
-"""When a person is told that the time of a lease is nearly over, and in which words."""
+"""When a user is told that the time of a lease is nearly over, and in which words."""
 
 from __future__ import annotations
 
 import pytest
-from pounce import time_left
-from pounce.time_left import TimeLeft
+from pounce import _core
+from pounce._engine import time_left
+from pounce._engine.time_left import TimeLeft
 
 NOON = 1_800_000_000
 
@@ -20,11 +21,11 @@ def clock(monkeypatch):
 
 
 def lease(whole_s: int, name: str = "aa", end: int = NOON):
-    return (name, "busy", "ready", 17, "g1", "GPU 0", end - whole_s, end)
+    return _core.LeaseStatus(lease=name, state="busy", node="g1", devices="GPU 0", start_estimate=end - whole_s, end_time=end)
 
 
 def preempted(grace_s: int):
-    return (*lease(grace_s)[:2], "preempted: a job that goes first takes its place", *lease(grace_s)[3:])
+    return lease(grace_s)._replace(cause=_core.Cause("preempted"))  # whatever its words are
 
 
 def test_one_that_is_preempted_is_told_at_once_and_why(clock):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pounce
 import pytest
+from pounce import _core
+from pounce._engine.options import Options
+from pounce._engine.wait_policy import Plan, Step, parsed
 from pounce.cell.options_line import parse_cell
-from pounce.options import Options
-from pounce.wait_policy import Plan, Step, parsed
 
-QUEUED = ("aa", "queued", "everything that fits is in use", 17, "", "", 0, 0, "lion", "Resources", 3, None, None)
-NEW = ("aa", "queued", "", 17, "", "", 0, 0, "lion", "", -1, None, None)
-STARTING = ("aa", "starting", "", 17, "g1", "", 0, 0, "lion", "", -1, None, None)
+QUEUED = _core.LeaseStatus(state="queued", reason="everything that fits is in use", slurm_reason="Resources")
+NEW = _core.LeaseStatus(state="queued")
+STARTING = _core.LeaseStatus(state="starting", node="g1")
 
 
 class Clock:
@@ -29,8 +30,9 @@ def test_steps_are_what_to_ask_for_and_when():
 
     assert [(step.what, step.after_s) for step in steps] == [("a100_3g.20gb", None), ("class=lion", 90), ("cpu", 300), ("cancel", 3600)]
     asks = Options().changed(gpus="a100:2", cpus=4)
-    assert [step.changed(asks).as_tuple()[:4] for step in steps[:3]] == [("", 1, "a100_3g.20gb", 4), ("lion", 2, "a100", 4), ("", 0, "", 4)]
-    assert parsed(["2", "cpu"])[0].changed(asks).as_tuple()[:4] == ("", 2, "", 4)
+    assert [asks.changed(**step.changes()) for step in (*steps[:3], *parsed("2"))] == [
+        Options(gpus=1, gpu_type="a100_3g.20gb", cpus=4), Options(class_="lion", gpus=2, gpu_type="a100", cpus=4), Options(cpus=4),
+        Options(gpus=2, cpus=4)]
 
 
 @pytest.mark.parametrize("words, cause", [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pounce.waiting import Eta, Limit, Wait, about, wait_of
+from pounce import _core
+from pounce._engine.waiting import Eta, Limit, Wait, about, wait_of
 
-LIMITED = ("aa", "queued", "a limit of class lion is reached", 17, "", "", 0, 0, "lion", "QOSMaxJobsPerUserLimit", -1, ("job", 4, 4, 1), None)
+LIMITED = _core.LeaseStatus(lease="aa", state="queued", reason="a limit of class lion is reached", job=17, class_="lion",
+                            slurm_reason="QOSMaxJobsPerUserLimit", limit=_core.LimitUse("job", 4, 4, 1))
 
 
 def test_a_limit_comes_with_its_numbers():
@@ -16,8 +18,9 @@ def test_a_limit_comes_with_its_numbers():
 
 
 def test_a_place_in_line_and_a_start_are_known_only_of_what_is_queued():
-    queued = wait_of((*LIMITED[:6], 1_700_000_000, 0, "lion", "Priority", 3, None, (1_700_000_300, 1_700_000_100, 1_700_000_900, "of 9 jobs")))
-    starting = wait_of(("aa", "starting", "", 17, "g1", "", 1_700_000_000, 0, "lion", "", 3, None, None))
+    queued = wait_of(LIMITED._replace(start_estimate=1_700_000_000, slurm_reason="Priority", ahead=3, limit=None,
+                                      eta=_core.Eta(1_700_000_300, 1_700_000_100, 1_700_000_900, "of 9 jobs")))
+    starting = wait_of(_core.LeaseStatus(state="starting", job=17, node="g1", start_estimate=1_700_000_000, ahead=3))
 
     assert (queued.ahead, queued.start) == (3, 1_700_000_000.0)
     assert queued.eta == Eta(1_700_000_300, 1_700_000_100, 1_700_000_900, "of 9 jobs")

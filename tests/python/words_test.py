@@ -6,12 +6,12 @@ import ast
 import re
 from pathlib import Path
 
+import pounce
 import pytest
 
-import pounce
-
 PACKAGE = Path(pounce.__file__).parent
-SHOWN = [*sorted((PACKAGE / "cell").glob("*.py")), PACKAGE / "status.py", PACKAGE / "time_left.py", PACKAGE / "courier.py"]
+ENGINE = [PACKAGE / "_engine" / f"{name}.py" for name in ("options", "display", "status_line", "time_left", "result_relay", "detached")]
+SHOWN = [*sorted((PACKAGE / "cell").glob("*.py")), *sorted((PACKAGE / "_worker" / "cell").glob("*.py")), *ENGINE]
 SLURMS_OWN = re.compile(r"\b(QOS|QoS|TRES|GRES|gres|sbatch|srun|scancel|squeue|sinfo|slurmctld|slurmdbd|slurmd|association|partition|"
                         r"reservation|cgroup|job step|MaxWall|NodeFail|PENDING|COMPLETING)\b")
 
@@ -37,4 +37,4 @@ def test_no_message_of_a_cell_has_a_word_of_slurms_own(path):
 def test_the_check_reads_the_help_page_and_the_notes():
     texts = "\n".join(text for path in SHOWN for text in sentences(path))
 
-    assert "--gpu N|TYPE" in texts and "this is a new worker" in texts and "Keeps" not in texts
+    assert "how many GPUs, or which" in texts and "Runs this cell on a worker" in texts and "this is a new worker" in texts and "Keeps" not in texts

@@ -1,4 +1,4 @@
-"""Whose account a job is charged to where Slurm has none for a person by default: that is told with the accounts there are."""
+"""Whose account a job is charged to where Slurm has none for a user by default: that is told with the accounts there are."""
 
 from __future__ import annotations
 

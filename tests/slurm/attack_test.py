@@ -12,7 +12,7 @@ import sys
 import pytest
 from bridge import Capture
 from conftest import worker_number
-from login_node import ROOT, LoginNode, Person
+from login_node import ROOT, LoginNode, User
 
 sys.path.insert(0, str(ROOT / "tests" / "system"))
 from attacks import Attacks, Target, live_session, refused, welcomed
@@ -28,7 +28,7 @@ def login(cluster):
 
 @pytest.fixture(scope="module")
 def target(login):
-    alice = Person(login, "alice", idle_release_s=2)
+    alice = User(login, "alice", idle_release_s=2)
     target = Target(lambda user, words: login.command(user, words, alice.environment({})), alice.endpoint(), {})
     with live_session(target, **{"class": "cheetah"}) as live:
         yield live

@@ -25,7 +25,7 @@ STUBBORN = """
 PENDING = """
     import pounce
     client = pounce.Client()
-    tabby = client.options(class_="tabby")  # one running job a person, and nobody else here asks for it
+    tabby = client.options(class_="tabby")  # one running job a user, and nobody else here asks for it
     busy = tabby.submit(time.sleep, 1000)
     while not busy.running():
         time.sleep(0.02)

@@ -42,7 +42,7 @@ def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(pers
         alice, "import pounce",
         "%%pounce --gpu 1 --time 1min\nimport time\nprint('at work', flush=True)\ntime.sleep(600)", fails=(1,)))
 
-    wait_until(lambda: "save what you need" in notebook.run.output, 60, "the person is warned while the cell runs")
+    wait_until(lambda: "save what you need" in notebook.run.output, 60, "the user is warned while the cell runs")
     assert alice.jobs(alice.endpoint()["instance"])[0]["state"] == "RUNNING"
 
     cell = notebook.cells()[1]

@@ -1,4 +1,4 @@
-"""What a person may do instead of waiting, on a real Slurm whose large GPUs are all in use: choose by hand, or have decided beforehand."""
+"""What a user may do instead of waiting, on a real Slurm whose large GPUs are all in use: choose by hand, or have decided beforehand."""
 
 from __future__ import annotations
 

@@ -177,10 +177,10 @@ def test_each_node_has_an_address_of_its_own(ask):
 # Listens on an address of its node's own, tells the port, answers who called.
 LISTENER = """
 import socket, sys
-door = socket.create_server((sys.argv[1], 0))
-door.settimeout(60)
-print(door.getsockname()[1], flush=True)
-visitor, address = door.accept()
+server = socket.create_server((sys.argv[1], 0))
+server.settimeout(60)
+print(server.getsockname()[1], flush=True)
+visitor, address = server.accept()
 visitor.sendall(address[0].encode())
 """
 CALLER = "import socket, sys; print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 10).recv(99).decode())"

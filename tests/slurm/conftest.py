@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from gateway import of_cluster
-from login_node import CLUSTER, LoginNode, Person, wait_until
+from login_node import CLUSTER, LoginNode, User, wait_until
 
 SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))
 
@@ -88,9 +88,9 @@ def login_node(cluster, request):
 
 @pytest.fixture
 def person(login_node):
-    """Makes a person on a new login node: `person("alice", idle_release_s=5)`."""
+    """Makes a user on a new login node: `user("alice", idle_release_s=5)`."""
 
-    def make(user: str | None = "alice", node: LoginNode | None = None, **config) -> Person:
-        return Person(node or login_node(), user, **config)
+    def make(user: str | None = "alice", node: LoginNode | None = None, **config) -> User:
+        return User(node or login_node(), user, **config)
 
     return make

@@ -64,7 +64,7 @@ def test_a_submit_while_slurmctld_is_down_says_so_and_runs_when_it_is_back(alice
     end(quiet_cluster, "slurmctld")
 
     run = alice.python(SUBMIT)
-    wait_until(lambda: "Slurm does not answer" in run.output, 60, f"the person is told: {run.output}")
+    wait_until(lambda: "Slurm does not answer" in run.output, 60, f"the user is told: {run.output}")
     cluster_command(quiet_cluster, "up")
 
     assert run.ended(120).reported("result") == 1024
@@ -85,7 +85,7 @@ def test_a_submit_while_munged_is_down_runs_when_it_is_back(alice, quiet_cluster
     end(quiet_cluster, "munged")
 
     run = alice.python(SUBMIT)
-    wait_until(lambda: "Slurm does not answer" in run.output, 90, f"the person is told: {run.output}")
+    wait_until(lambda: "Slurm does not answer" in run.output, 90, f"the user is told: {run.output}")
     cluster_command(quiet_cluster, "up")
 
     assert run.ended(120).reported("result") == 1024

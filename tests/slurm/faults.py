@@ -10,17 +10,20 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from login_node import Person, Running, wait_until
+from login_node import User, Running, wait_until
 
 HELD_TASK = """
     {before}
     import pounce
     def hold(flag):
-        import os, time
+        import itertools, os, time
         print('REPORT {{"worker": %d}}' % os.getpid(), flush=True)
-        while not os.path.exists(flag):
+        for look in itertools.count():
+            if os.path.exists(flag):
+                return 1024
+            if look % 50 == 0:
+                print('REPORT {{"beat": %d}}' % (look // 50), flush=True)
             time.sleep(0.02)
-        return 1024
     client = pounce.Client()
     future = client.options({options}).submit(hold, {flag!r})
     while not future.running() and not future.done():
@@ -39,7 +42,7 @@ AGAIN = "report(again=client.submit(pow, 2, 5).result(100))"
 class HeldTask:
     """A task on a worker that ends when `let_go` is called."""
 
-    def __init__(self, who: Person, options: str = "", before: str = "", after: str = "", **environment):
+    def __init__(self, who: User, options: str = "", before: str = "", after: str = "", **environment):
         self.who, self.flag = who, who.folder / f"flag{who.count}"
         script = HELD_TASK.format(options=options, flag=str(self.flag), before=before, after=after)
         self.run: Running = who.python(script, **environment)
@@ -52,6 +55,10 @@ class HeldTask:
     def node(self) -> str:
         return self.who.run("squeue", "--noheader", "--jobs", self.job()["id"], "--format=%N").strip()
 
+    def beats(self) -> int:
+        """How often the task has said that it still runs: once a second, or less often on a busy machine."""
+        return sum("beat" in report for report in self.run.reports)
+
     def let_go(self) -> None:
         self.flag.touch()
 
@@ -62,9 +69,9 @@ class HeldTask:
         return self.run.ended(seconds).reported("error")
 
     def told(self, words: str, seconds: float) -> float:
-        """Waits until the person is told; returns the seconds that it took."""
+        """Waits until the user is told; returns the seconds that it took."""
         start = time.monotonic()
-        wait_until(lambda: words in self.run.output, seconds, f"the person is told {words!r}; so far:\n{self.run.output}")
+        wait_until(lambda: words in self.run.output, seconds, f"the user is told {words!r}; so far:\n{self.run.output}")
         return time.monotonic() - start
 
 

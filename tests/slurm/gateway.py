@@ -14,24 +14,6 @@ from pathlib import Path
 
 from login_node import CLUSTER
 
-OPERATIONS = ["facts", "submit", "cancel", "poll", "sweep", "queue", "version", "classes", "read_qos", "write_qos", "note",
-              "holdings", "usage", "survey", "look"]
-# enum class JobState and JobEnd of include/pounce/job.h
-STATES = ["unknown", "queued", "running", "ending", "ended"]
-ENDS = [
-    "none",
-    "completed",
-    "failed",
-    "cancelled",
-    "timeout",
-    "out_of_memory",
-    "preempted",
-    "node_fail",
-    "boot_fail",
-    "deadline",
-    "gone",
-]
-
 
 def of_cluster(number: int) -> dict[str, str]:
     """The environment in which packaging/cluster speaks of that cluster."""
@@ -49,10 +31,10 @@ def programs() -> Path:
     return folder
 
 
-def a_job(instance: str, *command: str, **resources) -> dict:
+def a_job(instance: str, *command: str, class_: str = "cheetah", **resources) -> dict:
     """A JobSpec; it sleeps where no command is given."""
     asked = {
-        "class_name": "cheetah",
+        "class": class_,
         "workers": 1,
         "gpus": 0,
         "gpu_type": "",
@@ -65,7 +47,7 @@ def a_job(instance: str, *command: str, **resources) -> dict:
         "instance": instance,
         "lease": secrets.token_hex(8),
         "resources": asked,
-        "name": f"pounce-{asked['class_name']}",
+        "name": f"pounce-{asked['class']}",
         "command": list(command or ("/bin/sleep", "1000")),
         "environment": {"PATH": "/usr/bin:/bin"},
         "directory": "/tmp",
@@ -99,15 +81,12 @@ class Gateway:
         self.helper = 0  # process id, after each answer
         self.count = 0
 
-    def send(self, operation: str, **fields) -> None:
+    def send(self, question: str, **of) -> None:
+        """A question of src/slurm/questions.h, by its kName, with its fields."""
         self.count += 1
-        request = {
-            "id": self.count,
-            "operation": OPERATIONS.index(operation),
-            "jobs": [],
-            "instance": self.instance,
-            **fields,
-        }
+        if question == "reconcile":
+            of = {"instance": self.instance}
+        request = {"id": self.count, "ask": question, "of": of}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
 
@@ -118,9 +97,10 @@ class Gateway:
         self.helper = int(helper)
         return json.loads(answer)
 
-    def ask(self, operation: str, **fields) -> dict:
+    def ask(self, question: str, **of) -> dict:
+        """With "answer" or "error", and the "seconds" that it took."""
         start = time.monotonic()
-        self.send(operation, **fields)
+        self.send(question, **of)
         answer = self.receive()
         answer["seconds"] = time.monotonic() - start
         return answer
@@ -128,22 +108,18 @@ class Gateway:
     def submit(self, *command: str, **resources) -> dict:
         return self.ask("submit", spec=a_job(self.instance, *command, **resources))
 
-    def view(self, job: list) -> dict:
-        """The job as a poll shows it, with states and ends by name."""
-        (view,) = named(self.ask("poll", jobs=[job])["jobs"])
+    def view(self, job: dict) -> dict:
+        """The job as a poll shows it."""
+        (view,) = self.ask("poll", jobs=[job])["answer"]
         return view
 
-    def sweep(self) -> list[dict]:
-        return named(self.ask("sweep")["jobs"])
+    def reconcile(self) -> list[dict]:
+        return self.ask("reconcile")["answer"]
 
     def close(self) -> None:
         """Ends the process and cancels what it has submitted."""
-        for view in self.ask("sweep").get("jobs", []):
-            self.ask("cancel", jobs=[view["incarnation"]])
+        for view in self.ask("reconcile").get("answer", []):
+            self.ask("cancel", job=view["job"])
         self.process.stdin.close()
         self.process.wait(30)
         self.process.stdout.close()
-
-
-def named(views: list[dict]) -> list[dict]:
-    return [{**view, "state": STATES[view["state"]], "end": ENDS[view["end"]]} for view in views]

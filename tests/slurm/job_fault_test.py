@@ -1,4 +1,4 @@
-"""A job that somebody or something ends: the person is told by whom, and quickly."""
+"""A job that somebody or something ends: the user is told by whom, and quickly."""
 
 from __future__ import annotations
 

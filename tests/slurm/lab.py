@@ -1,4 +1,4 @@
-"""JupyterLab on a login node as a person has it: a server of theirs, and a browser that shows its page."""
+"""JupyterLab on a login node as a user has it: a server of theirs, and a browser that shows its page."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import nbformat
 from browser import PORT, Browser, BrowserError
-from login_node import Person, wait_until
+from login_node import User, wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 
 JUPYTER = Path("/opt/pounce-lab/bin/jupyter-lab")
 SECONDS = 120  # for anything: the machine may be busy
 
-# The server's own environment has no pounce: the kernel is the `python` that the person has on PATH.
+# The server's own environment has no pounce: the kernel is the `python` that the user has on PATH.
 KERNEL = {"argv": ["/usr/bin/env", "python", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
           "display_name": "Python", "language": "python"}
 SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
@@ -52,11 +52,11 @@ class Cell:
 class Lab:
     """A notebook of these cells, open in a browser, its kernel idle."""
 
-    def __init__(self, person: Person, *sources: str):
+    def __init__(self, person: User, *sources: str):
         self.folder = person.folder / "lab"
         for folder in (self.folder, self.folder / "profile"):
             folder.mkdir()
-            folder.chmod(0o777)  # the person writes there
+            folder.chmod(0o777)  # the user writes there
         self._prepare(sources)
         places = {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
             ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}

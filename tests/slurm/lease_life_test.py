@@ -54,7 +54,7 @@ LONG_TASK = """
 
 @pytest.mark.xdist_group("bob")
 def test_the_queue_shows_no_job_then_one_then_none_again(person):
-    bob = person("bob", idle_release_s=3)  # nobody else is bob meanwhile: the queue shows a person's jobs, wherever they ask
+    bob = person("bob", idle_release_s=3)  # nobody else is bob meanwhile: the queue shows a user's jobs, wherever they ask
 
     run = bob.python(FIRST_SUBMIT).ended(90)
 
@@ -115,7 +115,7 @@ def test_two_daemons_of_one_user_never_touch_each_others_leases(person):
     instances = [who.endpoint()["instance"] for who in (here, there)]
     assert instances[0] != instances[1]
 
-    # Three sweeps of each: a sweep is what a new daemon does first.
+    # Three reconciliations of each: a reconciliation is what a new daemon does first.
     for _ in range(3):
         for who in (here, there):
             who.run("kill", "-9", str(who.endpoint()["pid"]))
@@ -146,7 +146,7 @@ def test_a_killed_kernel_costs_the_gpu_no_more_than_the_orphan_grace(person):
 
 
 def test_a_worker_whose_daemon_and_client_are_dead_ends_its_job(person):
-    alice = person(dead_man_idle_s=6, heartbeat_ms=1000, idle_release_s=300)
+    alice = person(watchdog_idle_s=6, heartbeat_ms=1000, idle_release_s=300)
     run = alice.python("""
         import pounce
         client = pounce.Client()
@@ -159,4 +159,4 @@ def test_a_worker_whose_daemon_and_client_are_dead_ends_its_job(person):
 
     alice.run("kill", "-9", str(endpoint["pid"]), str(run.reported("kernel")))
 
-    wait_until(lambda: not alice.jobs(endpoint["instance"]), 40, "the dead-man timer ends the job")
+    wait_until(lambda: not alice.jobs(endpoint["instance"]), 40, "the watchdog ends the job")

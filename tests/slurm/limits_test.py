@@ -12,7 +12,7 @@ import textwrap
 from collections import Counter
 
 import pytest
-from login_node import PRELUDE, ROOT, Person, wait_until
+from login_node import PRELUDE, ROOT, User, wait_until
 from waits import changed
 
 # Holds workers until a file is there, the first one first, and tells each change of how many run and why the others wait.
@@ -71,7 +71,7 @@ AGAIN = """
 class Held:
     """The calls of a script that holds its workers, seen through what it reports."""
 
-    def __init__(self, who: Person, *calls: dict, job: tuple[str, ...] = ()):
+    def __init__(self, who: User, *calls: dict, job: tuple[str, ...] = ()):
         self.flag = who.folder / "flag"
         script = who.folder / "holding.py"
         script.write_text(PRELUDE + textwrap.dedent(HOLDING.format(flag=str(self.flag), calls=list(calls))))
@@ -184,3 +184,13 @@ def test_a_class_that_denies_what_is_over_its_limit_says_which(alice, admin):
     with changed(admin, "modify qos cheetah set MaxTRESPerJob=cpu=4", "modify qos cheetah set MaxTRESPerJob=cpu=-1"):
         refused = alice.python(NEVER.format(calls=[{"class_": "cheetah", "cpus": 8}])).ended().reported("refused")
     assert "over a limit of its class" in refused["text"] and "QOSMaxCpuPerJobLimit" in refused["text"]
+
+
+def test_a_class_that_lets_no_more_jobs_wait_says_how_many_it_lets(alice, admin):
+    with changed(admin, "modify qos tabby set MaxSubmitJobsPU=1", "modify qos tabby set MaxSubmitJobsPU=-1"):
+        first = admin("sbatch", "--parsable", "--qos=tabby", "--output=/dev/null", "--wrap=sleep 300", user="alice")
+        refused = alice.python(NEVER.format(calls=[{"class_": "tabby"}])).ended().reported("refused")
+        admin("scancel", first)
+    assert refused["type"] == "Rejected"
+    assert "a limit of class tabby is reached: 1 job waits or runs at a time, and 1 of yours does" in refused["text"]
+    assert "QOSMaxSubmitJobPerUserLimit" in refused["text"] and "Wait until a job has ended" in refused["text"]

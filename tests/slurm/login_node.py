@@ -1,7 +1,7 @@
 """A login node of the disposable cluster: a network namespace on its bridge, so that scenarios run side by side.
 
 pounced names its instance by the network namespace among other things: every login node has daemons of its own, and
-one scenario's killed daemon is nobody else's. A Person runs programs there as an ordinary user.
+one scenario's killed daemon is nobody else's. A User runs programs there as an ordinary user.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def wait_until(condition, seconds: float, what: str):
 
 
 class Running:
-    """A program a person has started."""
+    """A program a user has started."""
 
     def __init__(self, process: subprocess.Popen, log: Path):
         self.process, self.log = process, log
@@ -142,7 +142,7 @@ class LoginNode:
                 "env", *unset, *settings, *words]
 
 
-class Person:
+class User:
     """An ordinary user (alice, bob, mallory; None: root) on a login node, with a pounced configuration of their own."""
 
     def __init__(self, node: LoginNode, user: str | None, **config):

@@ -79,7 +79,7 @@ def test_no_program_of_ours_executes_a_slurm_command(traced_node, login_node, pe
 
     assert {"result": 9} in reports and {"jobs": 1} in reports and {"after": 0} in reports
     assert {"pounced", "pounce-slurm", "pouncectl"} <= login.programs()  # the trace saw them all
-    assert "pounce-worker" in node.programs() and "pounce.worker" in node.text
+    assert "pounce-worker" in node.programs() and "pounce._worker" in node.text
     assert (login.programs() | node.programs()) & SLURM_COMMANDS == set()
 
 

@@ -94,5 +94,5 @@ def test_pounce_itself_refuses_what_a_class_of_the_policy_never_gives(bare_clust
 
     long, many, leases = [report["refused"] for report in run.reports if "refused" in report]
     assert leases == [], "what was refused is no lease"
-    assert "class night gives at most 1h" in long["text"] and "class night gives one person at most 2 GPUs" in many["text"]
+    assert "class night gives at most 1h" in long["text"] and "class night gives one user at most 2 GPUs" in many["text"]
     assert run.reported("ran") == 1024 and 3000 < run.reported("time") <= 3600

@@ -1,4 +1,4 @@
-"""A worker's node that is cut off, or loses its slurmd: the person is told, a result that can come does, and the future ends."""
+"""A worker's node that is cut off, or loses its slurmd: the user is told, a result that can come does, and the future ends."""
 
 from __future__ import annotations
 

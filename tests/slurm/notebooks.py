@@ -1,4 +1,4 @@
-"""Notebooks that nbclient executes as a person of the cluster, and what their cells show in the end."""
+"""Notebooks that nbclient executes as a user of the cluster, and what their cells show in the end."""
 
 from __future__ import annotations
 

@@ -226,6 +226,21 @@ def test_a_changed_limit_counts_at_once(site):
     assert "QOSMaxWallDurationPerJobLimit" in site.run(*submit, user="alice").stderr
 
 
+def test_a_limit_of_submitted_jobs_refuses_the_next_one_and_goes_with_a_rollback(site):
+    submit = ["sbatch", "--parsable", "--qos=tabby", "--begin=now+1hour", "--output=/dev/null", "--wrap=true"]
+    site.policy("apply", site.file("one", {"classes": {"tabby": {"submitted_jobs_per_user": 1}}}))
+
+    first = site.run(*submit, user="alice")
+
+    assert first.returncode == 0, first.stderr
+    assert "QOSMaxSubmitJobPerUserLimit" in site.run(*submit, user="alice").stderr
+    assert site.qos("MaxSubmitJobsPU")["tabby"] == "1"
+    assert json.loads(site.policy("export"))["classes"]["tabby"]["submitted_jobs_per_user"] == 1
+    site.policy("rollback")
+    assert site.qos("MaxSubmitJobsPU")["tabby"] == ""
+    site.run("scancel", first.stdout.strip())
+
+
 @pytest.mark.parametrize("lines, fix", [
     (["AccountingStorageEnforce=associations"], "AccountingStorageEnforce=associations,limits,qos"),
     (["PreemptType=preempt/none", "PreemptMode=OFF"], "PreemptType=preempt/qos"),

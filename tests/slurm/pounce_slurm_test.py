@@ -51,7 +51,7 @@ def run(*words: str, cluster_id: int = 0) -> str:
 
 
 def in_queue(gateway: Gateway) -> list[dict]:
-    return [job for job in gateway.sweep() if job["state"] != "ended"]
+    return [job for job in gateway.reconcile() if job["state"] != "ended"]
 
 
 # ---- the contract of every launcher ----
@@ -78,31 +78,31 @@ def test_the_launchers_contract_holds_on_a_real_slurm(cluster, folder):
 # ---- what it tells ----
 
 
-def test_a_survey_tells_each_node_and_the_names_behind_a_list(start):
-    survey = start().ask("survey", not_nodes="g[1-3],h1")["survey"]
+def test_a_snapshot_of_the_cluster_tells_each_node_and_the_names_behind_a_list(start):
+    snapshot = start().ask("cluster_snapshot", not_nodes="g[1-3],h1")["answer"]
 
-    assert survey["default_partition"] == "bigcats" and survey["not_nodes"] == ["g1", "g2", "g3", "h1"]
-    nodes = {node["name"]: node for node in survey["nodes"]}
+    assert snapshot["default_partition"] == "bigcats" and snapshot["not_nodes"] == ["g1", "g2", "g3", "h1"]
+    nodes = {node["name"]: node for node in snapshot["nodes"]}
     assert sorted(nodes) == ["g1", "g2"]
     g2 = nodes["g2"]
     assert (g2["cpus"], g2["memory_mib"], g2["partitions"]) == (32, 131072, ["bigcats"])
-    assert {gpu["type"]: gpu["total"] for gpu in g2["gpus"]} == {"a100": 2, "a100_3g.20gb": 2}
-    assert sorted(one["name"] for one in survey["use"]["classes"]) == CLASSES
+    assert {gpu["gpu_type"]: gpu["total"] for gpu in g2["gpus"]} == {"a100": 2, "a100_3g.20gb": 2}
+    assert sorted(one["class"] for one in snapshot["use"]["classes"]) == CLASSES
 
 
 def test_a_running_job_is_no_room_any_more(start):
     alice = start()
-    job = alice.submit(cpus=2, memory_mib=1000, gpus=1, gpu_type="a100_3g.20gb")["job"]
+    job = alice.submit(cpus=2, memory_mib=1000, gpus=1, gpu_type="a100_3g.20gb")["answer"]
     wait_until(lambda: alice.view(job)["state"] == "running", 60, "the job runs")
 
-    node = next(one for one in alice.ask("survey", not_nodes="")["survey"]["nodes"] if one["name"] == "g2")
+    node = next(one for one in alice.ask("cluster_snapshot", not_nodes="")["answer"]["nodes"] if one["name"] == "g2")
 
     assert node["cpus_free"] <= 30 and node["memory_free_mib"] <= 131072 - 1000
-    assert next(gpu for gpu in node["gpus"] if gpu["type"] == "a100_3g.20gb")["free"] <= 1
+    assert next(gpu for gpu in node["gpus"] if gpu["gpu_type"] == "a100_3g.20gb")["free"] <= 1
 
 
 def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
-    facts = start().ask("facts")["facts"]
+    facts = start().ask("facts")["answer"]
 
     assert facts["cluster"] == "pounce0" and facts["version"].startswith("slurm ")
     assert (
@@ -110,20 +110,20 @@ def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
     )
     assert facts["controller_address"] == "10.77.0.254"
     assert facts["default_partition"] == "bigcats" and facts["default_class"] == "cheetah"
-    limits = {one["name"]: one for one in facts["classes"]}
+    limits = {one["class"]: one for one in facts["classes"]}
     assert sorted(limits) == CLASSES, "normal is there too, but not open to alice"
     assert limits["cheetah"]["max_time_min"] == 30 and limits["lion"]["max_running_per_user"] == 4
 
 
 def test_the_libslurm_that_is_loaded_is_named_by_its_file(start):
-    version = start().ask("version")["version"]
+    version = start().ask("version")["answer"]
     path = version.split(" ")[0]
     assert Path(path).exists() and "libslurm" in path
 
 
 def test_a_job_shows_the_devices_it_was_given(start):
     alice = start()
-    job = alice.submit(gpus=1, gpu_type="a100_3g.20gb")["job"]
+    job = alice.submit(gpus=1, gpu_type="a100_3g.20gb")["answer"]
     running = wait_until(lambda: (view := alice.view(job))["state"] == "running" and view, 60, "it runs")
     assert running["nodes"] == "g2"
     assert running["devices"].startswith("gpu:a100_3g.20gb:1(IDX:") and running["devices"].count("gpu:") == 1
@@ -133,8 +133,8 @@ def test_a_job_shows_the_devices_it_was_given(start):
 
 def test_the_batch_script_is_a_fixed_template(start):
     alice = start()
-    job = alice.submit("/bin/sleep", "it's 1000")["job"]
-    assert run("scontrol", "write", "batch_script", str(job[0]), "-") == (
+    job = alice.submit("/bin/sleep", "it's 1000")["answer"]
+    assert run("scontrol", "write", "batch_script", str(job["job"]), "-") == (
         "#!/bin/sh\ntrap '' USR2\nexec '/bin/sleep' 'it'\\''s 1000'\n"
     )
 
@@ -151,12 +151,12 @@ def refused(answer: dict, code: str, *words: str) -> dict:
 
 
 def test_an_unknown_class_is_answered_with_those_there_are(start):
-    error = refused(start().submit(class_name="tiger"), "unknown_class", "tiger", ", ".join(CLASSES))
+    error = refused(start().submit(class_="tiger"), "unknown_class", "tiger", ", ".join(CLASSES))
     assert "normal" not in error["text"]
 
 
 def test_a_class_that_is_not_open_to_the_user_is_not_called_unknown(start):
-    refused(start().submit(class_name="normal"), "unknown_class", "not open to user alice", "cheetah")
+    refused(start().submit(class_="normal"), "unknown_class", "not open to user alice", "cheetah")
 
 
 def test_a_user_without_an_association_is_named(start):
@@ -172,7 +172,7 @@ def test_a_user_without_an_association_is_named(start):
         ({"memory_mib": 1 << 30}, ["MiB"]),
         ({"cpus": 99}, ["99 CPUs"]),
         ({"time_min": 31}, ["30 minutes", "31 minutes"]),
-        ({"gpus": 1, "class_name": "panther"}, ["panther", "0 GPUs"]),
+        ({"gpus": 1, "class_": "panther"}, ["panther", "0 GPUs"]),
     ],
     ids=str,
 )
@@ -189,7 +189,7 @@ def test_what_another_class_would_give_is_said(start):
 def test_root_is_refused_and_still_told_the_version(start):
     root = start("root")
     refused(root.submit(), "refuses_root")
-    assert "libslurm" in root.ask("version")["version"]
+    assert "libslurm" in root.ask("version")["answer"]
 
 
 @pytest.mark.parametrize("user", ["alice", "root"])
@@ -197,20 +197,20 @@ def test_who_is_no_admin_command_reads_and_writes_no_qos(start, user):
     helper = start(user)
     refused(helper.ask("read_qos"), "protocol")
     refused(helper.ask("write_qos", qos=[]), "protocol")
-    refused(helper.ask("holdings"), "protocol")
+    refused(helper.ask("allocations"), "protocol")
     refused(helper.ask("usage", from_s=0), "protocol")
 
 
 def test_a_note_in_the_comment_leaves_the_tag_and_is_for_ones_own_jobs_only(start):
     alice, bob = start(), start("bob")
-    job = alice.submit()["job"]
+    job = alice.submit()["answer"]
 
-    alice.ask("note", jobs=[job], note=f"pounce:1:{alice.instance}:{alice.sweep()[0]['lease']} busy=3s idle=4s")
+    alice.ask("note", job=job, comment=f"pounce:1:{alice.instance}:{alice.reconcile()[0]['lease']} busy=3s idle=4s")
 
-    assert "busy=3s idle=4s" in run("squeue", "--noheader", f"--jobs={job[0]}", "--format=%k")
-    assert [view["incarnation"] for view in alice.sweep()] == [job]
-    assert "error" in bob.ask("note", jobs=[job], note="mine")
-    assert "error" not in alice.ask("note", jobs=[[4_000_000_000, 0, 0]], note="of a job that is gone")
+    assert "busy=3s idle=4s" in run("squeue", "--noheader", f"--jobs={job['job']}", "--format=%k")
+    assert [view["job"] for view in alice.reconcile()] == [job]
+    assert "error" in bob.ask("note", job=job, comment="mine")
+    assert "error" not in alice.ask("note", job={"job": 4_000_000_000}, comment="of a job that is gone")
 
 
 def test_a_broken_slurm_conf_is_answered_with_libslurms_own_words(start, tmp_path):
@@ -250,8 +250,8 @@ def test_nothing_of_an_outer_job_reaches_an_inner_one(start):
         "SBATCH_QOS": "lion",
     }
     alice = start(**outer)
-    job = alice.submit(memory_mib=0)["job"]
-    shown = run("scontrol", "show", "job", str(job[0]))
+    job = alice.submit(memory_mib=0)["answer"]
+    shown = run("scontrol", "show", "job", str(job["job"]))
     assert (
         "QOS=cheetah" in shown
         and "NumCPUs=1 " in shown
@@ -294,7 +294,7 @@ class Stopped:
 def early_job(own_cluster, folder):
     """A job that ended before the others tests of this cluster began: slurmctld forgets it while they run."""
     alice = Gateway(folder, "alice", own_cluster)
-    job = alice.submit("/bin/sh", "-c", "exit 3")["job"]
+    job = alice.submit("/bin/sh", "-c", "exit 3")["answer"]
     wait_until(lambda: alice.view(job)["state"] == "ended", 60, "the early job ends")
     yield alice, job
     alice.close()
@@ -314,7 +314,7 @@ while True: time.sleep(0.1)
 """
     alice = Gateway(folder, "alice", own_cluster)
     spec = gateway.a_job(alice.instance, "/usr/bin/python3", "-c", program, time_min=1)
-    job = alice.ask("submit", spec={**spec, "log_path": str(log)})["job"]
+    job = alice.ask("submit", spec={**spec, "log_path": str(log)})["answer"]
     yield alice, job, log
     alice.close()
     log.unlink(missing_ok=True)  # its job may not have begun
@@ -331,18 +331,18 @@ def test_a_hung_slurmctld_makes_a_submit_unclear_and_exactly_one_job_of_it(own_c
     with Stopped(own_cluster, "slurmctld"):
         for one in (submitting, hurrying, dying):
             one.send("submit", spec=gateway.a_job(one.instance))
-        asking.send("sweep")
+        asking.send("reconcile")
         refused(hurrying.receive(), "outcome_unknown", "2000 ms")
         os.kill(killed, signal.SIGKILL)
         refused(dying.receive(), "outcome_unknown", "signal 9")
         refused(submitting.receive(), "outcome_unknown", "slurmctld did not answer")
         refused(asking.receive(), "slurm_unreachable")
 
-    assert len(wait_until(submitting.sweep, 30, "the submit that timed out has happened")) == 1
-    assert len(asking.sweep()) == 0
-    # Each of these may have been sent or not; the new helper's sweep tells, and shows never more than one.
+    assert len(wait_until(submitting.reconcile, 30, "the submit that timed out has happened")) == 1
+    assert len(asking.reconcile()) == 0
+    # Each of these may have been sent or not; the new helper's reconciliation tells, and shows never more than one.
     for one in (hurrying, dying):
-        assert len(one.sweep()) <= 1
+        assert len(one.reconcile()) <= 1
     assert dying.helper != killed
 
 
@@ -355,10 +355,10 @@ def test_a_walltime_is_announced_by_sigusr2_and_never_by_sigusr1(warned_job):
 
 def test_a_hung_slurmdbd_costs_a_poll_only_the_answer_of_forgotten_jobs(own_cluster, start, warned_job):
     alice = start(cluster_id=own_cluster)
-    job = alice.submit()["job"]
+    job = alice.submit()["answer"]
     with Stopped(own_cluster, "slurmdbd"):
-        answer = alice.ask("poll", jobs=[job, [3_999_999, 1, 0]])
-    known, unknown = gateway.named(answer["jobs"])
+        answer = alice.ask("poll", jobs=[job, {"job": 3_999_999, "submit_time_s": 1}])
+    known, unknown = answer["answer"]
     assert known["state"] != "ended"
     assert unknown["end"] == "gone"
     assert answer["seconds"] < 20
@@ -369,7 +369,7 @@ def test_a_forgotten_jobs_end_is_told_by_slurmdbd_also_after_its_restart(own_clu
     helper = alice.helper
 
     def forgotten() -> bool:
-        words = [str(CLUSTER), "run", "--", "scontrol", "show", "job", str(job[0])]
+        words = [str(CLUSTER), "run", "--", "scontrol", "show", "job", str(job["job"])]
         return subprocess.run(words, capture_output=True, env=of_cluster(own_cluster)).returncode != 0
 
     wait_until(forgotten, 180, "slurmctld forgets the job: MinJobAge 30 s, looked at once a minute")

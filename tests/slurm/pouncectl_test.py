@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from login_node import Person, wait_until
+from login_node import User, wait_until
 
 # One task that runs until it is released, one that waits behind it.
 TWO_TASKS = """
@@ -25,11 +25,11 @@ TWO_TASKS = """
 """
 
 
-def leases(who: Person) -> list[dict]:
+def leases(who: User) -> list[dict]:
     return json.loads(who.run("pouncectl", "leases", "--json"))["leases"]
 
 
-def doctor(who: Person, **environment) -> dict[str, dict]:
+def doctor(who: User, **environment) -> dict[str, dict]:
     checks = json.loads(who.run("pouncectl", "doctor", "--json", check=False, **environment))["checks"]
     return {check["check"]: check for check in checks}
 

@@ -1,4 +1,4 @@
-"""What a person asks for and what Slurm is asked for: the site's policy decides what is left open, and takes effect as it changes.
+"""What a user asks for and what Slurm is asked for: the site's policy decides what is left open, and takes effect as it changes.
 
 The cluster is a spare one: accounts, reservations and full GPUs are everybody's. g1 has four a100; g2 has two, and two slices.
 """
@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from login_node import Person, wait_until
+from login_node import User, wait_until
 
 POLICY = {
     "classes": {
@@ -66,7 +66,7 @@ class Site:
         self.folder.chmod(0o755)
         self.path = self.folder / "policy.json"
         self.write()
-        self.alice: Person
+        self.alice: User
 
     def write(self, text: str = "", **changes) -> None:
         """By a rename, as an editor does."""
@@ -221,6 +221,12 @@ def test_a_job_runs_in_the_reservation_that_is_named(site, admin):
         assert "reservation 'curse'" in error["text"] and "the reservations are course" in error["text"]
     finally:
         admin("scontrol", "delete", "reservation", "course")
+
+
+def test_a_job_with_a_nice_value_steps_back_in_the_queue(site):
+    assert site.job(nice=100)["nice"] == "100"
+    assert site.job(nice=2147483645)["nice"] == "2147483645"
+    assert site.job()["nice"] == "0"
 
 
 def test_slurms_own_options_are_passed_on_as_the_policy_says(site):

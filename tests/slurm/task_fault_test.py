@@ -1,4 +1,4 @@
-"""What a person's own function may do to its worker: each is told by its type, and the next call is served."""
+"""What a user's own function may do to its worker: each is told by its type, and the next call is served."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def test_the_parts_of_a_call_add_up_to_its_wall_time(person, seconds):
 
     for temperature in ("cold", "warm"):
         parts = run.reported(temperature)
-        wall = parts.pop("wall")
+        wall, peak_memory = parts.pop("wall"), parts.pop("peak_memory")
+        assert peak_memory > 1_000_000
         assert set(parts) == {"queue", "boot", "send", "run", "receive"}
         assert all(value >= 0 for value in parts.values()), parts
         assert abs(sum(parts.values()) - wall) <= max(0.01 * wall, 0.002), (temperature, wall, parts)

@@ -1,4 +1,4 @@
-"""What the person gets when something goes wrong: a typed exception, one sentence of cause, one of remedy."""
+"""What the user gets when something goes wrong: a typed exception, one sentence of cause, one of remedy."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def test_a_worker_out_of_memory_is_told_so(person):
             return len(bytearray(2_000_000_000))
     """).ended()
 
-    assert_told(run.reported("error"), "OutOfMemory", "memory")
+    error = run.reported("error")
+    assert_told(error, "OutOfMemory", "memory", "(300 MiB)")
+    assert error["context"]["memory_limit_mib"] == "300"
 
 
 def test_a_function_that_cannot_be_pickled_is_refused_before_anything_is_leased(person):

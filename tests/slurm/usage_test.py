@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from login_node import Person, Running, wait_until
+from login_node import User, Running, wait_until
 
 # Works for a while, then is idle until a file is there.
 WORK = """
@@ -29,11 +29,11 @@ def alice(quiet_cluster, login_node, person):
     return person("alice", login_node(quiet_cluster), idle_release_s=60)
 
 
-def shown(who: Person, *words: str) -> dict:
+def shown(who: User, *words: str) -> dict:
     return json.loads(who.run("pouncectl", *words, "--json"))
 
 
-def lease_after_work(who: Person, run: Running) -> dict:
+def lease_after_work(who: User, run: Running) -> dict:
     assert run.reported("result") == 1024
     (lease,) = shown(who, "leases")["leases"]
     return lease

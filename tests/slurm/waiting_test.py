@@ -1,4 +1,4 @@
-"""Each reason of waiting as a site makes it: what the person is told, in words and in numbers, and that it is over when it is over."""
+"""Each reason of waiting as a site makes it: what the user is told, in words and in numbers, and that it is over when it is over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from login_node import ROOT, Person, wait_until
+from login_node import ROOT, User, wait_until
 from waits import Waiting, changed
 
 
@@ -31,7 +31,7 @@ def full(admin):
     wait_until(lambda: not admin("squeue", "--noheader", "--user=bob"), 60, "the end of bob's jobs")
 
 
-def waiting_leases(who: Person) -> list[dict]:
+def waiting_leases(who: User) -> list[dict]:
     return json.loads(who.run("pouncectl", "why", "--json"))["leases"]
 
 
@@ -59,7 +59,7 @@ def test_a_limit_of_gpus_says_how_many_there_are_and_its_end_is_seen(alice, admi
     with changed(admin, "modify qos cheetah set MaxTRESPerUser=gres/gpu=2", "modify qos cheetah set MaxTRESPerUser=gres/gpu=-1"):
         waiting = Waiting(alice, {"gpus": 1}, {"gpus": 2})
         why = waiting.told("QOSMaxGRESPerUser", limit=["gres/gpu", 2, 1, 2])
-        assert "2 GPUs for one person; yours have 1, and this one asks for 2" in why["reason"]
+        assert "2 GPUs for one user; yours have 1, and this one asks for 2" in why["reason"]
     waiting.run.reported("runs")
     waiting.ends_well()
 
@@ -174,6 +174,6 @@ def test_every_reason_that_the_installed_libslurm_has_is_known():
     words = {said(number).decode() for number in range(400)}
     there = {word for word in words if not word.isdigit() and word != "InvaildReason"}
 
-    table = Path(ROOT, "tests", "unit", "core", "lease", "slurm_reasons.h").read_text()
+    table = Path(ROOT, "tests", "unit", "messages", "slurm_reasons.h").read_text()
     assert len(there) > 150
     assert there - set(re.findall(r'"(\w+)"', table)) == set()

@@ -1,10 +1,10 @@
-"""A person whose last call waits, and what an admin changes meanwhile."""
+"""A user whose last call waits, and what an admin changes meanwhile."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 
-from login_node import Person, Running, wait_until
+from login_node import User, Running, wait_until
 
 # Tells each change of why the last call waits; those before it run, until the flag is there.
 WAITING = """
@@ -34,9 +34,9 @@ WAITING = """
 
 
 class Waiting:
-    """A person whose last call waits."""
+    """A user whose last call waits."""
 
-    def __init__(self, who: Person, *calls: dict):
+    def __init__(self, who: User, *calls: dict):
         self.who, self.flag = who, who.folder / "flag"
         self.run: Running = who.python(WAITING.format(flag=str(self.flag), calls=list(calls)))
 

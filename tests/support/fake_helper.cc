@@ -67,18 +67,21 @@ std::string self() {
   return text;
 }
 
-slurm::Answer good_answer(const slurm::Request& request) {
-  slurm::Answer answer;
-  answer.id = request.id;
-  if (request.operation == slurm::Operation::kVersion) answer.version = self();
-  if (request.operation == slurm::Operation::kFacts) answer.facts.cluster = "fake";
-  if (request.operation == slurm::Operation::kSubmit) answer.job = {{4711}, 1'700'000'000, 0};
-  for (const Incarnation& job : request.jobs) {
-    JobView view;
-    view.incarnation = job;
-    answer.jobs.push_back(view);
-  }
-  return answer;
+std::string good(const slurm::AskVersion&) { return self(); }
+JobIdentity good(const slurm::Submit&) { return {{4711}, 1'700'000'000, 0}; }
+ClusterFacts good(const slurm::AskFacts&) {
+  ClusterFacts facts;
+  facts.cluster = "fake";
+  return facts;
+}
+std::vector<JobView> good(const slurm::Poll& asked) {
+  std::vector<JobView> views;
+  for (const JobIdentity& job : asked.jobs) views.emplace_back().job_identity = job;
+  return views;
+}
+template <class Asked>
+typename Asked::Answer good(const Asked&) {
+  return {};
 }
 
 void send(std::string_view bytes) {
@@ -93,7 +96,7 @@ void answer(const slurm::Request& request) {
   std::istringstream line(take_line());
   std::string word, code;
   line >> word >> code;
-  slurm::Answer good = good_answer(request);
+  slurm::Answer said{request.id, std::visit([](const auto& asked) { return std::any(good(asked)); }, request.question)};
   if (word == "die") {
     std::fprintf(stderr, "pounce-slurm: fatal: the reason of its death\n");
     std::exit(std::atoi(code.c_str()));
@@ -101,13 +104,13 @@ void answer(const slurm::Request& request) {
   if (word == "hang") ::pause();
   if (word == "garbage") return send(protocol::frame_record("this is no answer"));
   if (word == "long_record") return send(std::string("\xff\xff\xff\xff", 4));
-  if (word == "wrong_id") good.id += 1000;
+  if (word == "wrong_id") said.id += 1000;
   if (word == "flood") std::fputs(std::string(1 << 20, 'x').c_str(), stderr);
   if (word == "refuse") {
     std::fprintf(stderr, "pounce-slurm: error: QOSMaxGRESPerUser\n");
-    good.error = Error{error_code_from_wire(code), "Slurm refused", {}, {}};
+    said.value = failure(error_code_from_wire(code), "Slurm refused");
   }
-  send(protocol::frame_record(encode(good)));
+  send(protocol::frame_record(encode(said, request.question)));
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ class Target:
 
     command: object
     endpoint: dict          # alice's endpoint file
-    live: dict              # what her session got: granted, attached, hall, public, session
+    live: dict              # what her session got: granted, attached, control channel, public, session
     folder: Path = field(default_factory=lambda: shared_copy())
 
     def start(self, user: str, request: str, **fields) -> subprocess.Popen:
         words = self.command(user, [PYTHON, "-I", str(self.folder / "mallory.py")])
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        process.stdin.write(json.dumps({"request": request, **fields}) + "\n")
+        process.stdin.write(json.dumps({"question": request, **fields}) + "\n")
         process.stdin.flush()
         return process
 
@@ -49,12 +49,12 @@ class Target:
 
     # ---- the public values
 
-    def door(self, over: str) -> str:
-        return next(door for door in self.endpoint["door"] if door.startswith(over))
+    def handshake(self, over: str) -> str:
+        return next(handshake for handshake in self.endpoint["handshake"] if handshake.startswith(over))
 
     @property
-    def hall(self) -> str:
-        return next(hall for hall in self.live["hall"] if hall.startswith("tcp"))
+    def control(self) -> str:
+        return next(control for control in self.live["control"] if control.startswith("tcp"))
 
     @property
     def worker(self) -> dict:
@@ -63,7 +63,7 @@ class Target:
     def hello(self, user: str, over: str = "tcp", role: str = "client", **fields) -> dict:
         """A hello with the values everybody can know; the session's and the lease's ids are alice's own."""
         subject = self.live["session"] if role == "client" else self.worker["lease"]
-        usual = {"role": role, "subject": subject, "daemon_key": self.endpoint["key"], "endpoint": self.door(over),
+        usual = {"role": role, "subject": subject, "daemon_key": self.endpoint["key"], "endpoint": self.handshake(over),
                  "munge_socket": self.endpoint["munge_socket"], "uid": uid_of("alice")}
         return self.run(user, "hello", **{**usual, **fields})
 
@@ -86,7 +86,7 @@ def shared_copy() -> Path:
 def live_session(target: Target, **fields):
     """A whole client of alice's, in plain pyzmq, with a worker; on leaving it closes its session."""
     version = subprocess.run(target.command("alice", ["pounced", "--version"]), capture_output=True, text=True, check=True)
-    request = {"endpoint": target.door("ipc"), "daemon_key": target.endpoint["key"], "proof": "peer", "python": "3.11",
+    request = {"endpoint": target.handshake("ipc"), "daemon_key": target.endpoint["key"], "proof": "peer", "python": "3.11",
                "pounce": version.stdout.split()[-1], "interpreter": [PYTHON], "environment": {}, "class": "",
                "directory": pwd.getpwnam("alice").pw_dir, **fields}
     process = target.start("alice", "session", **request)
@@ -116,28 +116,28 @@ class Attacks:
 
     # ---- no key, or a key nobody knows
 
-    def test_the_door_lets_a_stranger_knock_with_curve_and_with_nothing_else(self, target):
-        door = {"endpoint": target.door("tcp"), "server_key": target.endpoint["key"]}
-        assert target.run("mallory", "knock", mechanism="curve", **door) == {"handshake": "succeeded"}
+    def test_the_handshake_lets_a_stranger_handshake_with_curve_and_with_nothing_else(self, target):
+        handshake = {"endpoint": target.handshake("tcp"), "server_key": target.endpoint["key"]}
+        assert target.run("mallory", "handshake", mechanism="curve", **handshake) == {"handshake": "succeeded"}
         for mechanism in ("null", "plain"):
-            assert target.run("mallory", "knock", mechanism=mechanism, **door)["handshake"] != "succeeded", mechanism
-        wrong = {**door, "server_key": OTHER_KEY}
-        assert target.run("mallory", "knock", mechanism="curve", **wrong)["handshake"] != "succeeded"
+            assert target.run("mallory", "handshake", mechanism=mechanism, **handshake)["handshake"] != "succeeded", mechanism
+        wrong = {**handshake, "server_key": OTHER_KEY}
+        assert target.run("mallory", "handshake", mechanism="curve", **wrong)["handshake"] != "succeeded"
 
-    def test_the_hall_is_closed_to_a_key_that_was_not_welcomed(self, target):
-        hall = {"endpoint": target.hall, "server_key": target.endpoint["key"]}
+    def test_the_control_is_closed_to_a_key_that_was_not_welcomed(self, target):
+        control = {"endpoint": target.control, "server_key": target.endpoint["key"]}
         for mechanism in ("curve", "null", "plain"):
-            assert target.run("mallory", "knock", mechanism=mechanism, **hall)["handshake"] != "succeeded", mechanism
+            assert target.run("mallory", "handshake", mechanism=mechanism, **control)["handshake"] != "succeeded", mechanism
         alice = target.own_hello()
         assert welcomed(alice)
-        assert target.run("alice", "knock", mechanism="curve", keys=alice["keys"], **hall) == {"handshake": "succeeded"}
+        assert target.run("alice", "handshake", mechanism="curve", keys=alice["keys"], **control) == {"handshake": "succeeded"}
 
     def test_the_workers_data_socket_is_closed_to_a_key_that_pounced_did_not_introduce(self, target):
         data = {"endpoint": target.worker["endpoint"], "server_key": target.worker["key"]}
         for mechanism in ("curve", "null", "plain"):
-            assert target.run("mallory", "knock", mechanism=mechanism, **data)["handshake"] != "succeeded", mechanism
+            assert target.run("mallory", "handshake", mechanism=mechanism, **data)["handshake"] != "succeeded", mechanism
         # Not even alice's, when pounced did not grant it this worker. That hers which was granted it got in: target.live.
-        assert target.run("alice", "knock", mechanism="curve", keys=target.own_hello()["keys"], **data)["handshake"] != "succeeded"
+        assert target.run("alice", "handshake", mechanism="curve", keys=target.own_hello()["keys"], **data)["handshake"] != "succeeded"
         assert target.live["attached"]["host"]
 
     # ---- proofs
@@ -166,7 +166,7 @@ class Attacks:
 
     # ---- sizes and shapes
 
-    def test_a_hello_that_is_too_large_is_cut_or_refused_and_the_door_stays_open(self, target):
+    def test_a_hello_that_is_too_large_is_cut_or_refused_and_the_handshake_stays_open(self, target):
         cut = target.hello("mallory", proof="peer", credential="00" * (9 * 1024))
         assert cut["handshake"] == "succeeded" and cut["answer"] is None and cut["link"] == "cut"
         assert refused(target.hello("mallory", proof="peer", credential="00" * 8100), "at most 8 KiB")
@@ -184,8 +184,8 @@ class Attacks:
     # ---- the places on disk
 
     def test_another_users_program_cannot_reach_the_local_sockets(self, target):
-        for name in ("door", "hall"):
-            path = target.door("ipc").removeprefix("ipc://").removesuffix("door") + name
+        for name in ("handshake", "control"):
+            path = target.handshake("ipc").removeprefix("ipc://").removesuffix("handshake") + name
             assert target.run("mallory", "enter", unix=path) == {"entered": False, "error": "PermissionError"}
             assert target.run("alice", "enter", unix=path) == {"entered": True}
 
@@ -202,11 +202,11 @@ class Attacks:
         impostor = target.start("mallory", "imitate", bind="tcp://127.0.0.1:*")
         bound = json.loads(impostor.stdout.readline())
         for pinned in (target.endpoint["key"], target.worker["key"]):
-            knock = target.run("alice", "knock", endpoint=bound["bound"], mechanism="curve", server_key=pinned)
-            assert knock["handshake"] != "succeeded"
+            handshake = target.run("alice", "handshake", endpoint=bound["bound"], mechanism="curve", server_key=pinned)
+            assert handshake["handshake"] != "succeeded"
         hello = target.own_hello(endpoint=bound["bound"], subject="cd" * 16)
         assert hello["handshake"] != "succeeded" and hello["answer"] is None
-        control = target.run("alice", "knock", endpoint=bound["bound"], mechanism="curve", server_key=bound["key"])
+        control = target.run("alice", "handshake", endpoint=bound["bound"], mechanism="curve", server_key=bound["key"])
         assert control == {"handshake": "succeeded"}
         output, _ = impostor.communicate("\n", timeout=ANSWER_S)
         assert json.loads(output.splitlines()[-1]) == {"heard": []}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from daemon_world import Hall, Home
+from daemon_world import ControlChannel, Home
 from fake_daemon import FakeClient
 from worker_world import SLURM, World
 
@@ -49,15 +49,15 @@ def make_home(tmp_path_factory):
 
 @pytest.fixture
 def enter():
-    halls = []
+    controls = []
 
     def enter(endpoint, *arguments, **more):
-        halls.append(Hall(endpoint, *arguments, **more))
-        return halls[-1]
+        controls.append(ControlChannel(endpoint, *arguments, **more))
+        return controls[-1]
 
     yield enter
-    for hall in halls:
-        hall.close()
+    for control in controls:
+        control.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A home folder with its pounced, and a client of the hall in plain pyzmq: no pounce is imported.
+"""A home folder with its pounced, and a client of the control channel in plain pyzmq: no pounce is imported.
 
 Everything waits on conditions with a deadline, never for a duration.
 """
@@ -18,12 +18,13 @@ import time
 from pathlib import Path
 
 import zmq
+from zmq_contexts import end, new_context
 
 DEADLINE_S = int(os.environ.get("POUNCE_TEST_DEADLINE_S", "30"))
-HELLOS, HELLO_PATIENCE_MS = 3, 5000  # a hello is repeated: the door may just be opened again
+HELLOS, HELLO_PATIENCE_MS = 3, 5000  # a hello is repeated: the handshake endpoint may just be opened again
 SHORT = {
     "launcher": "local", "stand_in_gpus": 1, "heartbeat_ms": 200, "idle_release_s": 0.4, "drain_s": 5,
-    "poll_min_s": 0.1, "poll_max_s": 0.4, "orphan_grace_s": 5, "worker_silence_s": 1, "sweep_interval_s": 2,
+    "poll_min_s": 0.1, "poll_max_s": 0.4, "orphan_grace_s": 5, "worker_silence_s": 1, "reconcile_interval_s": 2,
 }
 
 
@@ -51,7 +52,7 @@ def running(pid: int) -> bool:
 
 
 class Home:
-    """A user's home of its own, so that nothing of another test, or of the person's, is in the way."""
+    """A user's home of its own, so that nothing of another test, or of the user's, is in the way."""
 
     def __init__(self, folder: Path, **config):
         self.folder = folder
@@ -118,24 +119,24 @@ class Home:
         shutil.rmtree(self.runtime)
 
 
-class Hall:
-    """One key: says hello at the door over ipc, then talks in the hall."""
+class ControlChannel:
+    """One key: says hello at the handshake endpoint over ipc, then talks on the control channel."""
 
     def __init__(self, endpoint: dict, role: str = "client", subject: str | None = None):
         self.endpoint = endpoint
         self.subject = subject or secrets.token_hex(16 if role == "client" else 8)
-        self.context = zmq.Context()
+        self.context = new_context()
         self.public, self.secret = zmq.curve_keypair()
         self.heard: list[dict] = []
         self.sockets: list[zmq.Socket] = []
         self.welcome = self.hello(role)
         self.socket = None
         if self.welcome["type"] == "welcome":
-            self.socket = self.connect(self.welcome["hall"][0])
+            self.socket = self.connect(self.welcome["control"][0])
 
     def connect(self, endpoint: str, watch: int = 0) -> zmq.Socket:
         socket = self.context.socket(zmq.DEALER)
-        socket.linger, socket.sndtimeo, socket.rcvtimeo = 0, 2000, DEADLINE_S * 1000
+        socket.sndtimeo, socket.rcvtimeo = 2000, DEADLINE_S * 1000
         socket.curve_publickey, socket.curve_secretkey = self.public, self.secret
         socket.curve_serverkey = self.endpoint["key"].encode()
         self.sockets.append(socket)
@@ -147,12 +148,12 @@ class Hall:
     def hello(self, role: str, over: str = "ipc", **fields) -> dict:
         subject = {"session": self.subject, "lease": ""} if role == "client" else {"session": "", "lease": self.subject}
         header = {"role": role, "proof": "peer", "key": self.public.decode(), "version": "test"} | subject | fields
-        endpoint = next(door for door in self.endpoint["door"] if door.startswith(over))
+        endpoint = next(handshake for handshake in self.endpoint["handshake"] if handshake.startswith(over))
         for _ in range(HELLOS):
-            door = self.connect(endpoint)
-            door.send_multipart([pack("hello", **header), b""])
-            answered = door.poll(HELLO_PATIENCE_MS) and json.loads(door.recv_multipart()[0])
-            door.close()
+            handshake = self.connect(endpoint)
+            handshake.send_multipart([pack("hello", **header), b""])
+            answered = handshake.poll(HELLO_PATIENCE_MS) and json.loads(handshake.recv_multipart()[0])
+            handshake.close()
             if answered:
                 return answered
         raise AssertionError(f"{HELLOS} hellos at {endpoint} were not answered")
@@ -184,15 +185,13 @@ class Hall:
                  directory=str(directory), interpreter=[sys.executable], environment=environment)
 
     def demand(self, waiting: int, running: int = 0, gpus: int = 0, holds: tuple[str, ...] = ()):
-        resources = {"class_name": "cheetah", "gpus": gpus, "gpu_type": "", "cpus": 0, "memory_mib": 0, "time_min": 0}
-        want = {"id": 1, "resources": resources, "waiting": waiting, "running": running, "holds": list(holds)}
-        self.say("demand", session=self.subject, wants=[want])
+        resources = {"class": "", "gpus": gpus, "gpu_type": "", "cpus": 0, "memory_mib": 0, "time_min": 0}
+        request = {"id": 1, "resources": resources, "waiting": waiting, "running": running, "holds": list(holds)}
+        self.say("demand", session=self.subject, requests=[request])
 
     def close(self):
-        for socket in self.sockets:
-            socket.close()
-        self.context.term()
+        end(self.context, self.sockets)
 
 
 def pack(kind: str, **fields) -> bytes:
-    return json.dumps({"v": 1, "type": kind, **fields}).encode()
+    return json.dumps({"v": 2, "type": kind, **fields}).encode()

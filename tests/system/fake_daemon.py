@@ -1,11 +1,14 @@
 """A daemon and a client small enough to read, for tests of the real pounce-worker: plain pyzmq, no pounce imported.
 
-`FakeDaemon` has a door and a hall, accepts every key file proof and records what the supervisor says. `FakeClient` speaks
+`FakeDaemon` has a handshake endpoint and a control channel, accepts every key file proof and records what the supervisor says. `FakeClient` speaks
 the data protocol. Both wait on conditions with a deadline, never for a duration.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import hmac
 import json
 import os
 import pickle
@@ -20,14 +23,14 @@ from pathlib import Path
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
+from zmq_contexts import end, new_context
 
 DEADLINE_S = int(os.environ.get("POUNCE_TEST_DEADLINE_S", "30"))
-ROOT = Path(__file__).resolve().parents[2]
 LEASE = "00112233445566ff"
 
 
 def pack(kind: str, **fields) -> bytes:
-    return json.dumps({"v": 1, "type": kind, **fields}).encode()
+    return json.dumps({"v": 2, "type": kind, **fields}).encode()
 
 
 class Key:
@@ -42,18 +45,19 @@ class Key:
 class FakeDaemon:
     def __init__(self, folder: Path, heartbeat_ms: int = 200):
         self.folder, self.heartbeat_ms = folder, heartbeat_ms
-        self.key, self.context = Key(), zmq.Context()
+        self.key, self.context = Key(), new_context()
         self.zap = self.context.socket(zmq.REP)
         self.zap.bind("inproc://zeromq.zap.01")
-        self.door, self.door_endpoint = self._server()
-        self.hall, self.hall_endpoint = self._server()
-        self.route: bytes | None = None  # of the supervisor, in the hall
-        self.heard: list[dict] = []      # everything it said in the hall, in order
+        self.handshake, self.handshake_endpoint = self._server()
+        self.control, self.control_endpoint = self._server()
+        self.route: bytes | None = None  # of the supervisor, on the control channel
+        self.heard: list[dict] = []      # everything it said on the control channel, in order
         self.hellos: list[dict] = []
         self.answer_beats = True
-        self.sockets: list[zmq.Socket] = []  # of clients, kept until the context closes them all
+        self.sockets: list[zmq.Socket] = []  # of clients, kept until all are closed
         self.key_file = folder / "key"
-        self.key_file.write_bytes(secrets.token_bytes(32))
+        if not self.key_file.exists():  # else that of the daemon before this one
+            self.key_file.write_bytes(secrets.token_bytes(32))
         self.key_file.chmod(0o600)
         folder.chmod(0o700)
         self.publish()
@@ -62,38 +66,42 @@ class FakeDaemon:
         socket = self.context.socket(zmq.ROUTER)
         socket.curve_server, socket.curve_secretkey, socket.curve_publickey = True, self.key.secret, self.key.public
         socket.zap_domain = b"fake"
-        socket.linger = 0
         port = socket.bind_to_random_port("tcp://127.0.0.1")
         return socket, f"tcp://127.0.0.1:{port}"
 
-    def publish(self):
-        text = json.dumps({
+    def publish(self, seal: str | None = None):
+        """The endpoint file: a statement, and under it a seal, by default ours."""
+        statement = json.dumps({
             "v": 1, "instance": "aabbccddeeff", "cluster": "fake", "pid": os.getpid(), "uid": os.getuid(),
-            "key": self.key.text, "door": ["ipc:///nowhere", self.door_endpoint], "munge_socket": "",
+            "key": self.key.text, "handshake": ["ipc:///nowhere", self.handshake_endpoint], "munge_socket": "",
             "proof": "key_file", "key_file": str(self.key_file), "launcher": "local", "version": "0.1.0", "log": "",
         })
         fresh = self.folder / "endpoint.new"
-        fresh.write_text(text)
+        fresh.write_text(f"{statement}\n{self.seal(statement) if seal is None else seal}\n")
         fresh.rename(self.folder / "endpoint")
+
+    def seal(self, statement: str) -> str:
+        digest = hashlib.blake2b(f"{len(statement)}:{statement}".encode(), digest_size=32).digest()
+        return hmac.new(self.key_file.read_bytes(), b"PNC-SEAL\0v1" + digest, "sha512").digest()[:32].hex()
 
     def turn(self, timeout_ms: int = 20):
         poller = zmq.Poller()
-        for socket in (self.zap, self.door, self.hall):
+        for socket in (self.zap, self.handshake, self.control):
             poller.register(socket, zmq.POLLIN)
         for socket, _ in poller.poll(timeout_ms):
             frames = socket.recv_multipart()
             if socket is self.zap:
                 version, request = frames[0], frames[1]
                 socket.send_multipart([version, request, b"200", b"OK", b"", b""])
-            elif socket is self.door:
+            elif socket is self.handshake:
                 self.hellos.append(json.loads(frames[1]))
-                welcome = pack("welcome", hall=["ipc:///nowhere", self.hall_endpoint], instance="aabbccddeeff",
+                welcome = pack("welcome", control=["ipc:///nowhere", self.control_endpoint], instance="aabbccddeeff",
                                heartbeat_ms=self.heartbeat_ms)
                 socket.send_multipart([frames[0], welcome])
             else:
-                self._in_hall(frames)
+                self._in_control(frames)
 
-    def _in_hall(self, frames):
+    def _in_control(self, frames):
         message = json.loads(frames[1])
         self.route = frames[0]
         if message["type"] == "beat" and self.answer_beats and not message["answer"]:
@@ -101,7 +109,7 @@ class FakeDaemon:
         self.heard.append(message)
 
     def say(self, message: bytes):
-        self.hall.send_multipart([self.route, message])
+        self.control.send_multipart([self.route, message])
 
     def all(self, kind: str) -> list[dict]:
         return [message for message in self.heard if message["type"] == kind]
@@ -128,7 +136,7 @@ class FakeDaemon:
         return self.wait(found, f"an interpreter of epoch {epoch}")[0]
 
     def close(self):
-        self.context.destroy(linger=0)
+        end(self.context, [*self.sockets, self.handshake, self.control, self.zap])
 
 
 class FakeClient:
@@ -158,7 +166,7 @@ class FakeClient:
 
     def open(self, endpoint: str, key: str):
         self.socket = self.daemon.context.socket(zmq.DEALER)
-        self.socket.linger = 0
+        self.socket.sndtimeo = DEADLINE_S * 1000
         self.socket.curve_serverkey = key.encode()
         self.socket.curve_publickey, self.socket.curve_secretkey = self.key.public, self.key.secret
         self.events = self.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH)
@@ -166,10 +174,11 @@ class FakeClient:
         self.daemon.sockets += [self.socket, self.events]
 
     def attach(self, python: str = f"{sys.version_info.major}.{sys.version_info.minor}", pounce: str = "0.1.0"):
-        self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle=""))
+        with contextlib.suppress(zmq.Again):  # refused before this was sent: such a socket has nobody to send to, for ever
+            self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle=""), wait=False)
 
-    def say(self, *frames):
-        self.socket.send_multipart(list(frames), copy=False)
+    def say(self, *frames, wait: bool = True):
+        self.socket.send_multipart(list(frames), 0 if wait else zmq.DONTWAIT, copy=False)
 
     def send_function(self, function, pickled: bytes | None = None) -> str:
         import cloudpickle
@@ -237,17 +246,10 @@ def worker_program() -> str:
     return found
 
 
-def package_path(folder: Path) -> dict[str, str]:
-    """Where a build directory is tested, the package is put together from the sources and the built module."""
+def package_path() -> dict[str, str]:
+    """Where a build directory is tested, its package: the sources with the built module."""
     build = os.environ.get("POUNCE_BUILD")
-    if not build:
-        return {}
-    package = folder / "package" / "pounce"
-    package.mkdir(parents=True)
-    for source in [*(ROOT / "python" / "pounce").iterdir(), *(Path(build) / "python").glob("_core*.so")]:
-        if not source.name.startswith("__pycache__"):
-            (package / source.name).symlink_to(source.resolve())
-    return {"PYTHONPATH": str(package.parent)}
+    return {"PYTHONPATH": str(Path(build) / "site")} if build else {}
 
 
 class RealWorker:
@@ -260,12 +262,12 @@ class RealWorker:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("POUNCE_")}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [worker_program(), "serve", "--lease", LEASE, "--workers", "1", "--door", daemon.door_endpoint,
+                [worker_program(), "serve", "--lease", LEASE, "--workers", "1", "--handshake", daemon.handshake_endpoint,
                  "--daemon-key", daemon.key.text, "--proof", "key_file", "--key-file", str(daemon.key_file),
                  "--endpoint-file", str(daemon.folder / "endpoint"), "--heartbeat-ms", str(daemon.heartbeat_ms),
                  *options, "--", *interpreter],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
-                env={**inherited, **package_path(folder), **environment},
+                env={**inherited, **package_path(), **environment},
             )
 
     def tree(self) -> list[int]:

@@ -31,7 +31,7 @@ context = zmq.Context()
 
 
 def pack(kind: str, **fields) -> bytes:
-    return json.dumps({"v": 1, "type": kind, **fields}).encode()
+    return json.dumps({"v": 2, "type": kind, **fields}).encode()
 
 
 class Peer:
@@ -74,7 +74,7 @@ class Peer:
         while time.monotonic() < deadline:
             if self.socket.poll(200):
                 message = json.loads(self.socket.recv_multipart()[0])
-                if message["type"] in (kind, "refused", "want_failed", "lease_ended"):
+                if message["type"] in (kind, "refused", "request_failed", "lease_ended"):
                     return message
             else:  # never as the answer to an answer: that once kept two processors busy
                 self.socket.send_multipart([pack("beat", answer=False, sent_ns=1)])
@@ -115,7 +115,7 @@ def proof_for(request: dict, own_key: str) -> bytes:
 # ---- requests ----------------------------------------------------------------------------------------------------------
 
 
-def knock(request: dict) -> dict:
+def handshake(request: dict) -> dict:
     """endpoint, server_key, mechanism, [keys], [identity]: only the handshake."""
     peer = Peer(request.get("keys"))
     return {"handshake": peer.connect(request["endpoint"], request.get("server_key", ""), request["mechanism"])}
@@ -169,29 +169,29 @@ def session(request: dict) -> dict:
     met = hello({**request, "role": "client", "subject": subject})
     if not met["answer"] or met["answer"]["type"] != "welcome":
         return met
-    hall = Peer(met["keys"])
-    hall.connect(met["answer"]["hall"][0], request["daemon_key"])
-    hall.socket.send_multipart([pack("open_session", session=subject, pid=os.getpid(), host="here",
+    control = Peer(met["keys"])
+    control.connect(met["answer"]["control"][0], request["daemon_key"])
+    control.socket.send_multipart([pack("open_session", session=subject, pid=os.getpid(), host="here",
                                      directory=request["directory"], interpreter=request["interpreter"],
                                      environment=request["environment"])])
-    wants = [{"id": 1, "resources": {"class": request["class"], "memory_mib": 200}, "waiting": 1, "running": 0, "holds": []}]
-    hall.socket.send_multipart([pack("demand", session=subject, wants=wants)])
-    granted = hall.wait_for("granted")
+    requests = [{"id": 1, "resources": {"class": request["class"], "memory_mib": 200}, "waiting": 1, "running": 0, "holds": []}]
+    control.socket.send_multipart([pack("demand", session=subject, requests=requests)])
+    granted = control.wait_for("granted")
     if granted["type"] != "granted":
         return {"answer": granted}
     worker = Peer(met["keys"])
     worker.connect(granted["endpoint"], granted["key"])
     worker.socket.send_multipart([pack("attach", session=subject, pounce=request["pounce"], python=request["python"])])
     say({"granted": granted, "attached": worker.wait_for("attached"), "session": subject, "public": met["keys"][0],
-         "hall": met["answer"]["hall"]})
+         "control": met["answer"]["control"]})
     while not stdin_ended():
-        hall.socket.send_multipart([pack("beat", answer=False, sent_ns=1)])
+        control.socket.send_multipart([pack("beat", answer=False, sent_ns=1)])
         worker.socket.send_multipart([pack("beat", answer=False, sent_ns=1)])
-        for peer in (hall, worker):
+        for peer in (control, worker):
             while peer.socket.poll(0):
                 peer.socket.recv_multipart()
-    hall.socket.send_multipart([pack("close_session", session=subject)])
-    return {"closed": hall.socket.poll(300) == 0}
+    control.socket.send_multipart([pack("close_session", session=subject)])
+    return {"closed": control.socket.poll(300) == 0}
 
 
 def stdin_ended() -> bool:
@@ -206,4 +206,4 @@ def say(answer: dict) -> None:
 
 if __name__ == "__main__":
     question = json.loads(sys.stdin.readline())
-    say({"knock": knock, "hello": hello, "enter": enter, "imitate": imitate, "session": session}[question["request"]](question))
+    say({"handshake": handshake, "hello": hello, "enter": enter, "imitate": imitate, "session": session}[question["question"]](question))

@@ -81,21 +81,16 @@ def take(count):
 while True:
     request = json.loads(take(struct.unpack(">I", take(4))[0]))
     facts = json.loads((here / "facts.json").read_text())
-    for qos in request.get("qos", []):
+    written = request["of"].get("qos", [])
+    for qos in written:
         facts["qos"] = [one for one in facts["qos"] if one["name"] != qos["name"]] + [qos]
     (here / "facts.json").write_text(json.dumps(facts))
-    if "qos" in request and (here / "dies").exists():
+    if written and (here / "dies").exists():
         sys.exit(1)
-    none = dict(start_s=0, low_s=0, high_s=0, basis="")
-    others = dict(job=[0, 0, 0], jobs=[], version="", classes=dict(classes=[], gpus=[], cpus_free=0, cpu_eta=none),
-                  holdings=dict(cluster="", hides_others=False, jobs=[], gpus=[]), look=dict(hidden=False, waiting=[], held=[], nodes=[]),
-                  usage=dict(cluster="", from_s=0, to_s=0, has_database=False, counts_gpus=False, counts_gpu_use=False,
-                             keeps_comments=False, shares=[]))
-    answer = json.dumps(dict(others, id=request["id"], qos=facts)).encode()
+    answer = json.dumps(dict(id=request["id"], answer=facts)).encode()
     pipe.sendall(struct.pack(">I", len(answer)) + answer)
 """
-LION = {"name": "lion", "priority": 0, "preempts": [], "grace_s": 0, "deny_on_limit": False, "walltime_min": 60,
-        "running_jobs_per_user": None, "gpus_per_user": None}
+LION = {"name": "lion", "priority": 0, "preempts": [], "grace_s": 0, "deny_on_limit": False, "walltime_min": 60}
 FACTS = {"cluster": "zoo", "has_database": True, "enforces_limits": True, "enforces_qos": True, "counts_gpus": True,
          "preempts_by_qos": True, "user": "root", "may_write": True, "partitions": [], "qos": [LION]}
 

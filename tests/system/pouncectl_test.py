@@ -85,6 +85,13 @@ def test_wrong_usage_exits_2(home, words):
     ctl(home, *words, code=2)
 
 
+def test_a_mistyped_command_is_answered_with_the_one_that_is_meant(home):
+    done = home.run("pouncectl", "statsu")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("there is no command 'statsu'; did you mean 'status'?\n")
+
+
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_colours_are_for_terminals_without_no_color(home, session, no_color, coloured):
     ours, theirs = pty.openpty()
@@ -124,9 +131,9 @@ def test_release_now_ends_what_runs_and_what_waits_with_its_reason(kept):
     client.demand(waiting=1, running=1, gpus=1)
     (told,) = json.loads(ctl(home, "release", "--now", "--json", client.granted["lease"]))["leases"]
     assert told["lease"] == client.granted["lease"] and told["state"] == "draining"
-    for message in ("want_failed", "lease_ended"):
+    for message in ("request_failed", "lease_ended"):
         error = client.wait_for(message)["error"]
-        assert (error["code"], error["text"]) == ("lease_ended", "Released by pouncectl release --now.")
+        assert error["code"] == "lease_ended" and error["cause"] == {"code": "released", "word": "pouncectl release --now"}
     wait(lambda: not home.workers(), "the worker's end")
 
 
@@ -173,7 +180,7 @@ def test_logs_follows_what_comes(home, enter):
     shown = home.folder / "shown"
 
     def seen():
-        client.say("welcome", hall=[], instance="", heartbeat_ms=1)  # refused: a line of the log, with its session
+        client.say("welcome", control=[], instance="", heartbeat_ms=1)  # refused: a line of the log, with its session
         return client.subject in shown.read_text()
 
     with shown.open("w") as sink:

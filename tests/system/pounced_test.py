@@ -1,4 +1,4 @@
-"""The real pounced with real processes: one daemon per instance, its start and end, its door and hall, leases that
+"""The real pounced with real processes: one daemon per instance, its start and end, its handshake endpoint and control channel, leases that
 outlive it. The local launcher: neither Slurm nor root is needed."""
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ def test_two_homes_of_one_user_have_two_instances(make_home):
     assert running(one["pid"]) and running(two["pid"])
 
 
-# ---- failures that the person reads -----------------------------------------------------------------------------------
+# ---- failures that the user reads -----------------------------------------------------------------------------------
 
 
 def test_an_unknown_configuration_key_is_refused_with_the_list(make_home):
@@ -125,27 +126,27 @@ def test_wrong_usage_exits_2(home):
     assert home.run("pounced").returncode == 2
 
 
-# ---- door and hall ----------------------------------------------------------------------------------------------------
+# ---- handshake endpoint and control channel ----------------------------------------------------------------------------------------------------
 
 
-def test_the_door_refuses_a_key_that_is_not_the_connections(home, enter):
+def test_the_handshake_refuses_a_key_that_is_not_the_connections(home, enter):
     endpoint = home.ensure()
     client = enter(endpoint)
     answer = client.hello("client", key=enter(endpoint).public.decode())
     assert (answer["type"], answer["error"]["code"]) == ("refused", "not_authenticated")
 
 
-def test_the_door_refuses_a_forged_key_file_proof(home, enter):
+def test_the_handshake_refuses_a_forged_key_file_proof(home, enter):
     answer = enter(home.ensure()).hello("worker", proof="key_file", lease="0102030405060708")
     assert (answer["type"], answer["error"]["code"]) == ("refused", "not_authenticated")
 
 
-def test_the_hall_lets_no_key_in_that_the_door_has_not_seen(home, enter):
+def test_the_control_lets_no_key_in_that_the_handshake_has_not_seen(home, enter):
     known = enter(home.ensure())
-    known.say("status_ask", request=1)
-    assert known.wait_for("status_is")["request"] == 1
+    known.say("status_ask", question=1)
+    assert known.wait_for("status_is")["question"] == 1
     known.public, known.secret = zmq.curve_keypair()
-    known.connect(known.welcome["hall"][0], watch=zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_SUCCEEDED)
+    known.connect(known.welcome["control"][0], watch=zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_SUCCEEDED)
     monitor = known.sockets[-1]
     assert monitor.poll(5000), "no end of the handshake"
     assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -165,17 +166,17 @@ def test_a_worker_speaks_for_its_own_lease_only(home, enter):
 
 @pytest.mark.parametrize("role", ["client", "worker"])
 def test_what_a_role_does_not_say_is_refused(home, enter, role):
-    guest = enter(home.ensure(), role=role)
-    guest.say("welcome", hall=[], instance="", heartbeat_ms=1)
-    assert guest.wait_for("refused")["error"]["code"] == "protocol"
+    peer = enter(home.ensure(), role=role)
+    peer.say("welcome", control=[], instance="", heartbeat_ms=1)
+    assert peer.wait_for("refused")["error"]["code"] == "protocol"
 
 
 def test_a_malformed_message_is_answered_and_harms_nobody(home, enter):
     client = enter(home.ensure())
     client.socket.send_multipart([b"\xff not json"])
     assert client.wait_for("refused")["error"]["code"] == "protocol"
-    client.say("status_ask", request=2)
-    assert client.wait_for("status_is")["request"] == 2
+    client.say("status_ask", question=2)
+    assert client.wait_for("status_is")["question"] == 2
 
 
 def test_a_beat_is_answered_with_the_askers_time(home, enter):
@@ -185,20 +186,53 @@ def test_a_beat_is_answered_with_the_askers_time(home, enter):
     assert answer["answer"] and answer["sent_ns"] == 4711 and answer["clock_ns"] > 0
 
 
-def test_the_door_stays_open_after_more_visits_than_it_keeps(home, enter):
+def test_the_handshake_stays_open_after_more_visits_than_it_keeps(home, enter):
     endpoint = home.ensure()
     client = enter(endpoint)
 
-    def knock(**words):
-        """None when asked to come again: these are more hellos than the door takes in a second."""
+    def handshake(**words):
+        """None when asked to come again: these are more hellos than the handshake endpoint takes in a second."""
         answer = client.hello("client", **words)
         return None if answer.get("error", {}).get("code") == "daemon_unavailable" else answer
 
     for _ in range(600):
-        assert (knock() or {"type": "welcome"})["type"] == "welcome"
-    assert wait(knock, "an answer after the rush")["type"] == "welcome"
-    careful = wait(lambda: knock(over="tcp"), "an answer on the other side")
+        assert (handshake() or {"type": "welcome"})["type"] == "welcome"
+    assert wait(handshake, "an answer after the rush")["type"] == "welcome"
+    careful = wait(lambda: handshake(over="tcp"), "an answer on the other side")
     assert careful["error"]["code"] == "not_authenticated"  # open, and as careful as before
+
+
+# ---- folders of others ------------------------------------------------------------------------------------------------
+
+LONG_AGO_S = 25 * 3600
+
+
+def old_folder(home, endpoint: dict, name: str, **elsewhere) -> Path:
+    """As a daemon beside that one leaves its state folder: quiet for more than a day."""
+    state = home.state(endpoint)
+    folder = state.parent / name
+    folder.mkdir(mode=0o700)
+    (folder / "place").write_text(json.dumps(json.loads((state / "place").read_text()) | elsewhere))
+    (folder / "usage").write_text(json.dumps({"lease": name}) + "\n")
+    then = time.time() - LONG_AGO_S
+    for path in (*folder.iterdir(), folder):
+        os.utime(path, (then, then))
+    return folder
+
+
+# They stayed for ever: over a hundred after one day of tests.
+def test_the_folder_of_a_notebook_job_that_is_over_goes_and_what_its_leases_used_stays(home):
+    endpoint = home.ensure()
+    home.end_daemon(endpoint["pid"], signal.SIGTERM)
+    gone = old_folder(home, endpoint, "0123456789ab", outer_job=4711)
+    old_folder(home, endpoint, "0123456789ac", machine_id="another", boot_id="its boot")
+
+    home.ensure()
+    wait(lambda: not gone.exists(), "the removal of the folder")
+    told = json.loads(home.run("pounced", "where", "--folders").stdout)
+
+    assert (gone.parent / "usage").read_text() == '{"lease": "0123456789ab"}\n'
+    assert (told["folders_gone"], told["folders_elsewhere"], told["folders_open"]) == ("", "0123456789ac ", "")
 
 
 # ---- leases -----------------------------------------------------------------------------------------------------------
@@ -228,20 +262,20 @@ def test_a_request_that_this_machine_cannot_serve_fails_with_its_reason(home, en
     client = enter(home.ensure())
     client.open_session(home.folder)
     client.demand(waiting=1, gpus=5)
-    assert client.wait_for("want_failed")["error"]["code"] == "unsatisfiable"
+    assert client.wait_for("request_failed")["error"]["code"] == "unsatisfiable"
 
 
 def test_queue_and_status_show_the_lease(home, session):
-    session.say("queue_ask", request=5)
+    session.say("queue_ask", question=5)
     queue = session.wait_for("queue_is")
-    assert queue["request"] == 5 and queue["launcher"] == "local"
+    assert queue["question"] == 5 and queue["launcher"] == "local"
     assert [row["lease"] for row in queue["rows"]] == [session.granted["lease"]]
-    session.say("status_ask", request=6)
+    session.say("status_ask", question=6)
     status = json.loads(session.wait_for("status_is")["document"])
     lease = status["leases"][0]
     assert lease["lease"] == session.granted["lease"] and lease["state"] == "busy"
     assert lease["devices"] == "CPU standing in" and lease["job"] > 0
-    assert lease["story"]
+    assert lease["history"]
     assert status["rpc"]["submits"] == 1 and status["sessions"][0]["session"] == session.subject
 
 

@@ -37,7 +37,7 @@ def send_object(client: FakeClient, value, pickle_follows: bool = False) -> str:
 
 
 # ((<the value of the object at place 0>,), {}) as the client's serialize.py writes a Ref.
-REF_AS_ARGUMENT = b"(cpounce.ref\n_held\n(K\x00tRt}\x86."
+REF_AS_ARGUMENT = b"(cpounce._common.ref\nheld\n(K\x00tRt}\x86."
 
 
 def submit_with_object(client: FakeClient, function, identity: str) -> str:
@@ -280,7 +280,7 @@ def test_a_dismissed_session_loses_its_tasks_and_its_admission(world):
     second = FakeClient(world.daemon).connect(up["endpoint"], up["key"])
     running = first.submit(lambda: __import__("time").sleep(600))
     first.wait_for("started", task=running)
-    world.daemon.say(pack("dismiss", lease=LEASE, session=first.session, reason="its kernel is gone"))
+    world.daemon.say(pack("dismiss", lease=LEASE, session=first.session, cause={"code": "session_closed"}))
     assert second.result(second.submit(lambda: "next")) == "next"
     first.say(pack("query", tasks=[running]))
     second.say(pack("beat", answer=False, sent_ns=5, clock_ns=0))

@@ -110,9 +110,26 @@ def test_an_interpreter_that_cannot_start_ends_the_job_and_says_why(tmp_path):
         daemon.wait(lambda: worker.process.poll() is not None, "the end")
         downs = daemon.all("interpreter_down")
         assert [down["restarting"] for down in downs] == [True] * (len(downs) - 1) + [False]
-        assert "did not start" in downs[-1]["error"]["text"]
+        assert downs[-1]["error"]["cause"]["code"] == "did_not_start"
         assert downs[-1]["error"]["context"]["exit_code"] == "7"
         assert "no such environment" in downs[-1]["error"]["context"]["last_lines"]
+    finally:
+        worker.stop()
+        daemon.close()
+
+
+def test_an_interpreter_that_is_not_there_ends_the_job_at_once_and_says_which(tmp_path):
+    (tmp_path / "state").mkdir()
+    daemon = FakeDaemon(tmp_path / "state")
+    worker = RealWorker(daemon, tmp_path, interpreter=["/nowhere/python"])
+    try:
+        daemon.wait(lambda: worker.process.poll() is not None, "the end")
+        (down,) = daemon.all("interpreter_down")
+        assert not down["restarting"]
+        cause = down["error"]["cause"]
+        assert cause["code"] == "did_not_start" and cause["said"].startswith("/nowhere/python")
+        assert down["error"]["context"]["exit_code"] == "127"
+        assert "No such file or directory" in down["error"]["context"]["last_lines"]
     finally:
         worker.stop()
         daemon.close()
@@ -273,7 +290,7 @@ def test_a_task_that_the_end_interrupts_tells_nothing_of_an_interrupt(world):
 
 
 def test_an_idle_worker_leaves_when_asked_to_if_it_is_idle(world):
-    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.say(pack("end_worker", lease=LEASE, cause={"code": "idle"}, only_if_idle=True))
     world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end of the worker")
     assert world.worker.process.returncode == 0
     assert world.daemon.all("interpreter_down") == []
@@ -290,7 +307,7 @@ def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(worl
     task = world.client.submit(held, str(tmp_path / "gate"))
     world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")), "word of its task")
     said = len(world.daemon.all("worker_beat"))
-    world.daemon.say(pack("end_worker", lease=LEASE, reason="idle", only_if_idle=True))
+    world.daemon.say(pack("end_worker", lease=LEASE, cause={"code": "idle"}, only_if_idle=True))
     world.daemon.wait(lambda: any(beat["running"] for beat in world.daemon.all("worker_beat")[said:]), "word of it again")
     (tmp_path / "gate").touch()
     assert world.client.result(task) == "done"
@@ -310,7 +327,7 @@ def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(w
 
     first = world.client.submit(slow_to_end, str(tmp_path / "gate"))
     world.client.wait(lambda: world.client.printed(first) == "here\n", "the task's start")
-    world.daemon.say(pack("end_worker", lease=LEASE, reason="test"))
+    world.daemon.say(pack("end_worker", lease=LEASE, cause={"code": "idle"}))
     world.client.wait(lambda: "ending" in world.worker.log.read_text(), "the supervisor's end")
     late = world.client.submit(lambda: 1)
     answer, _ = world.client.wait_for("query_is")
@@ -331,8 +348,8 @@ def test_a_restarted_daemon_is_found_and_hears_of_the_running_interpreter(tmp_pa
         gate, before = tmp_path / "gate", world.daemon.ready()
         task = world.client.submit(lambda path: [__import__("time").sleep(0.005) for _ in iter(lambda: __import__("os").path.exists(path), True)] and "done", str(gate))
         world.client.wait_for("started", task=task)
-        world.daemon.door.close()
-        world.daemon.hall.close()
+        world.daemon.handshake.close()
+        world.daemon.control.close()
         successor = FakeDaemon(world.daemon.folder)
         up = successor.wait_for("worker_up")
         assert (up["interpreter_ready"], up["epoch"]) == (True, 0)
@@ -346,8 +363,28 @@ def test_a_restarted_daemon_is_found_and_hears_of_the_running_interpreter(tmp_pa
         world.close()
 
 
-def test_the_dead_man_ends_an_idle_job_when_nobody_is_heard(tmp_path):
-    world = World(tmp_path, "--dead-man-idle-s", "1", "--dead-man-busy-s", "600")
+def test_a_worker_believes_no_daemon_that_is_not_its_own_ones_successor(tmp_path):
+    """Whoever could write the endpoint file was believed, and ran what they liked as its user."""
+    world = World(tmp_path)
+    try:
+        world.daemon.handshake.close()
+        world.daemon.control.close()
+        (tmp_path / "elsewhere").mkdir()
+        impostor = FakeDaemon(tmp_path / "elsewhere")
+        (impostor.folder / "endpoint").rename(world.daemon.folder / "endpoint")
+        impostor.wait(lambda: "no other pounced is believed" in world.worker.log.read_text(), "its distrust")
+        assert impostor.hellos == []
+        successor = FakeDaemon(world.daemon.folder)
+        assert successor.wait_for("worker_up")["interpreter_ready"]
+        assert impostor.hellos == []
+        impostor.close()
+        successor.close()
+    finally:
+        world.close()
+
+
+def test_the_watchdog_ends_an_idle_job_when_nobody_is_heard(tmp_path):
+    world = World(tmp_path, "--watchdog-idle-s", "1", "--watchdog-busy-s", "600")
     try:
         world.client.socket.close()
         world.daemon.answer_beats = False
@@ -357,8 +394,8 @@ def test_the_dead_man_ends_an_idle_job_when_nobody_is_heard(tmp_path):
         world.close()
 
 
-def test_the_dead_man_waits_longer_for_a_running_task(tmp_path):
-    world = World(tmp_path, "--dead-man-idle-s", "1", "--dead-man-busy-s", "3")
+def test_the_watchdog_waits_longer_for_a_running_task(tmp_path):
+    world = World(tmp_path, "--watchdog-idle-s", "1", "--watchdog-busy-s", "3")
     try:
         task = world.client.submit(lambda: __import__("time").sleep(600))
         world.client.wait_for("started", task=task)
@@ -372,8 +409,8 @@ def test_the_dead_man_waits_longer_for_a_running_task(tmp_path):
         world.close()
 
 
-def test_the_dead_man_sleeps_while_a_client_alone_is_heard(tmp_path):
-    world = World(tmp_path, "--dead-man-idle-s", "1", "--dead-man-busy-s", "1")
+def test_the_watchdog_sleeps_while_a_client_alone_is_heard(tmp_path):
+    world = World(tmp_path, "--watchdog-idle-s", "1", "--watchdog-busy-s", "1")
     try:
         world.daemon.answer_beats = False
         until = time.monotonic() + 4

@@ -64,7 +64,7 @@ def test_user_code_sees_neither_slurm_nor_pounce_in_its_environment(client):
     assert seen["CUDA_VISIBLE_DEVICES"] == "0,1"
 
 
-def test_the_supervisor_announces_job_incarnation_node_and_devices(shared):
+def test_the_supervisor_announces_job_job_identity_node_and_devices(shared):
     up = shared.daemon.all("worker_up")[0]
     assert (up["lease"], up["job"], up["restart"], up["node"], up["devices"]) == (LEASE, 77, 2, "g9", "GPU 0,1")
     hello = shared.daemon.hellos[0]

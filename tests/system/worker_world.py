@@ -31,7 +31,7 @@ class World:
         return self.client
 
     def end(self):
-        self.daemon.say(pack("end_worker", lease=LEASE, reason="test"))
+        self.daemon.say(pack("end_worker", lease=LEASE, cause={"code": "idle"}))
         self.daemon.wait(lambda: self.worker.process.poll() is not None, "the end of the worker")
         assert self.worker.process.returncode == 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import secrets
 import socket
 import subprocess
 import sys
@@ -69,8 +70,10 @@ class _Wire(Contender):
 
     def __init__(self) -> None:
         self._process = subprocess.Popen([sys.executable, "-m", "pounce.bench.server", self.kind], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
+                                         stdout=subprocess.PIPE, text=True)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(self._who() + "\n")
+        self._process.stdin.flush()
         self._peer = self._connect(json.loads(self._process.stdout.readline()))
 
     def call(self, function: Any, *args: Any) -> Any:
@@ -89,6 +92,10 @@ class _Wire(Contender):
         self._process.stdout.close()
         self._process.wait(10)
 
+    def _who(self) -> str:
+        """By which the server knows us."""
+        raise NotImplementedError
+
     def _connect(self, where: dict[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -97,8 +104,14 @@ class Tcp(_Wire):
     name = "TCP, pickle (not encrypted)"
     kind = "tcp"
 
+    def _who(self) -> str:
+        self._words = secrets.token_hex(32)
+        return self._words
+
     def _connect(self, where: dict[str, Any]) -> Any:
-        return TcpPeer(socket.create_connection(("127.0.0.1", where["port"])))
+        connection = socket.create_connection(("127.0.0.1", where["port"]))
+        connection.sendall(self._words.encode())
+        return TcpPeer(connection)
 
 
 class Curve(_Wire):
@@ -108,11 +121,16 @@ class Curve(_Wire):
     needs = "zmq"
     kind = "zmq"
 
-    def _connect(self, where: dict[str, Any]) -> Any:
+    def _who(self) -> str:
         import zmq
 
-        self._socket, _ = curve_socket(zmq, zmq.DEALER, where["key"].encode())
-        self._socket.connect(f"tcp://127.0.0.1:{where['port']}")
+        self._socket, key = curve_socket(zmq, zmq.DEALER)
+        return key
+
+    def _connect(self, where: dict[str, Any]) -> Any:
+        self.server_key, self.endpoint = where["key"].encode(), f"tcp://127.0.0.1:{where['port']}"
+        self._socket.curve_serverkey = self.server_key
+        self._socket.connect(self.endpoint)
         return ZmqPeer(self._socket, False)
 
     def many(self, count: int) -> None:

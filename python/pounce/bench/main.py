@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cases, waiting
+from . import cases, lease_times
 from .home import own_home
 from .rounds import Table
 
@@ -20,8 +20,8 @@ _CASES = {
     "throughput": (cases.throughput, "10,000 calls at once, and map over 100,000 items"),
     "scatter": (cases.scatter, "an array to a worker, and the same one again"),
     "gather": (cases.gather, "an array back"),
-    "lease": (waiting.lease, "from nothing leased to the first line"),
-    "idle": (waiting.idle, "what leases cost that nobody uses"),
+    "lease": (lease_times.lease, "from nothing leased to the first line"),
+    "idle": (lease_times.idle, "what leases cost that nobody uses"),
 }
 
 

@@ -1,11 +1,15 @@
 """The other end of the floors: ``python -m pounce.bench.server tcp|zmq|echo``. No code of pounce is on the way.
 
 A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each; the
-answer likewise. Prints one line of JSON, where it can be reached, and ends with its standard input.
+answer likewise. Any user of the machine can reach its port and what it gets is unpickled, so the first line of its standard
+input names who may speak: the words that a TCP connection begins with, or the key of a CURVE connection. Then it prints one
+line of JSON, where it can be reached; it ends with its standard input.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 import json
 import os
 import pickle
@@ -104,16 +108,35 @@ def _memory(size: int) -> Any:
     return numpy.empty(size, dtype=numpy.uint8)  # unlike a bytearray it is not filled with zeros first
 
 
-def curve_socket(zmq: Any, kind: int, server: bytes | None) -> tuple[Any, bytes]:
+def curve_socket(zmq: Any, kind: int) -> tuple[Any, str]:
+    """With a new key pair of its own, and its public key."""
     public, secret = zmq.curve_keypair()
     made = zmq.Context.instance().socket(kind)
     made.linger = 0
     made.curve_publickey, made.curve_secretkey = public, secret
-    if server is None:
-        made.curve_server = True
-    else:
-        made.curve_serverkey = server
-    return made, public
+    return made, public.decode()
+
+
+class Admitted:
+    """Says to ZeroMQ's authenticator whose CURVE key may connect: one."""
+
+    def __init__(self, key: str):
+        self._key = key.encode()
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        return hmac.compare_digest(key, self._key)
+
+
+def connection_of(listener: socket.socket, words: bytes) -> socket.socket:
+    """The first connection that begins with these words; the others are closed."""
+    while True:
+        connection, _ = listener.accept()
+        connection.settimeout(5)
+        with contextlib.suppress(OSError):
+            if hmac.compare_digest(connection.recv(len(words), socket.MSG_WAITALL), words):
+                connection.settimeout(None)
+                return connection
+        connection.close()
 
 
 def serve(peer: Any) -> None:
@@ -123,15 +146,21 @@ def serve(peer: Any) -> None:
 
 
 def main(kind: str) -> None:
+    who = sys.stdin.readline().strip()
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     if kind == "tcp":
         listener = socket.create_server(("127.0.0.1", 0))
         print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
-        serve(TcpPeer(listener.accept()[0]))
+        serve(TcpPeer(connection_of(listener, who.encode())))
     import zmq
+    from zmq.auth.thread import ThreadAuthenticator
 
-    router, public = curve_socket(zmq, zmq.ROUTER, None)
-    print(json.dumps({"port": router.bind_to_random_port("tcp://127.0.0.1"), "key": public.decode()}), flush=True)
+    router, key = curve_socket(zmq, zmq.ROUTER)
+    authenticator = ThreadAuthenticator(router.context)
+    authenticator.start()
+    authenticator.configure_curve_callback("bench", Admitted(who))
+    router.curve_server, router.zap_domain = True, b"bench"
+    print(json.dumps({"port": router.bind_to_random_port("tcp://127.0.0.1"), "key": key}), flush=True)
     while kind == "echo":
         router.send_multipart(router.recv_multipart())
     serve(ZmqPeer(router, True))

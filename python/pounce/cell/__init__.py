@@ -1,7 +1,5 @@
-"""The cell: ``%%pounce`` runs a notebook cell on a worker as if it ran here.
+"""The cell: ``%%pounce`` runs a notebook cell on a worker as if it ran here. This is the kernel's side of it.
 
-The kernel's side: ``magic`` (the way in), ``stop``, ``options_line``, ``names`` and ``ledger`` (what to send), ``show`` and
-``background`` (what comes back), ``completion`` (the tab key).
-The worker's side: ``runner``, ``shell``, ``publish``, ``packages``. Both: ``bundle``.
-Only ``magic``, ``shell`` and ``publish`` need IPython.
+``magic`` (the way in), ``stop``, ``options_line``, ``names`` and ``ledger`` (what to send), ``background`` and ``traceback`` (what
+comes back), ``completion`` (the tab key). The worker's side is ``_worker/cell``; how variables travel, ``_common/bundle``.
 """

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
-from ..choices import Choice
-from ..time_left import TimeLeft
-from .show import Shown, comm
+from .._engine.choices import Choice
+from .._engine.display import Shown, comm
+from .._engine.time_left import TimeLeft
+from ..future import engine_of
 
 _KEPT_CHARS = 1_000_000  # of the log
 _LOOK_S = 2.0  # at the time that is left
@@ -62,7 +63,7 @@ class CellJob:
     """
 
     def __init__(self, view: Any, place: Callable[[], Any], future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
-        """`ended(future)` books what the cell did, on whichever thread; its value or error is the job's. `place()`: on which
+        """`ended(future)` notes what the cell did, on whichever thread; its value or error is the job's. `place()`: on which
         worker; one that waits may move."""
         self._view, self._future, self._output = view, future, output
         self._place = place
@@ -112,11 +113,12 @@ class CellJob:
 
     def end_python(self) -> None:
         """Ends the interpreter that it runs in. Blocks until that is told."""
-        self._view._home().cancel(self._future, grace=0)
+        self._view.cancel(self._future, grace=0)
         self._ended.wait()
 
     def lease(self) -> Any:
-        return self._future._session.core.lease_status(self._future._task)
+        session, task = engine_of(self._future)
+        return session.lease_status(task)
 
     def choices(self) -> list[Choice]:
         return self._future.choices()
@@ -124,9 +126,10 @@ class CellJob:
     def _watch(self) -> None:
         """Nobody waits for it: its own thread looks when its lease ends."""
         time_left = TimeLeft()
+        session, task = engine_of(self._future)
         while not self._ended.wait(_LOOK_S):
             try:
-                warning = time_left.warning(self._future._session.state(self._future), self.lease())
+                warning = time_left.warning(session.state(task), self.lease())
             except errors.ClientClosed:
                 return
             if warning:

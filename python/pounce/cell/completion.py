@@ -1,4 +1,4 @@
-"""What the tab key offers behind ``%%pounce`` and ``%pounce``. It leases nothing, and never makes the person wait."""
+"""What the tab key offers behind ``%%pounce`` and ``%pounce``. It leases nothing, and never makes the user wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import _daemon, errors
+from .. import errors
+from .._engine import daemon
+from ..client import Client
 from .options_line import FLAGS, OPTIONS, VERBS
 
 _PATIENCE_S = 0.4
@@ -55,26 +57,26 @@ class Completion:
         if last == "--or":
             return [*(f"class={name}" for name in self._classes.names()), *self._gpus.names(), *INSTEAD]
         if last in OPTIONS and last not in FLAGS:
-            return []  # a value of the person's
+            return []  # a value of the user's
         return [*VERBS, *OPTIONS] if words == ["%pounce"] else [*OPTIONS]
 
 
 class Known:
-    """Names of this cluster, asked for once and behind the person's work."""
+    """Names of this cluster, asked for once and behind the user's work."""
 
     def __init__(self, what: str, ask: Callable[[], list[str]]) -> None:
         self._what, self._ask_for = what, ask
-        self._names: list[str] = []
+        self._names: list[str] | None = None
         self._asking: threading.Thread | None = None
 
     def names(self) -> list[str]:
         """Empty while the answer is on its way: the next tab has it."""
-        if not self._names and (self._asking is None or not self._asking.is_alive()):
+        if self._names is None and (self._asking is None or not self._asking.is_alive()):
             self._asking = threading.Thread(target=self._ask, name=f"pounce-{self._what}", daemon=True)
             self._asking.start()
         if self._asking is not None:
             self._asking.join(_PATIENCE_S)
-        return self._names
+        return self._names or []
 
     def _ask(self) -> None:
         with contextlib.suppress(errors.PounceError):  # the cell itself will say what is wrong
@@ -83,11 +85,9 @@ class Known:
 
 def _class_names() -> list[str]:
     """As pounced knows them, which is started for that where none lives."""
-    return list(json.loads(_daemon.ensure(None, None)).get("classes", ()))
+    return list(json.loads(daemon.ensure(None, None)).get("classes", ()))
 
 
 def _gpu_types() -> list[str]:
-    from ..client import Client
-
     with Client() as client:
         return sorted(gpu.type for gpu in client.classes().gpus if gpu.type)

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import errors, serialize
-from . import bundle
+from .. import errors
+from .._common import bundle, serialize
+from .names import is_import
 
 
 @dataclass
@@ -43,7 +44,10 @@ class Ledger:
         self.entries: dict[str, Entry] = {}
 
     def parcel(self, names: Iterable[str], namespace: dict[str, Any], now: int, forced: bool = False) -> Parcel:
-        """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state."""
+        """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state.
+
+        With `forced` also what it has, but for imports.
+        """
         parcel = Parcel()
         ahead, seen = sorted(names), parcel.names
         while ahead:
@@ -54,7 +58,7 @@ class Ledger:
             measured = self._measured(name, namespace[name])
             ahead.extend(measured.names)
             parcel.files |= measured.files
-            if forced or self._is_due(name, namespace[name], measured, now, parcel):
+            if (forced and not is_import(namespace[name])) or self._is_due(name, namespace[name], measured, now, parcel):
                 parcel.values[name] = namespace[name]
                 parcel.sizes[name] = measured.nbytes
                 parcel.entries[name] = Entry(measured.digest, id(namespace[name]))

@@ -10,8 +10,8 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
 from .completion import Completion
-from .names import reads
-from .options_line import parse_cell, parse_verb
+from .names import is_import, reads
+from .options_line import parse_cell, parse_verb, with_options
 from .remote import Remote
 from .traceback import syntax_error
 from .verbs import VERBS
@@ -34,6 +34,9 @@ class PounceMagics(Magics):
         self.remote = Remote(shell)
         self.completion = Completion(self.remote.own, self.remote.held_names)
 
+    @with_options("""
+        After an error a %%pounce cell of %debug looks into the worker's frames.
+        See also %pounce vars | pull x,y | push a,b | status | explain | restart | release (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is work.
@@ -45,39 +48,17 @@ class PounceMagics(Magics):
         what changed). What the cell assigns stays on the worker, for the next %%pounce cell with the same options. Prints,
         progress bars, figures and tracebacks appear here as they come. The stop button stops the cell on the worker and keeps
         the worker's variables; while the cell still waits for its turn, it takes the request back.
-
-        Options
-          --gpu N|TYPE     how many GPUs, or which: 1, a100, a100:2
-          --gpu-type T     one of these types, the preferred first: a100,v100
-          --gpu-mem SIZE   memory of each GPU, at least: 20GB
-          --cuda V         what its driver must run, at least: 12.4
-          --mem SIZE       memory: 8GB
-          --cpus N         processors
-          --time T         how long the lease may last at most: 20min, 2h
-          --class NAME     a class of this cluster: cheetah
-          --not-nodes N    nodes to leave out: g1,g2
-          --spread         not on the nodes of your other leases; --pack: on one of them
-          --account NAME   whose account in Slurm;  --reservation NAME: in time or room that is kept for some
-          --slurm N=V      another option of Slurm, as far as the site passes it on: constraint=nvlink
-          --or STEP        what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; cpu@5min: after
-                           so long. Several --or are tried in their order
-          --env PREFIX     another environment's Python, of the same version
-          --in a,b         send just these variables, even if they seem unchanged
-          --out x,y        bring these variables back into the notebook
-          --bg             return at once; the output goes on under this cell, and its value is a job: .state, .result(), .log()
-          --name N         with --bg: N is the job
-          --try            a short try without a GPU, on processors that are kept for it: the code is checked while GPUs are busy
-
-        After an error  a %%pounce cell of %debug looks into the worker's frames.
-        See also  %pounce vars | pull x,y | push a,b | status | explain | restart | release   (followed by the cell's options)
         """
         asked = _usage(parse_cell, line)
         tree = self._parsed(cell)
         if tree is None:
             return None
         remote = self.remote
-        wanted = asked.sends if asked.sends is not None else [name for name in reads(tree) if remote.is_ours(name)]
-        remote.require(wanted if asked.sends is not None else ())
+        asked = remote.settled(asked)
+        remote.require(asked.sends or ())
+        wanted = [name for name in reads(tree) if remote.is_ours(name)]
+        if asked.sends is not None:
+            wanted = [*asked.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
         return remote.run_behind(asked, wanted, cell) if asked.background else remote.run(asked, wanted, cell)
 
     @line_magic("pounce")  # type: ignore[arg-type]
@@ -95,7 +76,7 @@ class PounceMagics(Magics):
         verb, asked, names = _usage(parse_verb, line)
         if verb in ("pull", "push") and not names:
             raise UsageError(f"%pounce {verb} takes names of variables, such as a,b")
-        VERBS[verb](self.remote, asked, names)
+        VERBS[verb](self.remote, self.remote.settled(asked), names)
 
     def _parsed(self, cell: str) -> ast.Module | None:
         """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""

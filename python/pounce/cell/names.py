@@ -6,10 +6,12 @@ In doubt a name counts as read: one variable sent too many costs time, one too f
 from __future__ import annotations
 
 import ast
-import dis
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import Any
+
+from .._common.fingerprint import importable
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -26,14 +28,9 @@ def reads(tree: ast.Module) -> set[str]:
     return found | (later - given)
 
 
-def global_reads(code: types.CodeType) -> Iterator[str]:
-    """Names that a function's code looks up in its globals, those of functions inside it too."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from global_reads(constant)
+def is_import(value: Any) -> bool:
+    """A module, or a function or class of one: it is sent as its name."""
+    return isinstance(value, types.ModuleType) or importable(value)
 
 
 def _walk(body: Iterable[ast.stmt], given: set[str], found: set[str], later: set[str]) -> set[str]:

@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
-import os
 import re
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from IPython.core.magic_arguments import MagicArgumentParser, argument
+
+from .._engine.display import size
+from .._engine.options import ASKED, CellOption, Options
+from .._engine.requirements import cuda_text
+from .._engine.submission import prefix_of
+from .._engine.wait_policy import Step
 from ..errors import BadRequest
-from ..options import Options
-from ..requirements import cuda_text
-from ..wait_policy import Step
-from .show import size
 
-RESOURCES = {"--gpu": "gpus", "--class": "class_", "--time": "time", "--mem": "memory", "--cpus": "cpus", "--gpu-type": "gpu_type",
-             "--gpu-mem": "gpu_memory", "--cuda": "cuda", "--nodes": "nodes", "--not-nodes": "not_nodes", "--account": "account",
-             "--reservation": "reservation", "--slurm": "slurm", "--spread": "spread", "--pack": "pack"}
-NAMES = ("--in", "--out")
-FLAGS = ("--bg", "--try", "--spread", "--pack")
-OPTIONS = (*RESOURCES, "--or", "--env", *NAMES, "--name", "--bg", "--try")
+_Magic = TypeVar("_Magic", bound=Callable[..., Any])
+
+
+_OF_A_CELL = (
+    CellOption("--or", "STEP", "cpu@5min", "what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; "
+               "cpu@5min: after so long. Several --or are tried in their order", repeats=True),
+    CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python, of the same version"),
+    CellOption("--in", "a,b", "a,b", "send just these variables, even if they seem unchanged; what was imported goes along"),
+    CellOption("--out", "x,y", "x,y", "bring these variables back into the notebook"),
+    CellOption("--name", "N", "job", "with --bg: N is the job"),
+    CellOption("--bg", help="return at once; the output goes on under this cell, and its value is a job: .state, .result(), .log()"),
+    CellOption("--try",
+               help="a short try without a GPU, in the class with the shortest time limit: the code is checked while GPUs are busy"),
+)
+RESOURCES = {asked.cell.word: keyword for keyword, asked in ASKED.items() if asked.cell is not None}
+OPTIONS = {option.word: option for option in (*(asked.cell for asked in ASKED.values() if asked.cell is not None), *_OF_A_CELL)}
+FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "restart", "release")
-TRY_CLASS = "cheetah"  # short, and let in first: design §4
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
                 "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
                 "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
+
+
+def _parser() -> MagicArgumentParser:
+    """IPython's, as its ``magic_arguments`` makes one, but for two settings that it does not offer: an option is written out,
+    and what is wrong comes as an exception that names the option, since its own messages have neither an example nor a remedy."""
+    parser = MagicArgumentParser("%pounce", usage="%%pounce [options]")
+    parser.allow_abbrev, parser.exit_on_error = False, False
+    for option in OPTIONS.values():
+        page = {"dest": option.word, "help": option.help.replace("%", "%%") or argparse.SUPPRESS}
+        kind = {"metavar": option.value, "action": "append" if option.repeats else "store"} if option.value else {"action": "store_true"}
+        argument(option.word, **page, **kind).add_to_parser(parser, None)
+    return parser
+
+
+PARSER = _parser()
+
+
+def with_options(epilog: str) -> Callable[[_Magic], _Magic]:
+    """Puts the options on a magic's help page (``%%pounce?``), behind its docstring."""
+
+    def add(magic: _Magic) -> _Magic:
+        PARSER.description, PARSER.epilog = magic.__doc__, epilog
+        magic.__doc__ = PARSER.format_help()
+        return magic
+
+    return add
 
 
 @dataclass(frozen=True)
@@ -36,21 +76,11 @@ class Place:
     options: Options = field(default_factory=Options)
     env: str = ""  # the prefix of another environment
 
-    def words(self) -> dict[str, Any]:
-        """The keywords of Client.options that give these."""
-        options = self.options
-        words = {"gpus": options.gpus, "gpu_type": options.gpu_type, "cpus": options.cpus, "memory": options.memory_mib * 2**20,
-                 "time": options.time_min * 60, "class_": options.class_name, "gpu_memory": options.gpu_memory_mib * 2**20,
-                 "cuda": cuda_text(options.cuda), "spread": options.placement == "spread", "pack": options.placement == "pack",
-                 "not_nodes": options.not_nodes, "account": options.account, "reservation": options.reservation,
-                 "slurm": dict(options.slurm), "env": self.env}
-        return {word: value for word, value in words.items() if value}
-
     def __str__(self) -> str:
         options = self.options
         words = {"GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
                  "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
-                 "minutes": options.time_min or "", "class": options.class_name, "environment": self.env}
+                 "minutes": options.time_min or "", "class": options.class_, "environment": self.env}
         if options.gpus:
             words["per GPU"] = size(options.gpu_memory_mib * 2**20) if options.gpu_memory_mib else ""
             words["CUDA"] = cuda_text(options.cuda)
@@ -67,31 +97,23 @@ class CellLine:
     background: bool = False
     name: str = ""  # of the job object of a cell in the background
     instead: tuple[Step, ...] = ()  # what it does instead of waiting
+    trial: bool = False  # --try: where no class is named, the one for short jobs
 
 
 def parse_cell(line: str) -> CellLine:
-    words = _words(line)
-    resources: dict[str, Any] = {}
-    names: dict[str, tuple[str, ...]] = {}
-    env, instead = "", []
-    flags = set()
-    while words:
-        option, value = _option(words)
-        if option in RESOURCES:
-            resources[RESOURCES[option]] = _value(option, value, resources)
-        elif option in FLAGS:
-            flags.add(option)
-        elif option == "--or":
-            instead.append(value)
-        elif option == "--env":
-            env = os.path.abspath(os.path.expanduser(value))
-        else:
-            names[option] = _names(option, value)
-    if "--try" in flags:
+    return _cell_line(_words(line))
+
+
+def _cell_line(words: Sequence[str]) -> CellLine:
+    said = _said(words)
+    resources = {keyword: _value(word, said[word]) for word, keyword in RESOURCES.items() if word in said}
+    if "--try" in said:
         kept = {word: value for word, value in resources.items() if word not in _OF_GPU}
-        resources = {**kept, "gpus": 0, "class_": TRY_CLASS}
-    return CellLine(Place(_options(resources), env), names.get("--in"), names.get("--out", ()), "--bg" in flags,
-                    _job_name(names.get("--name", ()), flags), _instead(instead))
+        resources = {**kept, "gpus": 0}
+    env = prefix_of(said["--env"]) if "--env" in said else ""
+    sends, brings, names = (_names(word, said[word]) if word in said else None for word in ("--in", "--out", "--name"))
+    return CellLine(Place(_options(resources), env), sends, brings or (), "--bg" in said, _job_name(names or (), said),
+                    _instead(said.get("--or", [])), "--try" in said)
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -105,7 +127,7 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     names: list[str] = []
     while rest and not rest[0].startswith("-"):
         names.extend(_names(verb, rest.pop(0)))
-    return verb, parse_cell(shlex.join(rest)), tuple(names)
+    return verb, _cell_line(rest), tuple(names)
 
 
 def _words(line: str) -> list[str]:
@@ -115,37 +137,32 @@ def _words(line: str) -> list[str]:
         raise BadRequest(f"the line {line!r} cannot be read: {error}", "Close the quotes.") from error
 
 
-def _option(words: list[str]) -> tuple[str, str]:
-    """Takes one option and its value from the words: ``--gpu 1`` or ``--gpu=1``."""
-    option, equals, value = words.pop(0).partition("=")
-    if not option.startswith("-"):
-        raise BadRequest(f"{option!r} is no option; the code begins in the line below", f"The options are {', '.join(OPTIONS)}.")
-    if option not in OPTIONS:
-        raise BadRequest(f"there is no option {option}{_nearest(option, OPTIONS)}", f"The options are {', '.join(OPTIONS)}.")
-    if option in FLAGS:
-        if equals:
-            raise BadRequest(f"{option} takes no value")
-        return option, ""
-    if not equals:
-        if not words or words[0].startswith("--"):
-            raise BadRequest(f"{option} needs a value, for example {option} {_EXAMPLES[option]}")
-        value = words.pop(0)
-    return option, value
+def _said(words: Sequence[str]) -> dict[str, Any]:
+    """The options that were written, by their words."""
+    try:
+        found, rest = PARSER.parse_known_args(words)
+    except argparse.ArgumentError as wrong:
+        option = OPTIONS[wrong.argument_name or ""]
+        if not option.value:
+            raise BadRequest(f"{option.word} takes no value") from None
+        raise BadRequest(f"{option.word} needs a value, for example {option.word} {option.example}") from None
+    if rest:
+        raise _unknown(rest[0].partition("=")[0] if rest[0].startswith("-") else rest[0])
+    return {word: value for word, value in vars(found).items() if value not in (None, False)}
 
 
-def _value(option: str, value: str, resources: dict[str, Any]) -> Any:
-    if option in FLAGS:
-        return True
-    if option == "--slurm":
-        name, equals, text = value.partition("=")
-        return {**resources.get("slurm", {}), name: text if equals else True}
-    return int(value) if option in ("--cpus", "--nodes") and value.isdigit() else value
+def _unknown(word: str) -> BadRequest:
+    remedy = f"The options are {', '.join(OPTIONS)}."
+    if not word.startswith("-"):
+        return BadRequest(f"{word!r} is no option; the code begins in the line below", remedy)
+    return BadRequest(f"there is no option {word}{_nearest(word, tuple(OPTIONS))}", remedy)
 
 
-_EXAMPLES = {"--gpu-type": "a100,v100", "--gpu-mem": "20GB", "--cuda": "12", "--nodes": "1", "--not-nodes": "g1", "--account": "ml",
-             "--reservation": "course", "--slurm": "constraint=nvlink",
-             "--gpu": "1", "--class": "cheetah", "--time": "20min", "--mem": "8GB", "--cpus": "4", "--in": "a,b", "--out": "x,y",
-             "--or": "cpu@5min", "--env": "~/envs/torch", "--name": "job"}
+def _value(word: str, value: Any) -> Any:
+    if word == "--slurm":
+        pairs = (text.partition("=") for text in value)
+        return {name: text if equals else True for name, equals, text in pairs}
+    return int(value) if OPTIONS[word].number and value.isdigit() else value
 
 
 def _nearest(word: str, valid: tuple[str, ...]) -> str:
@@ -167,12 +184,12 @@ def _instead(words: list[str]) -> tuple[Step, ...]:
     return Options().changed(wait_policy=words).wait_policy if words else ()
 
 
-def _job_name(names: tuple[str, ...], flags: set[str]) -> str:
+def _job_name(names: tuple[str, ...], said: dict[str, Any]) -> str:
     if not names:
         return ""
     if len(names) > 1:
         raise BadRequest(f"--name takes one name, not {','.join(names)}")
-    if "--bg" not in flags:
+    if "--bg" not in said:
         raise BadRequest("--name is for a cell that runs in the background", "Add --bg.")
     return names[0]
 

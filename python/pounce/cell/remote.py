@@ -7,12 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from .. import errors
+from .._common import bundle
+from .._engine.display import Shown, size
+from .._engine.options import Options
+from .._worker.cell import runner
+from ..calls import session_of, view_with
 from ..client import Client
-from . import bundle, runner
+from ..future import engine_of
 from .background import CellJob, CellOutput
 from .ledger import Ledger, Parcel
 from .options_line import CellLine, Place
-from .show import Shown, size
 from .stop import LeftBehind, say, wait
 from .traceback import remote_error
 
@@ -25,13 +29,24 @@ class Remote:
         self._client: Client | None = None
         self.ledgers: dict[Place, Ledger] = {}
         self.jobs: list[CellJob] = []
+        self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
+
+    def settled(self, asked: CellLine) -> CellLine:
+        """The line with the class of this cluster that a try goes to."""
+        options = asked.place.options
+        if not asked.trial or options.class_:
+            return asked
+        if options.time_min not in self._tries:
+            self._tries[options.time_min] = self.client().classes().shortest(options.time_min)
+        options = replace(options, class_=self._tries[options.time_min])
+        return replace(asked, place=replace(asked.place, options=options))
 
     def run(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
         asked, reply = self.exchange(asked, wanted, source)
         return self._booked(asked, self.number(), reply)
 
     def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
-        """What the cell did, in our books; its value, or its error raised."""
+        """What the cell did, in our ledger; its value, or its error raised."""
         ledger = self.ledger(asked.place)
         ledger.assigned(reply["assigned"], self.shell.user_ns, number)
         ledger.deleted(reply["deleted"])
@@ -41,7 +56,7 @@ class Remote:
         return Shown(*reply["shown"]) if reply["shown"] is not None else None
 
     def is_ours(self, name: str) -> bool:
-        """A variable of the person's, not of IPython's."""
+        """A variable of the user's, not of IPython's."""
         return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
 
     def exchange(self, asked: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
@@ -55,7 +70,8 @@ class Remote:
                 reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
-                future._session.show_elsewhere(lambda: future, output)  # noqa: B023  called at once
+                session, task = engine_of(future)
+                session.show_at(task, output)
                 self._goes_on(asked, number, parcel, future, output)
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
             came = self._where_it_ran(asked, future)
@@ -83,7 +99,10 @@ class Remote:
         number, output = self.number(), CellOutput(self.shell)
         parcel, words = self._packed(asked, wanted, source, number)
         view = self._view(asked)
-        future = view._home()._session.show_elsewhere(lambda: view.submit(runner.run_cell, *words), output)
+        session = session_of(view)
+        with session.news_wait():
+            future = view.submit(runner.run_cell, *words)
+            session.show_at(engine_of(future)[1], output)
         job = self._goes_on(asked, number, parcel, future, output)
         if not asked.name:
             return job
@@ -147,7 +166,7 @@ class Remote:
             raise NameError(f"the notebook has no variable {', '.join(missing)}")
 
     def _hint(self, name: str | None, place: Place) -> str:
-        """Why a name is not on the worker although the person knows it."""
+        """Why a name is not on the worker although the user knows it."""
         if name is None:
             return ""
         if self.is_ours(name):
@@ -175,15 +194,15 @@ class Remote:
         return self._client
 
     def at(self, place: Place) -> Any:
-        return self.client().options(**place.words())
+        return view_with(self.client(), place.options, place.env)
 
     def _view(self, asked: CellLine) -> Any:
         view = self.at(asked.place)
         return view.options(wait_policy=[str(step) for step in asked.instead]) if asked.instead else view
 
     def _where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
-        """A cell that did not wait for what it had asked for is on another worker, whose books are others."""
-        asks = replace(future._asks, wait_policy=())
+        """A cell that did not wait for what it had asked for is on another worker, whose ledger is another."""
+        asks = replace(engine_of(future)[1].asks or Options(), wait_policy=())
         if asks == asked.place.options:
             return asked
         return replace(asked, place=replace(asked.place, options=asks), instead=())

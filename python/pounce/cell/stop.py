@@ -9,7 +9,7 @@ from .traceback import in_words
 
 
 class LeftBehind(KeyboardInterrupt):
-    """The person waits no longer for a cell that does not stop."""
+    """The user waits no longer for a cell that does not stop."""
 
 
 def wait(future: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
-from . import bundle
+from .._common import bundle
 
 
 def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:

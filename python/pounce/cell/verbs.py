@@ -8,8 +8,10 @@ from collections.abc import Callable
 from IPython.core.error import UsageError
 
 from .. import errors
-from ..status import words_of
-from . import runner
+from .._engine.status_line import words_of
+from .._engine.text_table import padded
+from .._worker.cell import runner
+from ..calls import asks_of, session_of
 from .options_line import CellLine
 from .remote import Remote
 from .stop import say, wait
@@ -19,7 +21,7 @@ def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     ledgers = [(place, ledger) for place, ledger in remote.ledgers.items() if ledger.worker]
     for place, ledger in ledgers:
         view = remote.at(place)
-        gone = view._home()._session.given_back.words(view._options.as_tuple())
+        gone = session_of(view).gone(asks_of(view).resources)
         print(f"worker with {place}: {', '.join(sorted(ledger.entries)) or 'no variables'}" + (f" ({gone}: they are gone)" if gone else ""))
     for job in remote.jobs:
         print(job)
@@ -42,7 +44,7 @@ def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     for name, kind, more in wait(remote.at(asked.place).submit(runner.variables)):
-        print(f"{name:20} {kind} {more}".rstrip())
+        print(f"{padded(name, 20)} {kind} {more}".rstrip())
 
 
 def _pull(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:

@@ -1,4 +1,5 @@
-// What the shell must do after an event. Each is idempotent or happens once per task and attempt. Values. Thread: any.
+// What the worker's engine must do after an event. Each is idempotent or happens once per task and attempt. Values.
+// Thread: any.
 #pragma once
 
 #include <cstdint>

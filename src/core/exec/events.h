@@ -1,5 +1,5 @@
-// What can happen to a worker's tasks. The shell (src/worker) makes these from messages and from what the main thread
-// does. Payloads stay in the shell, keyed by task id: the core sees names only. Values. Thread: any.
+// What can happen to a worker's tasks. The engine (src/worker/interpreter) makes these from messages and from what
+// the main thread does. Payloads stay in the engine, keyed by task id: the core sees names only. Values. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TaskArrived {
   bool inputs_here = true;  // its function and all its objects are whole on this worker
 };
 struct RunnerReady {};  // the main thread waits for work
-struct RunEnded {       // the function returned, raised or was interrupted; the shell keeps its outcome
+struct RunEnded {       // the function returned, raised or was interrupted; the engine keeps its outcome
   TaskId task;
 };
 struct OutcomesAcknowledged {
@@ -33,6 +33,7 @@ struct CancelAsked {
   SessionId session;
   TaskId task;
   Duration grace{};  // from its interrupt until the interpreter is given up
+  bool only_if_queued = false;
 };
 struct SessionDismissed {
   SessionId session;

@@ -34,7 +34,7 @@ void ExecCore::on(const TaskArrived& event, Actions& actions) {
     if (known->second.session != event.session)
       ++ignored_;
     else if (known->second.state == State::kDone && event.attempt > known->second.attempt)
-      accept(event, actions);  // the person asked for retries: a new run under the same id
+      accept(event, actions);  // the user asked for retries: a new run under the same id
     else
       repeated(event, known->second, actions);
   } else if (ran_before(event)) {
@@ -130,7 +130,7 @@ void ExecCore::on(const StatesAsked& event, Actions& actions) {
 
 void ExecCore::on(const CancelAsked& event, Actions& actions) {
   Record* record = own(event.session, event.task);
-  if (record == nullptr || record->state == State::kDone) {
+  if (record == nullptr || record->state == State::kDone || (event.only_if_queued && record->state == State::kRunning)) {
     ++ignored_;
     return;
   }

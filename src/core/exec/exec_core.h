@@ -1,6 +1,6 @@
 // The worker's machine: which task is queued, running or done, in whose name, and what becomes of repeated messages.
 // One task runs at a time, in order of arrival. Outcomes are kept until their session acknowledges them. A session
-// sees and touches only its own tasks. Pure: no I/O, no clock, no thread (style §5.5). Thread: the owner's.
+// sees and touches only its own tasks. Pure: no I/O, no clock, no thread. Thread: the owner's.
 #pragma once
 
 #include <chrono>

@@ -9,10 +9,6 @@
 namespace pounce::forecast {
 namespace {
 
-std::string counted(std::int64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 const ClassUse* class_of(const ClassReport& report, const std::string& name) {
   const auto found = std::ranges::find_if(
       report.classes, [&](const ClassUse& one) { return name.empty() ? one.preset : one.name == name; });
@@ -20,18 +16,19 @@ const ClassUse* class_of(const ClassReport& report, const std::string& name) {
 }
 
 // The limit of its class that such a request would meet. What the waiting one itself holds is not counted: it runs nowhere.
-std::string limit_against(const Resources& asks, const ClassUse& use) {
-  const std::string of = "class " + use.name;
+Cause limit_against(const Resources& asks, const ClassUse& use) {
+  const auto limit = [&](CauseCode code, std::int64_t most, std::int64_t used = 0) {
+    return Cause{.code = code, .count = static_cast<std::uint32_t>(most), .used = static_cast<std::uint32_t>(used), .word = use.name};
+  };
   const std::int64_t gpus = asks.all_gpus();
-  if (use.gpus_job >= 0 && gpus > use.gpus_job)
-    return use.gpus_job == 0 ? of + " gives no GPU" : of + " gives one job " + counted(use.gpus_job, "GPU") + " at most";
-  if (use.gpus_most >= 0 && gpus > use.gpus_most)
-    return use.gpus_most == 0 ? of + " gives no GPU" : of + " gives you " + counted(use.gpus_most, "GPU") + " at most";
-  if (use.time_min >= 0 && asks.time.count() > use.time_min) return of + " gives one job " + std::to_string(use.time_min) + " min at most";
-  if (use.jobs_most >= 0 && use.jobs_used >= use.jobs_most)
-    return of + " runs " + counted(use.jobs_most, "job") + " of yours at a time, and " + std::to_string(use.jobs_used) + " run";
+  if (gpus > 0 && (use.gpus_job == 0 || use.gpus_most == 0)) return limit(CauseCode::kClassWithoutGpu, 0);
+  if (use.gpus_job >= 0 && gpus > use.gpus_job) return limit(CauseCode::kClassGpusOfJob, use.gpus_job);
+  if (use.gpus_most >= 0 && gpus > use.gpus_most) return limit(CauseCode::kClassGpusOfUser, use.gpus_most);
+  if (use.time_min >= 0 && asks.time.count() > use.time_min)
+    return {.code = CauseCode::kClassTime, .time = std::chrono::minutes(use.time_min), .word = use.name};
+  if (use.jobs_most >= 0 && use.jobs_used >= use.jobs_most) return limit(CauseCode::kClassJobsTaken, use.jobs_most, use.jobs_used);
   if (use.gpus_most >= 0 && gpus > 0 && use.gpus_used + gpus > use.gpus_most)
-    return of + " gives you " + counted(use.gpus_most, "GPU") + " at a time, and you have " + std::to_string(use.gpus_used);
+    return limit(CauseCode::kClassGpusTaken, use.gpus_most, use.gpus_used);
   return {};
 }
 
@@ -41,8 +38,8 @@ class Room {
   Room(const ClassReport& report, const HasRoom& has_room) : report_(report), has_room_(has_room) {}
 
   void put(Choice& choice) const {
-    if (const ClassUse* use = class_of(report_, choice.resources.class_name)) choice.against = limit_against(choice.resources, *use);
-    if (!choice.against.empty()) return;
+    if (const ClassUse* use = class_of(report_, choice.resources.class_name)) choice.cause = limit_against(choice.resources, *use);
+    if (choice.cause) return;
     choice.now = has_room_(choice.resources);
     if (!choice.now) choice.eta = soonest(choice.resources);
   }
@@ -68,7 +65,7 @@ std::string gpu_option(const std::string& type, std::uint32_t count) {
   return count == 1 ? type : type + ":" + std::to_string(count);
 }
 
-Choice choice_of(const char* kind, std::string option, const Resources& resources) { return {kind, std::move(option), resources, false, {}, {}}; }
+Choice choice_of(const char* kind, std::string option, const Resources& resources) { return {kind, std::move(option), resources}; }
 
 // Those that the site's policy names for when this one is full, the best first; all where it names none.
 std::vector<std::string> other_classes(const Resources& asks, const ClassReport& report) {
@@ -111,7 +108,7 @@ std::vector<Choice> others(const Resources& asks, const LimitUse& limit, const C
 std::tuple<bool, bool, std::int64_t, int> order(const Choice& choice) {
   const std::int64_t start = choice.eta.known() ? choice.eta.start_s : std::numeric_limits<std::int64_t>::max();
   const int kind = choice.kind == "gpu" ? 0 : choice.kind == "cpu" ? 1 : 2;
-  return {!choice.against.empty(), !choice.now, start, kind};
+  return {static_cast<bool>(choice.cause), !choice.now, start, kind};
 }
 
 // Of equals the first stays the first.

@@ -1,4 +1,4 @@
-// What a person who waits could ask for instead, from what the cluster has and gives them now. Pure. Thread: any.
+// What a user who waits could ask for instead, from what the cluster has and gives them now. Pure. Thread: any.
 #pragma once
 
 #include <functional>

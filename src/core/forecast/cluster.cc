@@ -1,4 +1,4 @@
-#include "core/forecast/cluster.h"
+#include "core/forecast/cluster_state.h"
 
 #include <algorithm>
 #include <set>
@@ -37,7 +37,7 @@ bool goes_first(const AnyJob& other, const AnyJob& mine) {
 
 // How much of the limit a job takes; 0: it is not counted.
 std::uint64_t of_limit(const Bound& bound, const AnyJob& job, const AnyJob& mine) {
-  const bool counted = bound.counts == Counts::kClass || (bound.counts == Counts::kPerson && job.person == mine.person) ||
+  const bool counted = bound.counts == Counts::kClass || (bound.counts == Counts::kUser && job.user == mine.user) ||
                        (bound.counts == Counts::kAccount && job.account == mine.account);
   if (!counted || (bound.of_class && job.class_name != mine.class_name)) return 0;
   const std::string& what = bound.use.what;
@@ -77,7 +77,7 @@ class Cut {
   }
 
  private:
-  // Of one limit wait this person's others too.
+  // Of one limit wait this user's others too.
   bool competes(const AnyJob& job) const { return job.competes || of_limit(bound_, job, mine_) > 0; }
 
   static bool can_ever(const Job& job, const Line& line) {
@@ -103,7 +103,7 @@ class Cut {
   }
 
   Job as_played(const AnyJob& job) const {
-    Job played{job.person, job.class_name, {}, job.limit_s, job.ran_s};
+    Job played{job.user, job.class_name, {}, job.limit_s, job.ran_s};
     for (const auto& [thing, count] : room_) {
       const auto found = job.things.find(thing);
       played.needs.push_back(found == job.things.end() ? 0 : found->second);

@@ -4,7 +4,8 @@
 #include <limits>
 #include <queue>
 #include <random>
-#include <utility>
+
+#include "core/forecast/latest_ends.h"
 
 namespace pounce::forecast {
 namespace {
@@ -12,13 +13,14 @@ namespace {
 constexpr std::size_t kDepth = 50;       // how many of those that wait Slurm tries in the gaps of the first
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-Kind kind_of(const Job& job) { return {job.person, job.class_name, static_cast<std::int64_t>(job.limit_s)}; }
+Kind kind_of(const Job& job) { return {job.user, job.class_name, static_cast<std::int64_t>(job.limit_s)}; }
 
 class Game {
  public:
   Game(const Line& line, const Runs& runs, std::mt19937_64& luck) : line_(line), luck_(luck), started_(line.waiting.size()) {
     for (const auto* jobs : {&line.running, &line.waiting})
       for (const Job& job : *jobs) shares_.push_back(&runs.shares(kind_of(job)));
+    for (const Job& job : line.running) run_at_first_.add(latest_end(job), &job.needs);
   }
 
   // After how long the last of those that wait starts.
@@ -28,7 +30,7 @@ class Game {
     if (uniform() < 0.5 && start_what_fits()) return 0;
     while (!ends_.empty()) {
       now_ = ends_.top().at;
-      for (; !ends_.empty() && ends_.top().at <= now_; ends_.pop()) give_back(*ends_.top().job);
+      for (; !ends_.empty() && ends_.top().at <= now_; ends_.pop()) give_back(ends_.top());
       if (start_what_fits()) return now_;
     }
     return kNever;
@@ -41,16 +43,19 @@ class Game {
     bool operator>(const End& other) const { return at > other.at; }
   };
 
+  static double latest_end(const Job& running) { return std::max(running.limit_s - running.ran_s, 0.0); }
+
   void begin() {
     now_ = 0;
     free_ = line_.room;
     std::fill(started_.begin(), started_.end(), false);
     first_ = 0;
     ends_ = {};
+    latest_ = run_at_first_;
     for (std::size_t i = 0; i < line_.running.size(); ++i) {
       const Job& job = line_.running[i];
       take(job);
-      ends_.push({lasts(job, *shares_[i]) - job.ran_s, std::max(job.limit_s - job.ran_s, 0.0), &job});
+      ends_.push({lasts(job, *shares_[i]) - job.ran_s, latest_end(job), &job});
     }
   }
 
@@ -70,8 +75,9 @@ class Game {
   void take(const Job& job) {
     for (std::size_t i = 0; i < free_.size(); ++i) free_[i] -= std::min(free_[i], job.needs[i]);
   }
-  void give_back(const Job& job) {
-    for (std::size_t i = 0; i < free_.size(); ++i) free_[i] = std::min(free_[i] + job.needs[i], line_.room[i]);
+  void give_back(const End& end) {
+    latest_.remove(end.latest, &end.job->needs);
+    for (std::size_t i = 0; i < free_.size(); ++i) free_[i] = std::min(free_[i] + end.job->needs[i], line_.room[i]);
   }
 
   enum class Fit { kYes, kNo, kOwnLimit };
@@ -102,21 +108,14 @@ class Game {
       if (i + 1 == line_.waiting.size()) return true;
       take(job);
       ends_.push({now_ + lasts(job, *shares_[line_.running.size() + i]), now_ + job.limit_s, &job});
+      latest_.add(now_ + job.limit_s, &job.needs);
     }
     return false;
   }
 
   double fits_at_latest(const Job& job) const {
-    auto rest = ends_;
-    std::vector<std::pair<double, const Job*>> ends;
-    for (; !rest.empty(); rest.pop()) ends.emplace_back(rest.top().latest, rest.top().job);
-    std::ranges::sort(ends, {}, &std::pair<double, const Job*>::first);
-    std::vector<std::uint64_t> free = free_;
-    for (const auto& [at, ended] : ends) {
-      for (std::size_t i = 0; i < free.size(); ++i) free[i] += ended->needs[i];
-      if (fit(job, free) == Fit::kYes) return at;
-    }
-    return kNever;
+    const auto fits = [&](const Amounts& free) { return fit(job, free) == Fit::kYes; };
+    return latest_.first(free_, fits).value_or(kNever);
   }
 
   const Line& line_;
@@ -127,6 +126,7 @@ class Game {
   std::vector<bool> started_;
   std::size_t first_ = 0;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  LatestEnds<> run_at_first_, latest_;  // what runs when a game begins, and now
 };
 
 }  // namespace

@@ -14,14 +14,14 @@
 namespace pounce::forecast {
 
 struct Job {
-  std::string person, class_name;
+  std::string user, class_name;
   std::vector<std::uint64_t> needs;  // of each thing that Line counts
   double limit_s = 0, ran_s = 0;
 };
 
 struct Line {
   std::vector<std::uint64_t> room;  // of each thing: all there is, in use or not
-  std::vector<bool> own;            // a limit of this person's: whoever waits for it is in nobody else's way
+  std::vector<bool> own;            // a limit of this user's: whoever waits for it is in nobody else's way
   std::vector<Job> running;
   std::vector<Job> waiting;         // in the order in which Slurm looks at them; the last is the one that is asked about
 };

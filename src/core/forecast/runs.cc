@@ -13,7 +13,7 @@ double share_of(const Run& run) {
 }
 
 bool is_of(const Run& run, const Kind& kind) {
-  return (kind.person.empty() || run.person == kind.person) && (kind.class_name.empty() || run.class_name == kind.class_name) &&
+  return (kind.user.empty() || run.user == kind.user) && (kind.class_name.empty() || run.class_name == kind.class_name) &&
          (kind.limit_s == 0 || run.limit_s == kind.limit_s);
 }
 
@@ -39,7 +39,7 @@ std::vector<double> Runs::newest(const Kind& kind) const {
 }
 
 const std::vector<double>& Runs::shares(const Kind& kind) const {
-  for (const Kind& wider : {kind, Kind{kind.person, kind.class_name}, Kind{"", kind.class_name, kind.limit_s},
+  for (const Kind& wider : {kind, Kind{kind.user, kind.class_name}, Kind{"", kind.class_name, kind.limit_s},
                             Kind{"", kind.class_name}, Kind{}}) {
     const auto found = shares_.find(wider);
     const auto& shares = found != shares_.end() ? found->second : shares_.emplace(wider, newest(wider)).first->second;

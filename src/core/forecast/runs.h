@@ -16,14 +16,14 @@ namespace pounce::forecast {
 
 struct Run {
   std::uint32_t job = 0;
-  std::string person, class_name;
+  std::string user, class_name;
   std::int64_t limit_s = 0, ran_s = 0;
   std::int64_t submit_s = 0;  // Slurm uses a job's number again
 };
 
 // Jobs that are alike. Empty, 0: any.
 struct Kind {
-  std::string person, class_name;
+  std::string user, class_name;
   std::int64_t limit_s = 0;
   auto operator<=>(const Kind&) const = default;
 };
@@ -37,7 +37,7 @@ class Runs {
   bool add(const Run& run);
   const std::deque<Run>& all() const { return all_; }
 
-  // Of such jobs, sorted: that person's in the class with the same limit, where enough were seen; else with any limit, else
+  // Of such jobs, sorted: that user's in the class with the same limit, where enough were seen; else with any limit, else
   // the class's in the same way, else all. Before there are enough at all: some that stand for not knowing.
   const std::vector<double>& shares(const Kind& kind) const;
   std::size_t seen(const Kind& kind) const;  // that its shares rest on; 0: they stand for not knowing

@@ -1,4 +1,4 @@
-// What to do: the lease core's orders to the shell, carried out in the order given. An order for a peer that is gone is
+// What to do: the lease core's orders to the daemon, carried out in the order given. An order for a peer that is gone is
 // dropped in silence: the core learns of the loss by its own event. Thread: loop.
 #pragma once
 
@@ -10,19 +10,20 @@
 #include "base/clock.h"
 #include "core/lease/events.h"
 #include "core/lease/journal_record.h"
-#include "core/lease/reason.h"
 #include "core/lease/state.h"
+#include "core/lease/waiting.h"
+#include "pounce/cause.h"
 
 namespace pounce::lease {
 
 // ---- journal ---------------------------------------------------------------------------------------------------
 
-// On disk (fsync) before the next action. If it cannot be written, the shell skips this lease's SubmitJob and answers it
+// On disk (fsync) before the next action. If it cannot be written, the daemon skips this lease's SubmitJob and answers it
 // with SubmitFailed{kInternal}.
 struct RecordIntent {
   JournalRecord record;
 };
-struct RecordOutcome {  // written, not synced: losing it is harmless, a sweep finds the same
+struct RecordOutcome {  // written, not synced: losing it is harmless, a reconciliation finds the same
   JournalRecord record;
 };
 
@@ -35,15 +36,15 @@ struct SubmitJob {
 };
 struct CancelJob {
   LeaseId lease;    // zero for an excess job that belongs to no lease
-  Incarnation job;
+  JobIdentity job;
 };
 struct PollJobs {  // one RPC; never two under way
-  std::vector<Incarnation> jobs;
+  std::vector<JobIdentity> jobs;
 };
-struct LookAtQueue {  // who waits for what these hold; one RPC, a second one where somebody does. Never two under way
-  std::vector<Incarnation> jobs;
+struct TakeQueueSnapshot {  // who waits for what these hold; one RPC, a second one where somebody does. Never two under way
+  std::vector<JobIdentity> jobs;
 };
-struct SweepJobs {};  // never two under way
+struct ReconcileJobs {};  // never two under way
 
 // ---- workers ----------------------------------------------------------------------------------------------------
 
@@ -56,30 +57,30 @@ struct DismissClient {  // cancel this session's tasks there, forget its key
   LeaseId lease;
   WorkerLink link;
   SessionId session;
-  std::string reason;
+  Cause why;
 };
 struct EndWorker {
   LeaseId lease;
   WorkerLink link;
-  std::string reason;
+  Cause why;
   bool only_if_idle = false;  // a worker with a task stays and says so in its beat: the lease is busy again
 };
 
 // ---- clients ---------------------------------------------------------------------------------------------------
 
-struct GrantWorker {  // the shell adds endpoint and key of that interpreter
+struct GrantWorker {  // the daemon adds endpoint and key of that interpreter
   SessionId session;
-  WantId want;
+  RequestId request;
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
 };
 struct TellStatus {  // on each change except idle <-> busy
   SessionId session;
-  WantId want;
+  RequestId request;
   LeaseId lease;
-  LeaseState state = LeaseState::kWanted;
-  std::string reason;        // plain words for the person; may be empty
+  LeaseState state = LeaseState::kRequested;
+  Cause why;                 // it is in this state
   Waiting waiting;           // what Slurm last said of its wait
   SlurmJobId job;
   std::string node, devices;
@@ -88,21 +89,21 @@ struct TellStatus {  // on each change except idle <-> busy
 };
 struct TellWorkerDown {
   SessionId session;
-  WantId want;
+  RequestId request;
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
   Error error;
 };
-struct TellLeaseEnded {  // once per lease and owner, and to whoever still holds it later; the shell adds context["log"], the job's log path
+struct TellLeaseEnded {  // once per lease and owner, and to whoever still holds it later; the daemon adds context["log"], the job's log path
   SessionId session;
-  WantId want;
+  RequestId request;
   LeaseId lease;
   Error error;
 };
-struct TellWantFailed {  // its tasks fail with this; nothing is submitted for it until its demand changes
+struct TellRequestFailed {  // its tasks fail with this; nothing is submitted for it until its demand changes
   SessionId session;
-  WantId want;
+  RequestId request;
   Error error;
 };
 
@@ -110,8 +111,8 @@ struct TellWantFailed {  // its tasks fail with this; nothing is submitted for i
 
 struct EndDaemon {};  // nothing to do for daemon_idle_exit
 
-using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, LookAtQueue, SweepJobs, AdmitClient,
+using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, TakeQueueSnapshot, ReconcileJobs, AdmitClient,
                             DismissClient, EndWorker, GrantWorker, TellStatus, TellWorkerDown, TellLeaseEnded,
-                            TellWantFailed, EndDaemon>;
+                            TellRequestFailed, EndDaemon>;
 
 }  // namespace pounce::lease

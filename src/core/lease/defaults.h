@@ -19,13 +19,13 @@ struct Defaults {
   std::chrono::milliseconds drain{10'000};
   std::chrono::milliseconds poll_min{2'000};
   std::chrono::milliseconds poll_max{30'000};
-  std::chrono::milliseconds sweep_interval{60'000};
+  std::chrono::milliseconds reconcile_interval{60'000};
   std::chrono::milliseconds worker_silence{15'000};
   std::chrono::milliseconds lost_after{60'000};
   std::chrono::milliseconds heartbeat{5'000};
   std::chrono::milliseconds daemon_idle_exit{1'800'000};
-  std::chrono::milliseconds dead_man_idle{150'000};
-  std::chrono::milliseconds dead_man_busy{900'000};
+  std::chrono::milliseconds watchdog_idle{150'000};
+  std::chrono::milliseconds watchdog_busy{900'000};
   std::chrono::milliseconds crash_window{300'000};
   std::chrono::milliseconds no_replacement{60'000};
   std::chrono::milliseconds slurm_request{30'000};
@@ -56,19 +56,19 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"drain_s", &Defaults::drain, nullptr, "a worker told to end is cancelled in Slurm if its job is still there"},
     {"poll_min_s", &Defaults::poll_min, nullptr, "first wait between two looks at pending jobs and at a dead Slurm"},
     {"poll_max_s", &Defaults::poll_max, nullptr, "longest wait between two looks; each wait is twice the last"},
-    {"sweep_interval_s", &Defaults::sweep_interval, nullptr, "search by tag, only while leases or doubts exist"},
+    {"reconcile_interval_s", &Defaults::reconcile_interval, nullptr, "search by tag, only while leases or doubts exist"},
     {"worker_silence_s", &Defaults::worker_silence, nullptr, "a worker not heard for so long: Slurm is asked"},
     {"lost_after_s", &Defaults::lost_after, nullptr, "a worker not heard for so long: its job is cancelled"},
     {"heartbeat_ms", &Defaults::heartbeat, nullptr, "beat of clients and workers to pounced"},
     {"daemon_idle_exit_s", &Defaults::daemon_idle_exit, nullptr, "pounced without leases and sessions ends"},
-    {"dead_man_idle_s", &Defaults::dead_man_idle, nullptr, "a worker that nobody speaks to ends; nothing runs"},
-    {"dead_man_busy_s", &Defaults::dead_man_busy, nullptr, "the same while a task runs"},
+    {"watchdog_idle_s", &Defaults::watchdog_idle, nullptr, "a worker that nobody speaks to ends; nothing runs"},
+    {"watchdog_busy_s", &Defaults::watchdog_busy, nullptr, "the same while a task runs"},
     {"crash_limit", nullptr, &Defaults::crash_limit, "interpreter deaths within crash_window_s that end a lease"},
     {"starts_per_hour", nullptr, &Defaults::starts_per_hour, "leases that may be asked for in an hour; 0: as many as are wanted", 0},
     {"crash_window_s", &Defaults::crash_window, nullptr, "see crash_limit"},
     {"no_replacement_s", &Defaults::no_replacement, nullptr, "after a foreign scancel no new job for this long"},
     {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},
-    {"result_keep_s", &Defaults::result_keep, nullptr, "the result of a named task is kept this long"},
+    {"result_keep_s", &Defaults::result_keep, nullptr, "the result of a detached task is kept this long"},
     {"result_hold_s", &Defaults::result_hold, nullptr, "and this long on a worker that does not see the folder for it"},
 });
 

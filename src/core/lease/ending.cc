@@ -1,21 +1,19 @@
-// The way out: draining (the worker was told), ending (Slurm was told, until it shows no job), ended. The owner hears
-// of it once, as early as its tasks cannot be served any more.
-#include <algorithm>
+#include "core/lease/ending.h"
 
-#include "core/lease/lease_core.h"
+#include <algorithm>
 
 namespace pounce::lease {
 
-void LeaseCore::give_back(Lease& lease, Error why, bool only_if_idle) {
+void Ending::give_back(Lease& lease, Error why, bool only_if_idle) {
   if (!lease.end || !only_if_idle) lease.end = std::move(why);
   switch (lease.state) {
-    case LeaseState::kWanted:
+    case LeaseState::kRequested:
       lease.owner.reset();
       return finish(lease, *lease.end);
     case LeaseState::kSubmitting:  // a job may exist: it is cancelled as soon as it is known
       lease.owner.reset();
-      lease.unclaimed_since = now_;
-      changed_ = true;
+      lease.unclaimed_since = context_.now();
+      context_.change();
       return;
     case LeaseState::kQueued:
       return cancel(lease);
@@ -31,95 +29,91 @@ void LeaseCore::give_back(Lease& lease, Error why, bool only_if_idle) {
   }
 }
 
-void LeaseCore::drain(Lease& lease, bool only_if_idle) {
-  send_away(lease, lease.end->text, only_if_idle);
+void Ending::drain(Lease& lease, bool only_if_idle) {
+  send_away(lease, cause_of(*lease.end), only_if_idle);
   lease.only_if_idle = only_if_idle;
-  enter(lease, LeaseState::kDraining, lease.end->text);
-  poll_soon(defaults_.poll_min);  // in case its farewell is lost
+  transitions_.enter(lease, LeaseState::kDraining, cause_of(*lease.end));
+  context_.polling.soon(context_.times.poll_min);  // in case its farewell is lost
   if (!only_if_idle) detach(lease, *lease.end);
 }
 
-void LeaseCore::send_away(const Lease& lease, const std::string& why, bool only_if_idle) {
+void Ending::send_away(const Lease& lease, const Cause& why, bool only_if_idle) {
   for (const auto& [index, worker] : lease.workers)
-    if (worker.linked) act(EndWorker{lease.id, worker.link, why, only_if_idle});
+    if (worker.linked) context_.act(EndWorker{lease.id, worker.link, why, only_if_idle});
 }
 
-void LeaseCore::cancel(Lease& lease) {
+void Ending::cancel(Lease& lease) {
   end_job(lease);
   detach(lease, *lease.end);
 }
 
 // Its worker is silent, its task may be running: the owner is told when the batch system shows that it ends.
-void LeaseCore::give_up(Lease& lease) {
-  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now_ - lease.heard).count();
-  lease.end = Error{ErrorCode::kLost,
-                    "Its worker" + (lease.facts.node.empty() ? "" : " on " + lease.facts.node) + " was not heard for " +
-                        std::to_string(silence) + " s and its job was cancelled: its task may have executed.",
-                    {},
-                    {}};
+void Ending::give_up(Lease& lease) {
+  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(context_.now() - lease.heard);
+  lease.end = error_of(ErrorCode::kLost, {.code = CauseCode::kWorkerSilent, .time = silence, .node = lease.facts.node});
   end_job(lease);
 }
 
-void LeaseCore::end_job(Lease& lease) {
+void Ending::end_job(Lease& lease) {
   lease.only_if_idle = false;
-  enter(lease, LeaseState::kEnding, lease.end->text);
-  lease.cancel_wait = defaults_.poll_min;
+  transitions_.enter(lease, LeaseState::kEnding, cause_of(*lease.end));
+  lease.cancel_wait = context_.times.poll_min;
   send_cancel(lease);
-  poll_soon(defaults_.poll_min);
+  context_.polling.soon(context_.times.poll_min);
 }
 
-void LeaseCore::send_cancel(Lease& lease) {
+void Ending::send_cancel(Lease& lease) {
   if (!lease.identified() || lease.cancel_under_way) return;
   lease.cancelled_by_us = lease.cancel_under_way = true;
-  lease.cancel_again = now_ + lease.cancel_wait;
-  lease.cancel_wait = std::clamp<Duration>(lease.cancel_wait * 2, defaults_.poll_min, defaults_.poll_max);
-  ++counters_.cancels;
-  act(CancelJob{lease.id, *lease.job});
+  lease.cancel_again = context_.now() + lease.cancel_wait;
+  lease.cancel_wait = std::clamp<Duration>(lease.cancel_wait * 2, context_.times.poll_min, context_.times.poll_max);
+  ++context_.count().cancels;
+  context_.act(CancelJob{lease.id, *lease.job});
 }
 
-void LeaseCore::send_excess(const Incarnation& job, const std::string& what) {
-  ++counters_.cancels;
-  sweeps_after_doubt_ = 2;  // until none is left
-  last_ignored_ = "cancelled " + what;
-  act(CancelJob{LeaseId{}, job});
+void Ending::cancel_excess(const JobIdentity& job, const std::string& what) {
+  ++context_.count().cancels;
+  context_.reconciliation.doubt();  // until none is left
+  context_.note("cancelled " + what);
+  context_.act(CancelJob{LeaseId{}, job});
 }
 
-void LeaseCore::on(const CancelDone& event) {
-  Lease* lease = find(event.lease);
-  if (lease == nullptr) return ignore("a cancel of no lease");
-  if (!accept(*lease, News::kCancelDone)) return;
+void Ending::on(const CancelDone& event) {
+  Lease* lease = context_.leases.find(event.lease);
+  if (lease == nullptr) return context_.ignore("a cancel of no lease");
+  if (!transitions_.accept(*lease, News::kCancelDone)) return;
   lease->cancel_under_way = false;
-  lease->story.add(now_, event.outcome ? "cancelled" : "cancel failed: " + event.outcome.error().text);
-  poll_soon(event.outcome ? Duration{} : Duration(defaults_.poll_min));
+  lease->history.add(context_.now(), event.outcome ? Cause{CauseCode::kCancelDone} : Cause{.code = CauseCode::kCancelFailed, .because = {cause_of(event.outcome.error())}});
+  context_.polling.soon(event.outcome ? Duration{} : Duration(context_.times.poll_min));
 }
 
-void LeaseCore::finish(Lease& lease, Error why) {
-  enter(lease, LeaseState::kEnded, why.text);
+void Ending::settle(Lease& lease) {
+  if (lease.state == LeaseState::kDraining) {
+    if (context_.due(lease.since + context_.times.drain) && transitions_.accept(lease, News::kTimePassed)) cancel(lease);
+    return;
+  }
+  if (lease.cancel_under_way || lease.job_ending || !lease.identified()) return;
+  if (context_.due(lease.cancel_again) && transitions_.accept(lease, News::kTimePassed)) send_cancel(lease);
+}
+
+void Ending::finish(Lease& lease, Error why) {
+  transitions_.enter(lease, LeaseState::kEnded, cause_of(why));
   detach(lease, why);
-  if (lease.journalled) record(lease, JournalRecord::Kind::kEnded, why.text);
+  if (lease.journalled) context_.act(RecordOutcome{journal_line(lease, JournalRecord::Kind::kEnded, cause_of(why))});
   lease.end = std::move(why);
   lease.workers.clear();
   lease.only_if_idle = false;
-  ended_.push_back(lease.id);
+  context_.leases.ended(lease.id);
 }
 
-void LeaseCore::detach(Lease& lease, const Error& why) {
+void Ending::detach(Lease& lease, const Error& why) {
   if (!lease.owner) return;
   Error told = why;
   told.context.try_emplace("lease", lease.id.hex());
   if (lease.job) told.context.try_emplace("job", std::to_string(lease.job->job.value));
-  act(TellLeaseEnded{lease.owner->session, lease.owner->want, lease.id, std::move(told)});
+  context_.act(TellLeaseEnded{lease.owner->session, lease.owner->request, lease.id, std::move(told)});
   lease.owner.reset();
-  lease.unclaimed_since = now_;
-}
-
-// A lease that never got an interpreter up says something about the request or the site: not for ever again.
-void LeaseCore::count_bad_start(Lease& lease, const Error& why, bool give_up) {
-  if (lease.ever_ready) return;
-  WantBook* book = want_of(lease);
-  if (book == nullptr) return;
-  if (++book->bad_starts < defaults_.crash_limit && !give_up) return hold_off(*book, why.text);
-  fail_want(*lease.owner, *book, why);
+  lease.unclaimed_since = context_.now();
 }
 
 }  // namespace pounce::lease

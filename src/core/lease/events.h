@@ -1,11 +1,11 @@
-// What happened: everything the lease core can be told. The shell (daemon/pounced) translates messages, launcher replies
+// What happened: everything the lease core can be told. The daemon (daemon/pounced) translates messages, launcher replies
 // and its timer into these. Any of them may come late, twice or for something unknown; none may break the core.
 //
-// The shell's duties:
-//   - JournalRead comes once, first (empty when there is no journal): it starts the first sweep, and nothing is
-//     submitted before a sweep has succeeded.
-//   - Each SubmitJob is answered by exactly one Submitted or SubmitFailed; SweepJobs by one Swept, PollJobs by one Polled,
-//     CancelJob by one CancelDone, LookAtQueue by one QueueSeen.
+// The daemon's duties:
+//   - JournalRead comes once, first (empty when there is no journal): it starts the first reconciliation, and nothing is
+//     submitted before a reconciliation has succeeded.
+//   - Each SubmitJob is answered by exactly one Submitted or SubmitFailed; ReconcileJobs by one ReconcileDone, PollJobs by
+//     one Polled, CancelJob by one CancelDone, TakeQueueSnapshot by one QueueSnapshotTaken.
 //   - Sessions and workers are authenticated, and a worker speaks only for its own lease, before an event is made.
 // Thread: loop.
 #pragma once
@@ -22,37 +22,37 @@
 #include "pounce/job.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
-#include "pounce/room.h"
+#include "pounce/queue_snapshot.h"
 
 namespace pounce::lease {
 
-// The shell's number for one admitted worker key: a new one for each HELLO, also when the same supervisor comes back.
+// The daemon's number for one admitted worker key: a new one for each HELLO, also when the same supervisor comes back.
 using WorkerLink = Number<struct WorkerLinkTag, std::uint64_t>;
 
 // ---- clients ---------------------------------------------------------------------------------------------------
 
 struct SessionOpened {  // also again, after either side restarted: statuses and grants are repeated
   SessionId session;
-  bool stays = false;  // the shell itself speaks for it: it is never silent, and ends only when closed
+  bool stays = false;  // the daemon itself speaks for it: it is never silent, and ends only when closed
 };
-struct SessionHeard {  // a beat, or anything else, from it
+struct SessionSeen {  // a beat, or anything else, from it
   SessionId session;
 };
 struct SessionClosed {
   SessionId session;
 };
-struct Want {
-  WantId id;
+struct Request {
+  RequestId id;
   Resources resources;
   std::uint32_t waiting = 0, running = 0;
   std::vector<LeaseId> holds;  // leases the client talks to; claims them after a restart of pounced
 };
 struct DemandChanged {  // the whole truth of one session, idempotent; opens a session that fell silent
   SessionId session;
-  std::vector<Want> wants;
+  std::vector<Request> requests;
 };
 
-struct ReleaseAsked {  // by a person: this lease shall be given back
+struct ReleaseAsked {  // by a user: this lease shall be given back
   LeaseId lease;
   bool now = false;  // false: as soon as it is idle. true: whatever waits for it or runs on it ends with `why`
   Error why;
@@ -65,21 +65,21 @@ struct JournalRead {
 };
 struct Submitted {
   LeaseId lease;
-  Incarnation job;  // submit_time_s 0: not known yet
-  std::string note{};  // what was decided for it, for its story
+  JobIdentity job;  // submit_time_s 0: not known yet
+  std::string note{};  // what was decided for it, for its history
 };
-struct SubmitFailed {  // a clear refusal fails the want; every other code is "outcome unknown" and a sweep decides
+struct SubmitFailed {  // a clear refusal fails the request; every other code is "outcome unknown" and a reconciliation decides
   LeaseId lease;
   Error error;
 };
-struct Swept {
+struct ReconcileDone {
   Result<std::vector<JobView>> jobs;  // all that carry the instance's tag, ended ones included; others are ignored
 };
 struct Polled {
   Result<std::vector<JobView>> jobs;
 };
-struct QueueSeen {
-  Result<QueueLook> look;
+struct QueueSnapshotTaken {
+  Result<QueueSnapshot> look;
 };
 struct CancelDone {
   LeaseId lease;
@@ -110,7 +110,7 @@ struct InterpreterDied {
   Error error;
   bool restarting = true;
 };
-struct WorkerHeard {  // worker_beat
+struct WorkerSeen {  // worker_beat
   LeaseId lease;
   WorkerIndex worker;
   WorkerLink link;
@@ -130,8 +130,8 @@ struct TimesChanged {  // from now on
 };
 struct TimePassed {};  // at next_deadline(), or whenever
 
-using Event = std::variant<SessionOpened, SessionHeard, SessionClosed, DemandChanged, ReleaseAsked, JournalRead, Submitted,
-                           SubmitFailed, Swept, Polled, QueueSeen, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
-                           WorkerHeard, WorkerLost, TimesChanged, TimePassed>;
+using Event = std::variant<SessionOpened, SessionSeen, SessionClosed, DemandChanged, ReleaseAsked, JournalRead, Submitted,
+                           SubmitFailed, ReconcileDone, Polled, QueueSnapshotTaken, CancelDone, WorkerConnected, InterpreterStarted, InterpreterDied,
+                           WorkerSeen, WorkerLost, TimesChanged, TimePassed>;
 
 }  // namespace pounce::lease

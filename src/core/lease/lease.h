@@ -1,9 +1,9 @@
-// One lease in the core's books: our right to one batch job's workers. Plain data; the rules are in LeaseCore's files.
-// Only the core's own files include this. Thread: loop.
+// One lease: our right to one batch job's workers. Plain data, because it is what all rules decide about; the fields
+// stand by the rule that writes them. `state` and `since` are changed by Transitions alone. Thread: loop.
 #pragma once
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "core/lease/events.h"
-#include "core/lease/reason.h"
+#include "core/lease/history.h"
 #include "core/lease/state.h"
-#include "core/lease/story.h"
+#include "core/lease/waiting.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
@@ -24,7 +24,7 @@ namespace pounce::lease {
 // The want that a lease serves.
 struct Owner {
   SessionId session;
-  WantId want;
+  RequestId request;
   auto operator<=>(const Owner&) const = default;
 };
 
@@ -41,7 +41,7 @@ struct Worker {
   std::deque<TimePoint> crashes;
 };
 
-// What the batch system last said, for the person.
+// What the batch system last said, for the user.
 struct JobFacts {
   Waiting waiting;
   std::string node, devices;
@@ -51,39 +51,47 @@ struct JobFacts {
 };
 
 struct Lease {
+  // Transitions
   LeaseId id;
-  LeaseState state = LeaseState::kWanted;
+  LeaseState state = LeaseState::kRequested;
   TimePoint born;
   TimePoint since;  // in this state
+
+  // Demand; every rule says when it was busy last
   Resources resources;
   std::optional<Owner> owner;
   TimePoint unclaimed_since;  // without owner: since when
   TimePoint last_busy;        // the last moment at which something waited or ran
 
-  std::optional<Incarnation> job;
+  // Submission and JobNews
+  std::optional<JobIdentity> job;
   JobFacts facts;
   std::uint32_t warnings = 0;     // of the batch system, that it will end: each is asked about once
   bool times_known = false;       // they are of the running job: a queued one's end is an estimate
   bool submit_under_way = false;
   bool journalled = false;        // the journal holds it; false: only a worker's word says that it exists
   bool job_ending = false;        // the batch system is already ending it
-  std::uint64_t doubt_from = 0;   // sweeps begun up to here prove nothing about its absence
-  std::uint32_t absent = 0;       // successful sweeps that did not show it, in a row
 
+  // Findings; doubt_from also by who brings a doubt
+  std::uint64_t doubt_from = 0;   // reconciliations begun up to here prove nothing about its absence
+  std::uint32_t absent = 0;       // successful reconciliations that did not show it, in a row
+
+  // Workers
   std::map<WorkerIndex, Worker> workers;  // those that came, in the order of their indexes
   bool ever_ready = false;                // one of them has had an interpreter
   TimePoint heard;                        // any of them
   bool silence_noted = false;
 
+  // Ending and Release
   std::optional<Error> end;       // why it ends, once that is decided
-  bool release_asked = false;     // by a person: not kept when idle
+  bool release_asked = false;     // by a user: not kept when idle
   bool only_if_idle = false;      // draining: a busy worker may refuse
   bool cancelled_by_us = false;
   bool cancel_under_way = false;
   TimePoint cancel_again;         // when ending: next CancelJob if the job is still shown
   Duration cancel_wait{};
 
-  Story story;
+  History history;
 
   bool pending() const {
     return state == LeaseState::kSubmitting || state == LeaseState::kQueued;
@@ -92,7 +100,7 @@ struct Lease {
   bool over() const { return state == LeaseState::kEnded; }
   // Somebody without a lease may still take it over.
   bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
-  // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a sweep tells it).
+  // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a reconciliation tells it).
   bool identified() const { return job && job->submit_time_s != 0; }
   // Its owner is told when the batch system confirms the end: until then a result may come.
   bool lost() const { return end && end->code == ErrorCode::kLost; }
@@ -108,5 +116,8 @@ struct Lease {
     return sum;
   }
 };
+
+// What the journal is told of it. why: it ended.
+JournalRecord journal_line(const Lease& lease, JournalRecord::Kind kind, const Cause& why = {});
 
 }  // namespace pounce::lease

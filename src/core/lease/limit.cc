@@ -42,13 +42,13 @@ constexpr std::pair<std::string_view, Limit> kOld[] = {
     {"QOSTimeLimit", {Of::kClass, Per::kJob, Thing::kTime}},
 };
 
-// Where it is not said: a limit on an association is that person's.
+// Where it is not said: a limit on an association is that user's.
 Per whose(std::string_view& name) {
   if (take_back(name, "PerJob")) return Per::kJob;
   if (take_back(name, "PerNode")) return Per::kNode;
   if (take_back(name, "PerAccount")) return Per::kAccount;
   take_back(name, "PerUser");
-  return Per::kPerson;
+  return Per::kUser;
 }
 
 Measure measure_of(std::string_view& name) {
@@ -62,7 +62,7 @@ std::optional<Limit> limit_of(std::string_view name) {
   for (const auto& [old, limit] : kOld)
     if (name == old) return limit;
   Limit limit;
-  // Those of a class for one account, or for the minutes of one person, do not say QOS.
+  // Those of a class for one account, or for the minutes of one user, do not say QOS.
   const bool of_class = take_front(name, "QOS");
   if (!of_class && take_front(name, "Assoc")) limit.of = Of::kAccount;
   take_back(name, "Limit") || take_back(name, "NotSatisfied");

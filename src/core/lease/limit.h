@@ -1,5 +1,5 @@
 // The limits that Slurm names as reasons of waiting, taken apart: "QOSMaxGRESPerUser" is a limit of the class, of one
-// person, of GPUs at a time. Slurm has some 170 of these names and makes new ones by the same rules, so they are read
+// user, of GPUs at a time. Slurm has some 170 of these names and makes new ones by the same rules, so they are read
 // by the rules. Pure. Thread: any.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace pounce::lease {
 
 struct Limit {
   enum class Of : std::uint8_t { kClass, kAccount };
-  enum class Per : std::uint8_t { kJob, kNode, kPerson, kAccount, kEverybody };
+  enum class Per : std::uint8_t { kJob, kNode, kUser, kAccount, kEverybody };
   enum class Thing : std::uint8_t { kJobs, kSubmitted, kTime, kCpus, kMemory, kNodes, kGpus, kLicences, kStorage, kEnergy, kCharge, kOther };
   enum class Measure : std::uint8_t { kAtOnce, kMinutes, kRunMinutes };  // used in all; still to be used by what runs
 

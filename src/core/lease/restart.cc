@@ -1,58 +1,59 @@
-// A new pounced: the journal says what its predecessor knew, the first sweep says what is true. Nothing is submitted
-// before both.
-#include "core/lease/lease_core.h"
+#include "core/lease/restart.h"
 
 namespace pounce::lease {
 
-void LeaseCore::on(const JournalRead& event) {
-  if (journal_read_) return ignore("the journal a second time");
-  journal_read_ = true;
-  swept_at_ = now_;
+void Restart::on(const JournalRead& event) {
+  if (!context_.reconciliation.read_journal()) return context_.ignore("the journal a second time");
   for (const JournalRecord& line : event.records) replay(line);
-  for (auto& [id, lease] : leases_) {
-    if (!lease.owner || sessions_.contains(lease.owner->session)) continue;
-    Session& session = sessions_[lease.owner->session];
-    session.heard = now_;
-    session.awaited_until = now_ + defaults_.orphan_grace;
+  await_owners();
+}
+
+void Restart::await_owners() {
+  for (const auto& [id, lease] : context_.leases) {
+    if (!lease.owner || context_.sessions.here(lease.owner->session)) continue;
+    Session& session = context_.sessions.at(lease.owner->session);
+    session.heard = context_.now();
+    session.awaited_until = context_.now() + context_.times.orphan_grace;
   }
 }
 
-void LeaseCore::replay(const JournalRecord& line) {
+void Restart::replay(const JournalRecord& line) {
   if (line.kind == JournalRecord::Kind::kIntent) return replay_intent(line);
-  Lease* lease = find(line.lease);
+  Lease* lease = context_.leases.find(line.lease);
   if (lease == nullptr || lease->over()) return;
   if (line.kind == JournalRecord::Kind::kSubmitted) {
     lease->job = line.job;
     lease->state = LeaseState::kQueued;
-    poll_soon(defaults_.poll_min);
+    context_.polling.soon(context_.times.poll_min);
   } else {
     lease->owner.reset();
     lease->state = LeaseState::kEnded;
-    ended_.push_back(lease->id);
+    context_.leases.ended(lease->id);
   }
-  lease->story.add(now_, "journal: " + std::string(word(lease->state)) + " " + line.reason);
+  const std::vector<Cause> behind = line.why ? std::vector{line.why} : std::vector<Cause>{};
+  lease->history.add(context_.now(), {.code = CauseCode::kReadFromJournal, .word = std::string(word(lease->state)), .because = behind});
 }
 
-// A second intent of one lease is a new owner. An older lease of the same want had been given up.
-void LeaseCore::replay_intent(const JournalRecord& line) {
-  const Owner owner{line.session, line.want};
+// A second intent of one lease is a new owner. An older lease of the same request had been given up.
+void Restart::replay_intent(const JournalRecord& line) {
+  const Owner owner{line.session, line.request};
   if (!line.session.empty())
-    if (Lease* older = lease_of(owner); older != nullptr && older->id != line.lease) {
+    if (Lease* older = context_.leases.of(owner); older != nullptr && older->id != line.lease) {
       older->owner.reset();
-      older->unclaimed_since = now_;
+      older->unclaimed_since = context_.now();
     }
-  const bool known = find(line.lease) != nullptr;
-  Lease& lease = leases_[line.lease];
+  Lease fresh;
+  fresh.id = line.lease;
+  fresh.state = LeaseState::kSubmitting;
+  Lease& lease = context_.leases.add(std::move(fresh));
   if (lease.over()) return;
-  if (!known) lease.state = LeaseState::kSubmitting;
-  lease.id = line.lease;
   lease.resources = line.resources;
   lease.owner.reset();
   if (!line.session.empty()) lease.owner = owner;
   lease.journalled = true;
-  lease.born = lease.since = lease.last_busy = lease.unclaimed_since = now_;
-  sweeps_after_doubt_ = 2;
-  lease.story.add(now_, "journal: intent");
+  lease.born = lease.since = lease.last_busy = lease.unclaimed_since = context_.now();
+  context_.reconciliation.doubt();
+  lease.history.add(context_.now(), {.code = CauseCode::kReadFromJournal, .word = "intent"});
 }
 
 }  // namespace pounce::lease

@@ -1,9 +1,8 @@
-// One client in the core's books, and what it wants. Plain data. Thread: loop.
+// One client in the core's state, and what it wants. Plain data. Thread: loop.
 #pragma once
 
 #include <map>
 #include <optional>
-#include <string>
 
 #include "base/clock.h"
 #include "core/lease/events.h"
@@ -11,17 +10,17 @@
 
 namespace pounce::lease {
 
-struct WantBook {
-  Want want;
+struct RequestState {
+  Request request;
   std::optional<Error> failed;  // a clear refusal; the counts below are those it was told for
   std::uint32_t failed_waiting = 0, failed_running = 0;
   TimePoint not_before{};       // no submission earlier (back-off, foreign scancel)
   TimePoint starts_at{};        // when this daemon may start a lease for it, where starts are counted
-  std::string wait_reason;      // why not, for the person
+  Cause wait_reason;            // why not, for the user
   Duration backoff{};
   std::uint32_t bad_starts = 0;  // leases in a row that ended without a ready interpreter
 
-  bool demanded() const { return want.waiting + want.running > 0; }
+  bool demanded() const { return request.waiting + request.running > 0; }
 };
 
 struct Session {
@@ -29,7 +28,7 @@ struct Session {
   bool stays = false;  // never silent
   // Known from the journal, and has not said yet what it wants: until then its leases count as needed.
   std::optional<TimePoint> awaited_until;
-  std::map<WantId, WantBook> wants;
+  std::map<RequestId, RequestState> requests;
 };
 
 }  // namespace pounce::lease

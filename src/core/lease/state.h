@@ -7,7 +7,7 @@
 namespace pounce::lease {
 
 enum class LeaseState : std::uint8_t {
-  kWanted,      // somebody needs it; nothing is submitted yet
+  kRequested,      // somebody needs it; nothing is submitted yet
   kSubmitting,  // the intent is in the journal; whether a job exists is not known
   kQueued,      // Slurm has the job; it waits
   kStarting,    // the job runs; no interpreter is ready

@@ -1,5 +1,5 @@
-// What to do: the task core's orders to the shell, carried out in the order given. An order for a place that is gone is
-// dropped in silence: the core learns of the loss by its own event. Thread: the baton's holder.
+// What to do: the task core's orders to the client's engine, carried out in the order given. One for a place that is
+// gone is dropped in silence: the core learns of the loss by its own event. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct SendCancel {
   Place place;
   TaskId task;
   std::chrono::milliseconds grace{};
+  bool only_if_queued = false;
 };
 struct SendQuery {
   Place place;
@@ -42,19 +43,19 @@ struct Fail {  // the task's end
   TaskId task;
   Error error;
 };
-struct TellReach {  // the person whose task is there, or waits for it, is told
+struct TellReach {  // the user whose task is there, or waits for it, is told
   Place place;
   bool reachable = false;  // true: again
 };
-struct Want {
-  WantId id;
+struct Request {
+  RequestId id;
   Resources resources;
   std::uint32_t waiting = 0, running = 0;
   std::vector<LeaseId> holds;
-  bool operator==(const Want&) const = default;
+  bool operator==(const Request&) const = default;
 };
 struct SendDemand {  // the whole truth
-  std::vector<Want> wants;
+  std::vector<Request> requests;
 };
 
 using Action =

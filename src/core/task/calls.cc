@@ -1,52 +1,57 @@
-// Events that the person and the daemon cause: submit, cancel, close, grants and refusals.
+// Events that the user and the daemon cause: submit, cancel, close, grants and refusals.
 #include "core/task/machine.h"
 
 namespace pounce::task {
 
 void Machine::on(const TaskSubmitted& event) {
-  if (closed_) return emit(Fail{event.task, {ErrorCode::kClosed, "The client was closed.", {}, {}}});
+  if (closed_) return emit(Fail{event.task, error_of(ErrorCode::kClosed, CauseCode::kSubmittedLate)});
   if (tasks_.contains(event.task)) return;  // the same submit twice is one task
-  const WantId want = want_for(event.resources);
+  const RequestId request = request_for(event.resources);
   Task& task = tasks_[event.task];
-  task.want = want;
+  task.request = request;
   task.sequence = next_sequence_++;
   task.retries_left = event.retries;
-  wants_[want].waiting.emplace(task.sequence, event.task);
+  requests_[request].waiting.emplace(task.sequence, event.task);
   demand_changed_ = true;
-  dispatch(want);
+  dispatch(request);
 }
 
 void Machine::on(const CancelAsked& event) {
   const auto found = tasks_.find(event.task);
   if (found == tasks_.end()) return;  // it has ended: nothing to cancel
   Task& task = found->second;
-  if (task.state == TaskState::kWaiting) return fail(event.task, {ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
-  task.cancelling = true;
+  if (task.state == TaskState::kWaiting) return fail(event.task, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
+  (event.only_if_queued ? task.only_if_started : task.cancelling) = true;
   task.grace = event.grace;
   // A worker out of reach hears of it when it is asked about the task (on QueryAnswered).
   if (const Link link = workers_.at(*task.place).link; link == Link::kAttached || link == Link::kSilent)
-    emit(SendCancel{*task.place, event.task, task.grace});
+    send_cancel(event.task, task);
 }
 
-// It keeps its turn: in the new want too it goes before what was submitted after it.
+void Machine::send_cancel(TaskId id, const Task& task) {
+  if (task.cancelling || (task.only_if_started && task.state != TaskState::kRunning))
+    emit(SendCancel{*task.place, id, task.grace, !task.cancelling});
+}
+
+// It keeps its turn: in the new request too it goes before what was submitted after it.
 void Machine::on(const TaskMoved& event) {
   const auto found = tasks_.find(event.task);
   if (found == tasks_.end() || found->second.state != TaskState::kWaiting) return;  // it has ended, or has a worker by now
   Task& task = found->second;
-  const WantId want = want_for(event.resources);
-  if (want == task.want) return;
-  wants_[task.want].waiting.erase(task.sequence);
-  task.want = want;
-  wants_[want].waiting.emplace(task.sequence, event.task);
+  const RequestId request = request_for(event.resources);
+  if (request == task.request) return;
+  requests_[task.request].waiting.erase(task.sequence);
+  task.request = request;
+  requests_[request].waiting.emplace(task.sequence, event.task);
   demand_changed_ = true;
-  dispatch(want);
+  dispatch(request);
 }
 
 void Machine::on(const ClientClosing&) {
-  const Error closed{ErrorCode::kClosed, "The client was closed before the task had ended.", {}, {}};
+  const Error closed = error_of(ErrorCode::kClosed, CauseCode::kClientClosed);
   closed_ = true;
   while (!workers_.empty()) lose_worker(workers_.begin()->first, closed);
-  for (const auto& [want, record] : wants_) fail_waiting(want, closed);
+  for (const auto& [request, record] : requests_) fail_waiting(request, closed);
   leases_.clear();
 }
 
@@ -58,38 +63,38 @@ void Machine::on(const SessionOpened&) {
 
 void Machine::on(const DaemonFailed& event) {
   session_open_ = false;
-  for (const auto& [want, record] : wants_) {
+  for (const auto& [request, record] : requests_) {
     bool has_worker = false;
-    for (const auto& [place, worker] : workers_) has_worker |= worker.want == want;
-    if (!has_worker) fail_waiting(want, event.error);  // the others run without the daemon
+    for (const auto& [place, worker] : workers_) has_worker |= worker.request == request;
+    if (!has_worker) fail_waiting(request, event.error);  // the others run without the daemon
   }
 }
 
-void Machine::on(const WantRefused& event) {
-  if (wants_.contains(event.want)) fail_waiting(event.want, event.error);
+void Machine::on(const RequestRefused& event) {
+  if (requests_.contains(event.request)) fail_waiting(event.request, event.error);
 }
 
 void Machine::on(const WorkerGranted& event) {
-  if (closed_ || !wants_.contains(event.want)) return;
-  Lease& lease = leases_.try_emplace(event.place.lease, Lease{event.want, {}}).first->second;
-  if (lease.want != event.want) return;  // a lease serves one want all its life
+  if (closed_ || !requests_.contains(event.request)) return;
+  Lease& lease = leases_.try_emplace(event.place.lease, Lease{event.request, {}}).first->second;
+  if (lease.request != event.request) return;  // a lease serves one request all its life
   demand_changed_ = true;
   if (const auto dead = lease.dead.find(event.place.worker); dead != lease.dead.end() && event.epoch <= dead->second)
     return;  // a grant that its interpreter's death overtook
   if (const auto old = workers_.find(event.place); old != workers_.end()) {
     if (old->second.epoch >= event.epoch) return;  // repeated after a restart of pounced: the connection stands
-    lose_worker(event.place, {ErrorCode::kWorkerCrashed, "Its Python was started anew.", {}, {}});
+    lose_worker(event.place, error_of(ErrorCode::kWorkerCrashed, CauseCode::kPythonStartedAnew));
   }
-  workers_[event.place] = Worker{event.want, event.epoch, Link::kConnecting, now_, false, {}, 1, {}};
+  workers_[event.place] = Worker{event.request, event.epoch, Link::kConnecting, now_, false, {}, 1, {}};
   emit(Connect{event.place, event.epoch});
-  dispatch(event.want);  // what the earlier interpreter lost and may run again
+  dispatch(event.request);  // what the earlier interpreter lost and may run again
 }
 
 void Machine::on(const TaskUnsendable& event) {
   if (tasks_.contains(event.task)) {
-    const WantId want = tasks_.at(event.task).want;
+    const RequestId request = tasks_.at(event.task).request;
     fail(event.task, event.error);
-    dispatch(want);
+    dispatch(request);
   }
 }
 

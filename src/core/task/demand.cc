@@ -1,4 +1,4 @@
-// What the daemon is told: per want, how much waits, how much runs, which leases are held. Always the whole truth, so a
+// What the daemon is told: per request, how much waits, how much runs, which leases are held. Always whole, so a
 // lost or repeated message does no harm; rarely, so that pounced stays off the path of short tasks.
 #include <algorithm>
 
@@ -6,17 +6,17 @@
 
 namespace pounce::task {
 
-std::vector<Want> Machine::demand() const {
-  std::vector<Want> wants;
-  for (const auto& [id, record] : wants_) {
+std::vector<Request> Machine::demand() const {
+  std::vector<Request> requests;
+  for (const auto& [id, record] : requests_) {
     // The peak: a stream of short tasks must not look idle at the moments when it is looked at.
     const std::uint32_t running = std::max(record.running, record.peak);
-    Want want{id, record.resources, static_cast<std::uint32_t>(record.waiting.size()), running, {}};
+    Request request{id, record.resources, static_cast<std::uint32_t>(record.waiting.size()), running, {}};
     for (const auto& [lease, held] : leases_)
-      if (held.want == id) want.holds.push_back(lease);
-    wants.push_back(std::move(want));
+      if (held.request == id) request.holds.push_back(lease);
+    requests.push_back(std::move(request));
   }
-  return wants;
+  return requests;
 }
 
 void Machine::plan_demand() {
@@ -34,14 +34,14 @@ void Machine::tell_demand() {
     told_ = wanted;
     emit(SendDemand{std::move(wanted)});
   }
-  for (auto& [id, record] : wants_) record.peak = 0;
+  for (auto& [id, record] : requests_) record.peak = 0;
   if (demand() != told_) demand_due_ = now_ + settings_.demand_delay;
 }
 
-bool Machine::demand_is_urgent(const std::vector<Want>& wanted) const {
-  return std::ranges::any_of(wanted, [this](const Want& want) {
-    const auto told = std::ranges::find(told_, want.id, &Want::id);
-    return want.waiting > (told == told_.end() ? 0 : told->waiting);
+bool Machine::demand_is_urgent(const std::vector<Request>& wanted) const {
+  return std::ranges::any_of(wanted, [this](const Request& request) {
+    const auto told = std::ranges::find(told_, request.id, &Request::id);
+    return request.waiting > (told == told_.end() ? 0 : told->waiting);
   });
 }
 

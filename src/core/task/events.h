@@ -1,11 +1,11 @@
-// What happened: everything the task core can be told. The shell (src/client) translates calls, messages and its timer
+// What happened: everything the task core can be told. The engine (src/client) translates calls, messages and its timer
 // into these. Any of them may come late, twice or for something unknown; none may break the core.
 //
-// The shell's duties:
+// The engine's duties:
 //   - TaskIds are fresh; a place's events carry the epoch of the connection they came in on.
 //   - OutcomeArrived comes when the whole result is here, and before the WorkerDied or LeaseLost that overtook it
-//     (the shell drains the data connection first).
-// Thread: the baton's holder.
+//     (the engine drains the data connection first).
+// Thread: the leader token's holder.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct Place {
   constexpr auto operator<=>(const Place&) const = default;
 };
 
-// ---- the person ----------------------------------------------------------------------------------------------
+// ---- the user ----------------------------------------------------------------------------------------------
 
 struct TaskSubmitted {
   TaskId task;
@@ -39,6 +39,7 @@ struct TaskSubmitted {
 struct CancelAsked {
   TaskId task;
   std::chrono::milliseconds grace{5000};  // how long a running one has to stop by itself
+  bool only_if_queued = false;            // one that runs goes on; it does not run a second time
 };
 struct TaskMoved {  // it shall run with other resources; one that has been sent to a worker stays where it is
   TaskId task;
@@ -53,7 +54,7 @@ struct DaemonFailed {     // it cannot be had, for a reason that waiting does no
   Error error;
 };
 struct WorkerGranted {
-  WantId want;
+  RequestId request;
   Place place;
   Epoch epoch;
 };
@@ -67,8 +68,8 @@ struct LeaseLost {
   LeaseId lease;
   Error error;
 };
-struct WantRefused {
-  WantId want;
+struct RequestRefused {
+  RequestId request;
   Error error;
 };
 
@@ -86,7 +87,7 @@ struct WorkerSilent {  // its connection stands, but nothing comes
   Place place;
   Epoch epoch;
 };
-struct WorkerHeard {  // something came after all
+struct WorkerSeen {  // something came after all
   Place place;
   Epoch epoch;
 };
@@ -112,7 +113,7 @@ struct QueryAnswered {
   TaskId task;
   Known state = Known::kUnknown;
 };
-struct TaskUnsendable {  // the shell cannot send it (its data changed after submit): it never left
+struct TaskUnsendable {  // the engine cannot send it (its data changed after submit): it never left
   TaskId task;
   Error error;
 };
@@ -122,7 +123,7 @@ struct TaskUnsendable {  // the shell cannot send it (its data changed after sub
 struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<TaskSubmitted, CancelAsked, TaskMoved, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
-                           WorkerDied, LeaseLost, WantRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
-                           WorkerHeard, WorkerRefusedUs, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
+                           WorkerDied, LeaseLost, RequestRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
+                           WorkerSeen, WorkerRefusedUs, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 
 }  // namespace pounce::task

@@ -1,4 +1,4 @@
-// What must hold after each event (design §4, I4 and I5 as far as one client can see them).
+// What must hold after each event (I4 and I5 as far as one client can see them).
 #include <algorithm>
 
 #include "base/check.h"
@@ -8,17 +8,17 @@ namespace pounce::task {
 
 void Machine::check_invariants() const {
   std::size_t waiting = 0, sent = 0;
-  for (const auto& [want, record] : wants_) {
+  for (const auto& [request, record] : requests_) {
     std::uint32_t running = 0;
     for (const auto& [sequence, id] : record.waiting) {
       const auto task = tasks_.find(id);
-      POUNCE_CHECK(task != tasks_.end() && task->second.want == want, "what waits is a task of this want");
+      POUNCE_CHECK(task != tasks_.end() && task->second.request == request, "what waits is a task of this request");
       POUNCE_CHECK(task->second.state == TaskState::kWaiting && !task->second.place, "what waits is nowhere");
-      POUNCE_CHECK(!task->second.cancelling, "what waits is cancelled at once");
+      POUNCE_CHECK(!task->second.cancelling && !task->second.only_if_started, "what waits is cancelled at once");
     }
     for (const auto& [place, worker] : workers_)
-      if (worker.want == want) running += static_cast<std::uint32_t>(worker.window.size());
-    POUNCE_CHECK(running == record.running, "a want's running tasks are those in its workers' windows");
+      if (worker.request == request) running += static_cast<std::uint32_t>(worker.window.size());
+    POUNCE_CHECK(running == record.running, "a request's running tasks are those in its workers' windows");
     waiting += record.waiting.size();
     sent += running;
   }
@@ -35,7 +35,7 @@ void Machine::check_invariants() const {
   // Work that could run does: nothing waits beside a free worker.
   for (const auto& [place, worker] : workers_)
     POUNCE_CHECK(worker.link != Link::kAttached || worker.window.size() >= room(worker) ||
-                     wants_.at(worker.want).waiting.empty(),
+                     requests_.at(worker.request).waiting.empty(),
                  "nothing waits beside a free worker");
 }
 

@@ -1,4 +1,4 @@
-// How tasks end when their worker does: by the reason of the loss, again from the start if the person allowed it, or as
+// How tasks end when their worker does: by the reason of the loss, again from the start if the user allowed it, or as
 // cancelled if that was under way.
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 bool is_an_order(ErrorCode code) { return code == ErrorCode::kJobCancelled || code == ErrorCode::kClosed; }
 
 Error may_have_executed(const Error& reason) {
-  return {ErrorCode::kLost, "The task may have executed: it was in a worker that was lost. " + reason.text, {}, reason.context};
+  return error_of(ErrorCode::kLost, {.code = CauseCode::kMayHaveRun, .because = {cause_of(reason)}}, reason.context);
 }
 
 }  // namespace
@@ -23,31 +23,31 @@ void Machine::on(const WorkerDied& event) {
   Epoch& dead = lease->second.dead[event.place.worker];
   dead = std::max(dead, event.epoch);
   if (worker_at(event.place, event.epoch) == nullptr) return;  // said twice, or a newer interpreter is at work
-  const WantId want = lease->second.want;
+  const RequestId request = lease->second.request;
   lose_worker(event.place, event.error, event.started);
-  dispatch(want);
+  dispatch(request);
 }
 
 void Machine::on(const LeaseLost& event) {
   const auto lease = leases_.find(event.lease);
   if (lease == leases_.end()) return;  // said twice, or never granted: nothing of ours is there
-  const WantId want = lease->second.want;
+  const RequestId request = lease->second.request;
   std::vector<Place> places;
   for (const auto& [place, worker] : workers_)
     if (place.lease == event.lease) places.push_back(place);
   for (const Place& place : places) lose_worker(place, event.error);
   leases_.erase(event.lease);
   demand_changed_ = true;
-  dispatch(want);
+  dispatch(request);
 }
 
 void Machine::on(const WorkerRefusedUs& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr) return;
-  const WantId want = worker->want;
+  const RequestId request = worker->request;
   lose_worker(event.place, event.error);
   leases_[event.place.lease].dead[event.place.worker] = event.epoch;
-  fail_waiting(want, event.error);  // every worker of this want would refuse alike
+  fail_waiting(request, event.error);  // every worker of this request would refuse alike
 }
 
 void Machine::on(const TimePassed&) {
@@ -61,10 +61,10 @@ void Machine::fence() {
   for (const auto& [place, worker] : workers_)
     if (worker.link != Link::kAttached && !worker.window.empty() && now_ >= worker.silent_since + settings_.fenced_after)
       fenced.push_back(place);
-  const Error silent{ErrorCode::kLost, "Its worker could not be reached for so long that it has ended itself.", {}, {}};
+  const Error silent = error_of(ErrorCode::kLost, CauseCode::kUnreachableTooLong);
   for (const Place& place : fenced) lose_worker(place, silent);
   if (fenced.empty()) return;
-  for (const auto& [want, record] : wants_) dispatch(want);
+  for (const auto& [request, record] : requests_) dispatch(request);
 }
 
 void Machine::lose_worker(Place place, const Error& reason, const Started& started) {
@@ -90,7 +90,7 @@ void Machine::lose_window(Worker& worker, const Error& reason, const Started& st
 void Machine::lose(TaskId id, const Error& reason, bool may_be_the_cause) {
   Task& task = tasks_.at(id);
   const bool gave_up = reason.code == ErrorCode::kCancelled;  // on a task that did not stop
-  if (task.cancelling) return fail(id, gave_up ? reason : Error{ErrorCode::kCancelled, "The task was cancelled.", {}, {}});
+  if (task.cancelling) return fail(id, gave_up ? reason : error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   if (task.retries_left > 0 && !is_an_order(reason.code)) {
     --task.retries_left;
     ++task.attempt;

@@ -32,21 +32,21 @@ std::optional<TaskState> Machine::state(TaskId task) const {
   return found == tasks_.end() ? std::nullopt : std::optional(found->second.state);
 }
 
-std::optional<WantId> Machine::want_of(TaskId task) const {
+std::optional<RequestId> Machine::request_of(TaskId task) const {
   const auto found = tasks_.find(task);
-  return found == tasks_.end() ? std::nullopt : std::optional(found->second.want);
+  return found == tasks_.end() ? std::nullopt : std::optional(found->second.request);
 }
 
-std::optional<WantId> Machine::want_of(const Resources& resources) const {
-  const auto found = want_ids_.find(resources);
-  return found == want_ids_.end() ? std::nullopt : std::optional(found->second);
+std::optional<RequestId> Machine::request_of(const Resources& resources) const {
+  const auto found = request_ids_.find(resources);
+  return found == request_ids_.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool Machine::needs_daemon() const { return !closed_ && (!tasks_.empty() || !leases_.empty()); }
 
-WantId Machine::want_for(const Resources& resources) {
-  const auto [entry, is_new] = want_ids_.try_emplace(resources, WantId{static_cast<std::uint32_t>(want_ids_.size() + 1)});
-  if (is_new) wants_[entry->second].resources = resources;
+RequestId Machine::request_for(const Resources& resources) {
+  const auto [entry, is_new] = request_ids_.try_emplace(resources, RequestId{static_cast<std::uint32_t>(request_ids_.size() + 1)});
+  if (is_new) requests_[entry->second].resources = resources;
   return entry->second;
 }
 
@@ -67,13 +67,14 @@ void Machine::take_from_window(Task& task, TaskId id) {
   if (const auto worker = workers_.find(*task.place); worker != workers_.end())
     std::erase(worker->second.window, id);
   task.place.reset();
-  --wants_[task.want].running;
+  --requests_[task.request].running;
 }
 
 void Machine::wait_again(TaskId id, Task& task) {
+  if (task.only_if_started) return fail(id, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   take_from_window(task, id);
   task.state = TaskState::kWaiting;
-  wants_[task.want].waiting.emplace(task.sequence, id);
+  requests_[task.request].waiting.emplace(task.sequence, id);
   demand_changed_ = true;
 }
 
@@ -81,7 +82,7 @@ void Machine::end(TaskId id) {
   const auto found = tasks_.find(id);
   POUNCE_CHECK(found != tasks_.end(), "a task ends once");
   take_from_window(found->second, id);
-  wants_[found->second.want].waiting.erase(found->second.sequence);
+  requests_[found->second.request].waiting.erase(found->second.sequence);
   tasks_.erase(found);
   demand_changed_ = true;
 }
@@ -91,18 +92,18 @@ void Machine::fail(TaskId id, Error error) {
   emit(Fail{id, std::move(error)});
 }
 
-void Machine::fail_waiting(WantId want, const Error& error) {
-  const auto waiting = wants_[want].waiting;
+void Machine::fail_waiting(RequestId request, const Error& error) {
+  const auto waiting = requests_[request].waiting;
   for (const auto& [sequence, id] : waiting) fail(id, error);
 }
 
 // First come, first served, each to the worker with the most room, and among those to the one that has most of its data.
-void Machine::dispatch(WantId want) {
-  auto& waiting = wants_[want].waiting;
+void Machine::dispatch(RequestId request) {
+  auto& waiting = requests_[request].waiting;
   Place place;
   while (!waiting.empty()) {
     const TaskId id = waiting.begin()->second;
-    Worker* worker = freest_worker(want, id, place);
+    Worker* worker = freest_worker(request, id, place);
     if (worker == nullptr) return;
     waiting.erase(waiting.begin());
     Task& task = tasks_.at(id);
@@ -110,18 +111,18 @@ void Machine::dispatch(WantId want) {
     task.place = place;
     if (worker->window.empty()) worker->begun = now_;
     worker->window.push_back(id);
-    auto& record = wants_[want];
+    auto& record = requests_[request];
     record.peak = std::max(record.peak, ++record.running);
     demand_changed_ = true;
     emit(SendTask{place, id, task.attempt});
   }
 }
 
-Machine::Worker* Machine::freest_worker(WantId want, const TaskId& task, Place& place) {
+Machine::Worker* Machine::freest_worker(RequestId request, const TaskId& task, Place& place) {
   Worker* best = nullptr;
   std::uint64_t best_near = 0;
   for (auto& [at, worker] : workers_) {
-    if (worker.want != want || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
+    if (worker.request != request || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
     if (best != nullptr && best->window.size() < worker.window.size()) continue;
     const std::uint64_t near = nearness_ ? nearness_(at, task) : 0;
     if (best != nullptr && best->window.size() == worker.window.size() && near <= best_near) continue;
@@ -133,9 +134,9 @@ Machine::Worker* Machine::freest_worker(WantId want, const TaskId& task, Place& 
 }
 
 std::size_t Machine::room(const Worker& worker) const {
-  const WantRecord& record = wants_.at(worker.want);
+  const RequestRecord& record = requests_.at(worker.request);
   const bool alone =
-      std::ranges::count_if(workers_, [&](const auto& entry) { return entry.second.want == worker.want; }) < 2;
+      std::ranges::count_if(workers_, [&](const auto& entry) { return entry.second.request == worker.request; }) < 2;
   return alone && record.waiting.size() >= settings_.window ? worker.ahead : 1;
 }
 

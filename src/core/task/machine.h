@@ -1,9 +1,9 @@
 // The client's task machine: which task waits, which went where, what the daemon is asked for, and how each task ends.
-// Pure (design §4): no I/O, no clock, no thread. docs/states.md has its table.
+// Pure: no I/O, no clock, no thread. docs/states.md has its table.
 //
-// The promise it keeps: a task starts at most once, `1 + retries` times if the person allowed it; one that may have
+// The promise it keeps: a task starts at most once, `1 + retries` times if the user allowed it; one that may have
 // started and was lost ends with the reason of the loss. Every task ends, once.
-// Thread: the baton's holder.
+// Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -40,25 +40,26 @@ class Machine {
   TimePoint next_deadline() const;
 
   std::optional<TaskState> state(TaskId task) const;  // nullopt: unknown or ended
-  std::optional<WantId> want_of(TaskId task) const;
-  std::optional<WantId> want_of(const Resources& resources) const;
+  std::optional<RequestId> request_of(TaskId task) const;
+  std::optional<RequestId> request_of(const Resources& resources) const;
   bool needs_daemon() const;                          // something waits, runs or is held
   std::uint64_t late_results() const { return late_results_; }
-  std::vector<Want> demand() const;
+  std::vector<Request> demand() const;
 
   void check_invariants() const;  // POUNCE_CHECKs; for tests and debug builds
 
  private:
   struct Task {
-    WantId want;
+    RequestId request;
     std::uint64_t sequence = 0;  // of submission: a task that goes back keeps its turn
     TaskState state = TaskState::kWaiting;
     std::optional<Place> place;
     std::uint32_t attempt = 0, retries_left = 0;
     bool cancelling = false;
+    bool only_if_started = false;       // cancelled, unless it runs already
     std::chrono::milliseconds grace{};  // of the cancel
   };
-  struct WantRecord {
+  struct RequestRecord {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
@@ -66,17 +67,17 @@ class Machine {
   using Started = std::optional<std::vector<TaskId>>;  // tasks that may have run; nullopt: any may
   enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
   struct Worker {
-    WantId want;
+    RequestId request;
     Epoch epoch;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
-    bool told = false;            // the person was told that it cannot be reached
+    bool told = false;            // the user was told that it cannot be reached
     std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
     std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
     TimePoint begun{};            // when the first of its window was at the front
   };
   struct Lease {
-    WantId want;
+    RequestId request;
     std::map<WorkerIndex, Epoch> dead;  // the newest interpreter known to be dead
   };
 
@@ -90,11 +91,11 @@ class Machine {
   void on(const WorkerGranted& event);
   void on(const WorkerDied& event);
   void on(const LeaseLost& event);
-  void on(const WantRefused& event);
+  void on(const RequestRefused& event);
   void on(const WorkerAttached& event);
   void on(const WorkerUnreachable& event);
   void on(const WorkerSilent& event);
-  void on(const WorkerHeard& event);
+  void on(const WorkerSeen& event);
   void on(const WorkerRefusedUs& event);
   void on(const TaskStarted& event);
   void on(const OutcomeArrived& event);
@@ -106,18 +107,19 @@ class Machine {
   void emit(Order order) {
     actions_.emplace_back(std::in_place_type<Order>, std::move(order));
   }
-  WantId want_for(const Resources& resources);
+  RequestId request_for(const Resources& resources);
   Worker* worker_at(const Place& place, Epoch epoch);
   Task* task_at(const Place& place, Epoch epoch, TaskId id);
-  void dispatch(WantId want);
-  Worker* freest_worker(WantId want, const TaskId& task, Place& place);
+  void dispatch(RequestId request);
+  Worker* freest_worker(RequestId request, const TaskId& task, Place& place);
   std::size_t room(const Worker& worker) const;
   void pace(Worker& worker) const;
   void take_from_window(Task& task, TaskId id);
+  void send_cancel(TaskId id, const Task& task);
   void wait_again(TaskId id, Task& task);
   void end(TaskId id);
   void fail(TaskId id, Error error);
-  void fail_waiting(WantId want, const Error& error);
+  void fail_waiting(RequestId request, const Error& error);
   void lose_window(Worker& worker, const Error& reason, const Started& started);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
   // A copy of the place: it often is the key that is erased.
@@ -128,18 +130,18 @@ class Machine {
   void fence();
   void plan_demand();
   void tell_demand();
-  bool demand_is_urgent(const std::vector<Want>& wanted) const;
+  bool demand_is_urgent(const std::vector<Request>& wanted) const;
 
   Settings settings_;
   Nearness nearness_;
   std::unordered_map<TaskId, Task> tasks_;  // never iterated
-  std::map<WantId, WantRecord> wants_;
-  std::map<Resources, WantId> want_ids_;
+  std::map<RequestId, RequestRecord> requests_;
+  std::map<Resources, RequestId> request_ids_;
   std::map<Place, Worker> workers_;
   std::map<LeaseId, Lease> leases_;
   std::uint64_t next_sequence_ = 0, late_results_ = 0;
 
-  std::vector<Want> told_;                  // what the daemon was told last
+  std::vector<Request> told_;                  // what the daemon was told last
   TimePoint told_at_{};
   TimePoint demand_due_ = TimePoint::max();
   bool demand_changed_ = false;  // in the event under way

@@ -12,17 +12,17 @@ struct Settings {
   // Tasks in one worker at a time. One more would save a round trip, but waits there for whatever runs before it, and is
   // "may have executed" when the node is lost. So only short tasks are sent ahead, while at least as many others wait: a
   // worker whose tasks follow each other within `short_task` gets twice as many, up to this; one that takes longer, one.
-  // Where a want has several workers each has one: what was sent ahead to one could not go to another that is free first.
+  // Where a request has several workers each has one: what was sent ahead to one could not go to another that is free first.
   std::uint32_t window = 32;
   Duration short_task = std::chrono::milliseconds(2);
   // New waiting work is told at once, but not more often than this: a loop of submits is one or two messages.
   Duration demand_pause = std::chrono::milliseconds(20);
   // Everything else (running, done) can wait this long, which keeps pounced off the path of short tasks.
   Duration demand_delay = std::chrono::milliseconds(200);
-  // A worker that neither we nor the daemon have heard of for so long has ended itself: its dead-man timer
-  // (docs/states.md, dead_man_busy_s, 15 min) has passed. Before that its tasks may still be running.
+  // A worker that neither we nor the daemon have heard of for so long has ended itself: its watchdog
+  // (docs/states.md, watchdog_busy_s, 15 min) has passed. Before that its tasks may still be running.
   Duration fenced_after = std::chrono::minutes(16);
-  // A worker out of reach for so long is told to the person. Not at once: the death of a worker cuts its connection
+  // A worker out of reach for so long is told to the user. Not at once: the death of a worker cuts its connection
   // first and is told with its cause right after.
   Duration unreachable_after = std::chrono::seconds(2);
 };

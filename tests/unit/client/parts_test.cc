@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "client/clock_offset.h"
+#include "client/held_functions.h"
 #include "client/held_objects.h"
-#include "client/lease_board.h"
+#include "client/lease_cache.h"
 #include "client/memory.h"
 #include "client/news.h"
 #include "client/objects.h"
@@ -60,6 +61,61 @@ TEST(HeldObjectsTest, WhatWasOnItsWayWhenTheConnectionBrokeIsSentAgain) {
   EXPECT_TRUE(held.contains(object(2)));
 }
 
+FunctionId function(std::uint8_t number) { return FunctionId({number}); }
+TaskId task_of(std::uint8_t number) { return TaskId({number}); }
+
+TEST(HeldFunctionsTest, AHundredLargeOnesLeaveNoMoreBytesThanTheBudget) {
+  HeldFunctions held;
+  std::size_t dropped = 0;
+  for (std::uint8_t n = 1; n <= 100; ++n) {
+    EXPECT_TRUE(held.needs(function(n), 1'000'000, task_of(n)));
+    held.ended(task_of(n));
+    dropped += held.drop_over(10'000'000).size();
+  }
+  EXPECT_EQ(held.bytes(), 10'000'000u);
+  EXPECT_EQ(dropped, 90u);
+}
+
+TEST(HeldFunctionsTest, WhatWasDroppedIsSentAgainAndWhatIsThereIsNot) {
+  HeldFunctions held;
+  held.needs(function(1), 100, task_of(1));
+  held.ended(task_of(1));
+  EXPECT_FALSE(held.needs(function(1), 100, task_of(2)));
+  held.ended(task_of(2));
+  EXPECT_THAT(held.drop_over(50), ElementsAre(function(1)));
+  EXPECT_TRUE(held.needs(function(1), 100, task_of(3)));
+}
+
+TEST(HeldFunctionsTest, WhatATaskStillNeedsStaysHoweverLargeItIs) {
+  HeldFunctions held;
+  for (std::uint8_t n = 1; n <= 3; ++n) held.needs(function(n), 100, task_of(n));
+  held.needs(function(2), 100, task_of(4));
+  held.ended(task_of(2));
+  EXPECT_THAT(held.drop_over(0), IsEmpty());
+  held.ended(task_of(4));
+  EXPECT_THAT(held.drop_over(0), ElementsAre(function(2)));
+}
+
+TEST(HeldFunctionsTest, TheLeastRecentlyNeededGoFirst) {
+  HeldFunctions held;
+  for (std::uint8_t n = 1; n <= 3; ++n) {
+    held.needs(function(n), 100, task_of(n));
+    held.ended(task_of(n));
+  }
+  held.needs(function(1), 100, task_of(4));
+  held.ended(task_of(4));
+  EXPECT_THAT(held.drop_over(100), ElementsAre(function(2), function(3)));
+}
+
+TEST(HeldFunctionsTest, ATaskThatIsSentTwiceNeedsItsFunctionOnce) {
+  HeldFunctions held;
+  held.needs(function(1), 100, task_of(1));
+  held.needs(function(1), 100, task_of(1));
+  held.ended(task_of(1));
+  held.ended(task_of(1));
+  EXPECT_THAT(held.drop_over(0), ElementsAre(function(1)));
+}
+
 TEST(ObjectsTest, DataLivesAsLongAsItsLastHolder) {
   Objects objects;
   objects.hold(object(1), Object{own_buffer("data"), {}});
@@ -88,18 +144,18 @@ TEST(MemoryTest, ABorrowedBufferIsKeptUntilItsFrameIsGone) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST(LeaseBoardTest, AJobStartedWhenItWasFirstSaidToRun) {
-  LeaseBoard board;
+TEST(LeaseCacheTest, AJobStartedWhenItWasFirstSaidToRun) {
+  LeaseCache cache;
   protocol::LeaseStatus status;
   status.lease = LeaseId({1});
   status.state = "queued";
-  board.update(status, 10);
-  EXPECT_EQ(board.started_ns(status.lease), 0);
+  cache.update(status, 10);
+  EXPECT_EQ(cache.started_ns(status.lease), 0);
   status.state = "starting";
-  board.update(status, 20);
+  cache.update(status, 20);
   status.state = "idle";
-  board.update(status, 30);
-  EXPECT_EQ(board.started_ns(status.lease), 20);
+  cache.update(status, 30);
+  EXPECT_EQ(cache.started_ns(status.lease), 20);
 }
 
 TEST(NewsQueueTest, TheNotifierIsWokenOnlyForWhatNobodyDrained) {

@@ -46,6 +46,28 @@ TEST_F(WorkerTest, AFunctionIsSentOncePerWorker) {
   EXPECT_EQ(worker->count<protocol::Function>(), 1u);
 }
 
+TEST_F(WorkerTest, TheWorkerIsToldToDropFunctionsOverTheBudgetAndGetsThemAgainWhenTheyAreNeeded) {
+  const auto [small, found] = running_task();
+  Peer& worker = *found;
+  finish(worker, small);
+  end_of(small);
+  const auto call_and_end = [&](char which) {
+    const TaskId task = submit({}, 0, std::string(HeldFunctions::kBudgetBytes / 2 + 1, which));
+    settle([&] { return worker.all<protocol::Task>().back().task == task; });
+    finish(worker, task);
+    end_of(task);
+  };
+  call_and_end('a');
+  call_and_end('b');
+  settle([&] { return worker.count<protocol::Drop>() == 1; });
+  const auto sent = worker.all<protocol::Function>();
+  EXPECT_EQ(worker.all<protocol::Drop>().front().functions, (std::vector{sent.at(0).function, sent.at(1).function}));
+  call_and_end('b');
+  EXPECT_EQ(worker.count<protocol::Function>(), 3u) << "it is still there";
+  call_and_end('a');
+  EXPECT_EQ(worker.all<protocol::Function>().back().function, sent.at(1).function);
+}
+
 TEST_F(WorkerTest, AnOutcomeIsAcknowledgedSoon) {
   const auto [first, worker] = running_task();
   finish(*worker, first);
@@ -175,14 +197,21 @@ TEST_F(WorkerTest, AFailureNamesNodeAndDevices) {
 
 TEST_F(WorkerTest, ARunningTaskIsCancelledAtItsWorker) {
   const auto [task, worker] = running_task();
-  engine->cancel(task, std::chrono::seconds(5));
+  engine->cancel(task, std::chrono::seconds(5), false);
   settle([&, w = worker] { return w->count<protocol::CancelTask>() > 0; });
   EXPECT_EQ(worker->all<protocol::CancelTask>().front().task, task);
 }
 
+TEST_F(WorkerTest, ATaskThatShallOnlyBeCancelledIfItIsQueuedIsAskedAboutAtItsWorker) {
+  const auto [task, worker] = running_task();
+  engine->cancel(task, 0s, /*only_if_queued=*/true);
+  settle([&, w = worker] { return w->count<protocol::CancelTask>() > 0; });
+  EXPECT_TRUE(worker->all<protocol::CancelTask>().front().only_if_queued);
+}
+
 TEST_F(WorkerTest, AResultThatADeathHasOvertakenIsStillTheEnd) {
   const auto [task, worker] = running_task();
-  hall->say(protocol::WorkerDown{lease_id(1), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
+  control->say(protocol::WorkerDown{lease_id(1), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
   turn();
   finish(*worker, task);
   EXPECT_TRUE(end_of(task).ok);
@@ -190,14 +219,14 @@ TEST_F(WorkerTest, AResultThatADeathHasOvertakenIsStillTheEnd) {
 
 TEST_F(WorkerTest, ADeathEndsTheTaskOnceItsConnectionIsReadToTheEnd) {
   const auto [task, worker] = running_task();
-  hall->say(protocol::WorkerDown{lease_id(1), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
+  control->say(protocol::WorkerDown{lease_id(1), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
   workers.clear();
   EXPECT_EQ(end_of(task).error.code, ErrorCode::kWorkerCrashed);
 }
 
 TEST_F(WorkerTest, AnEndOfALeaseEndsItsTaskWithThatReason) {
   const auto [task, worker] = running_task();
-  hall->say(protocol::LeaseEnded{WantId{1}, lease_id(1), {ErrorCode::kJobCancelled, "scancel", {}, {}}});
+  control->say(protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kJobCancelled, "scancel", {}, {}}});
   EXPECT_EQ(end_of(task).error.code, ErrorCode::kJobCancelled);
 }
 
@@ -236,8 +265,8 @@ TEST_F(WorkerTest, TheWorkersClockIsMappedToOurs) {
   protocol::Outcome outcome;
   outcome.task = task;
   outcome.ok = true;
-  outcome.received_ns = outcome.run_start_ns = there;
-  outcome.run_end_ns = outcome.sent_ns = there + 5'000'000;
+  outcome.received_ns = outcome.run.run_start_ns = there;
+  outcome.run.run_end_ns = outcome.sent_ns = there + 5'000'000;
   worker->say(outcome, {"result"});
   const Timings& timings = end_of(task).timings;
   EXPECT_EQ(timings.run_ns, 5'000'000);

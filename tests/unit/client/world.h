@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,9 +16,9 @@
 
 #include "base/random_id.h"
 #include "client/engine.h"
-#include "identity/keys.h"
+#include "identity/key_pair.h"
 #include "protocol/codec.h"
-#include "protocol/limits.h"
+#include "protocol/message_limits.h"
 #include "transport/router_socket.h"
 
 namespace pounce::client {
@@ -40,7 +41,7 @@ class Peer {
   void pump() {
     while (auto received = socket_->receive()) {
       route_ = received->route;
-      auto header = protocol::decode(received->frames.front().text(), protocol::kHallMessageBytes);
+      auto header = protocol::decode(received->frames.front().text(), protocol::kControlMessageBytes);
       POUNCE_CHECK(header.has_value(), "the client speaks the protocol");
       std::vector<std::string> payload;
       for (std::size_t i = 1; i < received->frames.size(); ++i) payload.emplace_back(received->frames[i].text());
@@ -93,7 +94,7 @@ class EngineTest : public testing::Test {
   void SetUp() override {
     char pattern[] = "/tmp/pounce-test-XXXXXX";
     folder = ::mkdtemp(pattern);
-    for (const char* domain : {"door", "hall", "data"})
+    for (const char* domain : {"handshake", "control", "data"})
       servers.admit(domain, [this](const transport::ZapQuestion&) { return admitted; });
     start_daemon();
     client::Setup setup;
@@ -104,32 +105,35 @@ class EngineTest : public testing::Test {
   void TearDown() override {
     engine.reset();
     workers.clear();
-    door.reset();
-    hall.reset();
-    ::unlink((folder + "/door").c_str());
-    ::unlink((folder + "/hall").c_str());
-    ::rmdir(folder.c_str());
+    handshake.reset();
+    control.reset();
+    std::error_code vanishing;  // closed listeners remove their own files meanwhile
+    std::filesystem::remove_all(folder, vanishing);
   }
 
-  // The daemon's part up to an open session.
+  // Each at a place of its own: ZeroMQ closes a listener some time after its socket and removes the file at its path then,
+  // be it the next socket's by now.
   void start_daemon() {
     daemon_keys = identity::make_key_pair();
-    door.emplace(servers, "door", daemon_keys, "ipc://" + folder + "/door");
-    hall.emplace(servers, "hall", daemon_keys, "ipc://" + folder + "/hall");
+    const std::string place = "ipc://" + folder + "/" + std::to_string(++daemons);
+    handshake.emplace(servers, "handshake", daemon_keys, place + "handshake");
+    control.emplace(servers, "control", daemon_keys, place + "control");
   }
   protocol::EndpointFile endpoint() const {
     protocol::EndpointFile file;
     file.key = transport::to_z85(daemon_keys.public_key);
-    file.door = {door->endpoint()};
+    file.handshake = {handshake->endpoint()};
     return file;
   }
+  // The daemon's part up to an open session. It may have heard of it before the engine knows that it is open: what is only
+  // sent over an open one has to be tried until it is.
   void open_session() {
     ASSERT_TRUE(engine->set_daemon(endpoint()));
-    settle([&] { return door->count<protocol::Hello>() > 0; });
+    settle([&] { return handshake->count<protocol::Hello>() > 0; });
     protocol::Welcome welcome;
-    welcome.hall = {hall->endpoint()};
-    door->say(welcome);
-    settle([&] { return hall->count<protocol::OpenSession>() > 0; });
+    welcome.control = {control->endpoint()};
+    handshake->say(welcome);
+    settle([&] { return control->count<protocol::OpenSession>() > 0; });
   }
 
   // A worker that accepts us, attached as worker 0 of a lease.
@@ -145,16 +149,16 @@ class EngineTest : public testing::Test {
     return *worker;
   }
   void grant(int lease, const Peer& worker, std::uint32_t epoch = 1) {
-    hall->say(protocol::Granted{WantId{1}, lease_id(lease), WorkerIndex{0}, Epoch{epoch}, worker.endpoint(),
+    control->say(protocol::Granted{RequestId{1}, lease_id(lease), WorkerIndex{0}, Epoch{epoch}, worker.endpoint(),
                                 transport::to_z85(worker_keys.public_key)});
   }
   static LeaseId lease_id(int number) { return LeaseId({static_cast<std::uint8_t>(number)}); }
 
-  TaskId submit(std::vector<ObjectId> objects = {}, std::uint32_t retries = 0) {
+  TaskId submit(std::vector<ObjectId> objects = {}, std::uint32_t retries = 0, std::string function = "function") {
     Call call;
     call.task = random_id<TaskId>();
     call.retries = retries;
-    call.function_pickle = own_buffer("function");
+    call.function_pickle = own_buffer(std::move(function));
     call.function = FunctionId(digest(call.function_pickle.bytes));
     call.payload = {own_buffer("arguments")};
     call.objects = std::move(objects);
@@ -172,15 +176,15 @@ class EngineTest : public testing::Test {
   void turn() {
     engine->turn(no_wake.get(), Clock::now() + 1ms);
     servers.service_zap();
-    if (door) door->pump();
-    if (hall) hall->pump();
+    if (handshake) handshake->pump();
+    if (control) control->pump();
     for (auto& worker : workers) worker->pump();
     for (News& item : news.drain()) told.push_back(std::move(item));
   }
-  void settle(const std::function<bool()>& condition) {
+  void settle(const std::function<bool()>& condition, int asked_in_line = __builtin_LINE()) {
     const TimePoint deadline = Clock::now() + 20s;
     while (!condition()) {
-      ASSERT_LT(Clock::now(), deadline) << "it does not come true";
+      ASSERT_LT(Clock::now(), deadline) << "asked in line " << asked_in_line << ": it does not come true";
       turn();
     }
   }
@@ -201,11 +205,12 @@ class EngineTest : public testing::Test {
   }
 
   std::string folder;
+  int daemons = 0;
   SessionId session = random_id<SessionId>();
   bool admitted = true;
   KeyPair daemon_keys = identity::make_key_pair(), worker_keys = identity::make_key_pair();
   transport::Context servers, context;
-  std::optional<Peer> door, hall;
+  std::optional<Peer> handshake, control;
   std::vector<std::unique_ptr<Peer>> workers;
   UniqueFd no_wake{::eventfd(0, EFD_CLOEXEC)};
   NewsQueue news;

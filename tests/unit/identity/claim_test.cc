@@ -5,7 +5,7 @@
 
 #include "identity/claim.h"
 #include "identity/digest.h"
-#include "identity/keys.h"
+#include "identity/key_pair.h"
 
 namespace pounce::identity {
 namespace {

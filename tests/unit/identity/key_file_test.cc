@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "identity/keys.h"
+#include "identity/key_pair.h"
 #include "identity/proof.h"
 
 namespace pounce::identity {
@@ -68,13 +68,37 @@ TEST_F(KeyFileTest, RefusesAProofWithAnyBitChangedOrOfAnotherLength) {
   EXPECT_FALSE(accepted(claim, shown + "x"));
 }
 
-TEST_F(KeyFileTest, ANewDaemonsFileMakesOldProofsWorthless) {
-  const std::string old = proof();
+TEST_F(KeyFileTest, StaysForTheNextDaemonWhereItIsGood) {
+  const std::string shown = proof();
+  ASSERT_TRUE(make_key_file(path));
+  EXPECT_TRUE(accepted(claim, shown));
+}
+
+TEST_F(KeyFileTest, IsMadeAnewWhereItIsNot) {
+  const std::string shown = proof();
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);  // others have seen it
 
   ASSERT_TRUE(make_key_file(path));
 
-  EXPECT_FALSE(accepted(claim, old));
+  EXPECT_FALSE(accepted(claim, shown));
   EXPECT_TRUE(accepted(claim, proof()));
+}
+
+TEST_F(KeyFileTest, SealsAStatementForWhoHoldsTheSameKey) {
+  const auto key = read_key_file(path), same = read_key_file(path);
+  const std::string seal = key_seal("I am the daemon", *key);
+
+  EXPECT_TRUE(is_key_seal("I am the daemon", seal, *same));
+  EXPECT_FALSE(is_key_seal("I am the Daemon", seal, *same));
+  EXPECT_FALSE(is_key_seal("I am the daemon", seal, SecretKey{}));
+  for (const std::string& forged : {std::string(), std::string("00"), seal + "00", std::string(seal.size(), 'x')})
+    EXPECT_FALSE(is_key_seal("I am the daemon", forged, *same)) << forged;
+}
+
+TEST_F(KeyFileTest, ASealIsNoProofAndAProofNoSeal) {
+  const auto key = read_key_file(path);
+  EXPECT_FALSE(accepted(claim, key_seal("", *key)));
+  EXPECT_FALSE(is_key_seal("", proof(), *key));
 }
 
 TEST_F(KeyFileTest, MakesAFileThatOnlyItsUserCanRead) {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "identity/keys.h"
+#include "identity/key_pair.h"
 #include "identity/proof.h"
 
 namespace pounce::identity {
@@ -111,6 +111,26 @@ TEST_F(MungeTest, RefusesAnotherUsersCredentialForTheRightClaim) {
 
   ASSERT_FALSE(verified);
   EXPECT_NE(verified.error().text.find("another user's"), std::string::npos) << verified.error().text;
+}
+
+TEST_F(MungeTest, ASealCountsForEveryReaderHoweverOften) {
+  const std::string seal = munge_seal("I am the daemon", socket, uid).value();
+
+  for (int reader = 0; reader < 3; ++reader) {
+    const auto verified = verify_munge_seal("I am the daemon", seal, socket, uid);
+    EXPECT_TRUE(verified) << verified.error().text;
+  }
+  EXPECT_FALSE(verify_munge_seal("I am the Daemon", seal, socket, uid));
+  EXPECT_FALSE(verify_munge_seal("I am the daemon", "", socket, uid));
+  EXPECT_FALSE(verify_munge_seal("I am the daemon", proof(), socket, uid)) << "a proof is no seal";
+}
+
+TEST_F(MungeTest, ASealOfAnotherUserIsRefused) {
+  if (uid != 0) GTEST_SKIP() << "only root can be another user";
+  const std::string theirs = as_somebody([&] { return munge_seal("I am the daemon", socket, uid).value_or(""); });
+  ASSERT_TRUE(theirs.starts_with("MUNGE:")) << theirs;
+
+  EXPECT_FALSE(verify_munge_seal("I am the daemon", theirs, socket, uid));
 }
 
 TEST(MungeAbsentTest, SaysThatNoMungedAnswers) {

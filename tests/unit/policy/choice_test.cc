@@ -1,5 +1,5 @@
-// What a person leaves open, decided: the class, the GPU type, the nodes; and what can never be is refused with what would fit.
-#include "policy/choice.h"
+// What a user leaves open, decided: the class, the GPU type, the nodes; and what can never be is refused with what would fit.
+#include "policy/placement_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,13 +38,13 @@ NodeUse node(std::string name, std::vector<std::string> partitions, std::vector<
 }
 
 // big: four whole GPUs and two slices; old: two v100; house: two slices; SERVER: one whole GPU.
-Survey cluster() {
-  Survey survey;
-  survey.default_partition = "bigcats";
-  for (const char* name : {"lion", "fast", "panther", "tabby"}) survey.use.classes.push_back({.name = name});
-  survey.nodes = {node("big", {"bigcats"}, {{"40gb", 4, 4}, {"3g.20gb", 2, 2}}), node("old", {"bigcats"}, {{"v100", 2, 2}}),
+ClusterSnapshot cluster() {
+  ClusterSnapshot cluster_snapshot;
+  cluster_snapshot.default_partition = "bigcats";
+  for (const char* name : {"lion", "fast", "panther", "tabby"}) cluster_snapshot.use.classes.push_back({.name = name});
+  cluster_snapshot.nodes = {node("big", {"bigcats"}, {{"40gb", 4, 4}, {"3g.20gb", 2, 2}}), node("old", {"bigcats"}, {{"v100", 2, 2}}),
                   node("house", {"housecats"}, {{"2g.10gb", 2, 2}}), node("SERVER", {"bigcats"}, {{"40gb", 1, 1}})};
-  return survey;
+  return cluster_snapshot;
 }
 
 Resources gpus(std::uint32_t count, std::string type = "") {
@@ -54,8 +54,8 @@ Resources gpus(std::uint32_t count, std::string type = "") {
   return asked;
 }
 
-Result<Choice> choose_in(const Survey& survey, const Resources& asked, std::vector<std::string> own_nodes = {}) {
-  return choose(mlerp(), asked, {&survey, true, std::move(own_nodes)});
+Result<Choice> choose_in(const ClusterSnapshot& cluster_snapshot, const Resources& asked, std::vector<std::string> own_nodes = {}) {
+  return choose(mlerp(), asked, {&cluster_snapshot, true, std::move(own_nodes)});
 }
 Result<Choice> choose_now(const Resources& asked) { return choose_in(cluster(), asked); }
 std::string refused(const Result<Choice>& choice) { return choice ? "it is not" : choice.error().text; }
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     Intents, RouterTest,
     ::testing::Values(Route{"rapid and flexible iteration: a cell", 1, minutes(0), 1, "cheetah"},
                       Route{"experimenting: a short function on a CPU", 0, minutes(20), 1, "cheetah"},
-                      Route{"a sweep: many workers at once", 0, minutes(30), 8, "cheetah"},
+                      Route{"a series: many workers at once", 0, minutes(30), 8, "cheetah"},
                       Route{"data processing for hours", 0, hours(20), 4, "lion"},
                       Route{"training for hours on a GPU", 1, hours(10), 1, "tabby"},
                       Route{"exploration and visualisation with a GPU", 1, hours(2), 1, "tabby"},
@@ -96,14 +96,14 @@ TEST(ClassChoiceTest, NamesWhatStandsInTheWayOfEachClass) {
   Resources asked = gpus(1);
   asked.time = hours(24);
   EXPECT_THAT(refused(choose_now(asked)),
-              HasSubstr("class cheetah gives at most 30min; class tabby gives at most 12h; class lion gives one person no GPU; "
-                        "class panther gives one person no GPU"));
+              HasSubstr("class cheetah gives at most 30min; class tabby gives at most 12h; class lion gives one user no GPU; "
+                        "class panther gives one user no GPU"));
 }
 
-TEST(ClassChoiceTest, PassesOverAClassThatIsNotOpenToThePerson) {
-  Survey survey = cluster();
-  std::erase_if(survey.use.classes, [](const ClassUse& use) { return use.name == "fast"; });
-  const auto choice = choose_in(survey, {});
+TEST(ClassChoiceTest, PassesOverAClassThatIsNotOpenToTheUser) {
+  ClusterSnapshot cluster_snapshot = cluster();
+  std::erase_if(cluster_snapshot.use.classes, [](const ClassUse& use) { return use.name == "fast"; });
+  const auto choice = choose_in(cluster_snapshot, {});
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->resources.class_name, "tabby");
   EXPECT_THAT(choice->why, Contains("cheetah is not open to you"));
@@ -112,9 +112,9 @@ TEST(ClassChoiceTest, PassesOverAClassThatIsNotOpenToThePerson) {
 TEST(ClassChoiceTest, TheSitesOwnOrderGoesFirst) {
   Policy policy = mlerp();
   policy.class_order = {"lion", "tabby"};
-  const Survey survey = cluster();
-  EXPECT_EQ(choose(policy, {}, {&survey})->resources.class_name, "lion");
-  EXPECT_EQ(choose(policy, gpus(1), {&survey})->resources.class_name, "tabby");
+  const ClusterSnapshot cluster_snapshot = cluster();
+  EXPECT_EQ(choose(policy, {}, {&cluster_snapshot})->resources.class_name, "lion");
+  EXPECT_EQ(choose(policy, gpus(1), {&cluster_snapshot})->resources.class_name, "tabby");
 }
 
 TEST(ClassChoiceTest, AClassIsAQosAPartitionAndAnAccount) {
@@ -136,8 +136,8 @@ TEST(ClassChoiceTest, AClassThatThePolicyDoesNotNameIsAQos) {
 }
 
 TEST(ClassChoiceTest, WithoutAPolicyNothingIsChosen) {
-  const Survey survey = cluster();
-  const auto choice = choose({}, gpus(1), {&survey});
+  const ClusterSnapshot cluster_snapshot = cluster();
+  const auto choice = choose({}, gpus(1), {&cluster_snapshot});
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->resources, gpus(1));
   EXPECT_EQ(choice->qos + choice->partition, "");
@@ -159,18 +159,18 @@ Resources in_cheetah(Resources asked) {
 }
 
 TEST(GpuChoiceTest, OfSeveralTypesThePreferredOneThatIsFree) {
-  Survey survey = cluster();
-  EXPECT_EQ(choose_in(survey, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "40gb");
-  survey.nodes[0].gpus[0].free = survey.nodes[3].gpus[0].free = 0;
-  EXPECT_EQ(choose_in(survey, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "v100");
-  survey.nodes[1].gpus[0].free = 0;
-  EXPECT_EQ(choose_in(survey, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "40gb");
+  ClusterSnapshot cluster_snapshot = cluster();
+  EXPECT_EQ(choose_in(cluster_snapshot, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "40gb");
+  cluster_snapshot.nodes[0].gpus[0].free = cluster_snapshot.nodes[3].gpus[0].free = 0;
+  EXPECT_EQ(choose_in(cluster_snapshot, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "v100");
+  cluster_snapshot.nodes[1].gpus[0].free = 0;
+  EXPECT_EQ(choose_in(cluster_snapshot, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "40gb");
 }
 
 TEST(GpuChoiceTest, FreeOnADrainedNodeIsNotFree) {
-  Survey survey = cluster();
-  survey.nodes[0].takes_work = survey.nodes[3].takes_work = false;
-  EXPECT_EQ(choose_in(survey, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "v100");
+  ClusterSnapshot cluster_snapshot = cluster();
+  cluster_snapshot.nodes[0].takes_work = cluster_snapshot.nodes[3].takes_work = false;
+  EXPECT_EQ(choose_in(cluster_snapshot, in_cheetah(gpus(1, "40gb,v100")))->resources.gpu_type, "v100");
 }
 
 TEST(GpuChoiceTest, ATypeThatIsNotThereIsPassedOver) {
@@ -203,14 +203,14 @@ TEST(GpuChoiceTest, CudaMemoryAndNotThatNode) {
   asked.cuda = 12000;
   asked.gpu_memory_mib = 32 * 1024;
   asked.not_nodes = "SERVER";
-  Survey survey = cluster();
-  survey.not_nodes = {"SERVER"};
-  const auto choice = choose_in(survey, asked);
+  ClusterSnapshot cluster_snapshot = cluster();
+  cluster_snapshot.not_nodes = {"SERVER"};
+  const auto choice = choose_in(cluster_snapshot, asked);
   ASSERT_TRUE(choice) << choice.error().text;
   EXPECT_EQ(choice->resources.gpu_type, "40gb");
   EXPECT_EQ(choice->resources.not_nodes, "SERVER");
-  survey.nodes.erase(survey.nodes.begin());  // the only other one with such GPUs
-  EXPECT_THAT(refused(choose_in(survey, asked)), HasSubstr("v100 (CUDA up to 11.8)"));
+  cluster_snapshot.nodes.erase(cluster_snapshot.nodes.begin());  // the only other one with such GPUs
+  EXPECT_THAT(refused(choose_in(cluster_snapshot, asked)), HasSubstr("v100 (CUDA up to 11.8)"));
 }
 
 TEST(GpuChoiceTest, WithoutTheSitesTableMemoryIsNotKnown) {
@@ -233,9 +233,9 @@ TEST(NodeChoiceTest, RefusesWhatNoNodeHasAndSaysWhatOneHas) {
 }
 
 TEST(NodeChoiceTest, NamesANodeThatIsNone) {
-  Survey survey = cluster();
-  survey.not_nodes = {"bgi"};
-  EXPECT_THAT(refused(choose_in(survey, {})), HasSubstr("not_nodes names bgi, which is no node"));
+  ClusterSnapshot cluster_snapshot = cluster();
+  cluster_snapshot.not_nodes = {"bgi"};
+  EXPECT_THAT(refused(choose_in(cluster_snapshot, {})), HasSubstr("not_nodes names bgi, which is no node"));
 }
 
 TEST(NodeChoiceTest, SpreadLeavesOutTheNodesOfOurLeasesWhereAnotherHasRoom) {
@@ -277,14 +277,14 @@ TEST(SlurmOptionsTest, OneThatPounceDoesNotKnowIsToldByTheNearest) {
 
 // ---- when the cluster has to be looked at ----------------------------------------------------------------------------
 
-TEST(SurveyTest, IsNeededOnlyWhereSomethingIsLeftOpen) {
-  EXPECT_FALSE(needs_survey(mlerp(), in_cheetah(gpus(1, "40gb"))));
-  EXPECT_FALSE(needs_survey({}, gpus(1)));
-  EXPECT_TRUE(needs_survey(mlerp(), gpus(1)));
-  EXPECT_TRUE(needs_survey(mlerp(), in_cheetah(gpus(1, "40gb,v100"))));
+TEST(ClusterSnapshotTest, IsNeededOnlyWhereSomethingIsLeftOpen) {
+  EXPECT_FALSE(needs_cluster_snapshot(mlerp(), in_cheetah(gpus(1, "40gb"))));
+  EXPECT_FALSE(needs_cluster_snapshot({}, gpus(1)));
+  EXPECT_TRUE(needs_cluster_snapshot(mlerp(), gpus(1)));
+  EXPECT_TRUE(needs_cluster_snapshot(mlerp(), in_cheetah(gpus(1, "40gb,v100"))));
   Resources asked = in_cheetah({});
   asked.not_nodes = "big";
-  EXPECT_TRUE(needs_survey(mlerp(), asked));
+  EXPECT_TRUE(needs_cluster_snapshot(mlerp(), asked));
 }
 
 }  // namespace

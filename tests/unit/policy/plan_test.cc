@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const Qos kLion{"lion", minutes(1440), 4, std::nullopt, 10, {}, seconds(0), false};
+const Qos kLion{.name = "lion", .walltime = minutes(1440), .running_jobs_per_user = 4, .priority = 10};
 
 Qos lion(void (*change)(Qos&)) {
   Qos one = kLion;
@@ -55,6 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
         Difference{"walltime", [](Qos& q) { q.walltime.reset(); }, "1d", "none"},
         Difference{"running_jobs_per_user", [](Qos& q) { q.running_jobs_per_user = 7; }, "4", "7"},
         Difference{"running_jobs_per_user", [](Qos& q) { q.running_jobs_per_user.reset(); }, "4", "none"},
+        Difference{"submitted_jobs_per_user", [](Qos& q) { q.submitted_jobs_per_user = 9; }, "none", "9"},
         Difference{"gpus_per_user", [](Qos& q) { q.gpus_per_user = 0; }, "none", "0"},
         Difference{"priority", [](Qos& q) { q.priority = 0; }, "10", "0"},
         Difference{"preempts", [](Qos& q) { q.preempts = {"normal", "tabby"}; }, "none", "normal, tabby"},
@@ -85,7 +86,8 @@ TEST(PlanTest, AQosThatThePolicyDoesNotNameIsLeft) {
 }
 
 TEST(ObstacleTest, AWellSetUpSlurmHasNone) {
-  const Qos all{"all", minutes(30), 2, 2, 1, {"lion"}, seconds(60), true};
+  const Qos all{.name = "all", .walltime = minutes(30), .running_jobs_per_user = 2, .submitted_jobs_per_user = 9, .gpus_per_user = 2,
+                .priority = 1, .preempts = {"lion"}, .grace = seconds(60), .deny_on_limit = true};
   EXPECT_FALSE(obstacle(a_well_set_up_slurm(), {kLion, all}));
 }
 

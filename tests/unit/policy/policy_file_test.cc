@@ -23,7 +23,7 @@ TEST(PolicyFileTest, ReadsAClassWithAllItsRules) {
     // comments are allowed
     "classes": {
       "lion": {"qos": "big", "partition": "bigcats", "account": "ml", "walltime": "24h", "running_jobs_per_user": 4,
-               "gpus_per_user": 0, "priority": 10, "preempts": ["tabby"], "grace": "90s", "deny_on_limit": true},
+               "submitted_jobs_per_user": 9, "gpus_per_user": 0, "priority": 10, "preempts": ["tabby"], "grace": "90s", "deny_on_limit": true},
       "tabby": {"qos": "small"}
     }})");
   ASSERT_TRUE(policy) << policy.error().text;
@@ -31,7 +31,8 @@ TEST(PolicyFileTest, ReadsAClassWithAllItsRules) {
   const Class& lion = policy->classes[0];
   EXPECT_EQ(lion.partition, "bigcats");
   EXPECT_EQ(lion.account, "ml");
-  EXPECT_EQ(lion.qos, (Qos{"big", minutes(1440), 4, 0, 10, {"small"}, seconds(90), true}));
+  EXPECT_EQ(lion.qos, (Qos{.name = "big", .walltime = minutes(1440), .running_jobs_per_user = 4, .submitted_jobs_per_user = 9,
+                           .gpus_per_user = 0, .priority = 10, .preempts = {"small"}, .grace = seconds(90), .deny_on_limit = true}));
   EXPECT_EQ(policy->classes[1].qos, Qos{"small"});
 }
 
@@ -100,9 +101,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"ports": "70000-70001"})", "ports is a range"}));
 
 TEST(PolicyTextTest, ComesBackAsItWent) {
-  const std::vector<Qos> all = {{"cheetah", minutes(30), 20, 2, 20, {"normal", "tabby"}, seconds(90), true},
-                                {"normal"},
-                                {"tabby", minutes(720), 1, 0, 10, {}, seconds(0), false}};
+  const std::vector<Qos> all = {
+      {.name = "cheetah", .walltime = minutes(30), .running_jobs_per_user = 20, .submitted_jobs_per_user = 30, .gpus_per_user = 2,
+       .priority = 20, .preempts = {"normal", "tabby"}, .grace = seconds(90), .deny_on_limit = true},
+      {.name = "normal"},
+      {.name = "tabby", .walltime = minutes(720), .running_jobs_per_user = 1, .gpus_per_user = 0, .priority = 10}};
   const auto policy = parse_policy(policy_text(all));
   ASSERT_TRUE(policy) << policy.error().text;
   EXPECT_EQ(all_qos(*policy), all);

@@ -22,7 +22,7 @@ TEST(WorkerCommandTest, IsTheNotebooksPythonWhereTheSiteSaysNothing) {
   EXPECT_EQ(worker_command({}, kNotebooks, false, kAlice), kNotebooks);
 }
 
-TEST(WorkerCommandTest, IsTheSitesPythonUnlessThePersonNamedOne) {
+TEST(WorkerCommandTest, IsTheSitesPythonUnlessTheUserNamedOne) {
   Policy policy;
   policy.interpreter = "{home}/.venvs/{user}/bin/python";
   EXPECT_THAT(worker_command(policy, kNotebooks, false, kAlice), ElementsAre("/home/alice/.venvs/alice/bin/python"));

@@ -1,4 +1,4 @@
-// What a person reads of a lease, and which leases a person means.
+// What a user reads of a lease, and which leases a user means.
 #include "pouncectl/lease_row.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 LeaseRow row(std::string id, std::string session = {}) {
   LeaseRow one;
-  one.id = std::move(id);
+  one.lease = std::move(id);
   one.session = std::move(session);
   return one;
 }
@@ -44,36 +44,36 @@ TEST(LeaseRowTest, TellsTimesInTheirTwoLargestUnits) {
 
 TEST(LeaseRowTest, ReadsWhatAQueuedLeaseWaitsFor) {
   const auto rows = lease_rows(R"({"leases":[
-      {"lease":"3f2a","state":"queued","class":"","class_name":"lion","slurm_reason":"QOSMaxJobsPerUserLimit","ahead":3,
-       "start_s":1600,"limit":{"what":"job","most":4,"used":4,"asked":1}},
-      {"lease":"9000","state":"busy","slurm_reason":"None","ahead":-1,"start_s":1600,"limit":null}]})");
+      {"lease":"3f2a","state":"queued","class":"lion","slurm_reason":"QOSMaxJobsPerUserLimit","ahead":3,
+       "start_estimate_s":1600,"limit":{"what":"job","most":4,"used":4,"asked":1}},
+      {"lease":"9000","state":"busy","start_s":900}]})");
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].class_name, "lion");
-  EXPECT_EQ(rows[0].limit, (LimitUse{"job", 4, 4, 1}));
-  EXPECT_EQ(rows[0].ahead, 3);
+  EXPECT_EQ(rows[0].resources.class_name, "lion");
+  EXPECT_EQ(rows[0].wait.limit, (LimitUse{"job", 4, 4, 1}));
+  EXPECT_EQ(rows[0].wait.ahead, 3);
   EXPECT_EQ(starts(rows[0], 1000), "in about 10 min");
   EXPECT_EQ(starts(rows[1], 1000), "");
 }
 
 TEST(LeaseRowTest, TellsAnEstimateAsCoarselyAsItIs) {
   LeaseRow row;
-  row.start_s = 10'000;
+  row.wait.start_estimate_s = 10'000;
   EXPECT_EQ(starts(row, 10'050), "any moment");
   EXPECT_EQ(starts(row, 10'000 - 130), "in about 2 min");
   EXPECT_EQ(starts(row, 10'000 - 33 * 60), "in about 35 min");
   EXPECT_EQ(starts(row, 10'000 - 100 * 60), "in about 1 h 30 min");
-  row.eta = {10'000, 9'000, 13'600, "3 running jobs"};
+  row.wait.eta = {10'000, 9'000, 13'600};
   EXPECT_EQ(starts(row, 9'400), "in about 10 min (now to 1 h)");
   EXPECT_EQ(starts(row, 13'590), "any moment");
 }
 
 TEST(LeaseRowTest, SaysWhatWasAskedFor) {
-  LeaseRow asked;
+  Resources asked;
   EXPECT_EQ(asks(asked), "CPU only");
   asked.gpus = 2;
   asked.gpu_type = "a100";
   asked.cpus = 4;
-  asked.time_min = 90;
+  asked.time = std::chrono::minutes(90);
   EXPECT_EQ(asks(asked), "2 GPUs a100, 4 CPUs, 1 h 30 min");
 }
 
@@ -88,7 +88,7 @@ TEST(NamedTest, ABeginningIsEnoughWhereItFitsOneLease) {
   const auto found = named(kRows, {"9", "3f2a"});
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 2u);
-  EXPECT_EQ((*found)[1].id, "3f2a000000000001");
+  EXPECT_EQ((*found)[1].lease, "3f2a000000000001");
 }
 
 TEST(NamedTest, TheSameLeaseTwiceIsOnce) { EXPECT_EQ(named(kRows, {"9", "90"})->size(), 1u); }
@@ -109,7 +109,7 @@ TEST(NamedTest, AnUnknownOneIsRefusedWithThoseThereAre) {
 }
 
 TEST(OfSessionTest, FindsItsLeasesAndNoOthers) {
-  EXPECT_EQ(of_session(kRows, "bb")->front().id, "9000000000000003");
+  EXPECT_EQ(of_session(kRows, "bb")->front().lease, "9000000000000003");
   EXPECT_THAT(of_session(kRows, "aa").error().text, HasSubstr("several sessions"));
   EXPECT_THAT(of_session(kRows, "cc").error().remedy, HasSubstr("bb01"));
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pouncectl/own_usage.h"
+#include "pouncectl/own_accounting.h"
 
 namespace pounce::ctl {
 namespace {
@@ -12,11 +12,11 @@ UsedShare share(std::string user, std::string mode, double gpu_h, double told_h,
   return {std::move(user), "lion", std::move(mode), 1, gpu_h * 3600, gpu_h * 7200, told_h * 3600, busy_h * 3600};
 }
 
-const std::vector<UsedShare> kShares = {share("alice", kOffload, 4, 4, 3), share("bob", kOffload, 6, 2, 1),
+const std::vector<UsedShare> kPartitioned = {share("alice", kOffload, 4, 4, 3), share("bob", kOffload, 6, 2, 1),
                                         share("bob", kReservation, 20, 0, 0)};
 
 TEST(UsageTableTest, GroupsByOneKeyMostGpuTimeFirst) {
-  const auto cells = usage_cells(kShares, {"mode"});
+  const auto cells = usage_cells(kPartitioned, {"mode"});
   ASSERT_EQ(cells.size(), 3u);
   EXPECT_EQ(cells[0], (Cells{"MODE", "JOBS", "CPU TIME", "GPU TIME", "GPU BUSY"}));
   EXPECT_EQ(cells[1], (Cells{"reservation", "1", "40.0 h", "20.0 h", ""}));  // nobody knows what it did
@@ -24,13 +24,13 @@ TEST(UsageTableTest, GroupsByOneKeyMostGpuTimeFirst) {
 }
 
 TEST(UsageTableTest, GroupsBySeveral) {
-  const auto cells = usage_cells(kShares, {"user", "mode"});
+  const auto cells = usage_cells(kPartitioned, {"user", "mode"});
   ASSERT_EQ(cells.size(), 4u);
   EXPECT_EQ(cells[3], (Cells{"alice", "offload", "1", "8.0 h", "4.0 h", "75 %"}));
 }
 
 TEST(UsageTableTest, TellsHowMuchOfTheLeasedTimeWasWarmButIdle) {
-  EXPECT_EQ(idle_line(kShares), "pounce leased 10.0 h of GPU time: 67 % computing, 33 % warm but idle, as far as it is known (60 %)");
+  EXPECT_EQ(idle_line(kPartitioned), "pounce leased 10.0 h of GPU time: 67 % computing, 33 % warm but idle, as far as it is known (60 %)");
   EXPECT_EQ(idle_line({share("a", kOffload, 4, 4, 3)}), "pounce leased 4.0 h of GPU time: 75 % computing, 25 % warm but idle");
   EXPECT_EQ(idle_line({share("a", kOffload, 4, 0, 0)}), "pounce leased 4.0 h of GPU time; how much of it was warm but idle is not known");
   EXPECT_EQ(idle_line({share("a", kBatch, 4, 0, 0)}), "");

@@ -1,5 +1,5 @@
 // The worker's command line and environment as the batch system will store and show them.
-#include "pounced/command.h"
+#include "pounced/leases/worker_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class CommandTest : public testing::Test {
  protected:
   CommandTest() {
     plan.program = "/opt/bin/pounce-worker";
-    plan.endpoint.door = {"ipc:///run/door", "tcp://10.77.0.254:4000"};
+    plan.endpoint.handshake = {"ipc:///run/handshake", "tcp://10.77.0.254:4000"};
     plan.endpoint.key = "KEY";
     plan.endpoint.proof = "munge";
     plan.endpoint.munge_socket = "/run/munge.socket";
@@ -35,10 +35,10 @@ class CommandTest : public testing::Test {
 
 TEST_F(CommandTest, TellsTheSupervisorWhereAndHowToSayHello) {
   EXPECT_THAT(spec().command, ElementsAre("/opt/bin/pounce-worker", "serve", "--lease", "0102030405060708", "--workers",
-                                          "1", "--door", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof",
+                                          "1", "--handshake", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof",
                                           "munge", "--munge-socket", "/run/munge.socket", "--endpoint-file",
-                                          "/home/alice/state/endpoint", "--heartbeat-ms", "5000", "--dead-man-idle-s",
-                                          "150", "--dead-man-busy-s", "900", "--", "/opt/env/bin/python", "-X", "dev"));
+                                          "/home/alice/state/endpoint", "--heartbeat-ms", "5000", "--watchdog-idle-s",
+                                          "150", "--watchdog-busy-s", "900", "--", "/opt/env/bin/python", "-X", "dev"));
 }
 
 TEST_F(CommandTest, SaysWhereWorkersListenWhereTheSiteDoes) {
@@ -55,10 +55,10 @@ TEST_F(CommandTest, NamesTheKeyFileWhereThereIsNoMunge) {
   EXPECT_THAT(spec().command, Not(Contains("--munge-socket")));
 }
 
-TEST_F(CommandTest, RoundsAShortenedDeadManTimeUp) {
-  plan.times.dead_man_idle = 200ms;
+TEST_F(CommandTest, RoundsAShortenedWatchdogTimeUp) {
+  plan.times.watchdog_idle = 200ms;
   const auto argv = spec().command;
-  const auto option = std::find(argv.begin(), argv.end(), "--dead-man-idle-s");
+  const auto option = std::find(argv.begin(), argv.end(), "--watchdog-idle-s");
   ASSERT_NE(option, argv.end());
   EXPECT_EQ(*(option + 1), "1");
 }

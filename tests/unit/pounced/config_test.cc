@@ -1,5 +1,5 @@
 // The configuration file: what it may say, and that it says so when it may not.
-#include "pounced/config.h"
+#include "pounced/startup/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

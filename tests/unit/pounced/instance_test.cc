@@ -1,13 +1,13 @@
 // The instance's id and its folders.
-#include "pounced/instance.h"
+#include "pounced/startup/instance.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pounced/folders.h"
-#include "pounced/journal.h"
-#include "pounced/predecessors.h"
+#include "pounced/startup/folders.h"
+#include "pounced/storage/journal.h"
+#include "pounced/startup/previous_instances.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {
@@ -38,14 +38,14 @@ TEST(InstanceTest, IsNotFooledByTextMovedFromOnePartToTheNext) {
   EXPECT_NE(instance_id(one), instance_id(two));
 }
 
-TEST(InstanceTest, HasAPredecessorOfAnEarlierBootOnly) {
+TEST(InstanceTest, HasAPreviousInstanceOfAnEarlierBootOnly) {
   Place earlier = kPlace, elsewhere = kPlace;
   earlier.boot_id = "older";
   elsewhere.boot_id = "older";
   elsewhere.outer_job = 5;
-  EXPECT_TRUE(is_predecessor(earlier, kPlace));
-  EXPECT_FALSE(is_predecessor(kPlace, kPlace));
-  EXPECT_FALSE(is_predecessor(elsewhere, kPlace));
+  EXPECT_TRUE(is_previous_instance(earlier, kPlace));
+  EXPECT_FALSE(is_previous_instance(kPlace, kPlace));
+  EXPECT_FALSE(is_previous_instance(elsewhere, kPlace));
 }
 
 TEST(FolderTest, IsThisUsersAlone) {
@@ -85,7 +85,22 @@ TEST(FolderTest, IsRefusedWhenItBelongsToSomebodyElse) {
   EXPECT_FALSE(make_private_folder(path));
 }
 
-class PredecessorTest : public testing::Test {
+TEST(FolderTest, IsRefusedBelowAFolderThatOthersMayWriteOrOwn) {
+  const ScratchFolder scratch;
+  const std::string parent = scratch.file("premade");
+  ASSERT_EQ(::mkdir(parent.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(parent.c_str(), 0777), 0);
+  const auto open = make_private_folder(parent + "/instance");
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().text, parent + " can be written by others");
+  EXPECT_EQ(open.error().remedy, "Take that right from them: chmod go-w " + parent + ", or name another state_folder.");
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_EQ(::chmod(parent.c_str(), 0700), 0);
+  ASSERT_EQ(::chown(parent.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(make_private_folder(parent + "/instance"));
+}
+
+class PreviousInstanceTest : public testing::Test {
  protected:
   // The folder of a daemon that ran at `place` and left these lines in its journal.
   void leave(const Place& place, const std::vector<lease::JournalRecord>& records) {
@@ -94,8 +109,8 @@ class PredecessorTest : public testing::Test {
     ASSERT_TRUE(write_place(folders, place));
     ASSERT_TRUE(Journal::open(folders.journal(), records));
   }
-  std::vector<Predecessor> found() const {
-    return take_over_predecessors({scratch.file(instance_id(kPlace).hex()), ""}, kPlace);
+  std::vector<PreviousInstance> found() const {
+    return take_over_previous_instances({scratch.file(instance_id(kPlace).hex()), ""}, kPlace, {});
   }
 
   ScratchFolder scratch;
@@ -111,23 +126,15 @@ class PredecessorTest : public testing::Test {
   }();
 };
 
-TEST_F(PredecessorTest, IsTakenOverWithItsOpenLeases) {
+TEST_F(PreviousInstanceTest, IsTakenOverWithItsOpenLeases) {
   leave(before, {intent});
-  const auto predecessors = found();
-  ASSERT_EQ(predecessors.size(), 1u);
-  EXPECT_EQ(predecessors[0].instance, instance_id(before));
-  EXPECT_EQ(predecessors[0].open, std::vector{intent});
+  const auto previous_instances = found();
+  ASSERT_EQ(previous_instances.size(), 1u);
+  EXPECT_EQ(previous_instances[0].instance, instance_id(before));
+  EXPECT_EQ(previous_instances[0].open, std::vector{intent});
 }
 
-TEST_F(PredecessorTest, IsRemovedWhenItLeftNothingOpen) {
-  lease::JournalRecord ended = intent;
-  ended.kind = lease::JournalRecord::Kind::kEnded;
-  leave(before, {intent, ended});
-  EXPECT_TRUE(found().empty());
-  EXPECT_FALSE(std::filesystem::exists(scratch.file(instance_id(before).hex())));
-}
-
-TEST_F(PredecessorTest, IsNeverAnInstanceOfThisBoot) {
+TEST_F(PreviousInstanceTest, IsNeverAnInstanceOfThisBoot) {
   Place neighbour = kPlace;
   neighbour.network_namespace = 7;
   leave(neighbour, {intent});

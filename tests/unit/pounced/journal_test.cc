@@ -1,12 +1,12 @@
 // The journal: what was written is read again, and damage costs no more than what is damaged and what follows it.
-#include "pounced/journal.h"
+#include "pounced/storage/journal.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "pounced/journal_line.h"
+#include "pounced/storage/journal_line.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {
@@ -33,7 +33,7 @@ JournalRecord intent(int number) {
   record.resources.reservation = "course";
   record.resources.slurm = {{"nice", "5"}};
   record.session = *SessionId::from_hex("000102030405060708090a0b0c0d0e0f");
-  record.want = WantId{7};
+  record.request = RequestId{7};
   return record;
 }
 
@@ -49,7 +49,7 @@ JournalRecord ended(int number) {
   JournalRecord record;
   record.kind = JournalRecord::Kind::kEnded;
   record.lease = lease(number);
-  record.reason = "given back \"quoted\"\nand a second line";
+  record.why = {.code = CauseCode::kSaid, .said = "given back \"quoted\"\nand a second line"};
   return record;
 }
 
@@ -73,6 +73,25 @@ TEST_F(JournalTest, IsEmptyWhereThereIsNone) {
   EXPECT_EQ(read_journal(path).damaged_bytes, 0u);
 }
 
+// As protocol 1 wrote it: its job has other keys, and would be read as job 0.
+TEST_F(JournalTest, SkipsALineOfAnotherKind) {
+  const std::string old =
+      R"({"crc32c":"bfff6790","record":{"job":{"id":4711,"restart":2,"submit_time_s":1790000000},"kind":"submitted","lease":"0000000000000001"}})";
+  const JournalContent content = parse_journal(old + "\n" + encode_journal_line(intent(2)));
+  EXPECT_EQ(content.records, std::vector{intent(2)});
+  EXPECT_EQ(content.damaged_bytes, 0u);
+}
+
+// As an older pounced wrote it: words, and no cause.
+TEST_F(JournalTest, ReadsAnEndThatHasWordsOnly) {
+  const std::string old = R"({"crc32c":"18b36434","record":{"kind":"ended","lease":"0000000000000001","reason":"Given back.","v":2}})";
+  const JournalContent content = parse_journal(old + "\n");
+  ASSERT_EQ(content.records.size(), 1u);
+  EXPECT_EQ(content.records[0].kind, JournalRecord::Kind::kEnded);
+  EXPECT_EQ(content.records[0].lease, lease(1));
+  EXPECT_EQ(content.damaged_bytes, 0u);
+}
+
 TEST_F(JournalTest, IsThisUsersAlone) {
   ASSERT_TRUE(Journal::open(path, {}));
   struct stat facts {};
@@ -90,7 +109,7 @@ TEST_F(JournalTest, ForgetsEndedLeasesWhenItIsCompacted) {
 // Text as it might come from Slurm: no UTF-8.
 TEST_F(JournalTest, TakesBytesThatAreNoText) {
   JournalRecord record = ended(1);
-  record.reason = "\xff\xfe";
+  record.why = {.code = CauseCode::kSaid, .said = "\xff\xfe"};
   EXPECT_TRUE(decode_journal_line(encode_journal_line(record).substr(0, encode_journal_line(record).size() - 1)));
 }
 

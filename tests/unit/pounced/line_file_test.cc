@@ -1,5 +1,5 @@
-// Files of lines are their person's alone, and do not grow for ever.
-#include "pounced/line_file.h"
+// Files of lines are their user's alone, and do not grow for ever.
+#include "pounced/storage/line_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ TEST(LineFileTest, AFullOneMakesPlaceAndTheOneBeforeItGoes) {
   EXPECT_EQ(content(path + ".1"), "three\nfour\n");
 }
 
-TEST(LineFileTest, IsForItsPersonAlone) {
+TEST(LineFileTest, IsForItsUserAlone) {
   const ScratchFolder folder;
   ASSERT_TRUE(append_lines(folder.path() + "/lines", "one\n", 6));
 

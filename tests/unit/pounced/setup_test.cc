@@ -1,5 +1,5 @@
 // Which Slurm, which launcher, which instance: the decisions before there is a daemon.
-#include "pounced/setup.h"
+#include "pounced/startup/setup.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

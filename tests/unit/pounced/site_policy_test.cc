@@ -1,5 +1,5 @@
 // The site's policy as the daemon has it: read anew when the file changes, kept when the file is broken.
-#include "pounced/site_policy.h"
+#include "pounced/leases/site_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(TimesUnderTest, TheSitesTimesHold) {
   EXPECT_EQ(times_under({}, Config{}).idle_release, lease::Defaults{}.idle_release);
 }
 
-TEST(TimesUnderTest, APersonMayGiveBackEarlierButNotLater) {
+TEST(TimesUnderTest, AUserMayGiveBackEarlierButNotLater) {
   const Config sooner = *parse_config(R"({"idle_release_s": 5, "keep_warm_s": 0})");
   EXPECT_EQ(times_under(leasing(seconds(600), seconds(120)), sooner).idle_release, seconds(5));
   EXPECT_EQ(times_under(leasing(seconds(600), seconds(120)), sooner).keep_warm, seconds(0));

@@ -1,5 +1,5 @@
 // What a daemon inherits from whoever starts it: a few variables, and nothing else.
-#include "pounced/spawn.h"
+#include "pounced/startup/spawn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,11 +56,12 @@ TEST(SpawnTest, StartsAProcessOfItsOwnSessionThatIsNotOurChild) {
   EXPECT_EQ(content_of(folder.file("log")), "logged\n");
 }
 
-TEST(SpawnTest, EndsTheReportWhenTheProgramCannotBeStarted) {
+TEST(SpawnTest, SaysWhenTheProgramCannotBeStarted) {
   const ScratchFolder folder;
   const auto pipe = spawn_detached({folder.file("missing")}, folder.file("log"));
-  ASSERT_TRUE(pipe);
-  EXPECT_EQ(read_to_the_end(pipe->get()), "");
+  ASSERT_FALSE(pipe);
+  EXPECT_EQ(pipe.error().code, ErrorCode::kDaemonUnavailable);
+  EXPECT_THAT(pipe.error().text, HasSubstr(folder.file("missing") + " in /: No such file"));
 }
 
 TEST(SpawnTest, SaysWhenTheLogCannotBeWritten) {

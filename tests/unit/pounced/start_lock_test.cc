@@ -1,5 +1,5 @@
 // One daemon per instance, on any file system.
-#include "pounced/start_lock.h"
+#include "pounced/startup/start_lock.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "launch/process_table.h"
-#include "pounced/instance.h"
+#include "pounced/startup/instance.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {

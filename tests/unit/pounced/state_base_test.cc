@@ -1,5 +1,5 @@
 // Where state goes when the home cannot take it.
-#include "pounced/state_base.h"
+#include "pounced/startup/state_base.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,6 +37,13 @@ TEST_F(StateBaseTest, IsTheUsualOneWhereBothCannotSoThatItsTroubleIsTold) {
   EXPECT_EQ(choose_state_base(kNowhere, "/proc/neither", nobody_lives).path, kNowhere);
 }
 
+TEST_F(StateBaseTest, IsTheOtherOneWhereOthersMayWriteTheUsualOne) {
+  std::filesystem::permissions(home.path(), std::filesystem::perms::all);
+  const StateBase base = choose_state_base(home.file("a"), disk.path(), nobody_lives);
+  EXPECT_EQ(base.path, disk.path());
+  EXPECT_EQ(base.trouble, home.path() + " can be written by others");
+}
+
 TEST_F(StateBaseTest, StaysWhereAPouncedLives) {
   const auto lives_in = [](const std::string& there) {
     return [there](const std::string& base) { return base == there; };
@@ -44,11 +51,11 @@ TEST_F(StateBaseTest, StaysWhereAPouncedLives) {
   EXPECT_EQ(choose_state_base(kNowhere, disk.path(), lives_in(kNowhere)).path, kNowhere);
   const StateBase fallen_back = choose_state_base(home.path(), disk.path(), lives_in(disk.path()));
   EXPECT_EQ(fallen_back.path, disk.path());
-  EXPECT_TRUE(fallen_back.fallen_back()) << "the person is told until that pounced has ended";
+  EXPECT_TRUE(fallen_back.fallen_back()) << "the user is told until that pounced has ended";
 }
 
 TEST_F(StateBaseTest, ProbingLeavesNothingBehind) {
-  EXPECT_THAT(why_not_writable(disk.file("a/b/c")), IsEmpty());
+  EXPECT_THAT(why_not_usable(disk.file("a/b/c")), IsEmpty());
   EXPECT_TRUE(std::filesystem::is_empty(disk.path()));
 }
 

@@ -5,7 +5,7 @@
 
 #include "protocol/codec.h"
 #include "protocol/endpoint_file.h"
-#include "protocol/limits.h"
+#include "protocol/message_limits.h"
 #include "unit/protocol/examples.h"
 
 namespace pounce::protocol {
@@ -32,15 +32,15 @@ TEST(CodecTest, IgnoresFieldsItDoesNotKnow) {
 }
 
 TEST(CodecTest, TakesTheDefaultOfAFieldThatIsMissing) {
-  const auto decoded = decode(R"({"v":1,"type":"welcome"})", kHeaderBytes);
+  const auto decoded = decode(R"({"v":2,"type":"welcome"})", kHeaderBytes);
 
   ASSERT_TRUE(decoded);
   EXPECT_EQ(std::get<Welcome>(*decoded).heartbeat_ms, 5000u);
-  EXPECT_TRUE(std::get<Welcome>(*decoded).hall.empty());
+  EXPECT_TRUE(std::get<Welcome>(*decoded).control.empty());
 }
 
 TEST(CodecTest, RefusesAnUnknownType) {
-  const auto decoded = decode(R"({"v":1,"type":"make_coffee"})", kHeaderBytes);
+  const auto decoded = decode(R"({"v":2,"type":"make_coffee"})", kHeaderBytes);
 
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().code, ErrorCode::kProtocol);
@@ -48,11 +48,11 @@ TEST(CodecTest, RefusesAnUnknownType) {
 }
 
 TEST(CodecTest, RefusesAnotherVersionAndNamesBoth) {
-  const auto decoded = decode(R"({"v":2,"type":"beat"})", kHeaderBytes);
+  const auto decoded = decode(R"({"v":3,"type":"beat"})", kHeaderBytes);
 
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().code, ErrorCode::kVersionMismatch);
-  EXPECT_EQ(decoded.error().text, "the peer speaks protocol 2, this side 1");
+  EXPECT_EQ(decoded.error().text, "the peer speaks protocol 3, this side 2");
 }
 
 TEST(CodecTest, RefusesWhatIsOverTheLimitBeforeItLooksInside) {
@@ -65,30 +65,30 @@ TEST(CodecTest, RefusesWhatIsOverTheLimitBeforeItLooksInside) {
 }
 
 TEST(CodecTest, RefusesWhatIsNotAnObjectOfFields) {
-  for (const char* bytes : {"", "null", "1", "\"hello\"", "[]", "[{}]", "{", "{}}", "\xff\xfe", "{\"v\":1,\"type\":\"beat\"} x"})
+  for (const char* bytes : {"", "null", "1", "\"hello\"", "[]", "[{}]", "{", "{}}", "\xff\xfe", "{\"v\":2,\"type\":\"beat\"} x"})
     EXPECT_EQ(refusal_of(bytes), ErrorCode::kProtocol) << bytes;
 }
 
 TEST(CodecTest, RefusesFieldsOfTheWrongKind) {
   for (const char* bytes : {
-           R"({"v":"1","type":"beat"})",
-           R"({"v":1,"type":7})",
-           R"({"v":1,"type":"beat","sent_ns":"soon"})",
-           R"({"v":1,"type":"close_session","session":"short"})",
-           R"({"v":1,"type":"close_session","session":12})",
-           R"({"v":1,"type":"close_session","session":"1011121314151617181920212223242X"})",
-           R"({"v":1,"type":"demand","wants":{"id":1}})",
-           R"({"v":1,"type":"demand","wants":[7]})",
-           R"({"v":1,"type":"demand","wants":[{"resources":[]}]})",
-           R"({"v":1,"type":"refused","error":"no"})",
-           R"({"v":1,"type":"hello","role":"king"})",
-           R"({"v":1,"type":"hello","proof":"trust me"})",
-           R"({"v":1,"type":"hello","proof":3})",
-           R"({"v":1,"type":"object","buffers":[1,"two"]})",
-           R"({"v":1,"type":"chunk","buffer":-1})",
-           R"({"v":1,"type":"chunk","offset":1.5})",
-           R"({"v":1,"type":"walltime","end_time_s":9223372036854775808})",
-           R"({"v":1,"type":"queue_ask","request":4294967296})",
+           R"({"v":"2","type":"beat"})",
+           R"({"v":2,"type":7})",
+           R"({"v":2,"type":"beat","sent_ns":"soon"})",
+           R"({"v":2,"type":"close_session","session":"short"})",
+           R"({"v":2,"type":"close_session","session":12})",
+           R"({"v":2,"type":"close_session","session":"1011121314151617181920212223242X"})",
+           R"({"v":2,"type":"demand","requests":{"id":1}})",
+           R"({"v":2,"type":"demand","requests":[7]})",
+           R"({"v":2,"type":"demand","requests":[{"resources":[]}]})",
+           R"({"v":2,"type":"refused","error":"no"})",
+           R"({"v":2,"type":"hello","role":"king"})",
+           R"({"v":2,"type":"hello","proof":"trust me"})",
+           R"({"v":2,"type":"hello","proof":3})",
+           R"({"v":2,"type":"object","buffers":[1,"two"]})",
+           R"({"v":2,"type":"chunk","buffer":-1})",
+           R"({"v":2,"type":"chunk","offset":1.5})",
+           R"({"v":2,"type":"walltime","end_time_s":9223372036854775808})",
+           R"({"v":2,"type":"queue_ask","question":4294967296})",
        })
     EXPECT_EQ(refusal_of(bytes), ErrorCode::kProtocol) << bytes;
 }
@@ -104,16 +104,24 @@ TEST(CodecTest, ReadsAStateOfALaterVersionAsUnknown) {
 }
 
 TEST(CodecTest, ReadsAnErrorCodeOfALaterVersionAsInternal) {
-  const auto decoded = decode(R"({"v":1,"type":"refused","error":{"code":"solar_flare","text":"look up"}})", kHeaderBytes);
+  const auto decoded = decode(R"({"v":2,"type":"refused","error":{"code":"solar_flare","text":"look up"}})", kHeaderBytes);
 
   ASSERT_TRUE(decoded);
   EXPECT_EQ(std::get<Refused>(*decoded).error.code, ErrorCode::kInternal);
   EXPECT_EQ(std::get<Refused>(*decoded).error.text, "look up");
 }
 
+// Of a value that holds its own kind there is no end by itself.
+TEST(CodecTest, RefusesCausesThatLieTooDeepBehindEachOther) {
+  std::string deep = R"({"cause":)", end = R"(,"lease":"2021222324252627","only_if_idle":false,"type":"end_worker","v":2})";
+  for (int i = 0; i < 2'000; ++i) deep += R"({"because":[)", end = "]}" + end;
+
+  EXPECT_EQ(refusal_of(deep + R"({"code":"idle"})" + end), ErrorCode::kProtocol);
+}
+
 TEST(CodecTest, SurvivesNestingAsDeepAsALimitAllows) {
   EXPECT_EQ(refusal_of(std::string(kHeaderBytes, '[')), ErrorCode::kProtocol);
-  std::string nested = R"({"v":1,"type":"beat","x":)" + std::string(20'000, '[') + std::string(20'000, ']') + "}";
+  std::string nested = R"({"v":2,"type":"beat","x":)" + std::string(20'000, '[') + std::string(20'000, ']') + "}";
   EXPECT_TRUE(decode(nested, kHeaderBytes));
 }
 
@@ -147,14 +155,14 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   file.instance = "0a0b0c0d0e0f";
   file.pid = 4711;
   file.key = kKey;
-  file.door = {"ipc:///tmp/d", "tcp://10.77.0.254:1"};
+  file.handshake = {"ipc:///tmp/d", "tcp://10.77.0.254:1"};
   file.proof = "munge";
   file.classes = {"cheetah", "lion"};
 
   const auto read = decode_endpoint_file(encode_endpoint_file(file));
 
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->door, file.door);
+  EXPECT_EQ(read->handshake, file.handshake);
   EXPECT_EQ(read->classes, file.classes);
   EXPECT_EQ(encode_endpoint_file(*read), encode_endpoint_file(file));
   EXPECT_EQ(encode_endpoint_file(file).find('\n'), std::string::npos);

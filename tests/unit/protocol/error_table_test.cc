@@ -5,7 +5,7 @@
 
 #include "pounce/error.h"
 #include "protocol/codec.h"
-#include "protocol/limits.h"
+#include "protocol/message_limits.h"
 
 namespace pounce {
 namespace {

@@ -43,13 +43,18 @@ inline Resources example_resources() {
   resources.not_nodes = "g[2-3]";
   resources.account = "ml";
   resources.reservation = "course";
+  resources.nice = 100;
   resources.slurm = {{"constraint", "nvlink"}};
   return resources;
 }
 
+inline model::QueueWait example_wait() {
+  return {"QOSMaxGRESPerUser", 3, 1'700'000'000, {"gres/gpu:a100", 4, 3, 2}, {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12}};
+}
+
 inline ClassesIs example_classes() {
   ClassesIs classes{12, {ClassUse{"lion", true, 1440, 4, 3, -1, 5, 8, 2, 4}}, {GpuUse{"a100", 6, 0}}, example_error(), "slurm"};
-  classes.gpus[0].eta = {1'700'000'000, 1'699'999'900, 1'700'000'600, "3 running jobs"};
+  classes.gpus[0].eta = {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12};
   classes.cpus_free = 12;
   Choice choice;
   choice.kind = choice.option = "cpu";
@@ -59,44 +64,48 @@ inline ClassesIs example_classes() {
   return classes;
 }
 
-inline NamedRow example_named_row() {
-  return {"train-7", kTask,   "done",        "waits for a free GPU", kLease, 42, "g1", true, true,
-          kDigest,   800'512, 1'700'000'000, 1'700'001'260,          example_error()};
+// With every argument that there is.
+inline Cause example_cause() {
+  return {CauseCode::kRetrySoon, 42, 7, 5, std::chrono::seconds(30), "g1", "Resources", "as it was said", {Cause{CauseCode::kIdle}}};
 }
 
-inline std::vector<Header> door_and_client_examples() {
+inline DetachedRow example_detached_row() {
+  return {"train-7", kTask,   "done",        Cause{.code = CauseCode::kJobStarts}, kLease, 42, "g1", true, true,
+          kDigest,   800'512, 1'700'000'000, 1'700'001'260,          example_error(), "lion",       example_wait()};
+}
+
+inline std::vector<Header> handshake_and_client_examples() {
   return {
       Hello{Role::kWorker, Proof::kMunge, kKey, kSession.hex(), kLease.hex(), "0.1.0"},
-      Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/hall", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
+      Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/control", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
       Refused{example_error()},
       OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}, true, true},
-      Demand{kSession, {Want{{3}, example_resources(), 5, 1, {kLease}}}},
+      Demand{kSession, {Request{{3}, example_resources(), 5, 1, {kLease}}}},
       CloseSession{kSession},
       Beat{true, 123'456'789'012, 987'654'321'098},
       Granted{{3}, kLease, {1}, {2}, kDataEndpoint, kKey},
-      LeaseStatus{{3}, kLease, "queued", "waits for a free GPU", 42, "g1", "gpu:a100:2(IDX:0-1)", 1'700'000'000,
-                  1'700'001'200, "lion", "QOSMaxGRESPerUser", 3, {"gres/gpu:a100", 4, 3, 2},
-                  {1'700'000'000, 1'699'999'900, 1'700'000'600, "3 running jobs"}},
+      LeaseStatus{{3}, kLease, "queued", example_cause(), 1'700'000'000, 42, "g1", "gpu:a100:2(IDX:0-1)", 1'700'001'200,
+                  "lion", example_wait()},
       WorkerDown{kLease, {1}, {2}, example_error()},
       LeaseEnded{{3}, kLease, example_error()},
-      WantFailed{{3}, example_error()},
+      RequestFailed{{3}, example_error()},
       QueueAsk{7},
       QueueIs{7,
               {QueueRow{42, "pounce-cheetah", "cheetah", "PENDING", "Resources", "g1", "gpu:a100:2", kLease.hex(),
-                        1'700'000'000, 1'700'000'060, 1'700'001'260, "everything that fits is in use"}},
+                        1'700'000'000, 1'700'000'060, 1'700'001'260, "Resources", {"gres/gpu:a100", 4, 3, 2}, 3}},
               example_error(),
               "slurm"},
-      ClassesAsk{12, true, example_resources(), {"job", 4, 4, 1}, {1'700'000'000, 1'699'999'900, 1'700'000'600, "3 running jobs"}},
+      ClassesAsk{12, true, example_resources(), {"job", 4, 4, 1}, {1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 3, 2, 12}},
       example_classes(),
       StatusAsk{8},
       StatusIs{8, R"({"leases":[]})"},
       ReleaseAsk{9, {kLease}, ReleaseHow::kNow, "pouncectl release --now"},
       ReleaseIs{9, {ReleaseRow{kLease, "draining", 2, 1}}},
-      NameTask{9, "train-7", kTask, example_resources(), 2},
-      NameAsk{10, "train-7"},
-      NameEnd{11, "train-7", true},
-      NameCarry{12, "train-7", true, kDigest, example_error()},
-      NamesAre{12, {example_named_row()}, example_error()},
+      SubmitDetached{9, "train-7", kTask, example_resources(), 2},
+      DetachedAsk{10, "train-7"},
+      CancelDetached{11, "train-7", true},
+      RelayDetached{12, "train-7", true, kDigest, example_error()},
+      DetachedList{12, {example_detached_row()}, example_error()},
       Notice{"no Slurm here: this machine's CPU stands in"},
   };
 }
@@ -106,12 +115,12 @@ inline std::vector<Header> worker_examples() {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
-      WorkerBeat{kLease, {1}, 1, false, 61'000, 9'500, 128'000, 2048, 71, 3072, 81'920, 2},
+      WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920}, 2},
       Admit{kLease, kSession, kKey},
-      Dismiss{kLease, kSession, "the session is over"},
-      EndWorker{kLease, "idle for a minute", true},
-      RunNamed{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
-      NamedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
+      Dismiss{kLease, kSession, Cause{CauseCode::kSessionClosed}},
+      EndWorker{kLease, Cause{CauseCode::kIdle}, true},
+      RunDetached{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
+      DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
       Activity{1, 250},
       Walltime{1'700'001'200},
@@ -126,21 +135,21 @@ inline std::vector<Header> data_examples() {
       Object{kObject, {3'000'000, 5}, true},
       Chunk{kObject.hex(), 1, 1'048'576},
       Have{kObject},
-      Drop{{kObject}},
+      Drop{{kObject}, {kFunction}},
       Task{kTask, kFunction, {kObject}, 2},
       Started{kTask},
       Output{kTask, "stderr"},
-      Outcome{kTask, true, example_error(), {2'000'000}, true, 1000, 2000, 3000, 4000},
+      Outcome{kTask, true, example_error(), {2'000'000}, true, 1000, 4000, {2000, 3000, 5000000}},
       Ack{{kTask}},
       Query{{kTask}},
       QueryIs{{kTask}, {TaskState::kRunning}},
-      CancelTask{kTask},
+      CancelTask{kTask, 5000, true},
       Input{kTask},
   };
 }
 
 inline std::vector<Header> one_of_each() {
-  std::vector<Header> all = door_and_client_examples();
+  std::vector<Header> all = handshake_and_client_examples();
   for (const auto& more : {worker_examples(), data_examples()}) all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "protocol/codec.h"
-#include "protocol/limits.h"
+#include "protocol/message_limits.h"
 #include "unit/protocol/examples.h"
 
 namespace pounce::protocol {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/blocked_signals.h"
 #include "base/unique_fd.h"
 #include "slurm/slurm_gateway.h"
 
@@ -22,20 +23,6 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-// Blocks signals as pounced does, so that every helper here is started from such a process.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
 
@@ -63,7 +50,7 @@ class GatewayTest : public testing::Test {
 
   Result<std::string> version() {
     std::optional<Result<std::string>> answer;
-    gateway_.version([&](Result<std::string> reply) { answer = std::move(reply); });
+    gateway_.ask(AskVersion{}, [&](Result<std::string> reply) { answer = std::move(reply); });
     serve([&] { return answer.has_value(); });
     return answer.value_or(failure(ErrorCode::kInternal, "no answer"));
   }
@@ -73,9 +60,9 @@ class GatewayTest : public testing::Test {
     return text ? *text : "error: " + text.error().text;
   }
 
-  Result<Incarnation> submit() {
-    std::optional<Result<Incarnation>> answer;
-    gateway_.submit(JobSpec{}, [&](Result<Incarnation> reply) { answer = std::move(reply); });
+  Result<JobIdentity> submit() {
+    std::optional<Result<JobIdentity>> answer;
+    gateway_.ask(Submit{}, [&](Result<JobIdentity> reply) { answer = std::move(reply); });
     serve([&] { return answer.has_value(); });
     return answer.value_or(failure(ErrorCode::kInternal, "no answer"));
   }
@@ -86,12 +73,12 @@ class GatewayTest : public testing::Test {
 
 TEST_F(GatewayTest, BringsEachAnswerToItsRequestInOrder) {
   std::vector<std::string> order;
-  gateway_.facts([&](Result<ClusterFacts> facts) { order.push_back(facts ? facts->cluster : "?"); });
-  gateway_.submit(JobSpec{},
-                  [&](Result<Incarnation> job) { order.push_back(job ? std::to_string(job->job.value) : "?"); });
-  gateway_.poll({{{1}, 2, 3}},
+  gateway_.ask(AskFacts{}, [&](Result<ClusterFacts> facts) { order.push_back(facts ? facts->cluster : "?"); });
+  gateway_.ask(Submit{},
+               [&](Result<JobIdentity> job) { order.push_back(job ? std::to_string(job->job.value) : "?"); });
+  gateway_.ask(Poll{{{{1}, 2, 3}}},
                 [&](Result<std::vector<JobView>> jobs) { order.push_back(jobs ? std::to_string(jobs->size()) : "?"); });
-  gateway_.cancel({{1}, 2, 3}, [&](Result<void> done) { order.push_back(done ? "cancelled" : "not cancelled"); });
+  gateway_.ask(Cancel{{{1}, 2, 3}}, [&](Result<Done> done) { order.push_back(done ? "cancelled" : "not cancelled"); });
 
   serve([&] { return order.size() == 4; });
 
@@ -110,7 +97,7 @@ TEST_F(GatewayTest, GivesTheHelperItsSocketThreeStandardFilesAndNothingElse) {
 }
 
 TEST_F(GatewayTest, GivesTheHelperNoBlockedSignals) {
-  const BlockedSignals as_in_pounced;
+  const BlockedSignals as_in_pounced;  // so that the helper is started from such a process
   EXPECT_THAT(told(), HasSubstr("SigBlk:\t0000000000000000"));
 }
 
@@ -157,8 +144,8 @@ TEST_F(GatewayTest, ServesTheNextRequestByANewHelperAtOnceAfterOneDeath) {
 TEST_F(GatewayTest, LosesOnlyTheRequestInHandWhenTheHelperDies) {
   plan("die 1\n");
   std::vector<bool> answered;
-  gateway_.submit(JobSpec{}, [&](Result<Incarnation> job) { answered.push_back(job.has_value()); });
-  gateway_.facts([&](Result<ClusterFacts> facts) { answered.push_back(facts.has_value()); });
+  gateway_.ask(Submit{}, [&](Result<JobIdentity> job) { answered.push_back(job.has_value()); });
+  gateway_.ask(AskFacts{}, [&](Result<ClusterFacts> facts) { answered.push_back(facts.has_value()); });
 
   serve([&] { return answered.size() == 2; });
 
@@ -179,8 +166,8 @@ TEST_F(GatewayTest, ReplacesAHelperThatDiedIdleWithoutLosingTheNextRequest) {
 
 TEST_F(GatewayTest, KillsAHelperThatDoesNotAnswerBeforeTheDeadline) {
   plan("hang\n");
-  std::optional<Result<Incarnation>> answer;
-  gateway_.submit(JobSpec{}, [&](Result<Incarnation> job) { answer = std::move(job); });
+  std::optional<Result<JobIdentity>> answer;
+  gateway_.ask(Submit{}, [&](Result<JobIdentity> job) { answer = std::move(job); });
   const int helper = gateway_.helper_pid();
   const TimePoint deadline = gateway_.next_deadline();
   EXPECT_LE(deadline - Clock::now(), seconds(30));
@@ -198,7 +185,7 @@ TEST_F(GatewayTest, KillsAHelperThatDoesNotAnswerBeforeTheDeadline) {
 TEST_F(GatewayTest, TellsNobodyTheAnswerOfAHelperThatWasGivenUp) {
   plan("hang\n");
   int answers = 0;
-  gateway_.facts([&](Result<ClusterFacts>) { ++answers; });
+  gateway_.ask(AskFacts{}, [&](Result<ClusterFacts>) { ++answers; });
   gateway_.on_time(gateway_.next_deadline());
   ASSERT_EQ(answers, 1);
   plan("");  // the helper may have been killed before it took its line
@@ -248,7 +235,7 @@ TEST_F(GatewayTest, DoesNotBlameARequestForWhatWasPrintedBefore) {
 TEST_F(GatewayTest, PausesBetweenHelpersThatDieInARowAndNoLongerThanHalfAMinute) {
   plan("die 1\ndie 1\ndie 1\ndie 1\ndie 1\ndie 1\ndie 1\ndie 1\ndie 1\ndie 1\n");
   int answers = 0;
-  const auto ask = [&] { gateway_.facts([&](Result<ClusterFacts>) { ++answers; }); };
+  const auto ask = [&] { gateway_.ask(AskFacts{}, [&](Result<ClusterFacts>) { ++answers; }); };
   ask();
   serve([&] { return answers == 1; });
   ask();  // the first death costs no pause
@@ -279,9 +266,9 @@ TEST_F(GatewayTest, ForgetsDeathsOnceAHelperHasAnswered) {
 
 TEST_F(GatewayTest, LetsACallbackAskAgain) {
   int answers = 0;
-  gateway_.facts([&](Result<ClusterFacts>) {
+  gateway_.ask(AskFacts{}, [&](Result<ClusterFacts>) {
     ++answers;
-    gateway_.facts([&](Result<ClusterFacts>) { ++answers; });
+    gateway_.ask(AskFacts{}, [&](Result<ClusterFacts>) { ++answers; });
   });
   serve([&] { return answers == 2; });
   EXPECT_EQ(answers, 2);
@@ -291,7 +278,7 @@ TEST_F(GatewayTest, EndsItsHelperWhenItIsDestroyed) {
   int helper = 0;
   {
     SlurmGateway gateway(options());
-    gateway.facts([](Result<ClusterFacts>) { FAIL() << "a destroyed gateway answers nothing"; });
+    gateway.ask(AskFacts{}, [](Result<ClusterFacts>) { FAIL() << "a destroyed gateway answers nothing"; });
     helper = gateway.helper_pid();
     ASSERT_TRUE(exists(helper));
   }
@@ -301,7 +288,7 @@ TEST_F(GatewayTest, EndsItsHelperWhenItIsDestroyed) {
 TEST(GatewayWithoutHelperTest, TellsFromTheLoopThatTheProgramIsMissing) {
   SlurmGateway gateway({"/nowhere/pounce-slurm", seconds(30), {}});
   std::optional<Result<ClusterFacts>> answer;
-  gateway.facts([&](Result<ClusterFacts> facts) { answer = std::move(facts); });
+  gateway.ask(AskFacts{}, [&](Result<ClusterFacts> facts) { answer = std::move(facts); });
   EXPECT_FALSE(answer) << "answered from inside the call";
 
   gateway.on_time(gateway.next_deadline());

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "identity/keys.h"
+#include "identity/key_pair.h"
 #include "transport/context.h"
 #include "transport/dealer_socket.h"
 #include "transport/poll_set.h"
@@ -25,9 +25,9 @@ struct CurveTest : testing::Test {
   std::unique_ptr<DealerSocket> client;
 
   void open(const PublicKey& admitted, const PublicKey& expected_server) {
-    context.admit("hall", [admitted](const ZapQuestion& question) { return question.key == admitted; });
+    context.admit("control", [admitted](const ZapQuestion& question) { return question.key == admitted; });
     ServerOptions options;
-    options.zap_domain = "hall";
+    options.zap_domain = "control";
     options.max_frame_bytes = 1024;
     auto bound = RouterSocket::bind(context, server_keys, options, {"tcp://127.0.0.1:*"});
     ASSERT_TRUE(bound) << bound.error().text;
@@ -66,9 +66,9 @@ struct CurveTest : testing::Test {
 };
 
 TEST_F(CurveTest, ListensAtAFreePortOfARange) {
-  context.admit("hall", [](const ZapQuestion&) { return false; });
+  context.admit("control", [](const ZapQuestion&) { return false; });
   ServerOptions options;
-  options.zap_domain = "hall";
+  options.zap_domain = "control";
   options.max_frame_bytes = 1024;
   const auto first = RouterSocket::bind(context, server_keys, options, {"tcp://127.0.0.1:*"});
   ASSERT_TRUE(first) << first.error().text;
@@ -138,9 +138,9 @@ TEST_F(CurveTest, SendsBorrowedMemoryAndReleasesItOnce) {
 
 TEST_F(CurveTest, DropsAllPeersOnRebindAndKeepsItsEndpoints) {
   const std::string path = "/tmp/pounce-rebind-" + std::to_string(::getpid());
-  context.admit("door", [](const ZapQuestion&) { return true; });
+  context.admit("handshake", [](const ZapQuestion&) { return true; });
   ServerOptions options;
-  options.zap_domain = "door";
+  options.zap_domain = "handshake";
   options.max_frame_bytes = 1024;
   auto bound = RouterSocket::bind(context, server_keys, options, {"ipc://" + path, "tcp://127.0.0.1:*"});
   ASSERT_TRUE(bound) << bound.error().text;
@@ -164,12 +164,12 @@ TEST_F(CurveTest, DropsAllPeersOnRebindAndKeepsItsEndpoints) {
 TEST_F(CurveTest, SaysWhichUserIsAtTheOtherEndOfAnIpcSocket) {
   const std::string path = "/tmp/pounce-uid-" + std::to_string(::getpid());
   std::optional<unsigned> asked;
-  context.admit("door", [&](const ZapQuestion& question) {
+  context.admit("handshake", [&](const ZapQuestion& question) {
     asked = question.uid;
     return true;
   });
   ServerOptions options;
-  options.zap_domain = "door";
+  options.zap_domain = "handshake";
   options.max_frame_bytes = 1024;
   server = *RouterSocket::bind(context, server_keys, options, {"ipc://" + path});
   ClientOptions client_options;
@@ -223,7 +223,7 @@ TEST_F(CurveTest, CutsThePeerThatSendsAFrameOverTheLimit) {
 TEST_F(CurveTest, RefusesToBindWithoutAnyEndpointFree) {
   open(client_keys.public_key, server_keys.public_key);
   ServerOptions options;
-  options.zap_domain = "hall";
+  options.zap_domain = "control";
   options.max_frame_bytes = 1024;
 
   const auto second = RouterSocket::bind(context, server_keys, options, server->endpoints());

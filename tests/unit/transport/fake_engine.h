@@ -1,5 +1,5 @@
-// An engine for the baton's tests: sleeps in poll until its mail arrives or it is woken. Its counters are plain on
-// purpose: the baton alone guards them, which a thread-sanitizer build checks.
+// An engine for the leader token's tests: sleeps in poll until its mail arrives or it is woken. Its counters are plain on
+// purpose: the leader token alone guards them, which a thread-sanitizer build checks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
-#include "transport/baton.h"
+#include "transport/leader_token.h"
 
 namespace pounce::transport {
 
@@ -50,7 +50,7 @@ class FakeEngine : public Engine {
 
   std::uint64_t letters = 0;
   int turns = 0;
-  std::function<void()> on_turn;  // at each turn's end; set before the baton lives
+  std::function<void()> on_turn;  // at each turn's end; set before the leader token lives
 
  private:
   void enter() {

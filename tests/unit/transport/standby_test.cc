@@ -29,14 +29,14 @@ std::string status_of(const std::string& thread, const std::string& field) {
 
 TEST(StandbyTest, IsNotWokenByCallsThatFollowEachOther) {
   FakeEngine engine;
-  Baton baton(engine, "quiet-one", kNoStandBy);
+  LeaderToken leader_token(engine, "quiet-one", kNoStandBy);
   while (status_of("quiet-one", "State")[0] != 'S') std::this_thread::yield();
   const std::string before = status_of("quiet-one", "voluntary_ctxt_switches");
 
   for (std::uint64_t round = 1; round <= 500; ++round) {
-    baton.hold([] {});
+    leader_token.hold([] {});
     engine.post();
-    ASSERT_TRUE(baton.pump_until([&] { return engine.letters == round; }, Clock::now() + 1h, [] { return false; }));
+    ASSERT_TRUE(leader_token.pump_until([&] { return engine.letters == round; }, Clock::now() + 1h, [] { return false; }));
   }
 
   EXPECT_EQ(status_of("quiet-one", "voluntary_ctxt_switches"), before);
@@ -44,7 +44,7 @@ TEST(StandbyTest, IsNotWokenByCallsThatFollowEachOther) {
 
 TEST(StandbyTest, TakesNoSignals) {
   FakeEngine engine;
-  Baton baton(engine, "deaf-one");
+  LeaderToken leader_token(engine, "deaf-one");
   engine.wait_for_turn(1);
 
   const std::uint64_t blocked = std::stoull(status_of("deaf-one", "SigBlk"), nullptr, 16);

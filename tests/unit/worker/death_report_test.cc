@@ -1,9 +1,10 @@
-#include "worker/death_report.h"
+#include "worker/supervisor/death_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ids.h"
+#include "messages/sentence.h"
 
 namespace pounce::worker {
 namespace {
@@ -16,7 +17,7 @@ int killed(int signal) { return signal; }
 TEST(DeathReportTest, TellsAnExitCode) {
   const Error error = death_report({.wait_status = exited(3), .node = "g1"});
   EXPECT_EQ(error.code, ErrorCode::kWorkerCrashed);
-  EXPECT_EQ(error.text, "the worker on g1 ended itself with exit code 3");
+  EXPECT_EQ(messages::text(error), "the worker on g1 ended itself with exit code 3");
   EXPECT_EQ(error.context.at("exit_code"), "3");
   EXPECT_FALSE(error.context.contains("signal"));
 }
@@ -24,7 +25,7 @@ TEST(DeathReportTest, TellsAnExitCode) {
 TEST(DeathReportTest, TellsASignalByNumberAndName) {
   const Error error = death_report({.wait_status = killed(11), .node = "g1", .last_lines = "Fatal Python error"});
   EXPECT_EQ(error.code, ErrorCode::kWorkerCrashed);
-  EXPECT_EQ(error.text, "the worker on g1 died of SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(messages::text(error), "the worker on g1 died of SIGSEGV (Segmentation fault)");
   EXPECT_EQ(error.context.at("signal"), "11");
   EXPECT_EQ(error.context.at("signal_name"), "SIGSEGV");
   EXPECT_EQ(error.context.at("last_lines"), "Fatal Python error");
@@ -34,19 +35,19 @@ TEST(DeathReportTest, TellsOutOfMemoryWithTheLimit) {
   const Error error = death_report(
       {.wait_status = killed(9), .node = "g1", .killed_for_memory = true, .memory_limit = std::uint64_t{200} << 20});
   EXPECT_EQ(error.code, ErrorCode::kOutOfMemory);
-  EXPECT_THAT(error.text, HasSubstr("(200 MiB)"));
+  EXPECT_THAT(messages::text(error), HasSubstr("(200 MiB)"));
   EXPECT_EQ(error.context.at("memory_limit_mib"), "200");
 }
 
 TEST(DeathReportTest, TellsTheEndOfATaskThatDidNotStopAsACancelAndNotAsACrash) {
   const Error error = death_report({.wait_status = killed(9), .node = "g1", .gave_up = true});
   EXPECT_EQ(error.code, ErrorCode::kCancelled);
-  EXPECT_THAT(error.text, HasSubstr("its worker on g1 was killed"));
+  EXPECT_THAT(messages::text(error), HasSubstr("its worker on g1 was killed"));
 }
 
 TEST(DeathReportTest, TellsAnInterpreterThatNeverStartedByItsCommand) {
   const Error error = death_report({.wait_status = exited(127), .node = "g1", .was_ready = false, .command = "/no/python -m x"});
-  EXPECT_EQ(error.text, "the worker's interpreter on g1 did not start: /no/python -m x");
+  EXPECT_EQ(messages::text(error), "the worker's interpreter on g1 did not start: /no/python -m x");
 }
 
 TEST(DeathReportTest, NamesTheTasksThatMayHaveRun) {

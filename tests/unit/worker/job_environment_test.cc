@@ -1,4 +1,4 @@
-#include "worker/job_environment.h"
+#include "worker/supervisor/job_environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "worker/memory_block.h"
+#include "worker/interpreter/memory_block.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/memory_events.h"
+#include "worker/common/memory_events.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a worker's job has used, and the texts of /proc that tell it.
-#include "worker/meter.h"
+#include "worker/supervisor/meter.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

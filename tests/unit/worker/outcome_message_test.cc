@@ -1,10 +1,10 @@
-#include "worker/outcome_message.h"
+#include "worker/interpreter/outcome_message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ids.h"
-#include "protocol/limits.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/output_pipe.h"
+#include "worker/interpreter/output_pipe.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "worker/record_socket.h"
+#include "worker/common/record_socket.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

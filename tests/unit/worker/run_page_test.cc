@@ -1,4 +1,4 @@
-#include "worker/run_page.h"
+#include "worker/common/run_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "worker/tcp_endpoint.h"
+#include "worker/supervisor/tcp_endpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ TEST(TcpEndpointTest, NamesTheHost) {
 }
 
 TEST(TcpEndpointTest, FindsNoHostInAnythingElse) {
-  EXPECT_EQ(host_of("ipc:///run/pounce/door"), "");
+  EXPECT_EQ(host_of("ipc:///run/pounce/handshake"), "");
   EXPECT_EQ(host_of("tcp://"), "");
   EXPECT_EQ(host_of("tcp://:1"), "");
   EXPECT_EQ(host_of(""), "");

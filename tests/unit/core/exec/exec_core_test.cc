@@ -159,6 +159,15 @@ TEST_F(ExecTest, CancelsAQueuedTaskWithoutTouchingTheRunningOne) {
   EXPECT_FALSE(core.cancel_asked(task(1)));
 }
 
+TEST_F(ExecTest, CancelsATaskThatIsOnlyToBeCancelledInTheQueueUnlessItRuns) {
+  run(1);
+  tell(TaskArrived{session(1), task(2)});
+  EXPECT_THAT(tell(CancelAsked{session(1), task(2), 0s, true}), ElementsAre("fail cancelled 2", "active 1"));
+  EXPECT_THAT(tell(CancelAsked{session(1), task(1), 0s, true}), IsEmpty());
+  EXPECT_FALSE(core.cancel_asked(task(1)));
+  EXPECT_EQ(core.next_deadline(), TimePoint::max());
+}
+
 TEST_F(ExecTest, InterruptsARunningTaskAndRemembersThatItWasAsked) {
   run(1);
   EXPECT_THAT(tell(CancelAsked{session(1), task(1)}), ElementsAre("interrupt 1"));

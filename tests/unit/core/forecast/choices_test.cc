@@ -7,7 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 
-Eta at(std::int64_t start_s) { return {start_s, start_s - 10, start_s + 10, "3 running jobs"}; }
+Eta at(std::int64_t start_s) { return {start_s, start_s - 10, start_s + 10}; }
 
 ClassReport report() {
   ClassReport all;
@@ -57,7 +57,7 @@ TEST(Choices, WhereALimitIsInTheWayOtherClassesAreOffered) {
 
   EXPECT_TRUE(of(all, "class=lion").now);
   EXPECT_EQ(of(all, "class=lion").resources.class_name, "lion");
-  EXPECT_EQ(of(all, "class=panther").against, "class panther gives no GPU");
+  EXPECT_EQ(of(all, "class=panther").cause, (Cause{.code = CauseCode::kClassWithoutGpu, .word = "panther"}));
   EXPECT_EQ(all[all.size() - 2].option, "class=panther");
 }
 
@@ -77,8 +77,8 @@ TEST(Choices, ALimitThatIsFullIsNamedWithItsNumbers) {
 
   const auto all = choices(gpu("a100"), {"job", 20, 20, 1}, {}, full, slice_or_cpu);
 
-  EXPECT_EQ(of(all, "class=lion").against, "class lion runs 4 jobs of yours at a time, and 4 run");
-  EXPECT_EQ(of(all, "a100_3g.20gb").against, "class cheetah gives you 3 GPUs at a time, and you have 3");
+  EXPECT_EQ(of(all, "class=lion").cause, (Cause{.code = CauseCode::kClassJobsTaken, .count = 4, .used = 4, .word = "lion"}));
+  EXPECT_EQ(of(all, "a100_3g.20gb").cause, (Cause{.code = CauseCode::kClassGpusTaken, .count = 3, .used = 3, .word = "cheetah"}));
   EXPECT_FALSE(of(all, "a100_3g.20gb").now);
 }
 

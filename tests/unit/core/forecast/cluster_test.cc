@@ -1,4 +1,4 @@
-#include "core/forecast/cluster.h"
+#include "core/forecast/cluster_state.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@ using testing::SizeIs;
 AnyJob job(std::uint32_t id, std::uint32_t priority, Things things) {
   AnyJob one;
   one.id = id, one.priority = priority, one.things = std::move(things);
-  one.person = "bob", one.account = "ml", one.class_name = "lion", one.partitions = {"gpu"}, one.limit_s = 600;
+  one.user = "bob", one.account = "ml", one.class_name = "lion", one.partitions = {"gpu"}, one.limit_s = 600;
   one.competes = true;
   return one;
 }
@@ -82,15 +82,15 @@ TEST(Cluster, MoreThanCanBePlayedIsNotEvenBuilt) {
   EXPECT_FALSE(replay(line, {}));
 }
 
-TEST(Cluster, ALimitIsRoomThatOnlyThosePersonsJobsTake) {
+TEST(Cluster, ALimitIsRoomThatOnlyThoseUsersJobsTake) {
   Cluster all = cluster();
   AnyJob carols = runs(2, {{"gpu", 1}});
-  carols.person = "carol";
+  carols.user = "carol";
   all.jobs = {runs(1, {{"gpu", 1}}), carols};
   AnyJob mine = job(9, 5, {{"gpu", 2}});
   mine.competes = false;
 
-  const Line line = line_of(all, mine, {{"gres/gpu", 2, 1, 2}, Counts::kPerson, true});
+  const Line line = line_of(all, mine, {{"gres/gpu", 2, 1, 2}, Counts::kUser, true});
 
   EXPECT_THAT(line.room, ElementsAre(16, 8, 2));
   EXPECT_THAT(line.own, ElementsAre(false, false, true));
@@ -103,7 +103,7 @@ TEST(Cluster, WhatALimitCountsAndNobodySeesNeverEnds) {
   Cluster all = cluster();
   all.jobs = {runs(1, {})};
 
-  const Line line = line_of(all, job(9, 5, {}), {{"job", 4, 4, 1}, Counts::kPerson, true});
+  const Line line = line_of(all, job(9, 5, {}), {{"job", 4, 4, 1}, Counts::kUser, true});
 
   EXPECT_EQ(line.room.back(), 1u);
 }

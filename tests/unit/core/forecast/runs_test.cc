@@ -10,13 +10,13 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-Runs of(const std::string& person, const std::string& class_name, int count, std::int64_t ran_s, std::uint32_t from = 1) {
+Runs of(const std::string& user, const std::string& class_name, int count, std::int64_t ran_s, std::uint32_t from = 1) {
   Runs runs;
-  for (int i = 0; i < count; ++i) runs.add({from + static_cast<std::uint32_t>(i), person, class_name, 100, ran_s});
+  for (int i = 0; i < count; ++i) runs.add({from + static_cast<std::uint32_t>(i), user, class_name, 100, ran_s});
   return runs;
 }
 
-TEST(Runs, ThosePersonsOwnCountOnceThereAreEnough) {
+TEST(Runs, ThoseUsersOwnCountOnceThereAreEnough) {
   Runs runs = of("alice", "lion", 8, 50);
   for (std::uint32_t job = 100; job < 120; ++job) runs.add({job, "bob", "lion", 100, 10});
 

@@ -14,7 +14,7 @@ TEST_F(DemandTest, APendingLeaseWhoseDemandVanishedIsCancelledAtOnce) {
   EXPECT_EQ(count<TellLeaseEnded>(), 1u);
 }
 
-TEST_F(DemandTest, AWantThatIsNotListedAnyMoreHasNoDemand) {
+TEST_F(DemandTest, ARequestThatIsNotListedAnyMoreHasNoDemand) {
   given_queued();
   tell(DemandChanged{session(1), {}});
   EXPECT_EQ(count<CancelJob>(), 1u);
@@ -35,16 +35,16 @@ TEST_F(DemandTest, KeepWarmAddsToTheIdleTime) {
   LeaseCore warm(our_instance(), defaults, [this] { return lease(++leases_made); });
   const auto at = [&](const Event& event) { return warm.handle(event, now); };
   at(JournalRead{});
-  at(Swept{std::vector<JobView>{}});
-  at(DemandChanged{session(1), {{WantId{1}, one_gpu(), 1, 0, {}}}});
+  at(ReconcileDone{std::vector<JobView>{}});
+  at(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 1, 0, {}}}});
   at(Submitted{lease(1), job(7)});
   at(connected());
   at(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{1}});
   at(DemandChanged{session(1), {}});
   for (int second = 0; second < 359; ++second) {
     now += 1s;
-    at(SessionHeard{session(1)});
-    at(WorkerHeard{lease(1), WorkerIndex{0}, link, 0});
+    at(SessionSeen{session(1)});
+    at(WorkerSeen{lease(1), WorkerIndex{0}, link, 0});
   }
   EXPECT_EQ(warm.leases()[0].state, LeaseState::kIdle);
   now += 1s;
@@ -84,7 +84,7 @@ TEST_F(DemandTest, NewDemandOnAnIdleLeaseNeedsNoJob) {
 
 TEST_F(DemandTest, AWorkerThatJustGotATaskRefusesItsEndAndServesOn) {
   given_draining();
-  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1});
   EXPECT_EQ(state(), LeaseState::kBusy);
   EXPECT_EQ(count<TellLeaseEnded>(), 0u);
 }
@@ -99,7 +99,7 @@ TEST_F(DemandTest, DemandDuringADrainGetsANewJobWhenTheWorkerHasGone) {
   EXPECT_EQ(only<SubmitJob>()[0].lease, lease(2));
 }
 
-TEST_F(DemandTest, AWantThatChangesItsResourcesGivesItsLeaseBack) {
+TEST_F(DemandTest, ARequestThatChangesItsResourcesGivesItsLeaseBack) {
   given_queued();
   demand(1, 0, resources("lion", 2));
   EXPECT_EQ(count<CancelJob>(), 1u);

@@ -82,31 +82,32 @@ TEST_F(EndingTest, AnUnlinkedIdleWorkerIsCancelledInSlurm) {
   EXPECT_EQ(state(), LeaseState::kEnding);
 }
 
-TEST_F(EndingTest, ADrainWithoutAKnownJobIsCancelledOnceASweepShowsIt) {
+TEST_F(EndingTest, ADrainWithoutAKnownJobIsCancelledOnceAReconcileShowsIt) {
   given_submitting();
   tell(connected(0, 0));
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
   tell(SessionClosed{session(1)});
-  for (int i = 0; i < 30 && count<SweepJobs>() == 0; ++i) advance(1s);
-  tell(Swept{std::vector{view(JobState::kRunning)}});
+  for (int i = 0; i < 30 && count<ReconcileJobs>() == 0; ++i) advance(1s);
+  tell(ReconcileDone{std::vector{view(JobState::kRunning)}});
   wait_for<CancelJob>();
   EXPECT_EQ(only<CancelJob>()[0].job, job(7));
 }
 
-TEST_F(EndingTest, AStoryTellsWhatHappened) {
+TEST_F(EndingTest, AHistoryTellsWhatHappened) {
   given_ending();
-  const auto story = core.story(lease(1));
-  ASSERT_FALSE(story.empty());
-  EXPECT_THAT(story.back().what, ::testing::HasSubstr("queued -> ending"));
+  const auto history = core.history(lease(1));
+  ASSERT_FALSE(history.empty());
+  EXPECT_EQ(history.back().from, LeaseState::kQueued);
+  EXPECT_EQ(history.back().to, LeaseState::kEnding);
 }
 
-TEST_F(EndingTest, AStoryIsKeptAfterTheEndAndDoesNotGrowForEver) {
+TEST_F(EndingTest, AHistoryIsKeptAfterTheEndAndDoesNotGrowForEver) {
   given_busy();
   for (int i = 0; i < 500; ++i) demand(i % 2);
-  EXPECT_LE(core.story(lease(1)).size(), Story::kLines);
+  EXPECT_LE(core.history(lease(1)).size(), History::kLines);
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});
   tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kTimeout)}});
-  EXPECT_FALSE(core.story(lease(1)).empty());
+  EXPECT_FALSE(core.history(lease(1)).empty());
 }
 
 }  // namespace

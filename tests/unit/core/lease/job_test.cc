@@ -79,23 +79,23 @@ TEST_F(JobTest, OurOwnCancelIsNotSomebodys) {
 
 TEST_F(JobTest, AnUnknownStateChangesNothing) {
   given_queued();
-  swept({view(JobState::kUnknown)});
+  reconciled_jobs({view(JobState::kUnknown)});
   EXPECT_EQ(state(), LeaseState::kQueued);
   tell(connected());
   advance_alive(61s);
-  tell(Swept{std::vector{view(JobState::kUnknown)}});
+  tell(ReconcileDone{std::vector{view(JobState::kUnknown)}});
   EXPECT_EQ(state(), LeaseState::kStarting);
   tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{1}});
   advance_alive(61s);
-  tell(Swept{std::vector{view(JobState::kUnknown)}});
+  tell(ReconcileDone{std::vector{view(JobState::kUnknown)}});
   EXPECT_EQ(state(), LeaseState::kBusy);
   EXPECT_EQ(core.counters().cancels, 0u);
 }
 
-TEST_F(JobTest, AJobWhoseStateIsUnknownFromTheStartIsPolledNotSweptForEver) {
+TEST_F(JobTest, AJobWhoseStateIsUnknownFromTheStartIsPolledNotReconciledForEver) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
-  swept({view(JobState::kUnknown)});
+  reconciled_jobs({view(JobState::kUnknown)});
   EXPECT_EQ(state(), LeaseState::kSubmitting);
   polled(view(JobState::kQueued));
   EXPECT_EQ(state(), LeaseState::kQueued);
@@ -121,7 +121,7 @@ TEST_F(JobTest, AnEndingJobWithoutAReasonKeepsTheOwnerWaitingForIt) {
   EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kOutOfMemory);
 }
 
-TEST_F(JobTest, ARequeueAfterTheStartEndsTheLeaseAndCancelsTheNewIncarnation) {
+TEST_F(JobTest, ARequeueAfterTheStartEndsTheLeaseAndCancelsTheNewJobIdentity) {
   given_busy();
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});
   tell(Polled{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7, 1))}});
@@ -130,7 +130,7 @@ TEST_F(JobTest, ARequeueAfterTheStartEndsTheLeaseAndCancelsTheNewIncarnation) {
   EXPECT_EQ(only<CancelJob>()[0].job, job(7, 1));
 }
 
-TEST_F(JobTest, ARequeueBeforeTheStartIsOnlyANewIncarnation) {
+TEST_F(JobTest, ARequeueBeforeTheStartIsOnlyANewJobIdentity) {
   given_queued();
   polled(view(JobState::kQueued, JobEnd::kNone, job(7, 1)));
   EXPECT_EQ(state(), LeaseState::kQueued);
@@ -147,18 +147,18 @@ TEST_F(JobTest, AWorkerOfARequeuedJobIsSentAwayAndTheJobCancelled) {
   tell(connected(1));
   EXPECT_EQ(count<EndWorker>(), 1u);
   EXPECT_EQ(state(), LeaseState::kEnding);
-  EXPECT_EQ(count<CancelJob>(), 0u);  // a requeue changes the submit time: not before a sweep has told it
-  swept({view(JobState::kRunning, JobEnd::kNone, job(7, 1))});
+  EXPECT_EQ(count<CancelJob>(), 0u);  // a requeue changes the submit time: not before a reconciliation has told it
+  reconciled_jobs({view(JobState::kRunning, JobEnd::kNone, job(7, 1))});
   ASSERT_EQ(count<CancelJob>(), 1u);
   EXPECT_EQ(only<CancelJob>()[0].job, job(7, 1));
 }
 
 TEST_F(JobTest, NothingIsCancelledByItsIdAlone) {
   given_submitting();
-  tell(Submitted{lease(1), Incarnation{SlurmJobId{7}, 0, 0}});
+  tell(Submitted{lease(1), JobIdentity{SlurmJobId{7}, 0, 0}});
   demand(0);
   EXPECT_EQ(count<CancelJob>(), 0u);
-  swept({view(JobState::kQueued)});
+  reconciled_jobs({view(JobState::kQueued)});
   ASSERT_EQ(count<CancelJob>(), 1u);
   EXPECT_EQ(only<CancelJob>()[0].job, job(7));
 }
@@ -172,7 +172,7 @@ TEST_F(JobTest, SlowNewsOfAJobThatIsEndingByItselfIsNotBelieved) {
   EXPECT_EQ(core.counters().cancels, 0u);
 }
 
-TEST_F(JobTest, OldNewsOfAnEarlierIncarnationIsIgnored) {
+TEST_F(JobTest, OldNewsOfAnEarlierJobIdentityIsIgnored) {
   given_queued();
   polled(view(JobState::kQueued, JobEnd::kNone, job(7, 1)));
   polled(view(JobState::kEnded, JobEnd::kNodeFail, job(7, 0)));
@@ -181,7 +181,7 @@ TEST_F(JobTest, OldNewsOfAnEarlierIncarnationIsIgnored) {
 
 TEST_F(JobTest, ARecycledJobIdIsNotOurs) {
   given_queued();
-  JobView stranger = view(JobState::kEnded, JobEnd::kCompleted, Incarnation{SlurmJobId{7}, 999999, 0});
+  JobView stranger = view(JobState::kEnded, JobEnd::kCompleted, JobIdentity{SlurmJobId{7}, 999999, 0});
   stranger.instance.reset();
   stranger.lease.reset();
   polled(stranger);
@@ -190,7 +190,7 @@ TEST_F(JobTest, ARecycledJobIdIsNotOurs) {
 
 TEST_F(JobTest, TheSubmitTimeIsTakenFromSlurmWhenTheSubmissionDidNotTellIt) {
   given_submitting();
-  tell(Submitted{lease(1), Incarnation{SlurmJobId{7}, 0, 0}});
+  tell(Submitted{lease(1), JobIdentity{SlurmJobId{7}, 0, 0}});
   polled(view(JobState::kQueued));
   EXPECT_EQ(core.leases()[0].job, job(7));
 }
@@ -228,31 +228,31 @@ TEST_F(JobTest, AJobThatNeverGetsItsWorkerUpIsTriedThreeTimes) {
   given_queued();
   for (int attempt = 1; attempt <= 2; ++attempt) {
     polled(view(JobState::kEnded, JobEnd::kFailed, job(6 + attempt), attempt));
-    EXPECT_EQ(count<TellWantFailed>(), 0u);
+    EXPECT_EQ(count<TellRequestFailed>(), 0u);
     wait_for<SubmitJob>();
     tell(Submitted{lease(attempt + 1), job(7 + attempt)});
   }
   polled(view(JobState::kEnded, JobEnd::kFailed, job(9), 3));
-  ASSERT_EQ(count<TellWantFailed>(), 1u);
+  ASSERT_EQ(count<TellRequestFailed>(), 1u);
   advance_alive(60s);
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
-TEST_F(JobTest, AJobThatTwoSweepsDoNotShowIsGone) {
+TEST_F(JobTest, AJobThatTwoReconcilesDoNotShowIsGone) {
   given_queued();
-  swept({});
+  reconciled_jobs({});
   EXPECT_EQ(state(), LeaseState::kQueued);
-  swept({});
+  reconciled_jobs({});
   EXPECT_EQ(state(), std::nullopt);
 }
 
-TEST_F(JobTest, ALiveWorkerOutranksASweepThatDoesNotShowItsJob) {
+TEST_F(JobTest, ALiveWorkerOutranksAReconcileThatDoesNotShowItsJob) {
   given_busy();
-  for (int sweep = 0; sweep < 3; ++sweep) {
+  for (int reconcile = 0; reconcile < 3; ++reconcile) {
     do {
       advance_alive(1s, 1);
-    } while (count<SweepJobs>() == 0);
-    tell(Swept{std::vector<JobView>{}});
+    } while (count<ReconcileJobs>() == 0);
+    tell(ReconcileDone{std::vector<JobView>{}});
   }
   EXPECT_EQ(state(), LeaseState::kBusy);
 }

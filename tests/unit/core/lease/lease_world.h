@@ -34,7 +34,7 @@ class LeaseWorld {
     return asked;
   }
   static Resources one_gpu() { return resources("cheetah", 1); }
-  static Incarnation job(std::uint32_t id, std::uint32_t restart = 0) { return {SlurmJobId{id}, 1000 + id, restart}; }
+  static JobIdentity job(std::uint32_t id, std::uint32_t restart = 0) { return {SlurmJobId{id}, 1000 + id, restart}; }
 
   // ---- time and events -----------------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ class LeaseWorld {
     actions = core.handle(event, now);
     ASSERT_EQ(core.broken_invariant(), std::nullopt);
   }
-  // Moves the clock, stopping at each deadline as the shell's timer would; actions holds those of the whole way.
+  // Moves the clock, stopping at each deadline as the daemon's timer would; actions holds those of the whole way.
   // Workers in `beating` are heard on the way.
   void advance(std::chrono::milliseconds by) {
     std::vector<Action> all;
@@ -69,21 +69,21 @@ class LeaseWorld {
     actions = std::move(all);
   }
   void beat(std::uint32_t running = 0) {
-    tell(SessionHeard{session(1)});
+    tell(SessionSeen{session(1)});
     auto heard = actions;
     if (!core.leases().empty())
-      tell(WorkerHeard{core.leases().front().lease, WorkerIndex{0}, link, running});
+      tell(WorkerSeen{core.leases().front().lease, WorkerIndex{0}, link, running});
     actions.insert(actions.begin(), heard.begin(), heard.end());
   }
 
-  // ---- the story so far ------------------------------------------------------------------------------------------
+  // ---- the history so far ------------------------------------------------------------------------------------------
 
   void start(std::vector<JournalRecord> journal = {}, std::vector<JobView> jobs = {}) {
     tell(JournalRead{std::move(journal)});
-    tell(Swept{std::move(jobs)});
+    tell(ReconcileDone{std::move(jobs)});
   }
   void demand(std::uint32_t waiting, std::uint32_t running = 0, Resources resources = one_gpu(), int who = 1) {
-    tell(DemandChanged{session(who), {{WantId{1}, resources, waiting, running, {}}}});
+    tell(DemandChanged{session(who), {{RequestId{1}, resources, waiting, running, {}}}});
   }
   void open(int who = 1) { tell(SessionOpened{session(who)}); }
   // A lease in the state of that name, of session 1's want 1: lease(1), job(7), link 1.
@@ -120,9 +120,9 @@ class LeaseWorld {
   WorkerConnected connected(std::uint32_t restart = 0, std::uint32_t id = 7) const {
     return {lease(1), WorkerIndex{0}, link, SlurmJobId{id}, restart, "g1", "gpu:a100:1"};
   }
-  JobView view(JobState state, JobEnd end = JobEnd::kNone, Incarnation which = job(7), int of = 1) const {
+  JobView view(JobState state, JobEnd end = JobEnd::kNone, JobIdentity which = job(7), int of = 1) const {
     JobView seen;
-    seen.incarnation = which;
+    seen.job_identity = which;
     seen.instance = our_instance();
     seen.lease = lease(of);
     seen.class_name = "cheetah";
@@ -132,7 +132,7 @@ class LeaseWorld {
     return seen;
   }
   // One who waits for a GPU on g1, where job 7 holds the only one.
-  static QueueLook somebody_waits() {
+  static QueueSnapshot somebody_waits() {
     const Room gpu{{{"a100", 1}}, 1, 0};
     return {false, {{{"gpu"}, "", {}, {}, 1, gpu}}, {{job(7), "g1", gpu}}, {{"g1", {"gpu"}, {}, {}}}};
   }
@@ -141,9 +141,9 @@ class LeaseWorld {
     wait_for<PollJobs>();
     tell(Polled{std::vector{seen}});
   }
-  void swept(std::vector<JobView> jobs) {
-    wait_for<SweepJobs>();
-    tell(Swept{std::move(jobs)});
+  void reconciled_jobs(std::vector<JobView> jobs) {
+    wait_for<ReconcileJobs>();
+    tell(ReconcileDone{std::move(jobs)});
   }
   // Moves the clock from deadline to deadline until the core orders a T; sessions and workers stay heard.
   template <class T>
@@ -153,7 +153,7 @@ class LeaseWorld {
       if (core.next_deadline() == TimePoint::max()) break;
       now = core.next_deadline();
       for (int who : {1, 2})
-        if (core.session_count() > 0) static_cast<void>(core.handle(SessionHeard{session(who)}, now - 1ms));
+        if (core.session_count() > 0) static_cast<void>(core.handle(SessionSeen{session(who)}, now - 1ms));
       tell(TimePassed{});
       if (!only<T>().empty()) return;
     }

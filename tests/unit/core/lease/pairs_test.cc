@@ -8,7 +8,7 @@ class PairWorld : public LeaseWorld {
  public:
   void given(LeaseState wished) {
     switch (wished) {
-      case LeaseState::kWanted:
+      case LeaseState::kRequested:
         tell(JournalRead{});
         open();
         return demand(1);
@@ -34,18 +34,18 @@ class PairWorld : public LeaseWorld {
 
   std::vector<Event> everything() const {
     std::vector<Event> events{SessionOpened{session(1)},
-                              SessionHeard{session(1)},
+                              SessionSeen{session(1)},
                               JournalRead{},
                               Submitted{lease(1), job(7)},
                               Submitted{lease(1), job(99)},
                               SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)},
                               SubmitFailed{lease(1), trouble(ErrorCode::kRejected)},
-                              Swept{std::vector<JobView>{}},
-                              Swept{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))},
+                              ReconcileDone{std::vector<JobView>{}},
+                              ReconcileDone{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))},
                               Polled{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))},
-                              QueueSeen{somebody_waits()},
-                              QueueSeen{QueueLook{true, {}, {}, {}}},
-                              QueueSeen{tl::unexpected(trouble(ErrorCode::kTimeout))},
+                              QueueSnapshotTaken{somebody_waits()},
+                              QueueSnapshotTaken{QueueSnapshot{true, {}, {}, {}}},
+                              QueueSnapshotTaken{tl::unexpected(trouble(ErrorCode::kTimeout))},
                               CancelDone{lease(1), {}},
                               CancelDone{lease(1), tl::unexpected(trouble(ErrorCode::kTimeout))},
                               connected(),
@@ -57,8 +57,8 @@ class PairWorld : public LeaseWorld {
       const JobEnd end = state == JobState::kEnded ? JobEnd::kFailed : JobEnd::kNone;
       for (const std::uint32_t restart : {0u, 1u}) {
         events.push_back(Polled{std::vector{view(state, end, job(7, restart))}});
-        events.push_back(Swept{std::vector{view(state, end, job(7, restart))}});
-        events.push_back(Swept{std::vector{view(state, end, job(99, restart))}});
+        events.push_back(ReconcileDone{std::vector{view(state, end, job(7, restart))}});
+        events.push_back(ReconcileDone{std::vector{view(state, end, job(99, restart))}});
       }
     }
     for (const WorkerLink which : {WorkerLink{1}, WorkerLink{99}}) {
@@ -68,14 +68,14 @@ class PairWorld : public LeaseWorld {
           events.push_back(InterpreterDied{lease(1), WorkerIndex{0}, which, Epoch{epoch},
                                            trouble(ErrorCode::kWorkerCrashed), again});
       }
-      for (const std::uint32_t running : {0u, 1u}) events.push_back(WorkerHeard{lease(1), WorkerIndex{0}, which, running});
+      for (const std::uint32_t running : {0u, 1u}) events.push_back(WorkerSeen{lease(1), WorkerIndex{0}, which, running});
       events.push_back(WorkerLost{lease(1), WorkerIndex{0}, which});
     }
     for (const std::uint32_t waiting : {0u, 1u})
       for (const std::uint32_t running : {0u, 1u})
-        events.push_back(DemandChanged{session(1), {{WantId{1}, one_gpu(), waiting, running, {lease(1)}}}});
+        events.push_back(DemandChanged{session(1), {{RequestId{1}, one_gpu(), waiting, running, {lease(1)}}}});
     events.push_back(DemandChanged{session(1), {}});
-    events.push_back(DemandChanged{session(1), {{WantId{1}, resources("lion", 2), 1, 0, {}}}});
+    events.push_back(DemandChanged{session(1), {{RequestId{1}, resources("lion", 2), 1, 0, {}}}});
     events.push_back(SessionClosed{session(1)});
     for (const bool at_once : {false, true}) events.push_back(ReleaseAsked{lease(1), at_once, trouble(ErrorCode::kLeaseEnded)});
     return events;
@@ -90,7 +90,7 @@ class PairWorld : public LeaseWorld {
         tell(SubmitFailed{lease(n), trouble(ErrorCode::kOutcomeUnknown)});
         tell(CancelDone{lease(n), {}});
       }
-      tell(Swept{std::vector<JobView>{}});
+      tell(ReconcileDone{std::vector<JobView>{}});
       tell(Polled{std::vector<JobView>{}});
     }
   }

@@ -43,7 +43,7 @@ TEST_F(SessionTest, ASessionThatStaysIsNeverSilentAndEndsWhenItIsClosed) {
   for (int i = 0; i < 600; ++i) {
     advance(1s);
     EXPECT_EQ(count<DismissClient>() + count<EndWorker>(), 0u);
-    tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1});
+    tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1});
   }
 
   tell(SessionClosed{session(1)});
@@ -101,7 +101,7 @@ TEST_F(SessionTest, OpeningAgainRepeatsStatusAdmissionAndGrant) {
 
 TEST_F(SessionTest, NewsOfUnknownSessionsIsIgnoredAndCounted) {
   start();
-  tell(SessionHeard{session(9)});
+  tell(SessionSeen{session(9)});
   tell(SessionClosed{session(9)});
   EXPECT_TRUE(actions.empty());
   EXPECT_EQ(core.counters().ignored, 2u);
@@ -122,7 +122,7 @@ TEST_F(SessionTest, ASessionKeepsTheDaemon) {
   open();
   for (int minute = 0; minute < 60; ++minute) {
     advance(20s);
-    tell(SessionHeard{session(1)});
+    tell(SessionSeen{session(1)});
     EXPECT_EQ(count<EndDaemon>(), 0u);
   }
 }
@@ -130,7 +130,7 @@ TEST_F(SessionTest, ASessionKeepsTheDaemon) {
 TEST_F(SessionTest, WhoHoldsAnEndedLeaseIsToldAgain) {
   given_queued();
   polled(view(JobState::kEnded, JobEnd::kPreempted));
-  tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 0, 0, {lease(1)}}}});
+  tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 0, 0, {lease(1)}}}});
   ASSERT_EQ(count<TellLeaseEnded>(), 1u);
   EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kPreempted);
 }
@@ -141,17 +141,17 @@ TEST_F(SessionTest, WhoHoldsALeaseThatEndsIsToldAgain) {
   advance(31s);
   ASSERT_EQ(count<TellLeaseEnded>(), 1u);
   ASSERT_EQ(state(), LeaseState::kDraining);
-  tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 0, 1, {lease(1)}}}});
+  tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 0, 1, {lease(1)}}}});
   ASSERT_EQ(count<TellLeaseEnded>(), 1u);
   EXPECT_EQ(only<TellLeaseEnded>()[0].lease, lease(1));
 }
 
-TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterASweep) {
+TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterAReconcile) {
   tell(JournalRead{});
-  const DemandChanged holding{session(1), {{WantId{1}, one_gpu(), 0, 1, {lease(9)}}}};
+  const DemandChanged holding{session(1), {{RequestId{1}, one_gpu(), 0, 1, {lease(9)}}}};
   tell(holding);
   EXPECT_EQ(count<TellLeaseEnded>(), 0u);
-  tell(Swept{std::vector<JobView>{}});
+  tell(ReconcileDone{std::vector<JobView>{}});
   tell(holding);
   EXPECT_EQ(count<TellLeaseEnded>(), 1u);
 }

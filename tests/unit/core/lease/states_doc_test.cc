@@ -1,5 +1,5 @@
-// docs/states.md is held to the code: the lease table, the reasons for ignoring, and the configuration keys. To write it
-// anew after a change: run this test with POUNCE_WRITE_STATES=1 and read the difference.
+// docs/states.md is held to the code: the lease table and the reasons for ignoring. To write it anew after a change: run this
+// test with POUNCE_WRITE_STATES=1 and read the difference. (Its other tables: tests/docs_tables.)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/lease/defaults.h"
-#include "core/lease/table.h"
+#include "core/lease/transition_table.h"
 
 namespace pounce::lease {
 namespace {
@@ -59,18 +59,6 @@ std::string lease_table() {
   return table;
 }
 
-std::string key_table() {
-  const Defaults defaults;
-  std::string table = "| key | default | meaning |\n|---|---|---|\n";
-  for (const ConfigKey& key : kConfigKeys) {
-    const auto value = key.time == nullptr  ? static_cast<std::int64_t>(defaults.*key.number)
-                       : key.in_seconds() ? (defaults.*key.time).count() / 1000
-                                          : (defaults.*key.time).count();
-    table += "| `" + std::string(key.name) + "` | " + std::to_string(value) + " | " + std::string(key.meaning) + " |\n";
-  }
-  return table;
-}
-
 void write(const std::string& name, const std::string& content) {
   std::string text = read_all();
   const auto begin = text.find(marker(name, "begin")) + marker(name, "begin").size();
@@ -81,11 +69,6 @@ void write(const std::string& name, const std::string& content) {
 TEST(StatesDocTest, ShowsTheLeaseTableOfTheCode) {
   if (std::getenv("POUNCE_WRITE_STATES") != nullptr) write("lease-table", lease_table());
   EXPECT_EQ(section(read_all(), "lease-table"), lease_table());
-}
-
-TEST(StatesDocTest, ShowsTheConfigurationKeysOfTheCode) {
-  if (std::getenv("POUNCE_WRITE_STATES") != nullptr) write("config-keys", key_table());
-  EXPECT_EQ(section(read_all(), "config-keys"), key_table());
 }
 
 TEST(StatesDocTest, EachKeyNamesItsUnitAndHasOneMember) {

@@ -8,15 +8,15 @@ using ::testing::IsEmpty;
 
 class SubmitTest : public LeaseTest {};
 
-TEST_F(SubmitTest, NothingIsSubmittedBeforeASweepHasSucceeded) {
+TEST_F(SubmitTest, NothingIsSubmittedBeforeAReconcileHasSucceeded) {
   tell(JournalRead{});
-  EXPECT_EQ(count<SweepJobs>(), 1u);
+  EXPECT_EQ(count<ReconcileJobs>(), 1u);
   open();
   demand(1);
   EXPECT_EQ(count<SubmitJob>(), 0u);
-  EXPECT_EQ(state(), LeaseState::kWanted);
+  EXPECT_EQ(state(), LeaseState::kRequested);
 
-  tell(Swept{std::vector<JobView>{}});
+  tell(ReconcileDone{std::vector<JobView>{}});
 
   EXPECT_EQ(count<SubmitJob>(), 1u);
   EXPECT_EQ(state(), LeaseState::kSubmitting);
@@ -38,7 +38,7 @@ TEST_F(SubmitTest, WritesTheIntentBeforeItSubmits) {
   EXPECT_EQ(only<RecordIntent>()[0].record.session, session(1));
 }
 
-TEST_F(SubmitTest, SubmitsWithTheResourcesAndTheSessionOfTheWant) {
+TEST_F(SubmitTest, SubmitsWithTheResourcesAndTheSessionOfTheRequest) {
   start();
   open();
   demand(3);
@@ -53,7 +53,7 @@ TEST_F(SubmitTest, TheSameDemandTwiceIsOneJob) {
   EXPECT_THAT(actions, IsEmpty());
 }
 
-TEST_F(SubmitTest, MoreTasksOfOneWantShareTheLease) {
+TEST_F(SubmitTest, MoreTasksOfOneRequestShareTheLease) {
   given_queued();
   demand(5);
   EXPECT_EQ(count<SubmitJob>(), 0u);
@@ -62,7 +62,7 @@ TEST_F(SubmitTest, MoreTasksOfOneWantShareTheLease) {
 TEST_F(SubmitTest, TwoWantsAreTwoJobs) {
   start();
   open();
-  tell(DemandChanged{session(1), {{WantId{1}, one_gpu(), 1, 0, {}}, {WantId{2}, resources("lion", 0), 1, 0, {}}}});
+  tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 1, 0, {}}, {RequestId{2}, resources("lion", 0), 1, 0, {}}}});
   EXPECT_EQ(count<SubmitJob>(), 2u);
 }
 
@@ -73,7 +73,7 @@ TEST_F(SubmitTest, TwoSessionsWithEqualResourcesAreTwoJobs) {
   EXPECT_EQ(count<SubmitJob>(), 1u);
 }
 
-TEST_F(SubmitTest, TellsThePersonEachState) {
+TEST_F(SubmitTest, TellsTheUserEachState) {
   given_submitting();
   EXPECT_EQ(only<TellStatus>().back().state, LeaseState::kSubmitting);
   tell(Submitted{lease(1), job(7)});
@@ -81,7 +81,7 @@ TEST_F(SubmitTest, TellsThePersonEachState) {
   EXPECT_EQ(only<TellStatus>().back().job, SlurmJobId{7});
 }
 
-TEST_F(SubmitTest, TellsWhyAQueuedJobWaitsInPlainWords) {
+TEST_F(SubmitTest, TellsWhyAQueuedJobWaits) {
   given_queued();
   JobView waiting = view(JobState::kQueued);
   waiting.reason = "QOSMaxJobsPerUserLimit";
@@ -92,21 +92,19 @@ TEST_F(SubmitTest, TellsWhyAQueuedJobWaitsInPlainWords) {
   polled(waiting);
 
   ASSERT_EQ(count<TellStatus>(), 1u);
-  EXPECT_EQ(only<TellStatus>()[0].reason,
-            "a limit of class lion is reached: 4 jobs run at a time, and 4 of yours do; it ends when one ends, or an "
-            "admin can raise the limit");
-  EXPECT_EQ(only<TellStatus>()[0].waiting.sentence, "QOSMaxJobsPerUserLimit");
+  EXPECT_EQ(only<TellStatus>()[0].why, (Cause{.code = CauseCode::kSlurmWaits, .word = "QOSMaxJobsPerUserLimit"}));
+  EXPECT_EQ(only<TellStatus>()[0].waiting, waiting_of(waiting));
   EXPECT_EQ(only<TellStatus>()[0].start_estimate_s, 5000);
 }
 
 class RefusalTest : public LeaseTest, public ::testing::WithParamInterface<ErrorCode> {};
 
-TEST_P(RefusalTest, FailsTheWantOnceAndIsNotSubmittedAgain) {
+TEST_P(RefusalTest, FailsTheRequestOnceAndIsNotSubmittedAgain) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(GetParam())});
 
-  ASSERT_EQ(count<TellWantFailed>(), 1u);
-  EXPECT_EQ(only<TellWantFailed>()[0].error.code, GetParam());
+  ASSERT_EQ(count<TellRequestFailed>(), 1u);
+  EXPECT_EQ(only<TellRequestFailed>()[0].error.code, GetParam());
   EXPECT_EQ(only<TellLeaseEnded>().at(0).lease, lease(1)) << "else its client shows it as being asked for, for ever";
   EXPECT_EQ(state(), std::nullopt);
   advance_alive(20s);
@@ -123,7 +121,7 @@ TEST_F(SubmitTest, TheSameDemandAfterARefusalIsToldTheRefusalAgain) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kUnknownClass)});
   demand(1);
-  EXPECT_EQ(count<TellWantFailed>(), 1u);
+  EXPECT_EQ(count<TellRequestFailed>(), 1u);
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
@@ -138,11 +136,11 @@ TEST_F(SubmitTest, AChangedDemandAfterARefusalIsSubmittedAsANewLease) {
 
 class DoubtTest : public LeaseTest, public ::testing::WithParamInterface<ErrorCode> {};
 
-TEST_P(DoubtTest, SweepsBeforeItDecidesAnything) {
+TEST_P(DoubtTest, ReconcilesBeforeItDecidesAnything) {
   given_submitting();
   advance(3s);
   tell(SubmitFailed{lease(1), trouble(GetParam())});
-  EXPECT_EQ(count<SweepJobs>(), 1u);
+  EXPECT_EQ(count<ReconcileJobs>(), 1u);
   EXPECT_EQ(count<SubmitJob>(), 0u);
   EXPECT_EQ(state(), LeaseState::kSubmitting);
 }
@@ -151,58 +149,58 @@ INSTANTIATE_TEST_SUITE_P(EachUnclearOutcome, DoubtTest,
                          ::testing::Values(ErrorCode::kOutcomeUnknown, ErrorCode::kSlurmUnreachable,
                                            ErrorCode::kTimeout, ErrorCode::kInternal));
 
-TEST_F(SubmitTest, AJobThatASweepFindsAfterADoubtIsTheLeasesJob) {
+TEST_F(SubmitTest, AJobThatAReconcileFindsAfterADoubtIsTheLeasesJob) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
-  swept({view(JobState::kQueued)});
+  reconciled_jobs({view(JobState::kQueued)});
   EXPECT_EQ(state(), LeaseState::kQueued);
   EXPECT_EQ(core.leases()[0].job, job(7));
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
-TEST_F(SubmitTest, OneSweepWithoutTheJobProvesNothing) {
+TEST_F(SubmitTest, OneReconcileWithoutTheJobProvesNothing) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
-  swept({});
+  reconciled_jobs({});
   EXPECT_EQ(count<SubmitJob>(), 0u);
   EXPECT_EQ(state(), LeaseState::kSubmitting);
-  swept({view(JobState::kQueued)});
+  reconciled_jobs({view(JobState::kQueued)});
   EXPECT_EQ(state(), LeaseState::kQueued);
 }
 
-TEST_F(SubmitTest, TwoSweepsWithoutTheJobMakeANewLeaseId) {
+TEST_F(SubmitTest, TwoReconcilesWithoutTheJobMakeANewLeaseId) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
-  swept({});
-  swept({});
+  reconciled_jobs({});
+  reconciled_jobs({});
   EXPECT_EQ(state(), std::nullopt);
   wait_for<SubmitJob>();
   EXPECT_EQ(only<SubmitJob>()[0].lease, lease(2));
 }
 
-TEST_F(SubmitTest, ASweepThatBeganBeforeTheDoubtProvesNothing) {
+TEST_F(SubmitTest, AReconcileThatBeganBeforeTheDoubtProvesNothing) {
   given_submitting();
-  wait_for<SweepJobs>();  // the regular one, while the submission is under way
+  wait_for<ReconcileJobs>();  // the regular one, while the submission is under way
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
-  tell(Swept{std::vector<JobView>{}});
-  swept({});
+  tell(ReconcileDone{std::vector<JobView>{}});
+  reconciled_jobs({});
   EXPECT_EQ(state(), LeaseState::kSubmitting);
 }
 
 TEST_F(SubmitTest, ASubmissionUnderWayIsNotAbsent) {
   given_submitting();
-  swept({});
-  swept({});
-  swept({});
+  reconciled_jobs({});
+  reconciled_jobs({});
+  reconciled_jobs({});
   EXPECT_EQ(state(), LeaseState::kSubmitting);
 }
 
 TEST_F(SubmitTest, ALateJobOfAnEndedLeaseIsCancelled) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
-  swept({});
-  swept({});
-  swept({view(JobState::kQueued)});
+  reconciled_jobs({});
+  reconciled_jobs({});
+  reconciled_jobs({view(JobState::kQueued)});
   ASSERT_EQ(count<CancelJob>(), 1u);
   EXPECT_EQ(only<CancelJob>()[0].job, job(7));
 }
@@ -212,8 +210,8 @@ TEST_F(SubmitTest, TriesAgainLaterEachTimeAfterDoubts) {
   std::vector<TimePoint> tries;
   for (int round = 1; round <= 3; ++round) {
     tell(SubmitFailed{lease(round), trouble(ErrorCode::kOutcomeUnknown)});
-    swept({});
-    swept({});
+    reconciled_jobs({});
+    reconciled_jobs({});
     wait_for<SubmitJob>();
     tries.push_back(now);
   }
@@ -242,12 +240,12 @@ TEST_F(SubmitTest, DoesNotSubmitWhileSlurmIsUnreachable) {
   given_queued();
   wait_for<PollJobs>();
   tell(Polled{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
-  EXPECT_EQ(count<SweepJobs>(), 1u);
+  EXPECT_EQ(count<ReconcileJobs>(), 1u);
   open(2);
   demand(1, 0, one_gpu(), 2);
   EXPECT_EQ(count<SubmitJob>(), 0u);
-  EXPECT_EQ(state(2), LeaseState::kWanted);
-  tell(Swept{std::vector{view(JobState::kQueued)}});
+  EXPECT_EQ(state(2), LeaseState::kRequested);
+  tell(ReconcileDone{std::vector{view(JobState::kQueued)}});
   EXPECT_EQ(count<SubmitJob>(), 1u);
 }
 
@@ -256,11 +254,11 @@ TEST_F(SubmitTest, TellsThatSlurmIsUnreachableAndThatItIsBack) {
   wait_for<PollJobs>();
   tell(Polled{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
   ASSERT_EQ(count<TellStatus>(), 1u);
-  EXPECT_THAT(only<TellStatus>()[0].reason, ::testing::HasSubstr("Slurm does not answer"));
+  EXPECT_EQ(only<TellStatus>()[0].why.code, CauseCode::kSlurmSilent);
   EXPECT_EQ(state(), LeaseState::kQueued);
   polled(view(JobState::kQueued));
   ASSERT_GE(count<TellStatus>(), 1u);
-  EXPECT_THAT(only<TellStatus>().back().reason, ::testing::Not(::testing::HasSubstr("Slurm does not answer")));
+  EXPECT_NE(only<TellStatus>().back().why.code, CauseCode::kSlurmSilent);
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ TEST_F(TimeTest, TheSameEventsGiveTheSameActions) {
       for (const Action& action : one.handle(event, TimePoint{} + at)) kinds.push_back(action.index());
     };
     feed(JournalRead{}, 1s);
-    feed(Swept{std::vector<JobView>{}}, 1s);
+    feed(ReconcileDone{std::vector<JobView>{}}, 1s);
     for (int who = 9; who > 0; --who)
-      feed(DemandChanged{session(who), {{WantId{1}, one_gpu(), 1, 0, {}}}}, 2s);
+      feed(DemandChanged{session(who), {{RequestId{1}, one_gpu(), 1, 0, {}}}}, 2s);
     feed(TimePassed{}, 100s);
     return kinds;
   };

@@ -19,10 +19,10 @@ TEST_F(WorkerTest, TheClientIsAdmittedBeforeTheInterpreterIsReady) {
   EXPECT_EQ(count<GrantWorker>(), 0u);
 }
 
-TEST_F(WorkerTest, AReadyInterpreterIsGrantedToTheWant) {
+TEST_F(WorkerTest, AReadyInterpreterIsGrantedToTheRequest) {
   given_busy();
   ASSERT_EQ(count<GrantWorker>(), 1u);
-  EXPECT_EQ(only<GrantWorker>()[0].want, WantId{1});
+  EXPECT_EQ(only<GrantWorker>()[0].request, RequestId{1});
   EXPECT_EQ(only<GrantWorker>()[0].epoch, Epoch{1});
 }
 
@@ -55,7 +55,7 @@ TEST_F(WorkerTest, ThreeDeathsInFiveMinutesEndTheLease) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
-TEST_F(WorkerTest, DeathsThatThePersonAskedForAreNoCrashes) {
+TEST_F(WorkerTest, DeathsThatTheUserAskedForAreNoCrashes) {
   given_busy();
   for (std::uint32_t epoch = 1; epoch <= 5; ++epoch) {
     tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{epoch}, trouble(ErrorCode::kCancelled), true});
@@ -81,13 +81,13 @@ TEST_F(WorkerTest, ADeathThatTheSupervisorDoesNotRepairEndsTheLease) {
   EXPECT_EQ(count<TellLeaseEnded>(), 1u);
 }
 
-TEST_F(WorkerTest, AnInterpreterThatNeverComesUpFailsTheWant) {
+TEST_F(WorkerTest, AnInterpreterThatNeverComesUpFailsTheRequest) {
   given_starting();
   die(1);
   die(2);
   die(3);
-  ASSERT_EQ(count<TellWantFailed>(), 1u);
-  EXPECT_EQ(only<TellWantFailed>()[0].error.code, ErrorCode::kWorkerCrashed);
+  ASSERT_EQ(count<TellRequestFailed>(), 1u);
+  EXPECT_EQ(only<TellRequestFailed>()[0].error.code, ErrorCode::kWorkerCrashed);
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
@@ -113,7 +113,7 @@ TEST_F(WorkerTest, NewsOfAnEarlierInterpreterIsIgnored) {
 TEST_F(WorkerTest, NewsOfAnEarlierLinkIsIgnored) {
   given_busy();
   tell(WorkerLost{lease(1), WorkerIndex{0}, WorkerLink{99}});
-  tell(WorkerHeard{lease(1), WorkerIndex{0}, WorkerLink{99}, 3});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, WorkerLink{99}, 3});
   EXPECT_EQ(core.leases()[0].running, 0u);
   EXPECT_TRUE(core.leases()[0].worker_linked);
 }
@@ -141,7 +141,7 @@ TEST_F(WorkerTest, ASilentWorkersJobIsLookedUpOnce) {
   polled(view(JobState::kRunning));
   beat(1);
   advance(14s);
-  tell(SessionHeard{session(1)});
+  tell(SessionSeen{session(1)});
   EXPECT_EQ(count<PollJobs>(), 0u);
   advance(1s);
   ASSERT_EQ(count<PollJobs>(), 1u);
@@ -231,26 +231,26 @@ TEST_F(WorkerTest, AWorkerOfAnEndedLeaseIsSentAway) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
-TEST_F(WorkerTest, AWorkerOfAnUnknownLeaseWaitsForASweep) {
+TEST_F(WorkerTest, AWorkerOfAnUnknownLeaseWaitsForAReconcile) {
   start();
   tell(connected());
   EXPECT_EQ(count<EndWorker>(), 0u);
-  swept({view(JobState::kRunning)});
+  reconciled_jobs({view(JobState::kRunning)});
   EXPECT_EQ(state(), LeaseState::kStarting);
 }
 
 TEST_F(WorkerTest, AWorkerOfAJobInAnUnknownStateShowsThatItRuns) {
   start();
   tell(connected());
-  swept({view(JobState::kUnknown)});
+  reconciled_jobs({view(JobState::kUnknown)});
   EXPECT_EQ(state(), LeaseState::kStarting);
 }
 
-TEST_F(WorkerTest, AWorkerThatNoSweepShowsIsSentAway) {
+TEST_F(WorkerTest, AWorkerThatNoReconcileShowsIsSentAway) {
   start();
   tell(connected());
-  swept({});
-  swept({});
+  reconciled_jobs({});
+  reconciled_jobs({});
   EXPECT_EQ(count<EndWorker>(), 1u);
   EXPECT_EQ(state(), std::nullopt);
 }
@@ -272,7 +272,7 @@ class SilenceTest : public WorkerTest {
       advance(1s);
       all.insert(all.end(), actions.begin(), actions.end());
       if (count<PollJobs>() > 0) tell(Polled{std::vector{view(JobState::kRunning)}});
-      tell(SessionHeard{session(1)});
+      tell(SessionSeen{session(1)});
     }
     actions = std::move(all);
   }
@@ -334,21 +334,21 @@ TEST_F(SilenceTest, WhoeverWasStoppedItselfCallsNobodySilent) {
 TEST_F(WorkerTest, AWarningIsAskedAboutOnceAndItsAnswerTold) {
   given_busy();
   polled(view(JobState::kRunning));
-  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1, 1});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1, 1});
   ASSERT_EQ(count<PollJobs>(), 1u);
   JobView seen = view(JobState::kRunning);
   seen.preempt_time_s = 1000, seen.end_time_s = 1030;
   tell(Polled{std::vector{seen}});
   ASSERT_EQ(count<TellStatus>(), 1u);
   EXPECT_EQ(only<TellStatus>()[0].end_time_s, 1030);
-  EXPECT_THAT(only<TellStatus>()[0].reason, ::testing::StartsWith("preempted"));
-  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1, 1});
+  EXPECT_EQ(only<TellStatus>()[0].why.code, CauseCode::kPreempted);
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1, 1});
   EXPECT_EQ(count<PollJobs>(), 0u);
 }
 
 TEST_F(WorkerTest, APreemptedLeaseEndsWithTheGraceThatItHad) {
   given_busy();
-  tell(WorkerHeard{lease(1), WorkerIndex{0}, link, 1, 1});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1, 1});
   JobView seen = view(JobState::kRunning);
   seen.preempt_time_s = 1000, seen.end_time_s = 1030;
   polled(seen);

@@ -1,4 +1,4 @@
-// A task starts at most once, unless the person allowed more; each lost one ends with the reason of the loss.
+// A task starts at most once, unless the user allowed more; each lost one ends with the reason of the loss.
 #include "unit/core/task/world.h"
 
 namespace pounce::task {
@@ -123,7 +123,7 @@ TEST_F(LossTest, ACancelThatCouldNotBeSentIsSentWhenTheWorkerIsBack) {
   EXPECT_THAT(answer(1, 1, Known::kRunning), ElementsAre("cancel t1 w1"));
 }
 
-TEST_F(LossTest, AWorkerSilentForLongerThanItsDeadManTimerHasEndedItself) {
+TEST_F(LossTest, AWorkerSilentForLongerThanItsWatchdogTimerHasEndedItself) {
   one_running();
   unreachable(1);
   EXPECT_EQ(machine.next_deadline(), std::min(machine.next_deadline(), now + 16min));
@@ -132,7 +132,7 @@ TEST_F(LossTest, AWorkerSilentForLongerThanItsDeadManTimerHasEndedItself) {
   EXPECT_THAT(happens(TimePassed{}), ElementsAre("fail t1 lost", "disconnect w1"));
 }
 
-TEST_F(LossTest, APersonIsToldThatTheirWorkerIsUnreachableOnceAndWhenItIsBack) {
+TEST_F(LossTest, AUserIsToldThatTheirWorkerIsUnreachableOnceAndWhenItIsBack) {
   one_running();
   unreachable(1);
   EXPECT_THAT(passes(2s - 1ms), IsEmpty());

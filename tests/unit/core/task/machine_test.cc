@@ -1,8 +1,9 @@
-// The ordinary life of tasks: submitted, sent, started, done; and the person's own changes of mind.
+// The ordinary life of tasks: submitted, sent, started, done; and the user's own changes of mind.
 #include "unit/core/task/world.h"
 
 namespace pounce::task {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -77,14 +78,14 @@ TEST_F(TaskTest, AfterAPauseNothingIsSentAheadUntilTasksAreSeenToBeShort) {
   EXPECT_THAT(submit(6), IsEmpty());
 }
 
-TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnWant) {
+TEST_F(TaskTest, AWorkerServesOnlyTasksOfItsOwnRequest) {
   submit(1);
   grant(1);
   attach(1);
   outcome(1, 1);
   resources.gpus = 1;
   EXPECT_THAT(submit(2), IsEmpty());
-  EXPECT_EQ(machine.want_of(task(2)), WantId{2});
+  EXPECT_EQ(machine.request_of(task(2)), RequestId{2});
 }
 
 TEST_F(TaskTest, SeveralWorkersHaveOneTaskEachAndTheOthersWaitForWhicheverIsFreeFirst) {
@@ -107,10 +108,10 @@ TEST_F(TaskTest, ATaskGoesToTheFreeWorkerThatHasMostOfItsData) {
   EXPECT_THAT(submit(4), ElementsAre("send t4 w1")) << "it does not wait for those that are busy";
 }
 
-TEST_F(TaskTest, EqualResourcesShareAWant) {
+TEST_F(TaskTest, EqualResourcesShareARequest) {
   submit(1);
   submit(2);
-  EXPECT_EQ(machine.want_of(task(1)), machine.want_of(task(2)));
+  EXPECT_EQ(machine.request_of(task(1)), machine.request_of(task(2)));
 }
 
 TEST_F(TaskTest, TheSameSubmitTwiceIsOneTask) {
@@ -143,6 +144,27 @@ TEST_F(TaskTest, CancellingARunningTaskAsksItsWorkerAndTheOutcomeEndsIt) {
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
 }
 
+TEST_F(TaskTest, CancellingWhatHasNotStartedAsksTheWorkerOfWhatWasSentAhead) {
+  two_sent();
+  start(1, 2);
+  EXPECT_THAT(happens(CancelAsked{task(2), 0s, true}), IsEmpty()) << "it runs";
+  EXPECT_THAT(happens(CancelAsked{task(3), 0s, true}), ElementsAre("cancel t3 w1 if queued"));
+  EXPECT_THAT(happens(CancelAsked{task(5), 0s, true}), ElementsAre("fail t5 cancelled"));
+}
+
+TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedDoesNotStartAgain) {
+  two_sent();
+  happens(CancelAsked{task(3), 0s, true});
+  EXPECT_THAT(answer(1, 3, Known::kUnknown), Contains("fail t3 cancelled"));
+}
+
+TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedIsAskedForAgainAfterAReconnection) {
+  two_sent();
+  happens(CancelAsked{task(3), 0s, true});
+  EXPECT_THAT(answer(1, 3, Known::kQueued), ElementsAre("cancel t3 w1 if queued"));
+  EXPECT_THAT(answer(1, 3, Known::kRunning), IsEmpty());
+}
+
 TEST_F(TaskTest, CancellingATaskThatHasEndedDoesNothing) {
   one_running();
   outcome(1, 1);
@@ -155,10 +177,10 @@ TEST_F(TaskTest, ATaskThatWasBeingCancelledWhenItsWorkerDiedIsCancelled) {
   EXPECT_THAT(dies(1), ElementsAre("fail t1 cancelled", "disconnect w1"));
 }
 
-TEST_F(TaskTest, ARefusedWantFailsWhatWaitsForItAndNothingThatRuns) {
+TEST_F(TaskTest, ARefusedRequestFailsWhatWaitsForItAndNothingThatRuns) {
   one_running();
   submit(2);
-  EXPECT_THAT(happens(WantRefused{WantId{1}, {ErrorCode::kUnknownClass, "", {}, {}}}), ElementsAre("fail t2 unknown_class"));
+  EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnknownClass, "", {}, {}}}), ElementsAre("fail t2 unknown_class"));
   EXPECT_EQ(machine.state(task(1)), TaskState::kRunning);
 }
 

@@ -14,20 +14,20 @@ class MoveTest : public TaskTest {
     return resources;
   }
   Words move(int n, const Resources& to) { return happens(TaskMoved{task(n), to}); }
-  // A worker of that want, without a task.
-  void worker_of(int want, int lease) {
-    happens(WorkerGranted{WantId{static_cast<std::uint32_t>(want)}, place(lease), Epoch{1}});
+  // A worker of that request, without a task.
+  void worker_of(int request, int lease) {
+    happens(WorkerGranted{RequestId{static_cast<std::uint32_t>(request)}, place(lease), Epoch{1}});
     attach(lease);
   }
 };
 
-TEST_F(MoveTest, TheOldWantIsToldToBeGoneAndTheNewOneToWait) {
+TEST_F(MoveTest, TheOldRequestIsToldToBeGoneAndTheNewOneToWait) {
   told(SessionOpened{});
   told(TaskSubmitted{task(1), gpus(1), 0});
   now += 1min;
 
   EXPECT_THAT(told(TaskMoved{task(1), gpus(0)}), ElementsAre("demand 0/0/0 1/0/0"));
-  EXPECT_EQ(machine.want_of(task(1)), WantId{2});
+  EXPECT_EQ(machine.request_of(task(1)), RequestId{2});
 }
 
 TEST_F(MoveTest, AFreeWorkerOfTheNewKindGetsItInTheSameStep) {
@@ -48,7 +48,7 @@ TEST_F(MoveTest, ItGoesBeforeWhatWasSubmittedAfterIt) {
   submit(2);
   move(1, gpus(0));
 
-  happens(WorkerGranted{WantId{2}, place(1), Epoch{1}});
+  happens(WorkerGranted{RequestId{2}, place(1), Epoch{1}});
   EXPECT_THAT(attach(1), ElementsAre("send t1 w1"));
 }
 
@@ -58,7 +58,7 @@ TEST_F(MoveTest, OneThatWasSentToAWorkerStaysThere) {
   worker_of(1, 1);
 
   EXPECT_THAT(move(1, gpus(0)), IsEmpty());
-  EXPECT_EQ(machine.want_of(task(1)), WantId{1});
+  EXPECT_EQ(machine.request_of(task(1)), RequestId{1});
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
 }
 
@@ -68,7 +68,7 @@ TEST_F(MoveTest, OneThatHasEndedOrAsksForTheSameIsLeftAlone) {
 
   EXPECT_THAT(move(1, gpus(1)), IsEmpty());
   EXPECT_THAT(move(9, gpus(0)), IsEmpty());
-  EXPECT_EQ(machine.want_of(task(1)), WantId{1});
+  EXPECT_EQ(machine.request_of(task(1)), RequestId{1});
 }
 
 TEST_F(MoveTest, ARefusalOfWhatItAskedForFirstDoesNotEndIt) {
@@ -76,7 +76,7 @@ TEST_F(MoveTest, ARefusalOfWhatItAskedForFirstDoesNotEndIt) {
   submit(1);
   move(1, gpus(0));
 
-  EXPECT_THAT(happens(WantRefused{WantId{1}, {ErrorCode::kUnsatisfiable, "", {}, {}}}), IsEmpty());
+  EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnsatisfiable, "", {}, {}}}), IsEmpty());
   EXPECT_EQ(machine.state(task(1)), TaskState::kWaiting);
 }
 

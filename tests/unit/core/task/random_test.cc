@@ -37,11 +37,11 @@ class Walk {
       case 1: return SessionOpened{};
       case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
       case 3:
-      case 4: return WorkerGranted{WantId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
+      case 4: return WorkerGranted{RequestId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
       case 5:
         return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()})};
       case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_place().lease, error()});
-      case 7: return pick(10) ? Event(TimePassed{}) : Event(WantRefused{WantId{1}, error()});
+      case 7: return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{RequestId{1}, error()});
       case 8:
       case 9: return WorkerAttached{some_place(), some_epoch()};
       case 10: return unreachable_or_silent();
@@ -58,7 +58,7 @@ class Walk {
     switch (pick(3)) {
       case 0: return WorkerUnreachable{some_place(), some_epoch()};
       case 1: return WorkerSilent{some_place(), some_epoch()};
-      default: return WorkerHeard{some_place(), some_epoch()};
+      default: return WorkerSeen{some_place(), some_epoch()};
     }
   }
   Event new_task() {

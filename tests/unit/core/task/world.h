@@ -38,7 +38,7 @@ inline Place place(int lease, std::uint32_t worker = 0) {
   return {numbered<LeaseId>(static_cast<std::uint8_t>(lease)), WorkerIndex{worker}};
 }
 
-// Actions as text, so that a test compares with what a person would write down.
+// Actions as text, so that a test compares with what a user would write down.
 inline std::string name(const TaskId& id) { return "t" + std::to_string(id.bytes()[0]); }
 inline std::string name(const Place& at) { return "w" + std::to_string(at.lease.bytes()[0]); }
 
@@ -48,7 +48,9 @@ struct InWords {
   std::string operator()(const SendTask& a) const {
     return "send " + name(a.task) + " " + name(a.place) + (a.attempt ? " attempt " + std::to_string(a.attempt) : "");
   }
-  std::string operator()(const SendCancel& a) const { return "cancel " + name(a.task) + " " + name(a.place); }
+  std::string operator()(const SendCancel& a) const {
+    return "cancel " + name(a.task) + " " + name(a.place) + (a.only_if_queued ? " if queued" : "");
+  }
   std::string operator()(const SendQuery& a) const {
     std::string words = "query " + name(a.place);
     for (const TaskId& id : a.tasks) words += " " + name(id);
@@ -60,9 +62,9 @@ struct InWords {
   std::string operator()(const TellReach& a) const { return (a.reachable ? "reachable " : "unreachable ") + name(a.place); }
   std::string operator()(const SendDemand& a) const {
     std::string words = "demand";
-    for (const Want& want : a.wants)
-      words += " " + std::to_string(want.waiting) + "/" + std::to_string(want.running) + "/" +
-               std::to_string(want.holds.size());
+    for (const Request& request : a.requests)
+      words += " " + std::to_string(request.waiting) + "/" + std::to_string(request.running) + "/" +
+               std::to_string(request.holds.size());
     return words;
   }
 };
@@ -91,7 +93,7 @@ class TaskTest : public testing::Test {
   }
 
   Words submit(int n, std::uint32_t retries = 0) { return happens(TaskSubmitted{task(n), resources, retries}); }
-  Words grant(int lease, std::uint32_t epoch = 1) { return happens(WorkerGranted{WantId{1}, place(lease), Epoch{epoch}}); }
+  Words grant(int lease, std::uint32_t epoch = 1) { return happens(WorkerGranted{RequestId{1}, place(lease), Epoch{epoch}}); }
   Words attach(int lease, std::uint32_t epoch = 1) { return happens(WorkerAttached{place(lease), Epoch{epoch}}); }
   Words start(int lease, int n) { return happens(TaskStarted{place(lease), Epoch{1}, task(n)}); }
   Words outcome(int lease, int n) { return happens(OutcomeArrived{place(lease), Epoch{1}, task(n)}); }
@@ -101,7 +103,7 @@ class TaskTest : public testing::Test {
   Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{place(lease).lease, {code, "It ended.", {}, {}}}); }
   Words unreachable(int lease) { return happens(WorkerUnreachable{place(lease), Epoch{1}}); }
   Words silent(int lease) { return happens(WorkerSilent{place(lease), Epoch{1}}); }
-  Words heard(int lease) { return happens(WorkerHeard{place(lease), Epoch{1}}); }
+  Words heard(int lease) { return happens(WorkerSeen{place(lease), Epoch{1}}); }
   Words passes(Duration time) {
     now += time;
     return happens(TimePassed{});

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What jobs have held, from slurmdbd. Thread: main.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <tuple>
+
+#include "base/job_tag.h"
+#include "database.h"
+#include "facts.h"
+#include "qos.h"
+#include "slurm/questions.h"
+
+namespace pounce::slurm {
+namespace {
+
+// What the figures of a record are called in this database.
+struct Names {
+  std::map<std::uint32_t, std::string> qos;
+  std::optional<std::uint32_t> gpu, gpu_use;
+};
+
+Result<Names> load_names(const Database& database) {
+  Names names;
+  const auto stored = load_qos(database);
+  if (!stored) return failure(stored.error());
+  names.qos = stored->names;
+  for (const auto& [name, id] : {std::pair{"gpu", &names.gpu}, std::pair{"gpuutil", &names.gpu_use}}) {
+    const auto found = gres_tres(database, name);
+    if (!found) return failure(found.error());
+    *id = *found;
+  }
+  return names;
+}
+
+bool begins(const std::string& text, const char* with) { return text.starts_with(with); }
+
+// sbatch keeps its command line. A notebook of a portal is a batch job to Slurm, and held like a reserved place.
+std::string mode_of(const slurmdb_job_rec_t& record) {
+  const std::string name = text(record.jobname), line = text(record.submit_line);
+  if (parse_job_tag(text(record.derived_es)) || begins(name, "pounce-")) return kOffload;
+  if (begins(line, "srun") || begins(line, "salloc")) return kReservation;
+  for (const char* portal : {"spawner-", "jupyter", "sys/dashboard/"})
+    if (begins(name, portal)) return kReservation;
+  return kBatch;
+}
+
+// Of the span that is asked about.
+double seconds_of(const slurmdb_job_rec_t& record, const UsageFacts& facts) {
+  const auto unset = [](time_t stamp) { return stamp <= 0 || stamp >= static_cast<time_t>(NO_VAL); };
+  if (unset(record.start)) return 0;
+  const std::int64_t end = unset(record.end) ? facts.to_s : std::min<std::int64_t>(record.end, facts.to_s);
+  return static_cast<double>(std::max<std::int64_t>(end - std::max<std::int64_t>(record.start, facts.from_s), 0));
+}
+
+// The mean use of its GPUs that Slurm has counted, 0 to 1: of its longest step, as sampled by NVML.
+std::optional<double> counted_use(const slurmdb_job_rec_t& record, std::uint32_t id) {
+  std::optional<double> use;
+  for_each<slurmdb_step_rec_t>(record.steps, [&](const slurmdb_step_rec_t& step) {
+    if (const auto percent = tres_count(text(step.stats.tres_usage_in_ave), id))
+      use = std::max(use.value_or(0), std::min(static_cast<double>(*percent) / 100, 1.0));
+  });
+  return use;
+}
+
+void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, const UsageFacts& facts) {
+  constexpr std::uint32_t kCpu = 1;  // fixed by Slurm
+  const std::string held = text(record.tres_alloc_str);
+  const double seconds = seconds_of(record, facts);
+  const double gpu_s = seconds * static_cast<double>(names.gpu ? tres_count(held, *names.gpu).value_or(0) : 0);
+  ++share.jobs;
+  share.gpu_s += gpu_s;
+  share.cpu_s += seconds * static_cast<double>(tres_count(held, kCpu).value_or(0));
+  auto use = busy_part(text(record.derived_es));  // of a lease: what is said of its warm time rests on it
+  if (!use && names.gpu_use) use = counted_use(record, *names.gpu_use);
+  if (!use) return;
+  share.told_s += gpu_s;
+  share.busy_s += gpu_s * *use;
+}
+
+Result<void> read_jobs(const Database& database, const Names& names, UsageFacts& facts) {
+  slurmdb_job_cond_t condition;
+  std::memset(&condition, 0, sizeof condition);
+  condition.flags = JOBCOND_FLAG_DUP | (names.gpu_use ? 0 : JOBCOND_FLAG_NO_STEP);
+  condition.db_flags = SLURMDB_JOB_FLAG_NOTSET;
+  condition.usage_start = facts.from_s;
+  condition.usage_end = facts.to_s;
+  const std::vector<std::string> clusters = {facts.cluster};
+  const auto only = list_of(clusters);
+  condition.cluster_list = only.get();
+  errno = 0;
+  const SlurmList records(slurmdb_jobs_get(database.get(), &condition));
+  if (!records) return failure(read_error());
+  bool offloads = false, told = false;
+  std::map<std::tuple<std::string, std::string, std::string>, UsedShare> shares;
+  for_each<slurmdb_job_rec_t>(records.get(), [&](const slurmdb_job_rec_t& record) {
+    if (seconds_of(record, facts) == 0) return;
+    const auto qos = names.qos.find(record.qosid);
+    const std::string class_name = qos != names.qos.end() ? qos->second : "";
+    const std::string user = text(record.user), mode = mode_of(record);
+    UsedShare& share = shares[{user, class_name, mode}];
+    share.user = user, share.class_name = class_name, share.mode = mode;
+    add(share, record, names, facts);
+    offloads = offloads || mode == kOffload;
+    told = told || parse_job_tag(text(record.derived_es));
+  });
+  facts.keeps_comments = told || !offloads;
+  for (auto& [key, share] : shares) facts.shares.push_back(std::move(share));
+  return {};
+}
+
+}  // namespace
+
+Result<UsageFacts> answer(const AskUsage& asked) {
+  const auto site = read_site();
+  if (!site) return failure(site.error());
+  UsageFacts facts;
+  facts.cluster = site->cluster;
+  facts.from_s = asked.from_s;
+  facts.to_s = std::time(nullptr);
+  facts.has_database = site->accounting_type == "accounting_storage/slurmdbd";
+  facts.counts_gpus = site->accounting_tres.find("gres/gpu") != std::string::npos;
+  if (!facts.has_database) return facts;
+  const Database database;
+  const auto names = load_names(database);
+  if (!names) return failure(names.error());
+  facts.counts_gpu_use = names->gpu_use.has_value();
+  if (const auto read = read_jobs(database, *names, facts); !read) return failure(read.error());
+  return facts;
+}
+
+}  // namespace pounce::slurm

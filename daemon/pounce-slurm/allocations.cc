@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everybody's jobs that wait or run, as far as Slurm shows them to whoever asks. Thread: main.
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/job_tag.h"
+#include "facts.h"
+#include "gpus.h"
+#include "jobs.h"
+#include "slurm/gres.h"
+#include "slurm/questions.h"
+#include "slurm/slurm_job_state.h"
+#include "values.h"
+
+namespace pounce::slurm {
+namespace {
+
+std::string user_of(const slurm_job_info_t& job) {
+  if (job.user_name != nullptr) return job.user_name;
+  const passwd* entry = ::getpwuid(job.user_id);
+  return entry != nullptr ? entry->pw_name : std::to_string(job.user_id);
+}
+
+// Which it has, node by node; of one that waits what it asks for.
+std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
+  std::map<std::string, std::uint32_t> gpus;
+  for (std::uint32_t node = 0; node < job.gres_detail_cnt; ++node)
+    for (const auto& [type, count] : slurm::gpus_of(text(job.gres_detail_str[node])))
+      if (count > 0) gpus[type] += count;
+  return gpus.empty() ? gpus_asked(text(job.tres_per_node)) : gpus;
+}
+
+std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
+
+AllocatedJob held(const slurm_job_info_t& job, JobState state) {
+  AllocatedJob held;
+  held.job = job.job_id;
+  held.cpus = job.num_cpus;
+  held.nodes = job.num_nodes;
+  held.user = user_of(job);
+  held.name = text(job.name);
+  held.class_name = text(job.qos);
+  held.node = text(job.nodes);
+  held.running = state != JobState::kQueued;
+  held.batch = job.batch_flag != 0;
+  held.gpus = gpus_of(job);
+  held.submit_s = time_or_zero(job.submit_time);
+  held.start_s = time_or_zero(job.start_time);
+  if (held.running && is_set(job.time_limit)) held.end_s = time_or_zero(job.end_time);
+  if (!held.running) held.reason = text(compat::reason_text(job));
+  if (const auto tag = parse_job_tag(text(job.comment))) held.lease = tag->lease.hex();
+  return held;
+}
+
+}  // namespace
+
+Result<Allocations> answer(const AskAllocations&) {
+  const auto site = read_site();
+  if (!site) return failure(site.error());
+  auto gpus = gpus_of_cluster();
+  if (!gpus) return failure(gpus.error());
+  const auto message = load_all_jobs(SHOW_DETAIL);
+  if (!message) return failure(message.error());
+  Allocations allocations;
+  allocations.cluster = site->cluster;
+  allocations.gpus = std::move(*gpus);
+  allocations.hides_others = jobs_are_private() && ::geteuid() != 0 && ::geteuid() != site->slurm_user;
+  for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
+    const slurm_job_info_t& job = (*message)->job_array[i];
+    const JobState state = map_job_state(job.job_state).state;
+    if (state != JobState::kEnded) allocations.jobs.push_back(held(job, state));
+  }
+  return allocations;
+}
+
+}  // namespace pounce::slurm

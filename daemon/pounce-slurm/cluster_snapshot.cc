@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The cluster's nodes, one by one: what they have, what of it is free, and where their jobs come from. Thread: main.
+#include "class_report.h"
+#include "nodes.h"
+#include "slurm/questions.h"
+#include "values.h"
+
+namespace pounce::slurm {
+namespace {
+
+NodeUse use_of(const node_info_t& node) {
+  const NodeAmounts amounts = amounts_of(node);
+  NodeUse use;
+  use.name = text(node.name);
+  use.partitions = words_of(text(node.partitions));
+  use.takes_work = takes_work(node.node_state);
+  use.cpus = amounts.cpus;
+  use.memory_mib = amounts.memory_mib;
+  use.gpus = gpus_of_node(node);
+  if (!use.takes_work) {
+    for (GpuUse& gpu : use.gpus) gpu.free = 0;
+    return use;
+  }
+  use.cpus_free = amounts.cpus_free;
+  use.memory_free_mib = amounts.memory_free_mib;
+  return use;
+}
+
+// A node does not know its partitions: the library joins the two.
+Result<std::vector<NodeUse>> load_nodes_of(partition_info_msg_t& partitions) {
+  const auto message = load_nodes(SHOW_DETAIL);
+  if (!message) return failure(message.error());
+  if (*message) slurm_populate_node_partitions(message->get(), &partitions);
+  std::vector<NodeUse> nodes;
+  for (const node_info_t& node : nodes_in(*message))
+    if (node.name != nullptr) nodes.push_back(use_of(node));
+  return nodes;
+}
+
+}  // namespace
+
+Result<ClusterSnapshot> answer(const AskClusterSnapshot& asked) {
+  const auto partitions = load_partitions();
+  if (!partitions) return failure(partitions.error());
+  auto nodes = load_nodes_of(**partitions);
+  if (!nodes) return failure(nodes.error());
+  auto report = class_report();
+  if (!report) return failure(report.error());
+  ClusterSnapshot cluster_snapshot{{}, std::move(*report), std::move(*nodes), node_names(asked.not_nodes)};
+  for (std::uint32_t i = 0; i < (*partitions)->record_count; ++i)
+    if (((*partitions)->partition_array[i].flags & PART_FLAG_DEFAULT) != 0)
+      cluster_snapshot.default_partition = text((*partitions)->partition_array[i].name);
+  return cluster_snapshot;
+}
+
+}  // namespace pounce::slurm

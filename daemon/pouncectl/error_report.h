@@ -1,0 +1,10 @@
+// An error as the user reads it: cause and remedy on standard error, or a JSON document on standard output.
+#pragma once
+
+#include "pounce/error.h"
+
+namespace pounce::ctl {
+
+int report(const Error& error, bool json);  // returns the exit code
+
+}  // namespace pounce::ctl

@@ -1,0 +1,99 @@
+#include "pounced/detached/detached_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "pounced/storage/file.h"
+
+namespace pounce::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using protocol::DetachedRecord;
+
+constexpr std::size_t kNameLength = 64, kDigestLength = 64;
+constexpr char kOutcome[] = ".outcome", kRecord[] = "/record";
+
+bool private_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
+         (facts.st_mode & 077) == 0;
+}
+
+bool letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+}  // namespace
+
+bool usable_name(const std::string& name) {
+  return !name.empty() && name.size() <= kNameLength && letter_or_digit(name.front()) &&
+         std::ranges::all_of(name, [](char c) { return letter_or_digit(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+bool is_digest(const std::string& text) {
+  return text.size() == kDigestLength &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+std::optional<DetachedRecord> DetachedFolder::record(const std::string& name) const {
+  if (!usable_name(name) || !private_folder(of(name))) return std::nullopt;
+  const auto text = read_own_file(of(name) + kRecord);
+  auto record = text ? protocol::decode_detached_record(*text) : std::nullopt;
+  if (!record || record->row.name != name) return std::nullopt;
+  return record;
+}
+
+std::vector<DetachedRecord> DetachedFolder::records() const {
+  std::vector<DetachedRecord> found;
+  std::error_code trouble;  // what cannot be read now is asked for again
+  for (const auto& entry : fs::directory_iterator(path_, trouble))
+    if (auto one = record(entry.path().filename())) found.push_back(std::move(*one));
+  return found;
+}
+
+Result<void> DetachedFolder::claim(const DetachedRecord& record) const {
+  const std::string prepared = path_ + "/." + record.row.task.hex();
+  if (!private_folder(prepared)) return failure(ErrorCode::kBadRequest, "nothing is prepared in " + prepared);
+  const std::string text = protocol::encode_detached_record(record);
+  if (const auto written = replace_file(prepared + kRecord, text); !written) return written;
+  if (::rename(prepared.c_str(), of(record.row.name).c_str()) == 0) return {};
+  if (errno == EEXIST || errno == ENOTEMPTY)
+    return failure(ErrorCode::kNameTaken, "a task has the name " + record.row.name + " already");
+  return failure(ErrorCode::kInternal, of(record.row.name) + " cannot be made: " + std::strerror(errno));
+}
+
+Result<void> DetachedFolder::save(const DetachedRecord& record) const {
+  return replace_file(of(record.row.name) + kRecord, protocol::encode_detached_record(record));
+}
+
+std::optional<KeptOutcome> DetachedFolder::outcome(const std::string& name) const {
+  std::error_code trouble;
+  for (const auto& entry : fs::directory_iterator(of(name), trouble)) {
+    if (entry.path().extension() != kOutcome || !is_digest(entry.path().stem())) continue;
+    return KeptOutcome{entry.path().stem(), entry.file_size(trouble)};
+  }
+  return std::nullopt;
+}
+
+void DetachedFolder::drop_call(const protocol::DetachedRow& row) const {
+  ::unlink((of(row.name) + "/" + row.task.hex() + ".call").c_str());
+}
+
+void DetachedFolder::remove(const std::string& name) const {
+  std::error_code trouble;  // tried again at the next look
+  if (usable_name(name)) fs::remove_all(of(name), trouble);
+}
+
+void DetachedFolder::remove_unclaimed(std::chrono::hours older) const {
+  std::error_code trouble;
+  const auto before = fs::file_time_type::clock::now() - older;
+  for (const auto& entry : fs::directory_iterator(path_, trouble))
+    if (entry.path().filename().string().starts_with('.') && entry.last_write_time(trouble) < before)
+      fs::remove_all(entry.path(), trouble);
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,99 @@
+// pounced in the place of a kernel: for each detached task it keeps a session of its own in the lease core, so that the task
+// has a lease, runs to its end and gives the lease back, whether or not any kernel lives (docs/states.md, "Detached tasks").
+// It handles names, digests and records; calls and outcomes are files between kernel and worker. Thread: loop.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/lease/actions.h"
+#include "pounced/daemon_state.h"
+#include "pounced/leases/core_driver.h"
+#include "pounced/net/control_channel.h"
+#include "pounced/detached/detached_folder.h"
+#include "protocol/messages.h"
+
+namespace pounce::daemon {
+
+struct DetachedSetup {
+  std::set<std::string> instances;  // ours and our previous instances', in hex
+  std::string instance;
+  std::string folder;
+  std::chrono::milliseconds keep;
+  std::chrono::milliseconds hold;  // a relayed task's worker waits so long for a relay to take its outcome
+  std::chrono::milliseconds relay_silence;
+};
+
+class DetachedTasks {
+ public:
+  DetachedTasks(DetachedSetup setup, transport::EventLoop& loop, DaemonState& state, CoreDriver& driver, ControlChannel& control)
+      : setup_(std::move(setup)), loop_(loop), state_(state), driver_(driver), control_(control), folder_(setup_.folder) {}
+  ~DetachedTasks() { loop_.unwatch(timer_); }
+
+  void restore();                              // those of a previous instance; call after JournalRead
+  bool take(const lease::Action& action);      // true: it was for one of these sessions, and is carried out
+
+  void hear(Peer& client, const protocol::SubmitDetached& message);
+  void hear(Peer& client, const protocol::DetachedAsk& message);
+  void hear(Peer& client, const protocol::CancelDetached& message);
+  void hear(Peer& client, const protocol::RelayDetached& message);
+  void hear(Peer& relay, const protocol::OpenSession& message);
+  void hear(Peer& relay, const protocol::Demand& message);
+  void hear(Peer& worker, const protocol::DetachedEnded& message);
+  void hear(const lease::WorkerSeen& beat);
+
+  bool keeps(const SessionId& session) const { return live_.contains(session); }
+
+ private:
+  static constexpr RequestId kRequest{1};
+
+  struct Live {  // has not ended
+    protocol::DetachedRecord record;
+    std::map<WorkerIndex, lease::WorkerLink> links{};  // of the workers that know its session
+    TimePoint relay_claimed{}, last_use{};           // of one that is relayed
+  };
+
+  // what the lease core orders for these sessions
+  bool act(Live& live, const lease::AdmitClient& order);
+  bool act(Live& live, const lease::GrantWorker& order);
+  bool act(Live& live, const lease::TellStatus& order);
+  bool act(Live& live, const lease::TellWorkerDown& order);
+  bool act(Live& live, const lease::TellLeaseEnded& order);
+  bool act(Live& live, const lease::TellRequestFailed& order);
+  template <class Other>
+  bool act(Live&, const Other&) {
+    return false;  // as for any session
+  }
+
+  void begin(Live& live);
+  void demand(const Live& live);
+  void run(Live& live);
+  void wait_again(Live& live);
+  void lost(Live& live, Error why);
+  void relay(Live& live, const Error& why);
+  TimePoint relay_last_seen(const Live& live);
+  void end_what_nobody_fetched();
+  void finish(Live& live, const protocol::DetachedRow& end);
+  void fail(Live& live, Error why);
+  void publish(const protocol::DetachedRow& row);
+  void save(const protocol::DetachedRecord& record);
+  void answer(Peer& client, std::uint32_t question, std::vector<protocol::DetachedRow> rows, Error error = {});
+  void look_after();  // now and then: what the core may have forgotten, what is older than it should be
+
+  bool relays(const SessionId& session) const;
+  static SessionId session_of(const TaskId& task);  // 128 random bits either way: the session is called as the task is
+  Live* find(const SessionId& session);
+  Live* find(const std::string& name);
+
+  const DetachedSetup setup_;
+  transport::EventLoop& loop_;
+  DaemonState& state_;
+  CoreDriver& driver_;
+  ControlChannel& control_;
+  const DetachedFolder folder_;
+  std::map<SessionId, Live> live_;
+  transport::EventLoop::WatchId timer_ = 0;
+};
+
+}  // namespace pounce::daemon

@@ -1,0 +1,56 @@
+// From a lease that the core wants submitted to the job that the launcher gets: the site's policy decides what the user
+// has left open, and the cluster is looked at where the policy alone cannot. Also tells what would fit where Slurm refuses
+// for ever. Thread: loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/lease/actions.h"
+#include "launch/launcher.h"
+#include "policy/placement_choice.h"
+#include "policy/templates.h"
+#include "pounce/job.h"
+#include "pounced/leases/worker_command.h"
+#include "pounced/leases/core_driver.h"
+#include "pounced/leases/site_policy.h"
+
+namespace pounce::daemon {
+
+struct MadeJob {
+  JobSpec spec;
+  std::string note;  // what was decided, for the lease's history; may be empty
+};
+
+class JobBuilder {
+ public:
+  template <class T>
+  using Reply = std::function<void(Result<T>)>;
+
+  struct Site {
+    InstanceId instance;
+    bool slurm = true;    // false: the local launcher, which knows no policy
+    bool has_qos = true;  // Slurm keeps accounts
+    policy::Who who;
+  };
+
+  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver)
+      : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver) {}
+
+  void make(const lease::SubmitJob& order, const protocol::OpenSession& session, Reply<MadeJob> reply);
+  // The refusal, with what the cluster has instead where it is one for ever.
+  void explain(const Error& refusal, const lease::SubmitJob& order, std::function<void(Error)> reply);
+
+ private:
+  Result<MadeJob> made(const lease::SubmitJob& order, const protocol::OpenSession& session, const policy::SchedulingContext& context);
+  policy::SchedulingContext context(const SessionId& session) const;
+
+  const Site site_;
+  const WorkerPlan plan_;
+  SitePolicy& policy_;
+  launch::Launcher& launcher_;
+  const CoreDriver& driver_;
+};
+
+}  // namespace pounce::daemon

@@ -1,0 +1,15 @@
+// What the core knows of a job that waits, as messages and documents tell it. Thread: any (values).
+#pragma once
+
+#include <cstdint>
+
+#include "core/lease/waiting.h"
+#include "model/queue_wait.h"
+
+namespace pounce::daemon {
+
+inline model::QueueWait wait_of(const lease::Waiting& waiting, std::int64_t start_estimate_s) {
+  return {waiting.sentence, waiting.ahead, start_estimate_s, waiting.limit, waiting.eta};
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,12 @@
+// A user's wish to have leases back, as the core's event, and what became of each. Pure. Thread: any.
+#pragma once
+
+#include "core/lease/lease_core.h"
+#include "protocol/messages.h"
+
+namespace pounce::daemon {
+
+lease::ReleaseAsked release_asked(const LeaseId& lease, const protocol::ReleaseAsk& message);
+protocol::ReleaseIs release_rows(const protocol::ReleaseAsk& message, const lease::LeaseCore& core);
+
+}  // namespace pounce::daemon

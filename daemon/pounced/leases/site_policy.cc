@@ -1,0 +1,131 @@
+#include "pounced/leases/site_policy.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/log.h"
+#include "policy/placement_choice.h"
+#include "policy/policy_file.h"
+#include "policy/node_room.h"
+
+namespace pounce::daemon {
+namespace {
+
+using lease::Defaults;
+using policy::Leasing;
+using Time = std::optional<std::chrono::seconds>;
+
+constexpr std::chrono::seconds kLeastBetweenPolls{1};
+
+// Which of the daemon's times a policy sets. Of those that give back earlier the user's own may be stricter.
+struct LeasingKey {
+  const char* key;  // in a user's own configuration
+  Time Leasing::*sites;
+  std::chrono::milliseconds Defaults::*time;
+  bool smaller_holds;
+};
+constexpr LeasingKey kTimes[] = {
+    {"keep_warm_s", &Leasing::keep_warm, &Defaults::keep_warm, true},
+    {"keep_warm_blind_s", &Leasing::keep_warm_blind, &Defaults::keep_warm_blind, true},
+    {"idle_release_s", &Leasing::idle_release, &Defaults::idle_release, true},
+    {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
+    {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
+
+}  // namespace
+
+std::string policy_path(const Config& config) {
+  std::error_code unreadable;
+  if (!config.policy.empty()) return std::filesystem::absolute(config.policy).string();
+  return std::filesystem::exists(kSitePolicy, unreadable) ? kSitePolicy : "";
+}
+
+SitePolicy::SitePolicy(const std::string& configured, std::string usual)
+    : detached_(configured.empty() ? "" : std::filesystem::absolute(configured).string()), usual_(std::move(usual)) {
+  look();
+}
+
+std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
+  struct stat is {};
+  if (::stat(path.c_str(), &is) != 0) return errno == ENOENT ? std::nullopt : std::optional(Stamp{});  // Stamp{}: it cannot be told
+  return Stamp{is.st_ino, is.st_size, is.st_mtim.tv_sec, is.st_mtim.tv_nsec};
+}
+
+void SitePolicy::look() {
+  const std::string& path = detached_.empty() ? usual_ : detached_;
+  const auto stamp = stamp_of(path);
+  if (stamp == stamp_ && (stamp || detached_.empty() || !trouble_.empty())) return;
+  stamp_ = stamp;
+  if (stamp || !detached_.empty()) return read(path);
+  spdlog::info("policy {} is gone: there is none now", path_);
+  path_.clear();
+  trouble_.clear();
+  policy_ = {};
+  changed_();
+}
+
+void SitePolicy::read(const std::string& path) {
+  path_ = path;
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto read = file ? policy::parse_policy(text.str()) : failure(ErrorCode::kBadRequest, "it cannot be read");
+  trouble_ = read ? "" : read.error().text;
+  if (!read) return spdlog::error("policy {} is not used, what was known before holds: {}", path, trouble_);
+  policy_ = std::move(*read);
+  spdlog::info("policy {} holds from now on: {} classes", path, policy_.classes.size());
+  changed_();
+}
+
+lease::Defaults times_under(const policy::Policy& policy, const Config& config) {
+  lease::Defaults times = config.times;
+  for (const LeasingKey& row : kTimes) {
+    const Time& sites = policy.leasing.*row.sites;
+    if (!sites) continue;
+    const bool stricter = row.smaller_holds && config.said.contains(row.key) && times.*row.time < *sites;
+    if (!stricter) times.*row.time = row.smaller_holds ? *sites : std::max(*sites, kLeastBetweenPolls);
+  }
+  times.poll_min = std::min(times.poll_min, times.poll_max);
+  const std::uint32_t sites = policy.leasing.starts_per_hour.value_or(0);  // 0 is no limit, here and there
+  if (sites > 0) times.starts_per_hour = times.starts_per_hour == 0 ? sites : std::min(times.starts_per_hour, sites);
+  return times;
+}
+
+std::string class_of(const policy::Policy& policy, const JobView& job) {
+  constexpr std::string_view kName = "pounce-";
+  if (job.class_name.empty() && job.name.starts_with(kName)) return job.name.substr(kName.size());
+  return class_of_qos(policy, job.class_name);
+}
+
+void in_words_of(const policy::Policy& policy, ClassReport& report) {
+  for (ClassUse& use : report.classes) {
+    use.name = class_of_qos(policy, use.name);
+    const auto instead = policy.fallbacks.find(use.name);
+    if (instead != policy.fallbacks.end()) use.instead = instead->second;
+    if (!policy.classes.empty()) use.preset = false;
+  }
+  for (const policy::Class* one : policy::in_order(policy)) {
+    const auto open = std::ranges::find(report.classes, one->name, &ClassUse::name);
+    if (open == report.classes.end()) continue;
+    open->preset = true;
+    return;
+  }
+}
+
+bool has_room(const policy::Policy& policy, const ClusterSnapshot& cluster_snapshot, const Resources& asks) {
+  const auto found = std::ranges::find(policy.classes, asks.class_name, &policy::Class::name);
+  const std::string partition = found == policy.classes.end() ? "" : found->partition;
+  return policy::any_has_room(policy::nodes_for(cluster_snapshot, partition), asks, asks.gpu_type);
+}
+
+std::string class_of_qos(const policy::Policy& policy, const std::string& qos) {
+  for (const policy::Class& one : policy.classes)
+    if (one.qos.name == qos) return one.name;
+  return qos;
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,108 @@
+#include "pounced/leases/status_document.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "launch/local_launcher.h"
+#include "model/json.h"
+#include "model/status_document.h"
+#include "pounce/version.h"
+#include "pounced/leases/queue_wait.h"
+#include "pounced/leases/unix_time.h"
+#include "protocol/message_limits.h"
+
+namespace pounce::daemon {
+namespace {
+
+// The document travels as a text inside a JSON header, where each of its quotes takes two bytes.
+constexpr std::size_t kMostBytes = protocol::kControlMessageBytes / 2 - 1024;
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+std::vector<model::HistoryLine> history_of(const std::vector<lease::HistoryLine>& history, TimePoint now) {
+  std::vector<model::HistoryLine> lines;
+  for (const lease::HistoryLine& line : history) {
+    model::HistoryLine& told = lines.emplace_back();
+    told.ago_s = seconds(now - line.when);
+    told.cause = line.why;
+    if (line.from != line.to) told.from = lease::word(line.from), told.to = lease::word(line.to);
+  }
+  return lines;
+}
+
+// Where none was asked for: the one that it got.
+Resources with_class(Resources asked, const std::string& class_name) {
+  if (asked.class_name.empty()) asked.class_name = class_name;
+  return asked;
+}
+
+model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint now) {
+  const bool queued = view.state == lease::LeaseState::kQueued;
+  model::LeaseRow row;
+  row.lease = view.lease.hex();
+  row.state = lease::word(view.state);
+  row.cause = view.reason;
+  row.not_before_s = unix_time_of(view.not_before);
+  row.resources = with_class(view.resources, view.why.class_name);
+  row.job = view.job ? view.job->job.value : 0;
+  row.node = view.node;
+  row.devices = stand_in && view.devices.empty() && view.resources.gpus > 0 ? launch::kStandIn : view.devices;
+  if (queued) row.wait = wait_of(view.why, view.start_s);
+  row.start_s = queued ? 0 : view.start_s;
+  row.end_s = view.end_s;
+  row.waiting = view.waiting;
+  row.running = view.running;
+  row.worker_linked = view.worker_linked;
+  row.release_asked = view.release_asked;
+  row.workers_ready = view.workers_ready;
+  row.session = view.owner ? view.owner->session.hex() : "";
+  row.request = view.owner ? view.owner->request.value : 0;
+  row.age_s = seconds(now - view.born);
+  row.state_s = seconds(now - view.since);
+  return row;
+}
+
+std::vector<model::SessionRow> sessions_of(const DaemonState& state) {
+  std::vector<model::SessionRow> rows;
+  for (const auto& [session, client] : state.clients)
+    rows.push_back({session.hex(), client.opened.pid, client.opened.host, client.opened.directory});
+  return rows;
+}
+
+model::RpcCounts rpc_of(const lease::Counters& counters) {
+  return {counters.submits, counters.polls,  counters.snapshots,  counters.reconciles,
+          counters.cancels, counters.events, counters.ignored};
+}
+
+// The last lines.
+void shorten_histories(model::StatusDocument& document, std::size_t most) {
+  for (model::LeaseRow& row : document.leases)
+    row.history.erase(row.history.begin(), row.history.end() - static_cast<std::ptrdiff_t>(std::min(row.history.size(), most)));
+}
+
+}  // namespace
+
+std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now) {
+  const auto& [setup, facts, state, policy] = sources;
+  const bool stand_in = setup.launcher == LauncherKind::kLocal && setup.config.stand_in_gpus > 0;
+  model::StatusDocument document{kVersion, ::getpid(), setup.instance.hex(), setup.place.cluster,
+                                 std::string(word(setup.launcher)), facts.version, setup.config.path,
+                                 {policy.path(), policy.trouble()}, setup.folders.state, setup.config.stand_in_gpus,
+                                 core.reconciled(), sessions_of(state), rpc_of(core.counters()), {},
+                                 {state.uses.recent().begin(), state.uses.recent().end()}};
+  for (const lease::LeaseView& view : core.leases()) {
+    model::LeaseRow& row = document.leases.emplace_back(row_of(view, stand_in, now));
+    if (const LeaseUtilisation* use = state.uses.of(view.lease)) row.used = model::Used{use->figures(), {}};
+    row.history = history_of(core.history(view.lease), now);
+  }
+  std::string text;
+  for (const std::size_t lines : {64, 8, 0}) {
+    shorten_histories(document, lines);
+    text = model::to_text(document);
+    if (text.size() <= kMostBytes) break;
+  }
+  return text;
+}
+
+}  // namespace pounce::daemon

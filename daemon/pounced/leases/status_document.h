@@ -1,0 +1,24 @@
+// The JSON document that answers `pouncectl status` (docs/protocol.md §6). Thread: loop.
+#pragma once
+
+#include <string>
+
+#include "core/lease/lease_core.h"
+#include "pounce/cluster.h"
+#include "pounced/daemon_state.h"
+#include "pounced/startup/setup.h"
+#include "pounced/leases/site_policy.h"
+
+namespace pounce::daemon {
+
+struct StatusSources {
+  const Setup& setup;
+  const ClusterFacts& facts;
+  const DaemonState& state;
+  const SitePolicy& policy;
+};
+
+// Fits into one message of the control channel: with many leases the histories get shorter.
+std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now);
+
+}  // namespace pounce::daemon

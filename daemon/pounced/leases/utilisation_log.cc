@@ -1,0 +1,115 @@
+#include "pounced/leases/utilisation_log.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/job_tag.h"
+#include "base/log.h"
+#include "model/json.h"
+#include "pounced/storage/line_file.h"
+
+namespace pounce::daemon {
+namespace {
+
+constexpr std::size_t kRecent = 32;  // ended leases in the status document
+
+using model::JobFigures;
+using Beats = std::map<WorkerIndex, protocol::WorkerBeat>;
+
+model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, const Cause& why, std::int64_t now_s) {
+  return {lease.hex(),           use.asked.job ? use.asked.job->job.value : 0, use.asked.node, use.asked.resources,
+          {use.figures(), {}}, now_s,                                        why,            {}};
+}
+
+template <class Number>
+Number mean(const Beats& beats, Number JobFigures::* figure) {
+  Number sum = 0;
+  for (const auto& [index, beat] : beats) sum += beat.job.*figure;
+  return beats.empty() ? 0 : sum / static_cast<Number>(beats.size());
+}
+
+std::uint64_t largest(const Beats& beats, std::uint64_t JobFigures::* figure) {
+  std::uint64_t most = 0;
+  for (const auto& [index, beat] : beats) most = std::max(most, beat.job.*figure);
+  return most;
+}
+
+std::int32_t mean_gpu_percent(const Beats& beats) {
+  std::int32_t sum = 0, known = 0;
+  for (const auto& [index, beat] : beats)
+    if (beat.job.gpu_percent >= 0) sum += beat.job.gpu_percent, ++known;
+  return known == 0 ? -1 : sum / known;
+}
+
+}  // namespace
+
+JobFigures LeaseUtilisation::figures() const {
+  JobFigures all;
+  all.busy_ms = mean(workers, &JobFigures::busy_ms);
+  all.idle_ms = mean(workers, &JobFigures::idle_ms);
+  for (const auto& [index, beat] : workers) all.cpu_ms += beat.job.cpu_ms;
+  all.memory_peak_mib = largest(workers, &JobFigures::memory_peak_mib);
+  all.gpu_percent = mean_gpu_percent(workers);
+  all.gpu_memory_peak_mib = largest(workers, &JobFigures::gpu_memory_peak_mib);
+  all.gpu_memory_total_mib = largest(workers, &JobFigures::gpu_memory_total_mib);
+  return all;
+}
+
+void UtilisationLog::open(const std::string& path, const std::string& default_class) {
+  path_ = path;
+  default_class_ = default_class;
+  std::ifstream file(path_);
+  for (std::string line; std::getline(file, line);)
+    if (auto ended = model::parse<model::EndedLease>(line)) remember(std::move(*ended));  // else a full disk cut it
+}
+
+void UtilisationLog::remember(model::EndedLease ended) {
+  recent_.push_back(std::move(ended));
+  if (recent_.size() > kRecent) recent_.pop_front();
+}
+
+void UtilisationLog::up(const lease::LeaseView& lease) {
+  LeaseUtilisation& use = live_[lease.lease];
+  use.asked = lease;
+  std::string& name = use.asked.resources.class_name;
+  if (name.empty()) name = !lease.why.class_name.empty() ? lease.why.class_name : default_class_;
+}
+
+void UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
+  const auto found = live_.find(beat.lease);
+  if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return;  // of an older worker: it does not tell
+  found->second.workers[beat.worker] = beat;
+  found->second.heard = now;
+}
+
+const LeaseUtilisation* UtilisationLog::of(const LeaseId& lease) const {
+  const auto found = live_.find(lease);
+  return found == live_.end() || found->second.workers.empty() ? nullptr : &found->second;
+}
+
+std::optional<JobIdentity> UtilisationLog::job(const LeaseId& lease) const {
+  const LeaseUtilisation* use = of(lease);
+  return use != nullptr ? use->asked.job : std::nullopt;
+}
+
+std::optional<std::string> UtilisationLog::note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const {
+  const LeaseUtilisation* use = of(lease);
+  if (use == nullptr) return std::nullopt;
+  const bool busy = std::ranges::any_of(use->workers, [](const auto& one) { return one.second.running > 0; });
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->heard);
+  const JobFigures figures = use->figures();
+  const auto whole = [](std::chrono::milliseconds time) { return std::chrono::round<std::chrono::seconds>(time); };
+  return format_job_note({instance, lease}, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
+                         whole(std::chrono::milliseconds(figures.idle_ms) + (busy ? since.zero() : since)));
+}
+
+void UtilisationLog::ended(const LeaseId& lease, const Cause& why, std::int64_t now_s) {
+  const auto found = live_.extract(lease);
+  if (!found || found.mapped().workers.empty()) return;
+  model::EndedLease one = ended_lease(lease, found.mapped(), why, now_s);
+  if (!append_lines(path_, model::to_text(one) + "\n", kMostBytes))
+    spdlog::warn("lease={} its use cannot be written down in {}", lease.hex(), path_);
+  remember(std::move(one));
+}
+
+}  // namespace pounce::daemon

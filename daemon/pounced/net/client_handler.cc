@@ -1,0 +1,99 @@
+#include "pounced/net/client_handler.h"
+
+#include "base/log.h"
+#include "pounced/leases/release_request.h"
+
+namespace pounce::daemon {
+namespace {
+
+using namespace protocol;
+
+lease::Request to_core(const Request& request) { return {request.id, request.resources, request.waiting, request.running, request.holds}; }
+
+}  // namespace
+
+// Deny by default: of all messages, these twelve.
+void ClientHandler::hear(Peer& peer, const Header& header, bool back) {
+  if (back && state_.clients.contains(peer.session)) driver_.tell(lease::SessionOpened{peer.session});
+  if (const auto* open = std::get_if<OpenSession>(&header)) return take(peer, *open);
+  if (const auto* demand = std::get_if<Demand>(&header)) return take(peer, *demand);
+  if (const auto* close = std::get_if<CloseSession>(&header)) return take(peer, *close);
+  if (const auto* beat = std::get_if<Beat>(&header)) return take(peer, *beat);
+  if (const auto* queue = std::get_if<QueueAsk>(&header)) return take(peer, *queue);
+  if (const auto* classes = std::get_if<ClassesAsk>(&header)) return take(peer, *classes);
+  if (const auto* status = std::get_if<StatusAsk>(&header)) return take(peer, *status);
+  if (const auto* release = std::get_if<ReleaseAsk>(&header)) return take(peer, *release);
+  if (const auto* name = std::get_if<SubmitDetached>(&header)) return detached_.hear(peer, *name);
+  if (const auto* name = std::get_if<DetachedAsk>(&header)) return detached_.hear(peer, *name);
+  if (const auto* name = std::get_if<CancelDetached>(&header)) return detached_.hear(peer, *name);
+  if (const auto* name = std::get_if<RelayDetached>(&header)) return detached_.hear(peer, *name);
+  refuse(peer, ErrorCode::kProtocol, "a client does not say this on the control channel");
+}
+
+void ClientHandler::take(Peer& peer, const OpenSession& message) {
+  if (!speaks_for(peer, message.session)) return;
+  if (message.relays || detached_.keeps(peer.session)) return detached_.hear(peer, message);
+  if (message.interpreter.empty() || !message.directory.starts_with('/'))
+    return refuse(peer, ErrorCode::kProtocol, "a session names its interpreter and its directory");
+  const bool is_new = !state_.clients.contains(peer.session);
+  state_.clients[peer.session].opened = message;
+  if (is_new) spdlog::info("session={} opened pid={} host={}", message.session.hex(), message.pid, message.host);
+  if (!notice_.empty()) control_.send(peer, Notice{notice_});
+  driver_.tell(lease::SessionOpened{peer.session});
+}
+
+void ClientHandler::take(Peer& peer, const Demand& message) {
+  if (!speaks_for(peer, message.session)) return;
+  if (detached_.keeps(peer.session)) return detached_.hear(peer, message);
+  const auto client = state_.clients.find(peer.session);
+  if (client == state_.clients.end()) return refuse(peer, ErrorCode::kProtocol, "a demand comes after open_session");
+  client->second.requests.clear();
+  std::vector<lease::Request> requests;
+  for (const Request& request : message.requests) {
+    client->second.requests[request.id] = request.resources;
+    requests.push_back(to_core(request));
+  }
+  driver_.tell(lease::DemandChanged{peer.session, std::move(requests)});
+}
+
+void ClientHandler::take(Peer& peer, const CloseSession& message) {
+  if (!speaks_for(peer, message.session)) return;
+  const SessionId session = peer.session;  // the peer goes with its entry
+  if (detached_.keeps(session)) return state_.peers.forget_session(session);
+  spdlog::info("session={} closed", session.hex());
+  driver_.tell(lease::SessionClosed{session});
+  state_.clients.erase(session);
+  state_.peers.forget_session(session);
+}
+
+void ClientHandler::take(Peer& peer, const Beat& message) {
+  if (state_.clients.contains(peer.session)) driver_.tell(lease::SessionSeen{peer.session});
+  if (!message.answer) control_.send(peer, Beat{true, message.sent_ns, Clock::now().time_since_epoch().count()});
+}
+
+void ClientHandler::take(Peer& peer, const QueueAsk& message) { answers_.queue(peer.key, message.question); }
+
+void ClientHandler::take(Peer& peer, const ClassesAsk& message) { answers_.classes(peer.key, message); }
+
+void ClientHandler::take(Peer& peer, const StatusAsk& message) {
+  control_.send(peer, StatusIs{message.question, answers_.status()});
+}
+
+// Not only of its own session: whoever is on the control channel is the same user.
+void ClientHandler::take(Peer& peer, const ReleaseAsk& message) {
+  for (const LeaseId& lease : message.leases) driver_.tell(release_asked(lease, message));
+  control_.send(peer, release_rows(message, driver_.core()));
+}
+
+bool ClientHandler::speaks_for(Peer& peer, const SessionId& session) {
+  if (session == peer.session) return true;
+  refuse(peer, ErrorCode::kNotAuthenticated, "a client speaks for its own session only");
+  return false;
+}
+
+void ClientHandler::refuse(Peer& peer, ErrorCode code, const std::string& text) {
+  spdlog::warn("session={} refused: {}", peer.session.hex(), text);
+  control_.send(peer, Refused{Error{code, text, {}, {}}});
+}
+
+}  // namespace pounce::daemon

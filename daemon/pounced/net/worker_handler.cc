@@ -1,0 +1,99 @@
+#include "pounced/net/worker_handler.h"
+
+#include "base/log.h"
+#include "messages/sentence.h"
+#include "transport/context.h"
+
+namespace pounce::daemon {
+namespace {
+
+using namespace protocol;
+
+constexpr std::size_t kEndpointBytes = 256;
+
+}  // namespace
+
+// Deny by default: of all messages, these six.
+void WorkerHandler::hear(Peer& peer, const Header& header) {
+  if (const auto* up = std::get_if<WorkerUp>(&header)) return take(peer, *up);
+  if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(peer, *up);
+  if (const auto* down = std::get_if<InterpreterDown>(&header)) return take(peer, *down);
+  if (const auto* beat = std::get_if<WorkerBeat>(&header)) return take(peer, *beat);
+  if (const auto* ended = std::get_if<DetachedEnded>(&header)) return take(peer, *ended);
+  if (const auto* beat = std::get_if<Beat>(&header)) return take(peer, *beat);
+  refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
+}
+
+void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
+  if (!peer.named) peer.worker = message.worker;
+  if (!speaks_for(peer, message.lease, message.worker)) return;
+  peer.named = true;
+  state_.peers.only_worker(peer);
+  spdlog::info("lease={} worker={} up job={} restart={} node={} pid={}", message.lease.hex(), message.worker.value,
+               message.job, message.restart, message.node, message.pid);
+  const bool ready =
+      message.interpreter_ready && interpreter_is(peer, message.worker, message.epoch, message.endpoint, message.key);
+  const lease::WorkerLink link = peer.link;
+  driver_.tell(lease::WorkerConnected{message.lease, message.worker, link, SlurmJobId{message.job}, message.restart,
+                                      message.node, message.devices});
+  if (ready) driver_.tell(lease::InterpreterStarted{message.lease, message.worker, link, message.epoch});
+  for (const lease::LeaseView& view : driver_.core().leases())
+    if (view.lease == message.lease) state_.uses.up(view);
+}
+
+void WorkerHandler::take(Peer& peer, const InterpreterUp& message) {
+  if (!speaks_for(peer, message.lease, message.worker)) return;
+  if (!interpreter_is(peer, message.worker, message.epoch, message.endpoint, message.key)) return;
+  spdlog::info("lease={} worker={} interpreter up epoch={}", message.lease.hex(), message.worker.value,
+               message.epoch.value);
+  driver_.tell(lease::InterpreterStarted{message.lease, message.worker, peer.link, message.epoch});
+}
+
+void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
+  if (!speaks_for(peer, message.lease, message.worker)) return;
+  spdlog::warn("lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(), message.worker.value,
+               message.epoch.value, messages::text(message.error));
+  driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
+                                      message.restarting});
+}
+
+void WorkerHandler::take(Peer& peer, const WorkerBeat& message) {
+  if (!speaks_for(peer, message.lease, message.worker)) return;
+  state_.uses.beat(message, Clock::now());
+  if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, peer.link});
+  const lease::WorkerSeen heard{message.lease, message.worker, peer.link, message.running, message.warnings};
+  detached_.hear(heard);
+  driver_.tell(heard);
+}
+
+void WorkerHandler::take(Peer& peer, const DetachedEnded& message) {
+  if (speaks_for(peer, message.lease, peer.worker)) detached_.hear(peer, message);
+}
+
+void WorkerHandler::take(Peer& peer, const Beat& message) {
+  if (!message.answer) control_.send(peer, Beat{true, message.sent_ns, Clock::now().time_since_epoch().count()});
+}
+
+bool WorkerHandler::speaks_for(Peer& peer, const LeaseId& lease, WorkerIndex worker) {
+  if (lease == peer.lease && worker == peer.worker) return true;
+  refuse(peer, ErrorCode::kNotAuthenticated, "a worker speaks for its own lease and index only");
+  return false;
+}
+
+// Clients will connect to what is noted here: it must at least look like an address and a key.
+bool WorkerHandler::interpreter_is(Peer& peer, WorkerIndex worker, Epoch epoch, const std::string& endpoint,
+                                const std::string& key) {
+  if (!endpoint.starts_with("tcp://") || endpoint.size() > kEndpointBytes || !transport::from_z85(key)) {
+    refuse(peer, ErrorCode::kProtocol, "an interpreter has a tcp endpoint and a key");
+    return false;
+  }
+  state_.interpreters[{peer.lease, worker}] = {epoch, endpoint, key};
+  return true;
+}
+
+void WorkerHandler::refuse(Peer& peer, ErrorCode code, const std::string& text) {
+  spdlog::warn("lease={} refused: {}", peer.lease.hex(), text);
+  control_.send(peer, Refused{Error{code, text, {}, {}}});
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,39 @@
+// What supervisors say on the control channel, as the core's events. A supervisor speaks for its own lease and index only.
+// Thread: loop.
+#pragma once
+
+#include <string>
+
+#include "pounced/daemon_state.h"
+#include "pounced/leases/core_driver.h"
+#include "pounced/net/control_channel.h"
+#include "pounced/detached/detached_tasks.h"
+
+namespace pounce::daemon {
+
+class WorkerHandler {
+ public:
+  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& named)
+      : state_(state), driver_(driver), control_(control), detached_(named) {}
+
+  void hear(Peer& peer, const protocol::Header& header);
+
+ private:
+  void take(Peer& peer, const protocol::WorkerUp& message);
+  void take(Peer& peer, const protocol::InterpreterUp& message);
+  void take(Peer& peer, const protocol::InterpreterDown& message);
+  void take(Peer& peer, const protocol::WorkerBeat& message);
+  void take(Peer& peer, const protocol::DetachedEnded& message);
+  void take(Peer& peer, const protocol::Beat& message);
+  bool speaks_for(Peer& peer, const LeaseId& lease, WorkerIndex worker);
+  bool interpreter_is(Peer& peer, WorkerIndex worker, Epoch epoch, const std::string& endpoint,
+                      const std::string& key);
+  void refuse(Peer& peer, ErrorCode code, const std::string& text);
+
+  DaemonState& state_;
+  CoreDriver& driver_;
+  ControlChannel& control_;
+  DetachedTasks& detached_;
+};
+
+}  // namespace pounce::daemon

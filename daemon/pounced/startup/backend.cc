@@ -1,0 +1,92 @@
+#include "pounced/startup/backend.h"
+
+#include <utility>
+
+#include "launch/local_launcher.h"
+#include "pounced/leases/ask_gateway.h"
+#include "slurm/slurm_gateway.h"
+
+namespace pounce::daemon {
+namespace {
+
+// What the helper learns of the queue outlives it, and this daemon.
+slurm::GatewayOptions options_of(const Setup& setup) {
+  slurm::GatewayOptions options = gateway_options(setup.config);
+  options.environment["POUNCE_RUNS"] = setup.folders.runs();
+  return options;
+}
+
+// The gateway to pounce-slurm, which the loop serves.
+class SlurmBackend final : public launch::Launcher {
+ public:
+  SlurmBackend(transport::EventLoop& loop, const Setup& setup) : loop_(loop), gateway_(options_of(setup)) {}
+  ~SlurmBackend() override { forget(); }
+
+  void send(slurm::Question question, Reply<std::any> reply) override {
+    gateway_.send(std::move(question), std::move(reply)), follow();
+  }
+
+ private:
+  void forget() {
+    loop_.unwatch(std::exchange(watch_, 0));
+    loop_.unwatch(std::exchange(timer_, 0));
+  }
+
+  // A number is used again for the next helper: comparing descriptors would not tell, so the watch is always renewed.
+  void follow() {
+    forget();
+    if (const int fd = gateway_.fd(); fd >= 0)
+      watch_ = loop_.watch_fd(fd, [this] {
+        gateway_.on_readable();
+        follow();
+      });
+    if (const TimePoint due = gateway_.next_deadline(); due != TimePoint::max())
+      timer_ = loop_.at(due, [this] {
+        timer_ = 0;
+        gateway_.on_time(Clock::now());
+        follow();
+      });
+  }
+
+  transport::EventLoop& loop_;
+  slurm::SlurmGateway gateway_;
+  transport::EventLoop::WatchId watch_ = 0, timer_ = 0;
+};
+
+// A LocalLauncher whose walltimes the loop keeps.
+class LocalBackend final : public launch::Launcher {
+ public:
+  LocalBackend(transport::EventLoop& loop, const Setup& setup)
+      : loop_(loop), launcher_(launch::LocalOptions{setup.folders.leases(), setup.config.stand_in_gpus}) {
+    follow();  // jobs of a previous instance have walltimes too
+  }
+  ~LocalBackend() override { loop_.unwatch(timer_); }
+
+  void send(slurm::Question question, Reply<std::any> reply) override {
+    launcher_.send(std::move(question), std::move(reply)), follow();
+  }
+
+ private:
+  void follow() {
+    loop_.unwatch(std::exchange(timer_, 0));
+    if (const TimePoint due = launcher_.next_deadline(); due != TimePoint::max())
+      timer_ = loop_.at(due, [this] {
+        timer_ = 0;
+        launcher_.on_time(Clock::now());
+        follow();
+      });
+  }
+
+  transport::EventLoop& loop_;
+  launch::LocalLauncher launcher_;
+  transport::EventLoop::WatchId timer_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<launch::Launcher> make_backend(transport::EventLoop& loop, const Setup& setup) {
+  if (setup.launcher == LauncherKind::kSlurm) return std::make_unique<SlurmBackend>(loop, setup);
+  return std::make_unique<LocalBackend>(loop, setup);
+}
+
+}  // namespace pounce::daemon

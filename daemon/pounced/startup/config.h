@@ -1,0 +1,53 @@
+// pounced's configuration: one JSON file, comments allowed. Parsed once; every part gets the few values that it needs.
+// An unknown key is refused with the list of the known ones: a misspelt time must not silently keep its default.
+// Thread: any (values).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/lease/defaults.h"
+#include "pounce/fields.h"
+#include "pounce/result.h"
+
+namespace pounce::daemon {
+
+enum class LauncherKind : std::uint8_t { kSlurm, kLocal };
+
+constexpr auto words(LauncherKind) { return words_of<LauncherKind>({"slurm", "local"}); }
+constexpr std::string_view word(LauncherKind kind) { return words(kind).of(kind); }
+
+// Its keys are these fields and the times of lease::kConfigKeys; docs/states.md has both tables.
+struct Config {
+  std::string path;  // the file it was read from; empty: there is none, all defaults
+  lease::Defaults times;
+  std::set<std::string> said;  // the keys that the file has
+  std::string policy;
+  std::optional<LauncherKind> launcher;
+  std::uint32_t stand_in_gpus = 0;
+  std::string advertise_address, state_folder, pounce_slurm, pounce_worker;
+
+  static constexpr auto fields() {
+    return table(field("launcher", &Config::launcher, "`slurm` or `local`; unset: slurm where there is one"),
+                 field("stand_in_gpus", &Config::stand_in_gpus,
+                       "local launcher: so many GPUs are granted as this machine's CPU"),
+                 field("advertise_address", &Config::advertise_address,
+                       "where compute nodes reach this host; unset: found out"),
+                 field("policy", &Config::policy,
+                       "the site's policy file; unset: /etc/pounce/policy.json where there is one"),
+                 field("state_folder", &Config::state_folder, "unset: ~/.local/state/pounce"),
+                 field("pounce_slurm", &Config::pounce_slurm, "that program; unset: beside pounced"),
+                 field("pounce_worker", &Config::pounce_worker, "likewise"));
+  }
+};
+
+Result<Config> parse_config(std::string_view text);
+
+// named (must exist), else $POUNCE_CONFIG (must exist), else ~/.config/pounce/pounced.json, else
+// /etc/pounce/pounced.json.
+Result<Config> load_config(const std::string& named);
+
+}  // namespace pounce::daemon

@@ -1,0 +1,105 @@
+#include "pounced/startup/ensure.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/clock.h"
+#include "pounced/net/endpoint.h"
+#include "pounced/storage/file.h"
+#include "pounced/startup/programs.h"
+#include "pounced/startup/spawn.h"
+#include "pounced/startup/start_lock.h"
+
+namespace pounce::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{20};   // between two looks for a daemon that somebody else starts
+constexpr std::chrono::seconds kStartSlack{10};  // beyond the one Slurm request that a start makes
+constexpr std::size_t kLogLines = 10, kLogBytes = 8 * 1024;
+
+std::vector<std::string> serve_command(const CommandLine& command, const Setup& setup) {
+  std::vector<std::string> argv = {this_program(), "serve", "--detached", "--outer-job",
+                                   std::to_string(setup.place.outer_job)};
+  if (!setup.config.path.empty()) argv.insert(argv.end(), {"--config", setup.config.path});
+  if (!command.launcher.empty()) argv.insert(argv.end(), {"--launcher", command.launcher});
+  argv.insert(argv.end(), {"--state-folder", setup.config.state_folder});
+  return argv;
+}
+
+std::string last_lines(const std::string& path) {
+  std::string text = read_own_file(path).value_or("");
+  if (text.size() > kLogBytes) text.erase(0, text.size() - kLogBytes);
+  std::size_t from = text.size();
+  for (std::size_t line = 0; line <= kLogLines && from != std::string::npos && from > 0; ++line)
+    from = text.rfind('\n', from - 1);
+  return from == std::string::npos || from == 0 ? text : text.substr(from + 1);
+}
+
+// What the daemon said about its start; empty: it ended without a word, or the time is over.
+std::string read_report(const UniqueFd& pipe, TimePoint deadline) {
+  std::string line;
+  char buffer[4096];
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd readable{pipe.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) == 0) return {};
+    const ssize_t n = ::read(pipe.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return line;
+    line.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+Error start_error(const std::string& report, const Folders& folders) {
+  Error error{ErrorCode::kDaemonUnavailable, "pounced did not start: see " + folders.log(), {}, {}};
+  const auto told = nlohmann::json::parse(report, nullptr, false);
+  if (told.is_object()) {
+    error.code = error_code_from_wire(told.value("code", ""));
+    error.text = told.value("text", "");
+    error.remedy = told.value("remedy", "");
+    error.context = told.value("context", std::map<std::string, std::string>());
+  }
+  error.context["log"] = folders.log();
+  error.context["last_lines"] = last_lines(folders.log());
+  return error;
+}
+
+// Waits while the lock's holder lives and has not published yet.
+std::optional<protocol::EndpointFile> wait_for_endpoint(const Folders& folders, TimePoint deadline) {
+  while (Clock::now() < deadline) {
+    if (auto endpoint = live_endpoint(folders)) return endpoint;
+    if (!StartLock::holder(folders.lock())) return std::nullopt;
+    std::this_thread::sleep_for(kLook);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<protocol::EndpointFile> ensure_daemon(const CommandLine& command, bool start) {
+  const auto setup = set_up(command);
+  if (!setup) return failure(setup.error());
+  const Folders& folders = setup->folders;
+  const TimePoint deadline = Clock::now() + setup->config.times.slurm_request + kStartSlack;
+  if (auto endpoint = setup->live ? setup->live : live_endpoint(folders)) return *endpoint;
+  if (!start)
+    return failure(ErrorCode::kDaemonUnavailable, "no pounced runs here", "It is started by the first client.");
+  std::string report;
+  do {
+    if (auto endpoint = wait_for_endpoint(folders, deadline)) return *endpoint;
+    if (const auto made = make_folders(folders); !made) return failure(made.error());
+    const auto pipe = spawn_detached(serve_command(command, *setup), folders.log());
+    if (!pipe) return failure(pipe.error());
+    report = read_report(*pipe, deadline);
+  } while ((report == "ready" || report == "another") && Clock::now() < deadline);
+  return failure(start_error(report, folders));
+}
+
+}  // namespace pounce::daemon

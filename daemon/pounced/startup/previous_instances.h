@@ -1,0 +1,31 @@
+// Daemons of earlier boots of this machine, by the `place` file in each state folder: their leases are ours to look
+// after now. Their journals are read; the endpoint is published in their folders too, because that is where their
+// workers look for a daemon. Thread: main, before the loop.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lease/journal_record.h"
+#include "pounce/ids.h"
+#include "pounced/startup/folders.h"
+#include "pounced/startup/instance.h"
+
+namespace pounce::daemon {
+
+struct PreviousInstance {
+  InstanceId instance;
+  Folders folders;
+  std::vector<lease::JournalRecord> open;
+};
+
+Result<void> write_place(const Folders& folders, const Place& place);
+std::optional<Place> read_place(const std::string& path);
+
+// Those with leases that `own`, our journal, does not know to have ended. Where it knows that all have, their journal is
+// told so: nobody looks after that folder again, and it may go (gone_folders.h).
+std::vector<PreviousInstance> take_over_previous_instances(const Folders& ours, const Place& now,
+                                                const std::vector<lease::JournalRecord>& own);
+
+}  // namespace pounce::daemon

@@ -1,0 +1,142 @@
+#include "pounced/startup/serve.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "pounce/version.h"
+#include "pounced/startup/backend.h"
+#include "pounced/startup/gone_folders.h"
+#include "pounced/daemon.h"
+#include "pounced/startup/signals.h"
+#include "pounced/startup/start_lock.h"
+#include "pounced/startup/start_report.h"
+#include "transport/event_loop.h"
+
+namespace pounce::daemon {
+namespace {
+
+constexpr std::chrono::seconds kLookAtLock{5};  // one small file each time
+constexpr std::chrono::hours kShowLife{1};      // gone_folders.cc counts on it
+constexpr std::chrono::milliseconds kBetweenFolders{50};
+constexpr rlim_t kDescriptors = 65536;  // each peer is one (gotchas Z3)
+
+// Keys live in this process's memory: no core dump, no debugger of the same user.
+void harden() {
+  ::prctl(PR_SET_DUMPABLE, 0);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min(files.rlim_max, kDescriptors);
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// Runs the loop until the launcher has answered; nullopt: a signal came first.
+std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, launch::Launcher& launcher) {
+  std::optional<Result<ClusterFacts>> answer;
+  launcher.ask(slurm::AskFacts{}, [&](Result<ClusterFacts> facts) {
+    answer = std::move(facts);
+    loop.stop();
+  });
+  if (!answer) loop.run();
+  return answer;
+}
+
+// Whoever removed our folder (and its lock) has made room for another daemon, whose leases ours would become: we go. A
+// client that needs one starts it, and it finds the leases by their tags.
+void step_down_without_lock(transport::EventLoop& loop, const Setup& setup, const StartLock& lock) {
+  loop.at(Clock::now() + kLookAtLock, [&loop, &setup, &lock] {
+    if (lock.held(setup.folders.lock())) return step_down_without_lock(loop, setup, lock);
+    spdlog::error("{} is gone or another's: ending; leases stay", setup.folders.lock());
+    loop.stop();
+  });
+}
+
+void show_life(transport::EventLoop& loop, const Setup& setup, const StartLock& lock) {
+  loop.at(Clock::now() + kShowLife, [&loop, &setup, &lock] {
+    lock.show_life(setup.folders.lock());
+    show_life(loop, setup, lock);
+  });
+}
+
+// Behind the work of those who wait for this daemon: one folder at a time.
+void tidy(transport::EventLoop& loop, const std::shared_ptr<GoneFolders>& gone) {
+  loop.at(Clock::now() + kBetweenFolders, [&loop, gone] {
+    if (gone->step()) tidy(loop, gone);
+  });
+}
+
+Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report) {
+  Signals signals;
+  transport::EventLoop loop;
+  loop.watch_fd(signals.fd(), [&] {
+    spdlog::info("told to end; leases stay");
+    loop.stop();
+  });
+  const auto launcher = make_backend(loop, setup);
+  auto facts = wait_for_facts(loop, *launcher);
+  if (!facts) return failure(ErrorCode::kDaemonUnavailable, "pounced was told to end while it started");
+  if (!*facts) return failure(facts->error());
+  auto daemon = Daemon::open(loop, setup, std::move(**facts), *launcher);
+  if (!daemon) return failure(daemon.error());
+  if (const auto started = (*daemon)->start(); !started) return started;
+  spdlog::info("pounced {} serves instance={} pid={}", kVersion, setup.instance.hex(), ::getpid());
+  report.ready();
+  step_down_without_lock(loop, setup, lock);
+  show_life(loop, setup, lock);
+  tidy(loop, std::make_shared<GoneFolders>(setup.folders, setup.place));
+  loop.run();
+  return {};
+}
+
+int fail(StartReport& report, const Error& error) {
+  spdlog::error("{} {}", error.text, error.advice());
+  report.failed(error);
+  return 1;
+}
+
+int serve_here(const CommandLine& command, bool detached, StartReport& report) {
+  const auto setup = set_up(command);
+  if (!setup) {
+    start_log("pounced", "");
+    return fail(report, setup.error());
+  }
+  const auto made = make_folders(setup->folders);
+  start_log("pounced", detached && made ? setup->folders.log() : "");
+  if (!made) return fail(report, made.error());
+  const auto lock = StartLock::take(setup->folders.lock());
+  if (!lock) return fail(report, lock.error());
+  if (!*lock) {
+    spdlog::info("another pounced serves this instance");
+    report.another_runs();
+    return 0;
+  }
+  harden();
+  const auto lived = live(*setup, **lock, report);
+  if (!lived) return fail(report, lived.error());
+  spdlog::info("ended");
+  return 0;
+}
+
+}  // namespace
+
+int serve(const CommandLine& command, bool detached) {
+  StartReport report;
+  if (detached && ::fcntl(StartReport::kDescriptor, F_SETFD, FD_CLOEXEC) == 0)
+    report = StartReport(UniqueFd(StartReport::kDescriptor));
+  try {
+    return serve_here(command, detached, report);
+  } catch (const std::exception& error) {
+    return fail(report, {ErrorCode::kDaemonUnavailable, error.what(), {}, {}});
+  }
+}
+
+}  // namespace pounce::daemon

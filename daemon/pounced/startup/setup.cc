@@ -1,0 +1,113 @@
+#include "pounced/startup/setup.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "pounced/leases/ask_gateway.h"
+#include "pounced/net/endpoint.h"
+#include "pounced/startup/home.h"
+#include "pounced/startup/programs.h"
+#include "pounced/startup/state_base.h"
+
+namespace pounce::daemon {
+namespace {
+
+constexpr char kNoSlurmHere[] = "no Slurm on this machine: pounce runs your work here, as processes of this machine";
+
+Result<LauncherKind> choose_launcher(const CommandLine& command, Setup& setup) {
+  if (!command.launcher.empty()) {
+    if (const auto kind = words(LauncherKind{}).from(command.launcher)) return *kind;
+    return failure(ErrorCode::kBadRequest, "the launchers are slurm and local, not \"" + command.launcher + "\"");
+  }
+  if (setup.config.launcher) return *setup.config.launcher;
+  if (setup.slurm.found != SlurmFound::kNothing) return LauncherKind::kSlurm;
+  setup.notice = kNoSlurmHere;
+  return LauncherKind::kLocal;
+}
+
+Result<std::string> name_cluster(Setup& setup) {
+  if (setup.launcher == LauncherKind::kLocal) return std::string("local");
+  if (setup.slurm.found == SlurmFound::kNothing)
+    return failure(ErrorCode::kNoSlurm, "there is no slurm.conf on this machine and SLURM_CONF is not set");
+  if (setup.slurm.found == SlurmFound::kConfigless) {
+    if (const auto allowed = may_use_slurm(::geteuid(), "root"); !allowed) return failure(allowed.error());
+    const auto facts = ask_facts(setup.config);
+    if (!facts) return failure(facts.error());
+    return facts->cluster;
+  }
+  const auto conf = read_slurm_conf(setup.slurm.path);
+  if (!conf) return failure(conf.error());
+  if (const auto allowed = may_use_slurm(::geteuid(), conf->slurm_user); !allowed) return failure(allowed.error());
+  return conf->cluster;
+}
+
+// A cluster's name becomes a folder's name.
+bool plain_name(const std::string& name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos && name.size() <= 64;
+}
+
+void fill_in(Config& config) {
+  if (config.pounce_slurm.empty()) config.pounce_slurm = beside_this_program("pounce-slurm");
+  if (config.pounce_worker.empty()) config.pounce_worker = beside_this_program("pounce-worker");
+  if (!config.state_folder.empty()) config.state_folder = std::filesystem::absolute(config.state_folder).string();
+}
+
+void settle_in(const std::string& base, Setup& setup) {
+  setup.config.state_folder = base;
+  setup.place.state_folder = base == usual_state_folder() ? "" : base;
+  setup.instance = instance_id(setup.place);
+  setup.folders = name_folders(base, setup.place.cluster, setup.instance);
+}
+
+// Where nothing was configured; `told` is what `ensure` found, so that the daemon it starts settles in the same folder.
+void choose_state_folder(const std::string& told, Setup& setup) {
+  const auto lives = [&](const std::string& base) {
+    settle_in(base, setup);
+    if (!told.empty()) return told == base;
+    setup.live = live_endpoint(setup.folders);
+    return setup.live.has_value();
+  };
+  const StateBase base = choose_state_base(default_state_folder(), fallback_state_folder(), lives);
+  settle_in(base.path, setup);
+  if (!base.fallen_back()) return;
+  setup.folders.shared = setup.launcher == LauncherKind::kLocal;
+  setup.notice += (setup.notice.empty() ? "" : "; ") + base.trouble + ": pounced keeps its state in " + base.path +
+                  ", on this machine alone, and jobs keep no logs";
+}
+
+}  // namespace
+
+Result<void> may_use_slurm(unsigned uid, const std::string& slurm_user) {
+  const passwd* entry = uid == 0 ? nullptr : ::getpwuid(uid);
+  const bool is_slurm_user = entry != nullptr && slurm_user == entry->pw_name;
+  if (uid != 0 && !is_slurm_user && slurm_user != std::to_string(uid)) return {};
+  return failure(ErrorCode::kRefusesRoot,
+                 std::string(uid == 0 ? "root" : "SlurmUser") + " may not lease workers from Slurm");
+}
+
+Result<Setup> set_up(const CommandLine& command, const SlurmPlaces& places) {
+  Setup setup;
+  auto config = load_config(command.config);
+  if (!config) return failure(config.error());
+  setup.config = std::move(*config);
+  fill_in(setup.config);
+  setup.slurm = find_slurm(places);
+  const auto launcher = choose_launcher(command, setup);
+  if (!launcher) return failure(launcher.error());
+  setup.launcher = *launcher;
+  const auto cluster = name_cluster(setup);
+  if (!cluster) return failure(cluster.error());
+  if (!plain_name(*cluster)) return failure(ErrorCode::kSlurmConfig, "the cluster's name is not usable: " + *cluster);
+  auto place = place_here(*cluster, command.outer_job.value_or(outer_job_from_environment()));
+  if (!place) return failure(place.error());
+  setup.place = std::move(*place);
+  if (setup.config.state_folder.empty())
+    choose_state_folder(command.state_folder, setup);
+  else
+    settle_in(setup.config.state_folder, setup);
+  return setup;
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,55 @@
+#include "pounced/storage/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/unique_fd.h"
+#include "base/write_all.h"
+
+namespace pounce::daemon {
+namespace {
+
+void sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd) ::fsync(fd.get());  // some network file systems cannot sync a folder: the rename is then as safe as they are
+}
+
+}  // namespace
+
+Result<void> replace_file(const std::string& path, std::string_view content) {
+  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  ::unlink(temporary.c_str());  // of a dead process with our number
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const bool written = fd && write_all(fd.get(), content) && ::fsync(fd.get()) == 0;
+  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    return failure(ErrorCode::kDaemonUnavailable, path + " cannot be written: " + why,
+                   "Make room there, or name another state_folder in pounced's configuration.");
+  }
+  sync_folder_of(path);
+  return {};
+}
+
+std::optional<std::string> read_own_file(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  struct stat facts {};
+  if (!fd || ::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid())
+    return std::nullopt;
+  std::string content;
+  char buffer[16384];
+  for (ssize_t n; (n = ::read(fd.get(), buffer, sizeof buffer)) != 0;) {
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::nullopt;
+    content.append(buffer, static_cast<std::size_t>(n));
+  }
+  return content;
+}
+
+}  // namespace pounce::daemon

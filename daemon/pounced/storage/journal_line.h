@@ -1,0 +1,21 @@
+// One journal record as one line: {"crc32c":"xxxxxxxx","record":{...}}. The checksum covers the record's bytes as they
+// stand in the line. Thread: any (values).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/lease/journal_record.h"
+
+namespace pounce::daemon {
+
+struct JournalLine {
+  std::optional<lease::JournalRecord> record;  // none: a pounce of another kind wrote it, and a reconciliation finds what it told
+};
+
+std::string encode_journal_line(const lease::JournalRecord& record);  // with its newline
+// A line without its newline; nullopt: damaged.
+std::optional<JournalLine> decode_journal_line(std::string_view line);
+
+}  // namespace pounce::daemon

@@ -1,0 +1,90 @@
+// What crosses between Python and C++ beside the values that travel: news with memory of Python's in them, and answers of more
+// than one part. Their tables make them records as all others (records.h). With the GIL.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <string>
+
+#include "client/news.h"
+#include "model/run_figures.h"
+#include "pounce/error.h"
+#include "pounce/fields.h"
+#include "pounce/ids.h"
+
+namespace pounce {
+
+struct EndedNews {
+  TaskId task;
+  bool ok = false;
+  Error error;
+  bool raised = false;
+  pybind11::object pickle = pybind11::bytes();
+  pybind11::list buffers = pybind11::list();
+  client::Timings timings;
+
+  static constexpr auto fields() {
+    return table(field("task", &EndedNews::task), field("ok", &EndedNews::ok), field("error", &EndedNews::error),
+                 field("raised", &EndedNews::raised), field("pickle", &EndedNews::pickle),
+                 field("buffers", &EndedNews::buffers), field("timings", &EndedNews::timings));
+  }
+};
+
+struct PrintedNews {
+  TaskId task;
+  bool to_stderr = false;
+  pybind11::bytes text = pybind11::bytes();
+
+  static constexpr auto fields() {
+    return table(field("task", &PrintedNews::task), field("to_stderr", &PrintedNews::to_stderr), field("text", &PrintedNews::text));
+  }
+};
+
+struct MessageNews {  // of Jupyter's
+  TaskId task;
+  pybind11::bytes text = pybind11::bytes();  // its JSON
+  pybind11::list buffers = pybind11::list();
+
+  static constexpr auto fields() {
+    return table(field("task", &MessageNews::task), field("text", &MessageNews::text), field("buffers", &MessageNews::buffers));
+  }
+};
+
+struct Waited {
+  std::size_t news = 0;
+  pybind11::object raised = pybind11::none();  // by a signal handler: it must not lose the news that came with it
+
+  static constexpr auto fields() { return table(field("news", &Waited::news), field("raised", &Waited::raised)); }
+};
+
+struct PickledObject {
+  pybind11::object pickle = pybind11::bytes();
+  pybind11::list buffers = pybind11::list();
+
+  static constexpr auto fields() { return table(field("pickle", &PickledObject::pickle), field("buffers", &PickledObject::buffers)); }
+};
+
+// Of a job, as Python has run it.
+struct JobOutcome {
+  bool ok = false;
+  pybind11::object pickle = pybind11::bytes();
+  pybind11::object buffers = pybind11::tuple();
+  Error error;
+  model::RunFigures figures;
+
+  static constexpr auto fields() {
+    return table(field("ok", &JobOutcome::ok), field("pickle", &JobOutcome::pickle), field("buffers", &JobOutcome::buffers),
+                 field("error", &JobOutcome::error), field("figures", &JobOutcome::figures));
+  }
+};
+
+struct ErrorCodeRow {
+  std::string code, name, remedy;
+
+  static constexpr auto fields() {
+    return table(field("code", &ErrorCodeRow::code), field("name", &ErrorCodeRow::name), field("remedy", &ErrorCodeRow::remedy));
+  }
+};
+
+}  // namespace pounce

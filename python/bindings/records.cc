@@ -1,0 +1,46 @@
+// The kinds of values that Python sees as records, each behind those that it holds. _core.pyi names their fields; a test compares.
+#include "records.h"
+
+#include "bindings.h"
+#include "client/news.h"
+#include "news.h"
+
+namespace pounce {
+
+using records::define;
+
+void bind_records(pybind11::module_& m) {
+  define<ErrorCodeRow>(m, "ErrorCode");
+  define<Cause>(m, "Cause");
+  define<Error>(m, "Error");
+  define<Resources>(m, "Resources");
+  define<LimitUse>(m, "LimitUse");
+  define<Eta>(m, "Eta");
+  define<Choice>(m, "Choice");
+  define<ClassUse>(m, "ClassUse");
+  define<GpuUse>(m, "GpuUse");
+  define<model::RunFigures>(m, "RunFigures");
+  define<client::Timings>(m, "Timings");
+
+  define<protocol::LeaseStatus>(m, "LeaseStatus");
+  define<protocol::QueueRow>(m, "QueueRow");
+  define<protocol::QueueIs>(m, "QueueIs");
+  define<protocol::ClassesIs>(m, "ClassesIs");
+  define<protocol::StatusIs>(m, "StatusIs");
+  define<protocol::DetachedRow>(m, "DetachedRow");
+  define<protocol::DetachedList>(m, "DetachedList");
+
+  define<EndedNews>(m, "Ended");
+  define<PrintedNews>(m, "Printed");
+  define<MessageNews>(m, "Message");
+  define<client::Told>(m, "Told");
+  define<client::StatusChanged>(m, "StatusChanged");
+  define<client::GivenBack>(m, "GivenBack");
+  define<client::DaemonNeeded>(m, "DaemonNeeded");
+
+  define<Waited>(m, "Waited");
+  define<PickledObject>(m, "PickledObject");
+  define<JobOutcome>(m, "JobOutcome");
+}
+
+}  // namespace pounce

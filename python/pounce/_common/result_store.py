@@ -1,0 +1,117 @@
+"""Calls and outcomes of detached tasks as files: written whole or not at all, read only if nobody else could have made them.
+
+A file is the number of its parts and their sizes (8 bytes each, little endian), then the parts: a JSON header, a pickle,
+the pickle's buffers. Each is its owner's alone (0600) and an outcome gets its name by rename.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import struct
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .. import errors
+
+_PARTS_MOST = 1 << 20
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def write_call(folder: str, task: str, parts: Sequence[Any]) -> None:
+    """`parts`: the pickle of (function, args, kwargs) and its buffers."""
+    _write(os.path.join(folder, f"{task}.call"), {"python": PYTHON}, parts)
+
+
+def write_outcome(folder: str, task: str, facts: dict[str, Any], parts: Sequence[Any]) -> str:
+    """Keeps an outcome and returns its digest, which is its name as well: what pounced must know of it."""
+    temporary = os.path.join(folder, f"{task}.new")
+    digest = _write(temporary, {"python": PYTHON, **facts}, parts)
+    os.rename(temporary, os.path.join(folder, f"{digest}.outcome"))
+    _sync(folder)
+    return digest
+
+
+def read(path: str, digest: str = "") -> tuple[dict[str, Any], list[bytearray]]:
+    """The header and the parts behind it, in memory of their own. What has another digest than expected is not parsed."""
+    import hashlib
+
+    with _open_own(path) as file:
+        left = os.fstat(file.fileno()).st_size
+        hashed = hashlib.blake2b(digest_size=32)
+
+        def take(size: int) -> bytearray:
+            nonlocal left
+            part = bytearray(size) if size <= left else None
+            if part is None or not _fill(file, part):
+                raise errors.ResultGone(f"{path} is shorter than it says")
+            left -= size
+            hashed.update(part)
+            return part
+
+        (count,) = struct.unpack("<Q", take(8))
+        if not 1 <= count <= _PARTS_MOST:
+            raise errors.ResultGone(f"{path} is not a file of pounce")
+        parts = [take(size) for size in struct.unpack(f"<{count}Q", take(8 * count))]
+    if digest and hashed.hexdigest() != digest:
+        raise errors.ResultGone(f"{path} is not what the worker wrote: its digest differs")
+    header = json.loads(bytes(parts[0]))
+    if header["python"] != PYTHON:
+        raise errors.VersionMismatch(
+            f"{path} was written by Python {header['python']}, this is Python {PYTHON}", f"Open it with Python {header['python']}."
+        )
+    return header, parts[1:]
+
+
+def _write(path: str, header: dict[str, Any], parts: Sequence[Any]) -> str:
+    import hashlib
+
+    views = [memoryview(json.dumps(header).encode()), *(_bytes_of(part) for part in parts)]
+    sizes = struct.pack(f"<{1 + len(views)}Q", len(views), *(view.nbytes for view in views))
+    hashed = hashlib.blake2b(digest_size=32)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
+        for view in (memoryview(sizes), *views):
+            hashed.update(view)
+            while view.nbytes:
+                view = view[file.write(view):]
+        os.fsync(file.fileno())
+    return hashed.hexdigest()
+
+
+def _bytes_of(part: Any) -> memoryview:
+    raw = getattr(part, "raw", None)  # a PickleBuffer, of any order
+    return raw() if raw is not None else memoryview(part).cast("B")
+
+
+def _open_own(path: str) -> Any:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as problem:
+        raise errors.ResultGone(f"{path} cannot be read: {problem.strerror}") from problem
+    facts = os.fstat(fd)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+        os.close(fd)
+        raise errors.ResultGone(f"{path} is not this user's alone", "Nothing was opened; look who else can write there.")
+    return os.fdopen(fd, "rb", buffering=0)
+
+
+def _fill(file: Any, part: bytearray) -> bool:
+    view = memoryview(part)
+    while view.nbytes:
+        got = file.readinto(view)  # at most 2 GiB at once
+        if not got:
+            return False
+        view = view[got:]
+    return True
+
+
+def _sync(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError:  # some network file systems cannot; the rename is then as safe as they are
+        return
+    finally:
+        os.close(fd)

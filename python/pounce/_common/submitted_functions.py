@@ -1,0 +1,79 @@
+"""Functions on a worker, for call after call: each call gets what was submitted, whatever an earlier one did to it.
+
+A function that captured nothing that can change is unpickled once. It is looked at before each call all the same: one that
+assigns a global, a variable of its closure or an attribute of itself has changed, and comes from its pickle again. One that
+captured a list, an array or a class of the notebook comes from its pickle each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import local_modules, serialize
+from .fingerprint import fingerprint, importable
+from .lru_cache import LruCache
+
+_COPIED_BYTES = 1024 * 1024  # of the pickle of a function that several items of one task share
+
+
+class SubmittedFunctions:
+    """By their digests. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        self._kept = LruCache[tuple[Any, Any]]()
+
+    def function(self, id: bytes, pickle: Callable[[], bytes]) -> Any:
+        """What `pickle` gave when it was first asked, or the same anew."""
+        kept = self._kept.get(id)
+        if kept is not None and _marks(kept[0]) == kept[1]:
+            return kept[0]
+        data = pickle()
+        function = serialize.loads(data)
+        marks = _marks(function)
+        if marks is None:
+            self._kept.drop(id)
+        else:
+            self._kept.put(id, (function, marks), len(data))
+        return function
+
+
+class Fresh:
+    """On its way to a worker: a function and the changed modules that it may need. Immutable but for its cache."""
+
+    def __init__(self, sources: dict[str, local_modules.Source], pickle: bytes):
+        self._sources, self._pickle = sources, pickle
+        self._generation = -1
+        self._functions = SubmittedFunctions()
+
+    def __reduce__(self) -> Any:
+        return Fresh, (self._sources, self._pickle)
+
+    def function(self) -> Callable[..., Any]:
+        """On the worker, before each call: the function, of the modules as they were when it was submitted."""
+        generation = local_modules.serve(self._sources)
+        if generation != self._generation:
+            self._functions, self._generation = SubmittedFunctions(), generation
+        return self._functions.function(b"", lambda: self._pickle)
+
+
+def _marks(function: Any) -> Any:
+    """They change with what the function captured; None where that cannot be told."""
+    if type(function) is Fresh:
+        return True
+    marks = fingerprint(function)
+    return marks if marks is None else (marks, len(getattr(function, "__globals__", ())))
+
+
+def for_each_item(function: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    """Gives `function` for each of several calls in one task, as it is now. With much data in it they share it."""
+    if importable(function):
+        return lambda: function
+    try:
+        data, buffers, objects = serialize.dumps(function)
+    except Exception:  # what it captured travels in one direction only
+        return lambda: function
+    if buffers or objects or len(data) > _COPIED_BYTES:
+        return lambda: function
+    functions = SubmittedFunctions()
+    return lambda: functions.function(b"", lambda: data)

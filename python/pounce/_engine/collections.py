@@ -1,0 +1,321 @@
+"""Several calls at once: their results in one piece, in the order in which they end, or as a stream over any iterable."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import math
+import queue
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+from .. import errors
+from .._common.submitted_functions import for_each_item
+
+_CHUNK_S = 0.05           # a chunk is to take this long: its overhead is 1 % then, and ■ is answered soon
+_CHUNK_MOST = 4096
+_CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their way
+
+Future: TypeAlias = "concurrent.futures.Future[Any]"
+
+
+class Submits(Protocol):
+    """A client, or a view of one."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
+
+    def cancel(self, futures: Any) -> None: ...
+
+
+def gather(futures: Any, skip: bool, timeout: float | None) -> Any:
+    """The results, in the shape of the question: a list for a list and for a map, a dict for a dict, a value for one future."""
+    return _gathered(futures, skip, math.inf if timeout is None else time.monotonic() + timeout)
+
+
+def _gathered(futures: Any, skip: bool, deadline: float) -> Any:
+    if isinstance(futures, concurrent.futures.Future):
+        return futures.result(_left_until(deadline))
+    if isinstance(futures, dict):
+        return {key: _gathered(one, skip, deadline) for key, one in futures.items() if not (skip and _failed(one, deadline))}
+    if isinstance(futures, Results):
+        return futures.left(skip, deadline)
+    if isinstance(futures, (list, tuple, set, frozenset)):
+        kind = next(kind for kind in (list, tuple, set, frozenset) if isinstance(futures, kind))
+        return kind(_gathered(one, skip, deadline) for one in futures if not (skip and _failed(one, deadline)))
+    return futures
+
+
+async def gather_async(futures: Any, skip: bool, timeout: float | None) -> Any:
+    """As `gather`; the event loop is free meanwhile. The first failure is raised when it comes."""
+    import asyncio
+
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    waiting = [asyncio.wrap_future(one) for one in _each(futures, concurrent.futures.Future)]
+    if waiting:
+        until = asyncio.ALL_COMPLETED if skip else asyncio.FIRST_EXCEPTION
+        done, late = await asyncio.wait(waiting, timeout=timeout, return_when=until)
+        failed = [one for one in done if one.cancelled() or one.exception() is not None]
+        if failed and not skip:
+            await failed[0]
+        if late:
+            raise errors.Timeout(f"{len(late)} of the futures have not ended in time; they go on")
+    for results in _each(futures, Results):
+        await results.come(skip, deadline)
+    return gather(futures, skip, 0)
+
+
+def _each(futures: Any, kind: type) -> Iterator[Any]:
+    if isinstance(futures, kind):
+        yield futures
+    elif isinstance(futures, (dict, list, tuple, set, frozenset)):
+        for one in futures.values() if isinstance(futures, dict) else futures:
+            yield from _each(one, kind)
+
+
+def _failed(future: Any, deadline: float) -> bool:
+    return isinstance(future, concurrent.futures.Future) and _failure(future, deadline) is not None
+
+
+def _failure(future: Any, deadline: float) -> BaseException | None:
+    try:
+        return future.exception(_left_until(deadline))
+    except concurrent.futures.CancelledError as cancelled:
+        return cancelled
+
+
+def _left_until(deadline: float) -> float | None:
+    return None if deadline == math.inf else max(0.0, deadline - time.monotonic())
+
+
+class Completed:
+    """Futures in the order in which they end: iterate with ``for`` or ``async for``. Made by ``as_completed``."""
+
+    def __init__(self, futures: Iterable[Future], with_results: bool, timeout: float | None):
+        self._left = 0
+        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._with_results = with_results
+        self._deadline = math.inf if timeout is None else time.monotonic() + timeout
+        self._wake: Callable[[], object] | None = None
+        for future in futures:
+            self.add(future)
+
+    def add(self, future: Future) -> None:
+        """One more, also while somebody iterates."""
+        self._left += 1
+        future.add_done_callback(self._put)
+
+    def _put(self, future: Any) -> None:
+        self._ended.put(future)
+        wake = self._wake
+        if wake is not None:
+            wake()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._left == 0:
+            raise StopIteration
+        try:
+            future = self._ended.get(timeout=_left_until(self._deadline))
+        except queue.Empty:
+            raise self._too_late() from None
+        return self._shown(future)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._left == 0:
+            raise StopAsyncIteration
+        import asyncio
+
+        loop, came = asyncio.get_running_loop(), asyncio.Event()
+        self._wake = lambda: loop.call_soon_threadsafe(came.set)
+        try:
+            while True:
+                came.clear()
+                try:
+                    return self._shown(self._ended.get_nowait())
+                except queue.Empty:
+                    pass
+                try:
+                    await asyncio.wait_for(came.wait(), _left_until(self._deadline))
+                except (TimeoutError, asyncio.TimeoutError):
+                    raise self._too_late() from None
+        finally:
+            self._wake = None
+
+    def _too_late(self) -> errors.Timeout:
+        return errors.Timeout(f"{self._left} of the futures have not ended in time; they go on")
+
+    def _shown(self, future: Future) -> Any:
+        self._left -= 1
+        return (future, future.result()) if self._with_results else future
+
+
+class Results:
+    """The results of ``map``, in order, made while they are asked for. Iterate with ``for`` or ``async for``.
+
+    The input is read a few chunks ahead of the output: an endless one is fine, and memory stays small.
+    """
+
+    def __init__(self, client: Submits, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
+                 chunksize: int | None, timeout: float | None):
+        self._client, self._run, self._rows = client, _of_rows(function), rows
+        self._size = chunksize or 1
+        self._grows = chunksize is None
+        self._deadline = math.inf if timeout is None else time.monotonic() + timeout
+        self._ahead: collections.deque[tuple[Future, list[tuple[Any, ...]]]] = collections.deque()  # chunks under way
+        self._ready: collections.deque[Any] = collections.deque()
+        self._exhausted = False
+        self._fill()
+
+    def _fill(self) -> None:
+        while not self._exhausted and len(self._ahead) < _CHUNKS_AHEAD:
+            chunk = []
+            for row in self._rows:
+                chunk.append(row)
+                if len(chunk) == self._size:
+                    break
+            else:
+                self._exhausted = True
+            if chunk:
+                self._ahead.append((self._client.submit(self._run, chunk), chunk))
+
+    def _receive(self, deadline: float, skip: bool = False) -> None:
+        """The results of the next chunk; with `skip` without those of items that fail."""
+        future, rows = self._ahead[0]
+        failure = _failure(future, min(deadline, self._deadline))
+        if failure is not None and not skip:
+            try:
+                raise failure
+            finally:
+                del failure, future  # its traceback holds this frame
+        seconds, values, error = future.result() if failure is None else (math.inf, [], failure)
+        self._ahead.popleft()
+        if self._grows and seconds < _CHUNK_S / 2:
+            self._size = min(_CHUNK_MOST, self._size * 2)
+        self._ready.extend(values)
+        if error is None:
+            self._fill()
+        elif skip:
+            self._go_on(rows[len(values) + 1 :], error)
+        else:
+            self._ready.append(_Raise(error))
+            self._cancel()
+
+    def _go_on(self, rows: list[tuple[Any, ...]], error: BaseException) -> None:
+        """After an item that failed. Where the worker was lost nobody knows which of the chunk have run: none runs again."""
+        lost = isinstance(error, errors.PounceError) and not isinstance(error, errors.TaskRaised)
+        if rows and not lost:
+            self._ahead.appendleft((self._client.submit(self._run, rows), rows))
+        else:
+            self._fill()
+
+    def left(self, skip: bool, deadline: float) -> list[Any]:
+        """All that is still to come. After a Timeout nothing is lost: it can be asked for again."""
+        while self._ahead:
+            self._receive(deadline, skip)
+        values = []
+        while self._ready:
+            value = self._ready.popleft()
+            if not isinstance(value, _Raise):
+                values.append(value)
+            elif not skip:
+                raise value.error
+        return values
+
+    async def come(self, skip: bool, deadline: float) -> None:
+        """Until `left` need not wait."""
+        while self._ahead:
+            await self._next_has_come(deadline)
+            self._receive(0.0, skip)
+
+    async def _next_has_come(self, deadline: float) -> None:
+        import asyncio
+
+        future, _ = self._ahead[0]
+        await asyncio.wait([asyncio.wrap_future(future)], timeout=_left_until(min(deadline, self._deadline)))
+
+    def _cancel(self) -> None:
+        self._exhausted = True
+        for future, _ in self._ahead:
+            self._client.cancel(future)
+        self._ahead.clear()
+
+    def close(self) -> None:
+        """Cancels what was sent ahead. An iteration that is left early does this by itself when it is collected."""
+        self._cancel()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        while not self._ready:
+            if not self._ahead:
+                raise StopIteration
+            self._receive(math.inf)
+        return self._next_ready()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._ready:
+            if not self._ahead:
+                raise StopAsyncIteration
+            await self._next_has_come(math.inf)
+            self._receive(0.0)
+        return self._next_ready()
+
+    def _next_ready(self) -> Any:
+        value = self._ready.popleft()
+        if isinstance(value, _Raise):
+            raise value.error
+        return value
+
+    def __del__(self) -> None:
+        if getattr(self, "_ahead", None):
+            self._cancel()
+
+
+def _of_rows(function: Callable[..., Any]) -> Callable[[list[tuple[Any, ...]]], tuple[float, list[Any], BaseException | None]]:
+    def run_rows(rows: list[tuple[Any, ...]]) -> tuple[float, list[Any], BaseException | None]:
+        return run_chunk(function, rows)
+
+    return run_rows
+
+
+def run_chunk(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> tuple[float, list[Any], BaseException | None]:
+    """On the worker: (seconds, the values up to the first failure, that failure)."""
+    start, values = time.monotonic(), []
+    original = for_each_item(function) if len(rows) > 1 else lambda: function
+    for row in rows:
+        try:
+            values.append(original()(*row))
+        except Exception as error:
+            if not values:
+                raise  # as any task's
+            return time.monotonic() - start, values, _portable(error)
+    return time.monotonic() - start, values, None
+
+
+def _portable(error: Exception) -> Exception:
+    import cloudpickle
+    from tblib import pickling_support
+
+    try:
+        pickling_support.install(error)
+        cloudpickle.dumps(error)
+        return error
+    except Exception:
+        return errors.TaskRaised(f"{type(error).__name__}: {error}")
+
+
+class _Raise:
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException):
+        self.error = error

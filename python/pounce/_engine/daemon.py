@@ -1,0 +1,61 @@
+"""Finding pounced, and starting it where there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from .. import errors
+
+_TAKES_LONG_S = 90  # pounce-slurm may wait 60 s for a slurmctld that does not answer
+
+
+def find_program(name: str) -> str:
+    """The program of this installation: beside the interpreter, else where scripts go, else on PATH."""
+    folders = [os.environ.get("POUNCE_PROGRAMS", ""), os.path.dirname(sys.executable), sysconfig.get_path("scripts") or ""]
+    for folder in filter(None, folders):
+        path = Path(folder) / name
+        if os.access(path, os.X_OK):
+            return str(path)
+    found = shutil.which(name)
+    if found is None:
+        raise errors.DaemonUnavailable(
+            f"the program {name} is neither beside {sys.executable} nor on PATH", "Install pounce-hpc into this environment."
+        )
+    return found
+
+
+def ensure(launcher: str | None, config: str | None) -> str:
+    """Starts pounced unless it lives, and returns its endpoint as one line of JSON. Blocks.
+
+    Raises
+    ------
+    PounceError
+        The reason that pounced gave, by its code; ``DaemonUnavailable`` if it gave none.
+    """
+    command = [find_program("pounced"), "ensure"]
+    if config is not None:
+        command += ["--config", os.fspath(config)]
+    if launcher is not None:
+        command += ["--launcher", launcher]
+    try:
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TAKES_LONG_S)
+    except subprocess.TimeoutExpired:
+        raise errors.DaemonUnavailable(f"pounced did not start within {_TAKES_LONG_S} s") from None
+    if answer.returncode == 0:
+        return answer.stdout.strip()
+    raise _error_of(answer)
+
+
+def _error_of(answer: subprocess.CompletedProcess[str]) -> errors.PounceError:
+    try:
+        error = json.loads(answer.stdout)["error"]
+        return errors.make(error["code"], error["text"], error.get("remedy", ""), error.get("context", {}))
+    except (ValueError, KeyError, TypeError):
+        words = (answer.stderr or answer.stdout).strip() or "without a word"
+        return errors.DaemonUnavailable(f"pounced ended with code {answer.returncode}: {words}")

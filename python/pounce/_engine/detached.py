@@ -1,0 +1,171 @@
+"""Detached tasks: they have a name, outlive the kernel that submitted them, and any later one finds them by it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import secrets
+import shutil
+import sys
+import threading
+import time
+from typing import Any
+
+from .. import _core, errors
+from .._common import result_store, serialize
+from .result_relay import Relay
+from .session import Session
+from .task import Task
+
+_SLICE_S = 0.2  # between two looks at the log
+_ASK_S = 2.0    # and at pounced, which may have been started anew and have forgotten whom to tell
+
+
+class DetachedTask(Task):
+    """One of them, as long as somebody here waits for it or follows it: its log is shown, its outcome read from its folder."""
+
+    def __init__(self, session: Session, row: _core.DetachedRow, later: bool = False):
+        super().__init__(row.name)
+        self.row = row  # as pounced last said
+        self._session = session
+        self._folder = os.path.join(session.results, row.name)
+        self._relay: Relay | None = None
+        self._relaying = threading.Lock()
+        self._showing = threading.Lock()
+        self._later = later
+        self._shown = len(self.log_from(0)) if later else 0  # a later kernel is shown what comes from now on
+
+    def follow(self) -> None:
+        """From now on the session tells it what pounced says. Its future is settled then or later."""
+        self._session.follow(self)
+        self.heard(self.row)
+        if self._later and not self.over:
+            self._session.names(self.name)  # its end may have been told before we followed it
+
+    def end_at_pounced(self, forget: bool) -> None:
+        end = self._session.core.cancel_detached
+        for row in self._session.ask_detached(lambda request, asked: end(request, asked, self.name, forget)):
+            self.heard(row)
+        self.wait_over(None)  # another thread may have its end in hand
+
+    def wait(self, timeout: float | None) -> None:
+        """The notifier brings the end; this thread shows what the task prints."""
+        now = time.monotonic()
+        deadline = math.inf if timeout is None else now + timeout
+        ask = now + _ASK_S
+        while not self.over:
+            self.wait_over(min(_SLICE_S, max(0.0, deadline - now)))
+            if self.over:
+                break
+            self._show_log()
+            now = time.monotonic()
+            if now >= deadline:
+                raise errors.Timeout(f"{self.name} has not ended within {timeout:g} s; it goes on")
+            if now >= ask:
+                ask = now + _ASK_S
+                with contextlib.suppress(errors.DaemonUnavailable):
+                    self._session.names(self.name, _ASK_S)
+
+    def heard(self, row: _core.DetachedRow) -> None:
+        """pounced's word, on any thread; the first that tells of the end decides it."""
+        if row.task != self.row.task or self.over:
+            return
+        self.row = row
+        self._have_relayed(row.relayed)
+        if row.state not in ("done", "forgotten") or not self._session.unfollow(self):
+            return
+        self._show_log()
+        if row.state == "forgotten":
+            self.end(_failed(_core.Error("result_gone", f"{self.name} was forgotten")))
+        elif not row.digest:
+            self.end(_failed(row.error))
+        else:
+            self._end_with_outcome(row.digest)
+
+    def _have_relayed(self, relayed: bool) -> None:
+        with self._relaying:
+            relay, self._relay = self._relay, None
+            if relayed:
+                if relay is None:
+                    print(f"pounce: {self.name}: {self.row.reason}", file=sys.stderr, flush=True)
+                self._relay = relay or Relay(self._session, self.row, self._folder)
+            elif relay is not None:
+                threading.Thread(target=relay.leave, name="pounce-relay-left", daemon=True).start()
+
+    def _end_with_outcome(self, digest: str) -> None:
+        try:
+            facts, (pickle, *buffers) = result_store.read(os.path.join(self._folder, f"{digest}.outcome"), digest)
+            error = None if facts["ok"] else _core.Error(**facts["error"])
+            raised = error is not None and len(pickle) > 0
+            figures = _core.RunFigures(**facts["figures"])
+            timings = _core.Timings(run=figures.run_end - figures.run_start, arrived=time.monotonic(), figures=figures)
+            ended = _core.Ended(self.id, error is None, error, raised, pickle, buffers, timings)
+        except errors.PounceError as problem:
+            ended = _failed(errors.record_of(problem))
+        except (KeyError, TypeError):
+            ended = _failed(_core.Error("version_mismatch", f"the outcome of {self.name} was written by another version of pounce"))
+        self.end(ended)
+
+    def left(self) -> None:
+        """The client is closed: this future ends, the task does not."""
+        with self._relaying:
+            if self._relay is not None:
+                self._relay.leave()
+        if self._session.unfollow(self):
+            text, remedy = f"The client was closed; {self.name} goes on.", f"pounce.Client().attach({self.name!r}) finds it again."
+            self.end(_failed(_core.Error("closed", text, remedy)))
+
+    def log_from(self, start: int) -> bytes:
+        try:
+            with open(os.path.join(self._folder, f"{self.row.task}.log"), "rb") as file:
+                file.seek(start)
+                return file.read()
+        except OSError:  # forgotten
+            return b""
+
+    def _show_log(self) -> None:
+        with self._showing:
+            data = self.log_from(self._shown)
+            self._shown += len(data)
+            if data and sys.stdout is not None:
+                sys.stdout.write(data.decode("utf-8", "replace"))
+                sys.stdout.flush()
+
+
+def _failed(error: _core.Error | None) -> _core.Ended:
+    return _core.Ended(ok=False, error=error)
+
+
+def submit(session: Session, name: str, parts: list[Any], resources: _core.Resources, retries: int) -> DetachedTask:
+    """Puts the call where the worker will find it, and has pounced run it. `parts`: a pickle and its buffers."""
+    task = secrets.token_hex(16)
+    prepared = os.path.join(session.results, f".{task}")
+    _see(session.results)
+    os.mkdir(prepared, 0o700)
+    try:
+        result_store.write_call(prepared, task, parts)
+        os.close(os.open(os.path.join(prepared, f"{task}.log"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        ask = session.core.submit_detached
+        (row,) = session.ask_detached(lambda request, asked: ask(request, asked, name, task, resources, retries))
+    finally:
+        shutil.rmtree(prepared, ignore_errors=True)  # if it has not become the task's folder
+    return DetachedTask(session, row)
+
+
+def _see(folder: str) -> None:
+    if not os.path.isdir(folder):
+        raise errors.NotShared(f"this kernel does not see {folder}, where pounced keeps detached tasks")
+
+
+def attach(session: Session, name: str) -> DetachedTask:
+    (row,) = session.names(name)
+    _see(session.results)
+    return DetachedTask(session, row, later=True)
+
+
+def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    data, buffers, objects = serialize.dumps((function, args, kwargs))
+    if objects:
+        raise errors.BadRequest("a pounce.Ref cannot be an argument of a task with a name", "Pass the value itself.")
+    return [data, *buffers]

@@ -1,0 +1,59 @@
+"""The kernel's end of what a worker shows: Jupyter messages of the worker become this cell's own."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from typing import Any
+
+
+def republish(message: dict[str, Any], buffers: list[Any]) -> None:
+    """One message of a worker. Without a shell there is nobody to show it to."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None:
+        return
+    kind, content = message["type"], message["content"]
+    if kind in ("display_data", "update_display_data"):
+        shell.display_pub.publish(content["data"], content["metadata"], transient=content["transient"],
+                                  update=kind == "update_display_data")
+    elif kind == "clear_output":
+        shell.display_pub.clear_output(content["wait"])
+    elif kind.startswith("comm_") and getattr(shell, "kernel", None) is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        comm(shell.kernel, message, buffers, shell.kernel.get_parent("shell"))
+
+
+def ask(question: dict[str, Any]) -> dict[str, str]:
+    """Asks the user, as the code on the worker wants it; a KeyboardInterrupt is the caller's."""
+    try:
+        return {"value": (getpass.getpass if question["password"] else input)(question["prompt"])}
+    except Exception as error:  # EOFError; or nobody is there to ask
+        return {"error": type(error).__name__, "text": str(error)}
+
+
+def comm(kernel: Any, message: dict[str, Any], buffers: list[Any], parent: Any) -> None:
+    content = message["content"]
+    kernel.session.send(kernel.iopub_socket, message["type"], content, metadata=message["metadata"], parent=parent,
+                        ident=f"comm-{content['comm_id']}".encode(), buffers=[bytes(buffer) for buffer in buffers])
+
+
+class Shown:
+    """The value of a remote cell's last expression, as the worker showed it."""
+
+    def __init__(self, data: dict[str, Any], metadata: dict[str, Any]):
+        self._data, self._metadata = data, metadata
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self._data, self._metadata
+
+    def __repr__(self) -> str:
+        return self._data.get("text/plain", "<a value on a worker>")
+
+
+def size(nbytes: int) -> str:
+    for unit, bytes_of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if nbytes >= bytes_of:
+            return f"{nbytes / bytes_of:.1f} {unit}"
+    return f"{nbytes} B"

@@ -1,0 +1,85 @@
+"""What workers have of this process's environment variables, or of another environment's."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+
+from .. import _core, errors
+from .._common.local_modules import search_path
+
+_OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
+_HOOKS_TAKE_S = 10
+
+
+def travelling(prefix: str | None = None) -> dict[str, str]:
+    """What workers have of this process's environment; with the environment at `prefix` in the place of ours."""
+    environment = {name: value for name, value in os.environ.items() if _core.travels(os.fsencode(name))}
+    added = os.pathsep.join(search_path())
+    if added:
+        environment["PYTHONPATH"] = added  # holds what PYTHONPATH gave this process, too
+    if prefix is not None:
+        environment = _entered(environment, prefix)
+    elif _is_conda(sys.prefix):  # a kernel that JupyterHub started was never activated
+        environment["CONDA_PREFIX"] = prefix = sys.prefix
+    return environment if prefix is None or not _is_conda(prefix) else _activated(environment, prefix)
+
+
+def _is_conda(prefix: str) -> bool:
+    return os.path.isdir(os.path.join(prefix, "conda-meta"))
+
+
+def _entered(environment: dict[str, str], prefix: str) -> dict[str, str]:
+    ours = {os.path.join(sys.prefix, "bin"), os.path.dirname(sys.executable)}
+    path = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if folder not in ours]
+    kept = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV" and not name.startswith("CONDA_")}
+    kind = "CONDA_PREFIX" if _is_conda(prefix) else "VIRTUAL_ENV"
+    return {**kept, kind: prefix, "PATH": os.pathsep.join([os.path.join(prefix, "bin"), *path])}
+
+
+def _activated(environment: dict[str, str], prefix: str) -> dict[str, str]:
+    """`environment` as conda's activation leaves it: first what is declared, then what the hooks of packages do.
+
+    The hooks are shell scripts, so a shell runs them, with `environment` alone.
+    """
+    declared = {**environment, **_declared(prefix)}
+    hooks = sorted(glob.glob(os.path.join(glob.escape(prefix), "etc", "conda", "activate.d", "*.sh")))
+    shell = shutil.which("bash") or shutil.which("sh")
+    if not hooks or shell is None:
+        return declared
+    run = [shell, "-c", 'for hook; do . "$hook" </dev/null >/dev/null 2>&1; done; env -0', "activate", *hooks]
+    try:
+        after = subprocess.run(run, env=declared, stdin=subprocess.DEVNULL, capture_output=True, timeout=_HOOKS_TAKE_S, check=True)
+    except (OSError, subprocess.SubprocessError) as problem:
+        warnings.warn(f"workers go without what the hooks in {os.path.dirname(hooks[0])} set: {problem}", stacklevel=2)
+        return declared
+    pairs = (os.fsdecode(entry).partition("=") for entry in after.stdout.split(b"\0") if b"=" in entry)
+    return {name: value for name, _, value in pairs if name.isidentifier() and name not in _OF_THE_SHELL}
+
+
+def _declared(prefix: str) -> dict[str, str]:
+    """Variables that packages (``etc/conda/env_vars.d``) and the user (``conda env config vars set``) declare."""
+    declared: dict[str, str] = {}
+    files = sorted(glob.glob(os.path.join(glob.escape(prefix), "etc", "conda", "env_vars.d", "*.json")))
+    for path in [*files, os.path.join(prefix, "conda-meta", "state")]:
+        try:
+            with open(path, encoding="utf-8") as file:
+                said = json.load(file)
+        except (OSError, ValueError):
+            continue
+        variables = said.get("env_vars", {}) if path.endswith("state") else said
+        declared.update({name: str(value) for name, value in variables.items() if value != "***unset***"})
+    return declared
+
+
+def interpreter_of(prefix: str) -> str:
+    """The Python of the environment at `prefix`."""
+    python = os.path.join(prefix, "bin", "python")
+    if not os.access(python, os.X_OK):
+        raise errors.BadRequest(f"env={prefix!r} is no environment: there is no program {python}", "Name the folder that holds bin/python.")
+    return python

@@ -1,0 +1,227 @@
+"""What a task asks for, from the words people use to the numbers that travel."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from .. import _core
+from ..errors import BadRequest
+from . import requirements
+from .durations import seconds_of
+from .wait_policy import Step, parsed
+
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
+_MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MOST_WORKERS = 256  # daemon/pounce-worker checks it too
+MOST_NICE = 2147483645  # Slurm's own bound; below 0 is for admins
+_HINTS = {
+    "n_workers": "workers",
+    "ntasks": "workers",
+    "qos": "class_",
+    "partition": "class_",
+    "gpu": "gpus",
+    "cpu": "cpus",
+    "mem": "memory",
+    "walltime": "time",
+    "timelimit": "time",
+    "gpu_mem": "gpu_memory",
+    "exclude": "not_nodes",
+    "constraint": "slurm",
+}
+
+
+_ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # who names a type, or wants none, has said all of it
+
+
+@dataclass(frozen=True)
+class Options:
+    """Resources of one worker, and how many of them. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
+
+    class_: str = ""
+    gpus: int = 0
+    gpu_type: str = ""
+    cpus: int = 0
+    memory_mib: int = 0
+    time_min: int = 0
+    workers: int = 1
+    gpu_memory_mib: int = 0
+    cuda: int = 0  # as CUDA counts: 12040 is 12.4
+    placement: str = "any"  # spread, pack
+    not_nodes: str = ""
+    account: str = ""
+    reservation: str = ""
+    nice: int = 0  # how much later than others it may start
+    slurm: tuple[tuple[str, str], ...] = ()  # options of sbatch, sorted
+    wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: no resource either
+    name: str = ""  # of one task that outlives its kernel: no resource
+
+    def changed(self, **words: Any) -> Options:
+        """These, with some replaced: the keywords of ``Client.options``."""
+        for word in words:
+            if word not in ASKED:
+                raise BadRequest(_unknown(word))
+        changes: dict[str, Any] = {}
+        for word, asked in ASKED.items():  # in this order: gpu_type= is more than what gpus= says of the type
+            if word in words:
+                changes.update(asked.parse(words[word]))
+        changes.update(requirements.placement(words, self.placement))
+        of_gpus = [f"{word}=" for word in ("gpu_type", "gpu_memory", "cuda") if word in words]
+        if of_gpus and changes.get("gpus", self.gpus) == 0:
+            if "gpus" in words:
+                raise BadRequest(f"gpus=0 and {of_gpus[0]} contradict each other", "Leave one of them out.")
+            changes["gpus"] = 1
+        return replace(self, **changes)
+
+    @cached_property
+    def resources(self) -> _core.Resources:
+        """As they travel."""
+        said = {name: getattr(self, name) for name in _core.Resources._fields}
+        return _core.Resources(**{**said, "slurm": dict(self.slurm)})
+
+
+def name_of_task(value: Any) -> str:
+    """Of a task that outlives its kernel."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise BadRequest(f"name= takes up to 64 letters, digits and . _ - with no sign in front, not {value!r}")
+    return value
+
+
+def grace(value: Any) -> float:
+    """Seconds that a cancelled task has to stop: a number, a timedelta or a text such as "30s"."""
+    seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else seconds_of(value)
+    if seconds is None or not seconds >= 0:
+        raise BadRequest(f"a grace is a number of seconds, a timedelta or '30s', not {value!r}")
+    return seconds
+
+
+def _unknown(word: str) -> str:
+    valid = ", ".join(f"{name}=" for name in (*ASKED, "env"))
+    hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""
+    return f"there is no option {word}={hint}; the options are {valid}"
+
+
+def _class(value: Any) -> dict[str, Any]:
+    if not isinstance(value, str) or not value:
+        raise BadRequest(f"class_= takes the name of a class, as pounce.classes() lists them, not {value!r}")
+    return {"class_": value}
+
+
+def _gpus(value: Any) -> dict[str, Any]:
+    """2, "a100:2", or "a100_3g.20gb" (one of that type)."""
+    if isinstance(value, str):
+        kind, colon, count = value.partition(":")
+        if kind.isdigit() and not colon:
+            return {"gpus": int(kind), "gpu_type": ""}
+        if kind and (not colon or count.isdigit()):
+            return {"gpus": int(count) if colon else 1, "gpu_type": kind, **_ANY_GPU}
+    elif isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return {"gpus": value, "gpu_type": "", **(_ANY_GPU if value == 0 else {})}
+    raise BadRequest(f"gpus= takes a number, 'a100', or 'a100:2', not {value!r}")
+
+
+def _cpus(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadRequest(f"cpus= takes a number of CPUs, at least 1, not {value!r}")
+    return {"cpus": value}
+
+
+def _workers(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WORKERS:
+        raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, not {value!r}")
+    return {"workers": value}
+
+
+def _memory(value: Any) -> dict[str, Any]:
+    return {"memory_mib": _mib("memory", value)}
+
+
+def _gpu_memory(value: Any) -> dict[str, Any]:
+    return {"gpu_memory_mib": _mib("gpu_memory", requirements.at_least(value))}
+
+
+def _mib(word: str, value: Any) -> int:
+    """Bytes, or a text with a unit: "8GB" (as Slurm counts: 8 * 1024 MiB)."""
+    if isinstance(value, str) and (found := _MEMORY.fullmatch(value)):
+        mib = float(found[1]) * _MIB_OF[found[2].lower()]
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        mib = value / 2**20
+    else:
+        raise BadRequest(f"{word}= takes bytes or a text such as '8GB', not {value!r}")
+    if mib <= 0:
+        raise BadRequest(f"{word}= must be more than nothing, not {value!r}")
+    return math.ceil(mib)
+
+
+def _time(value: Any) -> dict[str, Any]:
+    """Seconds, a timedelta, "20min", or Slurm's "1-12:00:00" and "00:20:00". Slurm counts minutes: rounded up."""
+    seconds = seconds_of(value)
+    if seconds is None or seconds <= 0:
+        raise BadRequest(f"time= takes seconds, a timedelta, '20min' or '00:20:00', not {value!r}")
+    return {"time_min": math.ceil(seconds / 60)}
+
+
+def _wait_policy(value: Any) -> dict[str, Any]:
+    steps = parsed(value)
+    for step in steps:
+        if not step.cancels:
+            Options().changed(**step.changes())  # what it asks for can be asked for
+    return {"wait_policy": steps}
+
+
+def _nice(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_NICE:
+        raise BadRequest(f"nice= takes a number from 0 to {MOST_NICE}, the larger the later it may start, not {value!r}")
+    return {"nice": value}
+
+
+def _name(value: Any) -> dict[str, Any]:
+    return {"name": name_of_task(value)}
+
+
+class CellOption(NamedTuple):
+    """One word that may stand behind ``%%pounce``: a line of its help page, and what the tab key offers."""
+
+    word: str
+    value: str = ""    # as the help page names it; empty: it takes none
+    example: str = ""
+    help: str = ""     # empty: it is understood, and not offered to a reader
+    repeats: bool = False
+    number: bool = False
+
+
+class Asked(NamedTuple):
+    """What can be asked for: what its keyword's value becomes, and how a cell says it."""
+
+    parse: Callable[[Any], dict[str, Any]]
+    cell: CellOption | None = None
+
+
+ASKED = {
+    "workers": Asked(_workers),
+    "gpus": Asked(_gpus, CellOption("--gpu", "N|TYPE", "1", "how many GPUs, or which: 1, a100, a100:2")),
+    "class_": Asked(_class, CellOption("--class", "NAME", "short", "a class of this cluster; the tab key shows them")),
+    "time": Asked(_time, CellOption("--time", "T", "20min", "how long the lease may last at most: 20min, 2h")),
+    "memory": Asked(_memory, CellOption("--mem", "SIZE", "8GB", "memory: 8GB")),
+    "cpus": Asked(_cpus, CellOption("--cpus", "N", "4", "processors", number=True)),
+    "gpu_type": Asked(requirements.gpu_type, CellOption("--gpu-type", "T", "a100,v100",
+                                                       "one of these types, the preferred first: a100,v100")),
+    "gpu_memory": Asked(_gpu_memory, CellOption("--gpu-mem", "SIZE", "20GB", "memory of each GPU, at least: 20GB")),
+    "cuda": Asked(requirements.cuda, CellOption("--cuda", "V", "12", "what its driver must run, at least: 12.4")),
+    "nodes": Asked(requirements.nodes, CellOption("--nodes", "N", "1", number=True)),
+    "not_nodes": Asked(requirements.not_nodes, CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
+    "account": Asked(requirements.account, CellOption("--account", "NAME", "ml", "whose account in Slurm")),
+    "reservation": Asked(requirements.reservation, CellOption("--reservation", "NAME", "course", "in time or room that is kept for some")),
+    "nice": Asked(_nice, CellOption("--nice", "N", "100", "let other work go first: the larger N, the later it may start", number=True)),
+    "slurm": Asked(requirements.slurm, CellOption("--slurm", "N=V", "constraint=nvlink", "another option of Slurm, as far as the site "
+                                                  "passes it on: constraint=nvlink", repeats=True)),
+    "spread": Asked(requirements.spread, CellOption("--spread", help="not on the nodes of your other leases")),
+    "pack": Asked(requirements.pack, CellOption("--pack", help="on a node of your other leases")),
+    "name": Asked(_name),
+    "wait_policy": Asked(_wait_policy),
+}

@@ -1,0 +1,379 @@
+"""The Python half of a client: turns the engine's news into futures, output and status lines.
+
+Whoever waits in ``Future.result`` pumps the C++ engine and handles its news on the way. Only when nobody waits does the
+notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import platform
+import socket
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from .. import _core, errors
+from . import daemon, display, environment
+from .choices import Choice, choice_of
+from .function_cache import Pickled
+from .options import Options
+from .planner import Planner
+from .questions import Answer, Question, Questions
+from .reclaimed import Reclaimed
+from .status_line import QUIET_S, StatusLine, output
+from .task import Task
+from .time_left import TimeLeft, cell_number
+from .waiting import Wait, wait_of
+
+_LONGEST_GRACE_MS = 2**32 - 1
+_NAMES_TIMEOUT_S = 30.0
+_ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
+
+
+class Sink(Protocol):
+    """Where one task shows what it prints and displays, instead of under the call that waits for it. Any thread."""
+
+    def printed(self, is_error: bool, data: bytes) -> None: ...
+
+    def message(self, message: dict[str, Any], buffers: list[Any]) -> None: ...
+
+
+class Follower(Protocol):
+    """Who is told what pounced says of the detached task of that name. Any thread."""
+
+    name: str
+
+    def heard(self, row: _core.DetachedRow) -> None: ...
+
+    def left(self) -> None: ...
+
+
+class Session:
+    """One connection to pounced and to the workers that it grants."""
+
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None, relays: str = ""):
+        import os
+
+        import cloudpickle
+
+        self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
+        interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
+        endpoint = daemon.ensure(launcher, config)
+        self.core = _core.Client(
+            host=socket.gethostname(),
+            directory=os.getcwd(),
+            interpreter=[interpreter],
+            environment=environment.travelling(prefix),
+            pounce=_core.__version__,
+            python=".".join(platform.python_version_tuple()[:2]),
+            cloudpickle=cloudpickle.__version__,
+            relays=relays,
+            interpreter_chosen=prefix is not None,
+        )
+        self.core.set_daemon(endpoint)
+        self.results: str = json.loads(endpoint)["results"]  # the folder of detached tasks
+        self._followers: list[Follower] = []  # of tasks that have not ended
+        self.under_way: dict[str, Task] = {}  # whose end was not heard
+        self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
+        self._asked = Questions()
+        self._news: deque[Any] = deque()
+        self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
+        self._outputs: dict[str, Sink] = {}
+        self._prompts: dict[str, list[dict[str, Any]]] = {}  # what tasks ask the user, for whoever waits for them
+        self._time_left = TimeLeft()
+        self.planner = Planner()
+        self.reclaimed = Reclaimed()
+        self.closed = False
+        self._notifier = threading.Thread(
+            target=_notify, args=(self.core, weakref.ref(self)), name="pounce-notifier", daemon=True
+        )
+        self._notifier.start()
+
+    # ---- tasks ----
+
+    def submit(self, task: Task, function: Pickled, payload: list[Any], objects: list[str], resources: _core.Resources, retries: int,
+               submitted_ns: int, again: str = "") -> None:
+        """From now on `task` is under way. `again`: the id of one that was submitted before."""
+        gone = self.gone(resources)
+        with self._order:  # its end may be news before it is known here
+            task.id = self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, again)
+            self.under_way[task.id] = task
+        if gone:
+            self.reclaimed.forget(self.core.request(resources))
+            output().end(f"pounce: {gone}; this call gets a new one, and what was kept on the old one is gone")
+
+    def for_relay(self, task: str) -> Session:
+        """A session that speaks for a detached task's own, on the same pounced."""
+        return Session(self._launcher, self._config, self._cancel_grace, None, relays=task)
+
+    def state(self, task: Task) -> str | None:
+        return self.core.state(task.id)
+
+    def gone(self, resources: _core.Resources) -> str:
+        """In words, that the idle worker with these was given back; empty: it was not."""
+        return self.reclaimed.words(self.core.request(resources)) if self.reclaimed else ""
+
+    def lease_status(self, task: Task) -> _core.LeaseStatus | None:
+        return self.core.lease_status(task.id)
+
+    def why(self, task: Task) -> Wait | None:
+        return wait_of(self.lease_status(task)) if self.state(task) == "waiting" else None
+
+    def lease_told(self, id: str) -> _core.LeaseStatus | None:
+        """As pounced last told of it; None: it has ended."""
+        try:
+            return next((told for told in self.core.leases() if told.lease == id), None)
+        except errors.ClientClosed:
+            return None
+
+    def move(self, task: Task, asks: Options) -> bool:
+        """Has a task that waits ask for something else; False: it does not wait any more."""
+        if not self.core.move(task.id, asks.resources):
+            return False
+        task.asks = asks
+        return True
+
+    def choices(self, task: Task, asks: Options, timeout: float = 30.0) -> list[Choice]:
+        answer = self.ask(lambda request, asked: self.core.ask_choices(request, asked, task.id, asks.resources), timeout)
+        return [choice_of(choice) for choice in answer.choices]
+
+    def tell(self, task: Task, text: str) -> None:
+        """One line for the user, where what the task prints goes."""
+        output, line = self._outputs.get(task.id), f"pounce: {text}\n".encode()
+        (output.printed if output else _show)(True, line)
+
+    def cancel(self, task: Task, grace: float | None = None, only_if_queued: bool = False) -> None:
+        seconds = self._cancel_grace if grace is None else grace
+        self.core.cancel(task.id, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)), only_if_queued=only_if_queued)
+        self.core.drain(self._news)
+        self.handle()
+
+    def wait(self, task: Task, timeout: float | None, hint: Callable[[_core.LeaseStatus | None], str]) -> None:
+        """Until it is over. Shows output and status, with a hint for this lease; a KeyboardInterrupt cancels the task."""
+        now = time.monotonic()
+        deadline = math.inf if timeout is None else now + timeout
+        look = now + QUIET_S
+        status: StatusLine | None = None
+        try:
+            while not task.over:
+                waited = self.core.wait(task.id, int(min(look, deadline) * 1e9), self._news)
+                self.handle()
+                if waited.raised is not None:
+                    raise waited.raised
+                self._answer(task)
+                if task.over:
+                    break
+                now = time.monotonic()
+                if now >= deadline:
+                    raise errors.Timeout(f"{task.name} has not ended within {timeout:g} s; it goes on")
+                if now >= look:
+                    status = status or StatusLine(QUIET_S)
+                    state, lease = self.state(task), self.lease_status(task)
+                    look = now + status.update(state, lease, hint(lease))
+                    self._warn(state, lease)
+                if not waited.news and self.state(task) is None:
+                    task.wait_over(0.05)  # another thread has its end in hand
+        except KeyboardInterrupt:
+            if not self.closed:
+                self.cancel(task)
+            raise
+        finally:
+            if status is not None:
+                status.finish()
+
+    def _warn(self, state: str | None, lease: _core.LeaseStatus | None) -> None:
+        warning = self._time_left.warning(state, lease, cell_number())
+        if warning:
+            output().end(warning)  # of its own: a bar would write over a line of stderr
+
+    # ---- news ----
+
+    def handle(self) -> None:
+        """All that was drained and is not handled yet, also what a KeyboardInterrupt left."""
+        with self._order:
+            if not self._news and not self._ended:
+                return
+            rows: list[_core.DetachedRow] = []
+            while self._news:
+                news = self._news.popleft()
+                if isinstance(news, _core.Ended):
+                    self._ended.append((self._has_ended(news), news))
+                elif isinstance(news, _core.Printed):
+                    output = self._outputs.get(news.task)
+                    (output.printed if output else _show)(news.to_stderr, news.text)
+                elif isinstance(news, _core.Message):
+                    self._message(news)
+                elif isinstance(news, _core.Told):
+                    _show(True, f"pounce: {news.text}\n".encode())
+                elif isinstance(news, _core.GivenBack):
+                    self.reclaimed.heard(news.request, news.context)
+                elif isinstance(news, _core.DetachedList) and not news.question:
+                    rows += news.rows
+                elif isinstance(news, Answer):
+                    self._asked.answered(news)
+                elif isinstance(news, _core.DaemonNeeded):
+                    self._have_daemon()
+        # Outside the lock: callbacks of the user's run here, and unpickling is theirs too.
+        while self._ended:
+            try:
+                task, end = self._ended.popleft()
+            except IndexError:  # another thread was faster
+                break
+            if task is not None:
+                task.end(end)
+        self._tell_followers(rows)
+
+    def _has_ended(self, ended: _core.Ended) -> Task | None:
+        task = self.under_way.pop(ended.task, None)
+        if self.reclaimed and ended.ok and task is not None and task.asks is not None:
+            self.reclaimed.forget(self.core.request(task.asks.resources))  # a worker of its kind lives
+        self._prompts.pop(ended.task, None)
+        self._outputs.pop(ended.task, None)
+        return task
+
+    def _message(self, news: _core.Message) -> None:
+        message = json.loads(news.text)
+        if message["type"] == "input_request":
+            self._prompts.setdefault(news.task, []).append(message["content"])
+        elif news.task in self._outputs:
+            self._outputs[news.task].message(message, news.buffers)
+        else:
+            display.republish(message, news.buffers)
+
+    @contextlib.contextmanager
+    def news_wait(self) -> Iterator[None]:
+        """Nothing is shown meanwhile: what a task shows that is submitted here goes to its `show_at`, from its first word."""
+        with self._order:
+            yield
+
+    def show_at(self, task: Task, output: Sink) -> None:
+        """What this task shows goes to `output`."""
+        with self._order:
+            self._outputs[task.id] = output
+
+    def _answer(self, task: Task) -> None:
+        """What the task asks the user. Not while news are handled: this waits for a user, and others for the news."""
+        for question in self._prompts.pop(task.id, ()):
+            self.core.tell(task.id, json.dumps(display.ask(question)).encode())
+
+    # ---- questions ----
+
+    def ask(self, question: Question, timeout: float) -> Any:
+        """pounced's answer. `question(number, asked)` sends it."""
+        return self._asked.ask(question, timeout)
+
+    def queue(self, timeout: float) -> _core.QueueIs:
+        """As Slurm shows it now."""
+        answer: _core.QueueIs = self.ask(self.core.ask_queue, timeout)
+        return answer
+
+    def classes(self, timeout: float) -> _core.ClassesIs:
+        """As Slurm shows them now."""
+        answer: _core.ClassesIs = self.ask(self.core.ask_classes, timeout)
+        return answer
+
+    def status(self, timeout: float) -> dict[str, Any]:
+        """pounced's status document: docs/protocol.md §8."""
+        return dict(json.loads(self.ask(self.core.ask_status, timeout).document))
+
+    # ---- detached tasks ----
+
+    def ask_detached(self, question: Question, timeout: float = _NAMES_TIMEOUT_S) -> list[_core.DetachedRow]:
+        answer: _core.DetachedList = self.ask(question, timeout)
+        return answer.rows
+
+    def names(self, name: str, timeout: float = _NAMES_TIMEOUT_S) -> list[_core.DetachedRow]:
+        """Of one name, or of all with an empty one; those who follow it hear of it."""
+        rows = self.ask_detached(lambda request, asked: self.core.ask_detached(request, asked, name), timeout)
+        self._tell_followers(rows)
+        return rows
+
+    def _tell_followers(self, rows: list[_core.DetachedRow]) -> None:
+        for row in rows:
+            for follower in [one for one in self._followers if one.name == row.name]:
+                follower.heard(row)
+
+    def follow(self, follower: Follower) -> None:
+        with self._order:
+            self._followers.append(follower)
+
+    def unfollow(self, follower: Follower) -> bool:
+        """Whether it followed: of several threads that bring its end one wins."""
+        with self._order:
+            if follower not in self._followers:
+                return False
+            self._followers.remove(follower)
+            return True
+
+    # ---- pounced ----
+
+    def _have_daemon(self) -> None:
+        threading.Thread(target=self._ask_for_daemon, name="pounce-ensure", daemon=True).start()
+
+    def _ask_for_daemon(self) -> None:
+        """pounced has gone and is needed. Starting it blocks: nobody waits for this thread."""
+        problem: errors.PounceError | None = None
+        for pause in _ASK_AGAIN_S:
+            time.sleep(pause)
+            if self.closed:
+                return
+            try:
+                self.core.set_daemon(daemon.ensure(self._launcher, self._config))
+                return
+            except (errors.ClientClosed, errors.Forked):
+                return
+            except errors.PounceError as error:
+                problem = error
+                if not isinstance(error, (errors.DaemonUnavailable, errors.SlurmUnreachable)):
+                    break  # waiting does not mend it
+        assert problem is not None
+        self._asked.fail(problem)
+        try:
+            self.core.daemon_failed(errors.record_of(problem))
+        except errors.ClientClosed:
+            return
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        self.core.close()
+        self.core.drain(self._news)
+        self.handle()
+        for follower in list(self._followers):
+            follower.left()
+        # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
+        if self._notifier.is_alive() and self._notifier is not threading.current_thread():
+            self._notifier.join(5)
+
+    def __del__(self) -> None:
+        if not getattr(self, "closed", True):
+            self.close()
+
+
+def _notify(core: Any, session: weakref.ref[Session]) -> None:
+    while core.wait_for_news():
+        alive: Session | None = session()
+        if alive is None:
+            return
+        try:
+            core.drain(alive._news)
+            alive.handle()
+        except Exception:  # a callback's, or a closed stdout: the next news must come through all the same
+            sys.excepthook(*sys.exc_info())
+        del alive
+
+
+def _show(is_error: bool, data: bytes) -> None:
+    stream = sys.stderr if is_error else sys.stdout
+    if stream is None:  # pythonw and friends
+        return
+    stream.write(data.decode("utf-8", "replace"))
+    stream.flush()

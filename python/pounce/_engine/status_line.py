@@ -1,0 +1,125 @@
+"""The one line that a waiting user reads: state, plain reason, how long already, which device."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from .. import _core
+from .waiting import wait_of
+
+_TICK_S = 1.0
+QUIET_S = 1.0  # nothing is said of a shorter wait
+
+
+class StatusLine:
+    """Of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is overwritten; in a
+    file one line for each change of state. It ends as a summary of the wait."""
+
+    def __init__(self, waited_s: float = 0.0) -> None:
+        self._since = time.monotonic() - waited_s
+        self._shown = ""      # the words without the seconds
+        self._device = ""
+        self._out: _Output | None = None
+        self._over = False
+
+    def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "") -> float:
+        """Shows how it stands; returns after how many seconds to come again."""
+        if self._over:
+            return _TICK_S
+        unnoticed = self._since + QUIET_S - time.monotonic()
+        if unnoticed > 0:
+            return unnoticed
+        if state in ("sent", "running", None):
+            if lease is not None:
+                self._device = _device(lease)
+            self._end("running" if state else "done")
+            return _TICK_S
+        words, self._device = words_of(lease), _device(lease) if lease is not None else ""
+        words += f" · {hint}" if hint else ""
+        if self._out is None:
+            self._out = output()
+        self._out.show(f"pounce: {words} · {self._seconds()}", words != self._shown)
+        self._shown = words
+        return _TICK_S
+
+    def finish(self) -> None:
+        if not self._over:
+            self._end("over")
+
+    def _end(self, state: str) -> None:
+        self._over = True
+        if self._out is not None:
+            device = f" on {self._device}" if self._device else ""
+            words = f"{state}{device}" if state != "over" else f"waited{device}"
+            self._out.end(f"pounce: {words} after {self._seconds()}")
+
+    def _seconds(self) -> str:
+        seconds = int(time.monotonic() - self._since)
+        return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60} s"
+
+
+def words_of(lease: _core.LeaseStatus | None) -> str:
+    """How a request stands: state, reason, job, when it is expected to start, device."""
+    if lease is None:
+        return "asking for a lease"
+    words, device = str(wait_of(lease)), _device(lease)
+    return words + (f" · {device}" if device else "")
+
+
+def _device(lease: _core.LeaseStatus) -> str:
+    return ", ".join(filter(None, (lease.node, lease.devices)))
+
+
+class _Output:
+    def show(self, line: str, changed: bool) -> None:
+        raise NotImplementedError
+
+    def end(self, line: str) -> None:
+        raise NotImplementedError
+
+
+class _Terminal(_Output):
+    def show(self, line: str, changed: bool) -> None:
+        sys.stderr.write(f"\r\x1b[2K{line}")
+        sys.stderr.flush()
+
+    def end(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{line}\n")
+        sys.stderr.flush()
+
+
+class _File(_Output):
+    def show(self, line: str, changed: bool) -> None:
+        if changed:
+            self.end(line)
+
+    def end(self, line: str) -> None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+class _Notebook(_Output):
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, line: str, changed: bool) -> None:
+        from IPython.display import display
+
+        if self._handle is None:
+            self._handle = display({"text/plain": line}, raw=True, display_id=True)
+        else:
+            self._handle.update({"text/plain": line}, raw=True)
+
+    def end(self, line: str) -> None:
+        self.show(line, True)
+
+
+def output() -> _Output:
+    """Where lines of pounce's own go: on a page each is an output of its own."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None and getattr(shell, "kernel", None) is not None:
+        return _Notebook()
+    return _Terminal() if sys.stderr is not None and sys.stderr.isatty() else _File()

@@ -1,0 +1,177 @@
+"""``Submitter``: turns calls into tasks of one session: functions and arguments to bytes, large ones to objects."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import errors
+from .._common import serialize
+from .._common.ref import Ref
+from .._worker.kernel_calls import apply
+from ..errors import BadRequest
+from . import detached
+from .function_cache import FunctionCache, Pickled
+from .options import Options
+from .session import Session
+from .task import Task
+
+INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/message_limits.h)
+_NO_ARGUMENTS = [serialize.dumps(((), {}))[0]]
+
+_open: weakref.WeakSet[Submitter] = weakref.WeakSet()
+
+
+class Submitter:
+    """Of the workers of one environment, with a session of its own. Any thread."""
+
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None):
+        self.session = Session(launcher, config, cancel_grace, env)
+        self._functions = FunctionCache()
+        self._like_us = (launcher, config, cancel_grace)
+        self._others: dict[str, Submitter] = {}  # by the prefix of their environment
+        self._others_lock = threading.Lock()
+        _open.add(self)
+
+    def in_environment(self, env: str | os.PathLike[str]) -> Submitter:
+        """The one whose workers run in another environment; it ends with this one."""
+        prefix = prefix_of(env)
+        with self._others_lock:
+            if prefix not in self._others:
+                self._others[prefix] = Submitter(*self._like_us, prefix)
+            return self._others[prefix]
+
+    def sessions(self) -> Iterator[Session]:
+        """Its own, and those of the other environments."""
+        yield self.session
+        for other in self._others.values():
+            yield from other.sessions()
+
+    def close(self) -> None:
+        for other in self._others.values():
+            other.close()
+        self.session.close()
+        _open.discard(self)
+
+    def submit(self, task: Task, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> None:
+        """`task` says what it asks for; it has its future already, since its end may be there at once."""
+        submitted_ns = time.monotonic_ns()
+        options = task.asks
+        assert options is not None
+        holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
+        pickled = self._pickled(function, task.name)
+        if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
+            # A function with much data in it is data: sent once, however often its small parts change.
+            args = (self._object(function, holds), *args)
+            pickled = self._pickled(apply, task.name)
+        payload, objects = self._arguments(args, kwargs, task.name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
+        self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns)
+        if options.wait_policy:
+            self.session.planner.add(self.session, task, options.wait_policy)
+
+    def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                        retries: int) -> detached.DetachedTask:
+        if options.wait_policy:
+            raise BadRequest("a task with a name waits without this kernel, so wait_policy= is not for it", "Leave out one of the two.")
+        name = name_of(function)
+        try:
+            parts = detached.parts_of(function, args, kwargs)
+        except errors.PounceError:
+            raise
+        except Exception as error:
+            if serialize.path_of_unpicklable(function, name) is not None:
+                raise _not_picklable(function, name, error) from error
+            raise _not_picklable_arguments(args, kwargs, name, error) from error
+        return detached.submit(self.session, options.name, parts, options.resources, retries)
+
+    def scatter(self, value: Any) -> Ref:
+        """`value` as an object of its own, sent at once to the workers that are there."""
+        if isinstance(value, Ref):
+            return value
+        try:
+            data, buffers, objects = serialize.dumps(value)
+        except Exception as error:
+            raise _not_picklable(value, "the value", error) from error
+        if objects:
+            raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
+        return self._hold(data, buffers, [], send_now=True)
+
+    def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
+        try:
+            return self._functions.pickled(function, surely=not self.session.under_way)
+        except Exception as error:
+            raise _not_picklable(function, name, error) from error
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any]) -> tuple[list[Any], list[str]]:
+        try:
+            data, buffers, objects = serialize.dumps((args, kwargs))
+            if len(data) + sum(buffer.raw().nbytes for buffer in buffers) > INLINE_BYTES:
+                args = tuple(self._large(arg, holds) for arg in args)
+                kwargs = {key: self._large(arg, holds) for key, arg in kwargs.items()}
+                data, buffers, objects = serialize.dumps((args, kwargs))
+        except errors.PounceError:
+            raise
+        except Exception as error:
+            raise _not_picklable_arguments(args, kwargs, name, error) from error
+        return [data, *buffers], objects
+
+    def _large(self, arg: Any, holds: list[Any]) -> Any:
+        if isinstance(arg, (int, float, bool, type(None), Ref)):
+            return arg
+        data, buffers, objects = serialize.dumps(arg)
+        # Refs inside stay inside: an object's own pickle has no list of objects to point to.
+        if objects or len(data) + sum(buffer.raw().nbytes for buffer in buffers) <= INLINE_BYTES:
+            return arg
+        return self._hold(data, buffers, holds)
+
+    def _object(self, value: Any, holds: list[Any]) -> Ref:
+        data, buffers, objects = serialize.dumps(value)
+        if objects:
+            raise errors.NotPicklable(
+                "a pounce.Ref is captured by the function itself", "Pass the Ref as an argument of the function instead."
+            )
+        return self._hold(data, buffers, holds)
+
+    def _hold(self, data: bytes, buffers: list[Any], holds: list[Any], send_now: bool = False) -> Ref:
+        hold = self.session.core.hold(data, buffers, send_now)
+        ref = Ref(hold.id, hold.nbytes, hold)
+        holds.append(ref)
+        return ref
+
+
+def name_of(function: Any) -> str:
+    """For messages."""
+    if not callable(function):
+        raise BadRequest(f"submit takes a function and its arguments, not {function!r}")
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def prefix_of(env: str | os.PathLike[str]) -> str:
+    return os.path.abspath(os.path.expanduser(os.fspath(env)))
+
+
+def _not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:
+    found = serialize.path_of_unpicklable(value, path)
+    where, part, why = found if found is not None else (path, value, error)
+    return errors.NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", context={"path": where})
+
+
+def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, error: Exception) -> errors.PounceError:
+    named = [(f"argument {i} of {name}", arg) for i, arg in enumerate(args)]
+    named += [(f"argument {key}= of {name}", arg) for key, arg in kwargs.items()]
+    for path, arg in named:
+        if serialize.path_of_unpicklable(arg, path) is not None:
+            return _not_picklable(arg, path, error)
+    return errors.NotPicklable(f"the arguments of {name} cannot be pickled: {error}")
+
+
+@atexit.register
+def _close_all() -> None:
+    """Before the interpreter is torn down: leases are given back, and no thread of ours needs the GIL afterwards."""
+    for submitter in list(_open):
+        submitter.close()

@@ -1,0 +1,97 @@
+"""``Task``: one call, from its submission to its end, as a session knows it. What people hold of it is a ``Future``."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from collections.abc import Generator
+from typing import Any
+
+from .. import _core, errors
+from .._common import serialize
+from .options import Options
+
+
+class Task:
+    """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
+
+    def __init__(self, name: str, asks: Options | None = None):
+        self.id = ""  # the core's, once it is submitted
+        self.name = name
+        self.asks = asks  # None: its resources are not this kernel's to change
+        self.over = False  # as the future's done(), without its lock
+        self.timings: _core.Timings | None = None  # None: it has not run to its end
+        self.why_given_up = ""  # set by who cancels it for the user
+        self.why_cancelled: errors.PounceError | None = None
+        self._future: concurrent.futures.Future[Any] | None = None
+
+    def settles(self, future: concurrent.futures.Future[Any]) -> None:
+        self._future = future
+
+    def called(self) -> str:
+        """For messages."""
+        return "the cell" if self.name == "run_cell" else self.name
+
+    def end(self, ended: _core.Ended) -> None:
+        """Its end has come: unpickles it and sets the result, whichever thread that happens on."""
+        future = self._future
+        assert future is not None
+        error = ended.error
+        if error is not None and error.code == "cancelled":
+            given_up = self.why_given_up and errors.Cancelled(f"{self.called()}: {self.why_given_up}")
+            self.why_cancelled = given_up or errors.of(error)
+            concurrent.futures.Future.cancel(future)
+            future.set_running_or_notify_cancel()
+            self._let_go()
+            return
+        value: Any = None
+        failure: BaseException | None = None
+        try:
+            if ended.ok:
+                value = serialize.loads(ended.pickle, ended.buffers)
+            else:
+                failure = _raised(ended.pickle, error) if ended.raised and error else errors.of(error)
+        except BaseException as problem:
+            failure = errors.TaskRaised(
+                f"the result of {self.name} could not be unpickled here: {type(problem).__name__}: {problem}",
+                "Import what it needs in this notebook too, or return plain data.",
+            )
+            failure.__cause__ = problem
+        timings = ended.timings
+        if timings.arrived:
+            self.timings = timings._replace(receive=timings.receive + time.monotonic() - timings.arrived)
+        if failure is None:
+            future.set_result(value)
+        else:
+            future.set_exception(failure)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.over = True
+        self._future = None
+
+    def wait_over(self, seconds: float | None) -> None:
+        """Waits without pumping: the thread that unpickles the end also tells of it."""
+        future = self._future
+        if future is not None:
+            concurrent.futures.wait([future], seconds)
+
+
+def _raised(pickle: Any, error: _core.Error) -> BaseException:
+    """The function's own exception, as if it had been raised here; or its words, if its class is not known here."""
+    context = error.context
+    where = ", ".join(filter(None, (context.get("node"), context.get("devices")))) or "the worker"
+    try:
+        exception = next(_loaded(pickle))
+    except Exception:
+        return errors.of(error._replace(text=f"on {where}: {error.text}\n{context.get('traceback', '')}"))
+    if hasattr(exception, "add_note"):
+        exception.add_note(f"raised on {where}")
+    else:  # Python 3.10 has no notes
+        exception.__cause__ = errors.of(error._replace(text=f"raised on {where}: {error.text}"))
+    return exception
+
+
+def _loaded(pickle: Any) -> Generator[Any, None, None]:
+    """What is in it. The remote traceback's frames keep those that they were made in, up to a generator's: not the future."""
+    yield serialize.loads(pickle)

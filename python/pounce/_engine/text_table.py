@@ -1,0 +1,34 @@
+"""Tables that objects show themselves as: the first row is the heading."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Sequence
+
+
+def as_text(table: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(display_width, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(map(padded, row, widths)).rstrip() for row in table)
+
+
+def as_html(table: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table[0])
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table[1:])
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def padded(text: str, width: int) -> str:
+    """So wide on a terminal, with spaces at its end."""
+    return text + " " * (width - display_width(text))
+
+
+def display_width(text: str) -> int:
+    """Columns of a terminal: marks that combine take none, letters of East Asia two."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,117 @@
+"""``Report``: what a lease has used of what it asked for, and what to ask for next time."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .text_table import as_html, as_text
+
+
+class Asked(NamedTuple):
+    """For each worker. 0 and "": the class has decided. `memory` is in MiB, `time` in minutes."""
+
+    gpus: int
+    gpu_type: str
+    cpus: int
+    memory: int
+    time: int
+
+
+class Report(NamedTuple):
+    """One lease. `busy` and `idle` are seconds with a task and without one, `cpu` seconds of all its CPUs, `memory` the most MiB that
+    one worker had at a time. `gpu` is the share of the time with a task in which its GPUs computed, 0 to 1, the mean of looks a second
+    apart; `gpu_memory` the most MiB that one of them had, of `gpu_memory_total`: the driver's own numbers (NVML), None where it
+    tells none, as without a GPU or, for `gpu`, on a MIG slice. `suggestion` is one sentence."""
+
+    lease: str
+    job: int
+    class_: str
+    ended: bool
+    asked: Asked
+    workers: int
+    busy: float
+    idle: float
+    cpu: float
+    memory: int
+    gpu: float | None
+    gpu_memory: int | None
+    gpu_memory_total: int | None
+    suggestion: str
+
+    def __str__(self) -> str:
+        return (f"lease {self.lease[:8]}: busy {_time(self.busy)}, idle {_time(self.idle)}, {_time(self.cpu)} of CPU time, "
+                f"{self.memory} MiB of memory{f', GPU {words}' if (words := self._gpu_words()) else ''}; {self.suggestion}")
+
+    def _gpu_words(self) -> str:
+        """"71 %, 3072 of 81920 MiB"; empty where no driver tells."""
+        parts = [] if self.gpu is None else [f"{self.gpu:.0%}".replace("%", " %")]
+        if self.gpu_memory_total:
+            parts.append(f"{self.gpu_memory} of {self.gpu_memory_total} MiB")
+        return ", ".join(parts)
+
+    def cells(self) -> tuple[str, ...]:
+        """Its line in the table of several."""
+        return (self.lease[:8], self.class_, str(self.job), "ended" if self.ended else "holds", _time(self.busy), _time(self.idle),
+                _time(self.cpu), f"{self.memory} MiB", self._gpu_words() or "-", self.suggestion)
+
+    def _repr_html_(self) -> str:
+        asked = self.asked
+        table = [("", "asked", "used"), ("time", f"{asked.time} min" if asked.time else "", _time(self.busy + self.idle)),
+                 ("CPUs", str(asked.cpus or ""), f"{self.cpu / self.busy / self.workers:.1f} while busy" if self.busy else ""),
+                 ("memory", f"{asked.memory} MiB" if asked.memory else "", f"{self.memory} MiB")]
+        if asked.gpus:
+            table.append(("GPU", f"{asked.gpus} {asked.gpu_type}".strip(), self._gpu_words() or "the driver does not tell"))
+        return f"{as_html(table)}<p>{html.escape(self.suggestion)}</p>"
+
+
+class Reports:
+    """A list of ``Report``, those that ended first: has a length, an order and items; shows itself as a table."""
+
+    _COLUMNS = ("lease", "class", "job", "state", "busy", "idle", "CPU time", "memory", "GPU", "suggestion")
+
+    def __init__(self, rows: list[Report]):
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Report]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def of(self, lease: str) -> Report | None:
+        """The one whose id begins so; None: nothing is known of it yet."""
+        return next((row for row in reversed(self.rows) if row.lease.startswith(lease)), None)
+
+    def __repr__(self) -> str:
+        return as_text(self._table()) if self.rows else "no lease has worked yet"
+
+    def _repr_html_(self) -> str:
+        return as_html(self._table()) if self.rows else "<i>no lease has worked yet</i>"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        return [self._COLUMNS, *(row.cells() for row in self.rows)]
+
+
+def reports_of(status: dict[str, Any]) -> Reports:
+    ended = [_report(one, one, True) for one in status.get("ended", [])]
+    live = [_report(one, one["used"], False) for one in status.get("leases", []) if one.get("used")]
+    return Reports(ended + live)
+
+
+def _report(lease: dict[str, Any], used: dict[str, Any], ended: bool) -> Report:
+    asked = Asked(lease["gpus"], lease["gpu_type"], lease["cpus"], lease["memory_mib"], lease["time_min"])
+    percent, total = used.get("gpu_percent", -1), used.get("gpu_memory_total_mib", 0)
+    return Report(lease["lease"], lease["job"], lease["class"], ended, asked, lease["workers"], used["busy_ms"] / 1000,
+                  used["idle_ms"] / 1000, used["cpu_ms"] / 1000, used["memory_peak_mib"], percent / 100 if percent >= 0 else None,
+                  used.get("gpu_memory_peak_mib", 0) if total else None, total or None, used["suggestion"])
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

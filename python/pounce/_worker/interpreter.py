@@ -1,0 +1,269 @@
+"""``python -m pounce._worker``: the interpreter that runs users' functions, one at a time, in its main thread.
+
+Started by ``pounce-worker`` (the supervisor), which hands over descriptors and three facts in POUNCE_* variables; user code
+sees none of them. Socket work, heartbeats, cancel and live output are C++ (``_core.Worker``) and never need the GIL.
+Nothing heavy is imported before the first task: the time until then is time on somebody's GPU.
+"""
+
+from __future__ import annotations
+
+import builtins
+import faulthandler
+import os
+import signal
+import sys
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core
+from .._common.serialize import dumps, loads
+from .._common.submitted_functions import Fresh, SubmittedFunctions
+from .peak_memory import PeakMemory
+
+core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
+node = devices = ""
+
+_TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
+_SUMMARY_CHARS = 2_000
+_COMMAND_ENDS_S = 3.0
+
+
+class _ResultNotPicklable(Exception):
+    """Carries what went wrong while the result was pickled past the handlers for the function's own errors."""
+
+
+class Runner:
+    """Turns jobs into outcomes."""
+
+    def __init__(self, where: dict[str, str]) -> None:
+        self._where = where  # node and devices, for what a later kernel reads
+        self._functions = SubmittedFunctions()
+        self._peak_memory = PeakMemory()
+
+    def execute(self, job: Any) -> _core.JobOutcome:
+        return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
+
+    def _execute(self, job: Any) -> _core.JobOutcome:
+        start = end = 0.0
+        stage = "its function was unpickled"
+        self._peak_memory.begin()
+        try:
+            if job.command:
+                stage = "the command was started"
+                return self._command(job)
+            if job.kept_in:
+                function, args, kwargs = _kept_call(job)
+            else:
+                function = self._function(job)
+                stage = "its arguments were unpickled"
+                args, kwargs = loads(job.pickle, job.buffers, _Resolver(job))
+            _take_back_interrupt()
+            stage = ""
+            start = time.monotonic()
+            try:
+                value = function(*args, **kwargs)
+            finally:
+                end = time.monotonic()
+            del args, kwargs
+            try:
+                pickle, buffers, _ = dumps(value)
+            except Exception as error:
+                raise _ResultNotPicklable(_type_name(type(value))) from error
+            return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
+        except _ResultNotPicklable as problem:
+            return _core.JobOutcome(error=_not_picklable(problem), figures=self._figures(start, end))
+        except BaseException as error:  # SystemExit too: it ends the task, not the worker
+            return _failure(job, error, stage)._replace(figures=self._figures(start, end))
+        finally:
+            flush()
+
+    def _figures(self, start: float, end: float) -> _core.RunFigures:
+        return _core.RunFigures(start, end, self._peak_memory.bytes())
+
+    def describe(self, job: Any, error: BaseException) -> _core.JobOutcome:
+        """The outcome of a job whose interrupt struck between execute's lines."""
+        now = time.monotonic()
+        outcome = _failure(job, error, "")._replace(figures=_core.RunFigures(now, now))
+        return _kept(job, outcome, self._where) if job.kept_in else outcome
+
+    def _command(self, job: Any) -> _core.JobOutcome:
+        """A command line runs as a child of ours, its output is ours: it comes live. The outcome is JSON, not a pickle."""
+        import json
+        import subprocess
+
+        start = time.monotonic()
+        with subprocess.Popen(json.loads(job.function_pickle), stdin=subprocess.DEVNULL) as child:
+            try:
+                code = child.wait()
+            except BaseException:  # cancelled
+                child.terminate()
+                try:
+                    child.wait(_COMMAND_ENDS_S)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                raise
+        return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=self._figures(start, time.monotonic()))
+
+    def _function(self, job: Any) -> Callable[..., Any]:
+        function = self._functions.function(job.function, lambda: job.function_pickle)
+        return function.function() if type(function) is Fresh else function
+
+
+class _Resolver:
+    """Values of the refs in a job's arguments: each is unpickled once per task."""
+
+    def __init__(self, job: Any):
+        self._job = job
+        self._values: dict[int, Any] = {}
+
+    def __call__(self, index: int) -> Any:
+        if index not in self._values:
+            kept = self._job.object(index)
+            self._values[index] = loads(kept.pickle, kept.buffers)
+        return self._values[index]
+
+
+def _kept_call(job: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    from .._common import result_store
+
+    _, (data, *buffers) = result_store.read(os.path.join(job.kept_in, f"{job.task}.call"))
+    return loads(data, buffers)
+
+
+def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _core.JobOutcome:
+    """Of a detached task: the outcome goes to its file, and the file's digest takes the pickle's place."""
+    from .._common import result_store
+
+    error = outcome.error
+    if error is not None and error.code == "cancelled":
+        return outcome  # pounced knows why it ended
+    facts: dict[str, Any] = {"ok": outcome.ok, "figures": (outcome.figures or _core.RunFigures())._asdict()}
+    if error is not None:
+        facts["error"] = error._replace(context={**error.context, **where})._asdict()
+    try:
+        digest = result_store.write_outcome(job.kept_in, job.task, facts, [outcome.pickle, *outcome.buffers])
+    except OSError as problem:
+        gone = _core.Error("result_gone", f"the outcome could not be kept in {job.kept_in}: {problem.strerror}")
+        return outcome._replace(ok=False, pickle=b"", buffers=(), error=gone)
+    return outcome._replace(pickle=digest.encode(), buffers=())
+
+
+def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
+    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None  # without our own frame
+    error = error.with_traceback(trace)
+    summary = _summary(error)
+    if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
+        return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))
+    if stage:
+        summary = f"{summary} (while {stage})"
+    context = {"type": _type_name(type(error)), "traceback": _traceback(error)}
+    return _core.JobOutcome(pickle=_pickled(error), error=_core.Error("task_raised", summary, context=context))
+
+
+def _pickled(error: BaseException) -> bytes:
+    """The exception with its traceback; empty if it cannot travel (its words do, in the error's text)."""
+    try:
+        import cloudpickle
+        from tblib import pickling_support
+
+        pickling_support.install(error)
+        data = cloudpickle.dumps(error, protocol=5)
+        loads(data)  # one whose __init__ wants more than its args would fail only at the caller
+        return data
+    except Exception:
+        return b""
+
+
+def _not_picklable(problem: _ResultNotPicklable) -> _core.Error:
+    name, cause = problem.args[0], problem.__cause__
+    text = f"the function returned a {name}, which cannot be pickled: {_summary(cause)}"
+    return _core.Error("result_not_picklable", text, context={"type": name})
+
+
+def _summary(error: BaseException | None) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = "its message cannot be shown"
+    name = type(error).__name__
+    return (f"{name}: {text}" if text else name)[:_SUMMARY_CHARS]
+
+
+def _traceback(error: BaseException) -> str:
+    import traceback
+
+    try:
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except Exception as other:
+        return f"no traceback: {_summary(other)}"
+    half = _TRACEBACK_CHARS // 2
+    return text if len(text) <= 2 * half else f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
+
+
+def _type_name(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # the user's own stream object, or a closed one: its trouble is not the task's outcome
+            continue
+
+
+def _take_back_interrupt() -> None:
+    """Cancel is SIGINT: an earlier task must not have switched it off for this one."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _make_streams_live() -> None:
+    """Text reaches the caller as it is written. The supervisor started us unbuffered: the streams of Python's own start
+    have no lock then, which a child forked while another thread prints (a DataLoader's worker) would find taken for ever.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", errors="backslashreplace", write_through=True)
+
+
+def _become_script() -> None:
+    """The world that user code expects: a fresh ``__main__``, the notebook's directory first on the path."""
+    main = types.ModuleType("__main__")
+    main.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = main
+    sys.argv = [""]
+    here = os.getcwd()
+    sys.path[:] = [here, *(entry for entry in sys.path if entry not in ("", here))]
+
+
+def _start() -> Any:
+    global node, devices
+    take = os.environ.pop
+    supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
+    facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
+    interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
+    take("PYTHONSAFEPATH", None)  # for us alone; PYTHONUNBUFFERED stays: what children print shows at once, as in a notebook's kernel
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return _core.Worker(
+        supervisor=supervisor, output=output, errors=errors, log=log, page=page,
+        facing=facing, node=node, devices=devices, python=python, interface=interface, ports=ports,
+    )
+
+
+def main() -> None:
+    global core
+    core = _start()
+    _make_streams_live()
+    faulthandler.enable()
+    _become_script()
+    import atexit
+
+    atexit.register(core.close)  # registered first, so it runs last: what other handlers print is still forwarded
+    import cloudpickle  # while the daemon introduces the first client
+
+    core.set_cloudpickle(cloudpickle.__version__)
+    runner = Runner({"node": node, "devices": devices})
+    core.serve(runner.execute, runner.describe)

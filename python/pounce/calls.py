@@ -1,0 +1,288 @@
+"""``View``: calls under given resources. A client is one; ``options()`` makes others, which share everything with it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._engine import detached
+from ._engine.collections import Completed, Results, gather_async
+from ._engine.collections import gather as _gather
+from ._engine.options import Options, name_of_task
+from ._engine.options import grace as _grace
+from ._engine.session import Session
+from ._engine.submission import Submitter, name_of
+from ._engine.task import Task
+from .errors import BadRequest
+from .executor import Executor
+from .future import DetachedFuture, Future, engine_of
+
+
+class View:
+    """Submits functions under the resources that ``Client.options`` was given."""
+
+    def __init__(self, submitter: Submitter, options: Options):
+        self._submitter = submitter
+        self._options = options
+
+    @property
+    def _session(self) -> Session:
+        return self._submitter.session
+
+    # ---- one call ----
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
+        """Runs ``function(*args, **kwargs)`` on a worker. Returns at once.
+
+        Parameters
+        ----------
+        function : callable
+            What exists only in this notebook travels by value, with what it captured; what can be imported, by reference.
+        *args, **kwargs
+            Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
+            once to each worker, without a copy here, so an array must not be changed while its task waits. A ``Ref``, at
+            any depth, arrives as its value.
+        pure : bool
+            Accepted for the sake of ``distributed``'s signature; results are not cached.
+        retries : int
+            How often it may run again after it was lost with its worker (crash, out of memory, node failure, walltime).
+            What the function raises itself is never retried.
+
+        Raises
+        ------
+        NotPicklable
+            Names the part of the function or argument that cannot travel.
+
+        Examples
+        --------
+        >>> future = client.submit(sorted, [3, 1, 2], reverse=True)
+        >>> future.result()
+        [3, 2, 1]
+        """
+        if self._options.name:
+            return DetachedFuture(self._session, self._submitter.submit_detached(self._options, function, args, kwargs, retries))
+        task = Task(name_of(function), self._options)
+        future = Future(self._session, task)
+        self._submitter.submit(task, function, args, kwargs, retries)
+        return future
+
+    def options(self, *, env: str | os.PathLike[str] | None = None, **options: Any) -> View:
+        """This client with other resources for its tasks.
+
+        Parameters
+        ----------
+        workers : int
+            Processes of one lease: one Slurm job on one node, so many tasks at a time. The resources below are *for each of
+            them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs only; the memory is
+            the job's, so a worker that takes more takes it from the others.
+        gpus : int or str
+            ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
+        cpus : int
+        gpu_type : str or list of str
+            ``"a100"``, or several, the preferred first: ``["a100", "v100"]``. One of them is taken when the lease is asked
+            for: the first that is free then, else the first that the cluster has. One GPU where ``gpus`` is not said.
+        gpu_memory : int (bytes) or str
+            Of each GPU, at least: ``">=20GB"``. The smallest GPU that has it is tried first. The site's policy says how much
+            each type has.
+        cuda : str or float
+            That the GPU's driver must run, at least: ``">=12"``, ``"12.4"``. The site's policy says it of each type.
+        memory : int (bytes) or str
+            ``"8GB"``.
+        time : float (seconds), timedelta or str
+            Walltime of the lease: ``"20min"``. Slurm counts minutes: rounded up.
+        class_ : str
+            A class of the cluster's policy, by its name. Where none is named, the site's policy chooses one that gives
+            what is asked for; without a policy it is Slurm's default.
+        spread, pack : bool
+            Not on the nodes where other leases of this client are, or on one of them, where there is room at that moment.
+        not_nodes : str or list of str
+            Nodes to leave out: ``"g1"``, ``"g[3-5]"``.
+        nodes : int
+            ``1``: the workers of a lease run on one node.
+        account, reservation : str
+            Of Slurm; the user's default account, and none.
+        nice : int
+            How far the lease steps back in Slurm's queue: so much lower is its job's priority, 0 to 2147483645. Tasks of another
+            ``nice`` have leases of their own.
+        slurm : dict
+            Other options of ``sbatch``, as far as the site's policy passes them on: ``{"constraint": "nvlink"}``.
+        env : path
+            Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
+        wait_policy : str or list of str
+            What a task that has to wait asks for instead, in this order: ``"cpu"``, a GPU such as ``"a100_3g.20gb"``,
+            ``"class=lion"`` or ``"cancel"``, each at once or after a wait: ``["a100_3g.20gb", "cpu@5min", "cancel@1h"]``. Times
+            count from the submission.
+        name : str
+            For one task that outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps the
+            result for 7 days. ``attach(name)`` finds it, from any later kernel too.
+
+        Raises
+        ------
+        BadRequest
+            An unknown name (the valid ones are listed) or a value that is not one of these.
+
+        Examples
+        --------
+        >>> small = client.options(cpus=1, memory="500MB", time="20min")
+        >>> small.submit(pow, 2, 10).result()
+        1024
+        """
+        submitter = self._submitter if env is None else self._submitter.in_environment(env)
+        return View(submitter, self._options.changed(**options))
+
+    def attach(self, name: str) -> DetachedFuture:
+        """The task of that name, whichever kernel submitted it. Blocks for pounced's answer.
+
+        Raises
+        ------
+        NoSuchName
+            Lists the names that there are.
+
+        Examples
+        --------
+        >>> submitted = client.options(name="train-7").submit(pow, 2, 10)
+        >>> later = client.attach("train-7")  # also in another kernel, days after
+        >>> later.result(), later.state
+        (1024, 'done')
+        >>> later.forget()
+        """
+        return DetachedFuture(self._session, detached.attach(self._session, name_of_task(name)))
+
+    def cancel(self, futures: Future | Iterable[Future], *, grace: Any = None) -> None:
+        """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
+
+        A task that has not stopped after `grace` ends with its worker's Python, which is killed and started again: what
+        else was kept there is gone. A function that catches the interrupt and returns has its result.
+
+        Parameters
+        ----------
+        grace : float (seconds), timedelta or str, optional
+            ``0`` kills at once, ``"10min"`` gives time to save; by default what the client was made with, 5 s. May be
+            called again with a shorter one.
+
+        Examples
+        --------
+        >>> future = client.submit(time.sleep, 1000)
+        >>> client.cancel(future)
+        >>> try:
+        ...     future.result()
+        ... except pounce.Cancelled:
+        ...     print("it ended")
+        it ended
+        """
+        seconds = None if grace is None else _grace(grace)
+        for future in [futures] if isinstance(futures, Future) else futures:
+            if isinstance(future, DetachedFuture):
+                future.cancel()
+            elif not future.done():
+                session, task = engine_of(future)  # of this client or of one in another environment
+                session.cancel(task, seconds)
+
+    # ---- many calls ----
+
+    def map(self, function: Callable[..., Any], /, *iterables: Iterable[Any], chunksize: int | None = None,
+            timeout: float | None = None) -> Results:
+        """``function`` over every item, in order; as lazily as the built-in ``map``. Does not block.
+
+        Items travel in chunks that take about 50 ms each, a few of them ahead of what was asked for: the input may be endless,
+        and memory stays small. Leaving the iteration early cancels what was sent ahead. Each item finds what the function
+        captured as it was sent; only arrays, and data of more than 1 MiB, are shared by the items of a chunk.
+
+        Parameters
+        ----------
+        *iterables
+            As for the built-in: several give several arguments, and the shortest ends it.
+        chunksize : int, optional
+            Items in one task; by default as many as take about 50 ms.
+        timeout : float, seconds, optional
+            For the whole iteration, from now.
+
+        Returns
+        -------
+        Results
+            Iterate with ``for`` or ``async for``, or have a list made: ``gather(results)``. An item's exception is raised in its
+            place and ends the iteration.
+
+        Examples
+        --------
+        >>> list(client.map(pow, [2, 3, 4], [3, 2, 1]))
+        [8, 9, 4]
+        """
+        if chunksize is not None and chunksize < 1:
+            raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
+        if self._options.name:
+            raise BadRequest("a name is for one task, and map makes many", "Submit one function that does it all.")
+        if not iterables:
+            raise BadRequest("map takes a function and at least one iterable")
+        return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905  as the built-in map
+
+    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:
+        """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.
+
+        What ``map`` returned gives a list.
+
+        Parameters
+        ----------
+        errors : {"raise", "skip"}
+            What to do with a task that failed: raise what it raised, or leave it out.
+        timeout : float, seconds, optional
+            For all of them together.
+        asynchronous : bool
+            Return a coroutine: ``await client.gather(futures, asynchronous=True)``.
+
+        Examples
+        --------
+        >>> client.gather({"two": client.submit(pow, 2, 1), "rest": [client.submit(pow, 2, n) for n in range(3)]})
+        {'two': 2, 'rest': [1, 2, 4]}
+        >>> client.gather(client.map(pow, [2, 3], [3, 2]))
+        [8, 9]
+        """
+        if errors not in ("raise", "skip"):
+            raise BadRequest(f"errors= is 'raise' or 'skip', not {errors!r}")
+        return (gather_async if asynchronous else _gather)(futures, errors == "skip", timeout)
+
+    def as_completed(self, futures: Iterable[Future], *, with_results: bool = False, timeout: float | None = None) -> Completed:
+        """The futures in the order in which they end; with ``with_results`` pairs of future and result. Does not block.
+
+        Examples
+        --------
+        >>> futures = [client.submit(pow, 2, n) for n in range(4)]
+        >>> sorted(value for _, value in client.as_completed(futures, with_results=True))
+        [1, 2, 4, 8]
+        """
+        return Completed(futures, with_results, timeout)
+
+    def wait(self, futures: Iterable[Future], timeout: float | None = None, return_when: str = "ALL_COMPLETED") -> Any:
+        """Blocks as ``concurrent.futures.wait`` and returns its ``(done, not_done)``; never raises on timeout."""
+        return concurrent.futures.wait(futures, timeout, return_when)
+
+    def get_executor(self) -> Executor:
+        """This client as a ``concurrent.futures.Executor``, for programs that know only those.
+
+        Examples
+        --------
+        >>> with client.get_executor() as executor:
+        ...     list(executor.map(abs, [-1, -2]))
+        [1, 2]
+        """
+        return Executor(self)
+
+    def __repr__(self) -> str:
+        return f"<pounce.Client with {self._options}>"
+
+
+def session_of(view: View) -> Session:
+    """What its calls go to: for the modules of this package, not for people."""
+    return view._session
+
+
+def asks_of(view: View) -> Options:
+    """What its calls ask for, likewise."""
+    return view._options
+
+
+def view_with(view: View, options: Options, env: str) -> View:
+    """With just these, in that environment or its own, likewise."""
+    return View(view._submitter.in_environment(env) if env else view._submitter, options)

@@ -1,0 +1,134 @@
+#include "base/trusted_path.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+
+namespace pounce {
+namespace {
+
+constexpr int kMostLinks = 40;  // as many as the kernel follows
+
+tl::unexpected<Error> distrust(const std::string& component, const std::string& why, std::string remedy = {}) {
+  return failure(ErrorCode::kDaemonUnavailable, component + " " + why, std::move(remedy));
+}
+
+// Debian and others give each user such a group, and a umask that lets it write.
+bool is_own_group(gid_t group) {
+  const passwd* user = ::getpwuid(::geteuid());
+  const struct group* entry = user == nullptr ? nullptr : ::getgrgid(group);
+  if (entry == nullptr || std::strcmp(entry->gr_name, user->pw_name) != 0) return false;
+  for (char** member = entry->gr_mem; *member != nullptr; ++member)
+    if (std::strcmp(*member, user->pw_name) != 0) return false;
+  return true;
+}
+
+bool others_may_write(const struct stat& facts) {
+  return (facts.st_mode & S_IWOTH) != 0 || ((facts.st_mode & S_IWGRP) != 0 && !is_own_group(facts.st_gid));
+}
+
+Result<void> trusted(const std::string& component, const struct stat& facts) {
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
+    return distrust(component, "belongs to another user (uid " + std::to_string(facts.st_uid) + ")");
+  const bool sticky_folder = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
+  if (!S_ISLNK(facts.st_mode) && !sticky_folder && others_may_write(facts))
+    return distrust(component, "can be written by others", "Take that right from them: chmod go-w " + component);
+  return {};
+}
+
+UniqueFd root() { return UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+// The last component that was reached, open for its place only (O_PATH), and what is still ahead.
+class Walk {
+ public:
+  explicit Walk(const std::string& path) : here_(root()) {
+    append(path);
+    // A look at the whole path mounts what is mounted on demand: O_PATH alone does not.
+    ::access(path.c_str(), F_OK);
+  }
+
+  Result<UniqueFd> finish() {
+    while (!ahead_.empty())
+      if (const auto stepped = step(); !stepped) return failure(stepped.error());
+    return std::move(here_);
+  }
+
+ private:
+  void append(const std::filesystem::path& path) {
+    std::deque<std::string> parts;
+    for (const auto& part : path.relative_path())
+      if (!part.empty() && part != ".") parts.push_back(part.string());
+    ahead_.insert(ahead_.begin(), parts.begin(), parts.end());
+  }
+
+  Result<void> step() {
+    const std::string part = std::move(ahead_.front());
+    ahead_.pop_front();
+    const std::string component = where_ + "/" + part;
+    UniqueFd next(::openat(here_.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat facts {};
+    if (!next || ::fstat(next.get(), &facts) != 0) return distrust(component, std::strerror(errno));
+    if (const auto fine = trusted(component, facts); !fine) return fine;
+    if (S_ISLNK(facts.st_mode)) return follow(component, next);
+    where_ = component;
+    here_ = std::move(next);
+    return {};
+  }
+
+  Result<void> follow(const std::string& component, const UniqueFd& link) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
+    if (length <= 0 || length == sizeof target || ++links_ > kMostLinks) return distrust(component, "is a link to nowhere");
+    const std::filesystem::path path(std::string(target, static_cast<std::size_t>(length)));
+    if (path.is_absolute()) {
+      here_ = root();
+      where_.clear();
+    }
+    append(path);
+    return {};
+  }
+
+  UniqueFd here_;
+  std::string where_;
+  std::deque<std::string> ahead_;
+  int links_ = 0;
+};
+
+// The same file or folder, now for reading.
+UniqueFd reopened(const UniqueFd& place, int flags) {
+  return UniqueFd(::open(("/proc/self/fd/" + std::to_string(place.get())).c_str(), flags | O_CLOEXEC));
+}
+
+}  // namespace
+
+Result<UniqueFd> open_trusted_folder(const std::string& path) {
+  auto place = Walk(path).finish();
+  if (!place) return place;
+  UniqueFd folder = reopened(*place, O_RDONLY | O_DIRECTORY);
+  if (!folder) return distrust(path, std::strerror(errno));
+  return folder;
+}
+
+Result<std::string> read_trusted_file(const std::string& path, std::size_t most_bytes) {
+  const auto place = Walk(path).finish();
+  if (!place) return failure(place.error());
+  struct stat facts {};
+  if (::fstat(place->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return distrust(path, "is no file");
+  const UniqueFd file = reopened(*place, O_RDONLY);
+  std::string text(most_bytes + 1, '\0');
+  const ssize_t size = file ? ::pread(file.get(), text.data(), text.size(), 0) : -1;
+  if (size < 0) return distrust(path, std::strerror(errno));
+  if (static_cast<std::size_t>(size) > most_bytes) return distrust(path, "is too long");
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+}  // namespace pounce

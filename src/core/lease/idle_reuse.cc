@@ -1,0 +1,93 @@
+#include "core/lease/idle_reuse.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/lease/reclaim.h"
+
+namespace pounce::lease {
+namespace {
+
+constexpr int kBlindAfter = 3;                        // failed looks in a row
+constexpr std::chrono::milliseconds kSlowSnapshot{500};  // one that takes longer is a burden: half as often
+
+bool leaves(const Lease& lease) {
+  return (lease.state == LeaseState::kDraining || lease.state == LeaseState::kEnding) && lease.job;
+}
+
+}  // namespace
+
+bool IdleReuse::unneeded(const Lease& lease) const {
+  return lease.state == LeaseState::kIdle || (lease.state == LeaseState::kStarting && !context_.sessions.needed(lease));
+}
+
+Duration IdleReuse::kept() const {
+  const Defaults& times = context_.times;
+  return times.idle_release + (blind_ ? std::min(times.keep_warm, times.keep_warm_blind) : times.keep_warm);
+}
+
+bool IdleReuse::reusable(const Lease& lease) const {
+  return unneeded(lease) && !lease.end && lease.job && context_.now() >= lease.last_busy + context_.times.idle_release;
+}
+
+std::vector<Lease*> IdleReuse::reusable_leases() const {
+  std::vector<Lease*> found;
+  for (auto& [id, lease] : context_.leases)
+    if (reusable(lease)) found.push_back(&lease);
+  std::ranges::sort(found, {}, [](const Lease* lease) { return std::pair(lease->last_busy, lease->id); });
+  return found;
+}
+
+std::vector<SlurmJobId> IdleReuse::leaving() const {
+  std::vector<SlurmJobId> jobs;
+  for (const auto& [id, lease] : context_.leases)
+    if (leaves(lease)) jobs.push_back(lease.job->job);
+  return jobs;
+}
+
+void IdleReuse::settle() {
+  for (const auto& [id, lease] : context_.leases)
+    if (unneeded(lease)) context_.due(lease.last_busy + context_.times.idle_release);
+  if (under_way_ || context_.slurm.lost()) return;
+  const auto reusable = reusable_leases();
+  if (reusable.empty() || !context_.due(at_)) return;
+  TakeQueueSnapshot look;
+  for (const Lease* lease : reusable) look.jobs.push_back(*lease->job);
+  for (const auto& [id, lease] : context_.leases)
+    if (leaves(lease)) look.jobs.push_back(*lease.job);
+  under_way_ = true;
+  begun_ = context_.now();
+  ++context_.count().snapshots;
+  context_.act(std::move(look));
+}
+
+std::vector<Lease*> IdleReuse::wanted_by_others(const QueueSnapshotTaken& event) {
+  if (!under_way_) {
+    context_.ignore("a look at the queue that nobody asked for");
+    return {};
+  }
+  under_way_ = false;
+  plan_next_look(event);
+  if (!event.look || blind_) return {};
+  const std::vector<Lease*> reusable = reusable_leases();
+  std::vector<SlurmJobId> jobs;
+  for (const Lease* lease : reusable) jobs.push_back(lease->job->job);
+  std::vector<Lease*> going;
+  for (const SlurmJobId job : to_reclaim(*event.look, jobs, leaving()))
+    std::ranges::copy_if(reusable, std::back_inserter(going), [job](const Lease* lease) { return lease->job->job == job; });
+  return going;
+}
+
+void IdleReuse::plan_next_look(const QueueSnapshotTaken& event) {
+  const Defaults& times = context_.times;
+  const bool burden = !event.look || context_.now() - begun_ > kSlowSnapshot;
+  const Duration least = times.warm_poll, most = std::max(2 * times.warm_poll, times.poll_max);
+  wait_ = burden ? std::clamp<Duration>(wait_ * 2, least * 2, most) : least;
+  failed_ = event.look ? 0 : failed_ + 1;
+  blind_ = event.look ? event.look->hidden : blind_ || failed_ >= kBlindAfter;
+  if (blind_) wait_ = std::max<Duration>(wait_, times.keep_warm_blind);
+  at_ = begun_ + wait_;
+  if (burden) at_ = std::max(at_, context_.now() + least);  // never at once after one that took as long
+}
+
+}  // namespace pounce::lease

@@ -1,0 +1,38 @@
+// How long an idle lease is kept for the next call, and who goes earlier because somebody waits. Owns when the queue is
+// looked at: only while a lease is kept that nothing needs, never more than once an interval however many there are,
+// half as often where Slurm finds it a burden. Where the jobs of others are hidden (blind) leases are kept a short time
+// instead. Thread: loop.
+#pragma once
+
+#include <vector>
+
+#include "core/lease/context.h"
+
+namespace pounce::lease {
+
+class IdleReuse {
+ public:
+  explicit IdleReuse(Context& context) : context_(context) {}
+
+  bool unneeded(const Lease& lease) const;  // it serves, or starts, and nothing waits for it or runs on it
+  Duration kept() const;                    // how long such a lease is kept in all
+  bool reusable(const Lease& lease) const;  // past its usual time, kept while nobody waits for it
+  bool blind() const { return blind_; }
+
+  // Those that have to go for somebody who waits, in that order.
+  std::vector<Lease*> wanted_by_others(const QueueSnapshotTaken& event);
+  void settle();  // orders a look when it is due
+
+ private:
+  std::vector<Lease*> reusable_leases() const;  // the longest idle first
+  std::vector<SlurmJobId> leaving() const;
+  void plan_next_look(const QueueSnapshotTaken& event);
+
+  Context& context_;
+  TimePoint begun_{}, at_{};
+  Duration wait_{};
+  int failed_ = 0;  // in a row
+  bool under_way_ = false, blind_ = false;
+};
+
+}  // namespace pounce::lease

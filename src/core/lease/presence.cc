@@ -1,0 +1,54 @@
+#include "core/lease/presence.h"
+
+#include <vector>
+
+namespace pounce::lease {
+
+void Presence::on(const SessionOpened& event) {
+  Session& session = context_.sessions.open(event.session);
+  session.heard = context_.now();
+  session.stays |= event.stays;
+  for (const auto& [id, lease] : context_.leases) {
+    if (!lease.owner || lease.owner->session != event.session) continue;
+    notices_.tell(lease);
+    notices_.introduce(lease);
+  }
+}
+
+void Presence::on(const SessionSeen& event) {
+  Session* session = context_.sessions.find(event.session);
+  if (session == nullptr) return context_.ignore("a beat of an unknown session");
+  session->heard = context_.now();
+}
+
+void Presence::on(const SessionClosed& event) {
+  if (!context_.sessions.here(event.session)) return context_.ignore("an unknown session closed");
+  context_.sessions.say_goodbye(event.session);
+  forget(event.session, CauseCode::kSessionClosed);
+}
+
+void Presence::forget(const SessionId& session, CauseCode why) {
+  for (auto& [id, lease] : context_.leases) {
+    if (!lease.owner || lease.owner->session != session) continue;
+    for (const auto& [index, worker] : lease.workers)
+      if (worker.linked) context_.act(DismissClient{id, worker.link, session, Cause{why}});
+    if (transitions_.accept(lease, News::kOwnerGone))
+      ending_.give_back(lease, error_of(ErrorCode::kLeaseEnded, why));
+  }
+  context_.sessions.forget(session);
+  context_.change();
+}
+
+void Presence::settle() {
+  std::vector<SessionId> silent;
+  for (auto& [id, session] : context_.sessions) {
+    if (session.awaited_until && context_.due(*session.awaited_until)) {
+      session.awaited_until.reset();
+      context_.change();
+    }
+    if (!session.stays && context_.due(session.heard + context_.times.orphan_grace)) silent.push_back(id);
+  }
+  for (const SessionId& id : silent) forget(id, CauseCode::kSessionSilent);
+}
+
+}  // namespace pounce::lease

@@ -1,0 +1,31 @@
+// Which sessions are here: they open, are heard, close, or fall silent. A session that is gone gives its leases back.
+// The sessions themselves are in Sessions, because every rule asks what they want. Thread: loop.
+#pragma once
+
+#include "core/lease/context.h"
+#include "core/lease/ending.h"
+#include "core/lease/notices.h"
+#include "core/lease/transitions.h"
+
+namespace pounce::lease {
+
+class Presence {
+ public:
+  Presence(Context& context, Notices& notices, Transitions& transitions, Ending& ending)
+      : context_(context), notices_(notices), transitions_(transitions), ending_(ending) {}
+
+  void on(const SessionOpened& event);
+  void on(const SessionSeen& event);
+  void on(const SessionClosed& event);
+  void settle();  // the silent ones are gone
+
+ private:
+  void forget(const SessionId& session, CauseCode why);
+
+  Context& context_;
+  Notices& notices_;
+  Transitions& transitions_;
+  Ending& ending_;
+};
+
+}  // namespace pounce::lease

@@ -1,0 +1,95 @@
+// Events that workers cause: attached and out of reach, started, done, and their answers to a query.
+#include <utility>
+
+#include "core/task/machine.h"
+
+namespace pounce::task {
+
+void Machine::on(const WorkerAttached& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr) return;
+  attached(event.place, *worker);
+  // What was under way when the connection broke may have arrived, or not: ask before anything is sent again.
+  if (!worker->window.empty()) emit(SendQuery{event.place, worker->window});
+  dispatch(worker->request);
+}
+
+void Machine::on(const WorkerUnreachable& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr || worker->link == Link::kUnreachable) return;
+  if (worker->link != Link::kSilent) worker->silent_since = now_;
+  worker->link = Link::kUnreachable;
+}
+
+// What was sent is still on its way: it is neither asked about nor sent elsewhere, but nothing new goes there.
+void Machine::on(const WorkerSilent& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr || worker->link != Link::kAttached) return;
+  worker->link = Link::kSilent;
+  worker->silent_since = now_;
+}
+
+void Machine::on(const WorkerSeen& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr || worker->link != Link::kSilent) return;
+  attached(event.place, *worker);
+  dispatch(worker->request);
+}
+
+void Machine::attached(const Place& place, Worker& worker) {
+  worker.link = Link::kAttached;
+  if (std::exchange(worker.told, false)) emit(TellReach{place, true});
+}
+
+// When the user shall hear that this worker cannot be reached; max: they know, or nothing of theirs depends on it.
+TimePoint Machine::tell_reach_at(const Worker& worker) const {
+  if (worker.link == Link::kAttached || worker.told) return TimePoint::max();
+  if (worker.window.empty() && requests_.at(worker.request).waiting.empty()) return TimePoint::max();
+  return worker.silent_since + settings_.unreachable_after;
+}
+
+void Machine::tell_reach() {
+  for (auto& [place, worker] : workers_) {
+    if (now_ < tell_reach_at(worker)) continue;
+    worker.told = true;
+    emit(TellReach{place, false});
+  }
+}
+
+void Machine::on(const TaskStarted& event) {
+  if (Task* task = task_at(event.place, event.epoch, event.task)) task->state = TaskState::kRunning;
+}
+
+void Machine::on(const OutcomeArrived& event) {
+  emit(Acknowledge{event.place, event.task});  // also a repeated one: the worker has not heard us yet
+  Task* task = task_at(event.place, event.epoch, event.task);
+  if (task == nullptr) {
+    ++late_results_;
+    return;
+  }
+  const RequestId request = task->request;
+  Worker& worker = *worker_at(event.place, event.epoch);
+  pace(worker);
+  end(event.task);
+  emit(Deliver{event.task});
+  dispatch(request);
+  if (worker.window.empty()) worker.ahead = 1;  // what comes next may be of another kind
+}
+
+void Machine::on(const QueryAnswered& event) {
+  Task* task = task_at(event.place, event.epoch, event.task);
+  if (task == nullptr) return;
+  if (event.state == Known::kUnknown) {
+    const RequestId request = task->request;
+    if (task->state == TaskState::kSent && !task->cancelling)
+      wait_again(event.task, *task);  // it never arrived
+    else
+      lose(event.task, error_of(ErrorCode::kLost, CauseCode::kForgotten), true);
+    return dispatch(request);
+  }
+  if (event.state == Known::kRunning) task->state = TaskState::kRunning;
+  // A done one's outcome is sent again by itself.
+  if (event.state != Known::kDone) send_cancel(event.task, *task);
+}
+
+}  // namespace pounce::task

@@ -1,0 +1,253 @@
+#include "messages/sentence.h"
+
+#include <ctime>
+
+#include "messages/waiting_words.h"
+
+namespace pounce::messages {
+namespace {
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+std::string job(const Cause& cause) { return "Slurm job " + number(cause.job); }
+std::string of_class(const Cause& cause) { return "class " + cause.word; }
+std::string counted(std::int64_t count, const std::string& one) { return number(count) + " " + one + (count == 1 ? "" : "s"); }
+std::string worker(const Cause& cause) { return "worker " + number(cause.count); }
+std::string behind(const Cause& cause) { return cause.because.empty() ? std::string() : sentence(cause.because.front()); }
+std::string on(const std::string& node) { return node.empty() ? node : " on " + node; }
+std::string before(const char* mark, const std::string& words) { return words.empty() ? words : mark + words; }
+
+std::string span(std::chrono::seconds time) {
+  return time.count() % 60 == 0 ? number(time.count() / 60) + " min" : number(time.count()) + " s";
+}
+
+// "14:02", as the reader's clock shows it.
+std::string clock_time(std::int64_t moment_s) {
+  const std::time_t moment = moment_s;
+  std::tm local{};
+  char text[6] = "";
+  ::localtime_r(&moment, &local);
+  std::strftime(text, sizeof text, "%H:%M", &local);
+  return text;
+}
+
+}  // namespace
+
+std::string sentence(const Cause& cause) {
+  switch (cause.code) {
+    case CauseCode::kNone:
+      return {};
+    case CauseCode::kSaid:
+      return cause.said;
+    // a lease that waits
+    case CauseCode::kAboutToAsk:
+      return "about to ask Slurm";
+    case CauseCode::kAsking:
+      return "asking Slurm for a job";
+    case CauseCode::kLooking:
+      return "looking whether Slurm has the job";
+    case CauseCode::kSlurmWaits:
+      return waiting_words({cause.word, cause.word, {}, {}, -1, {}});
+    case CauseCode::kSlurmSilent:
+      return "Slurm does not answer (" + behind(cause) + "); running work goes on";
+    case CauseCode::kStartRate:
+      return "this site lets one daemon ask for " + number(cause.count) + " leases an hour, and so many were asked for";
+    case CauseCode::kRetrySoon:
+      return "trying again soon: " + behind(cause);
+    case CauseCode::kReleasedByUser:
+      return "a user gave the last lease back; a new one is not asked for at once";
+    case CauseCode::kCancelledOutside:
+      return "the last job was cancelled by somebody; a new one is not asked for at once";
+    // a lease that has its job
+    case CauseCode::kJobStarts:
+      return "the job starts";
+    case CauseCode::kInterpreterStarts:
+      return "the interpreter starts";
+    case CauseCode::kReady:
+      return "ready";
+    case CauseCode::kKept:
+      return "ready, and kept until somebody waits for it";
+    case CauseCode::kKeptShortly:
+      return "ready, and kept for a short time only: this Slurm shows nobody who else waits";
+    case CauseCode::kPreempted:
+      return "preempted: a job that goes first takes its place";
+    case CauseCode::kEnds:
+      return "it ends";
+    // why pounce ended it
+    case CauseCode::kNothingWaits:
+      return "Nothing waits for it any more.";
+    case CauseCode::kIdle:
+      return "Given back: nothing waited for it or ran on it.";
+    case CauseCode::kReleasedWhenIdle:
+      return "Given back: a user asked for it, and nothing waited for it or ran on it.";
+    case CauseCode::kReleased:
+      return "Released by " + cause.word + ".";
+    case CauseCode::kCancelled:
+      return "Cancelled by " + cause.word + ".";
+    case CauseCode::kSomebodyWaits:
+      return "Given back: somebody waited for it.";
+    case CauseCode::kOtherResources:
+      return "Given back: the request asks for other resources now.";
+    case CauseCode::kAnotherServes:
+      return "Another lease serves.";
+    case CauseCode::kSessionClosed:
+      return "Given back: its session closed.";
+    case CauseCode::kSessionSilent:
+      return "Given back: its session was not heard any more.";
+    case CauseCode::kUnclaimed:
+      return "Nobody claimed it after a restart of pounced.";
+    case CauseCode::kNoInterpreter:
+      return "The job runs, but no interpreter came up in time.";
+    case CauseCode::kInterpreterDied:
+      return "The interpreter died " + number(cause.count) + " times: " + behind(cause);
+    case CauseCode::kWorkerSilent:
+      return "Its worker" + on(cause.node) + " was not heard for " + number(cause.time.count()) +
+             " s and its job was cancelled: its task may have executed.";
+    case CauseCode::kUnknownToSlurm:
+      return "Slurm does not know " + (cause.job != 0 ? "job " + number(cause.job) : std::string("a job of this lease")) + " any more.";
+    case CauseCode::kLeaseOver:
+      return "This lease has ended.";
+    case CauseCode::kNotSubmitted:
+      return "This lease has not been submitted.";
+    case CauseCode::kWorkerTooMany:
+      return "This lease does not have so many workers.";
+    // how its job ended
+    case CauseCode::kJobCancelled:
+      return job(cause) + " was cancelled by somebody.";
+    case CauseCode::kJobTimeLimit:
+      return job(cause) + " reached its time limit.";
+    case CauseCode::kJobDeadline:
+      return job(cause) + " reached its deadline.";
+    case CauseCode::kJobMemory:
+      return job(cause) + " used more memory than it asked for.";
+    case CauseCode::kJobPreempted:
+      return job(cause) + " was preempted by a job that goes first" +
+             (cause.time.count() > 0 ? ", with " + number(cause.time.count()) + " s of grace to end in." : ".");
+    case CauseCode::kJobNodeLost:
+      return job(cause) + " was lost with its node.";
+    case CauseCode::kJobSignal:
+      return job(cause) + " was ended by signal " + number(cause.count) + ".";
+    case CauseCode::kJobExited:
+      return job(cause) + " ended by itself with exit code " + number(cause.count) + ".";
+    case CauseCode::kJobGone:
+      return job(cause) + " is gone; Slurm has no record of how it ended.";
+    case CauseCode::kJobEnded:
+      return job(cause) + " ended.";
+    case CauseCode::kJobRequeued:
+      return "Slurm requeued job " + number(cause.job) + ".";
+    // how a worker's interpreter ended
+    case CauseCode::kWorkerMemory:
+      return "the worker" + on(cause.node) + " used more memory than it may have" +
+             (cause.count > 0 ? " (" + number(cause.count) + " MiB)" : "") + " and was killed";
+    case CauseCode::kTaskDidNotStop:
+      return "the cancelled task did not stop in time: its worker" + on(cause.node) + " was killed and starts again";
+    case CauseCode::kDidNotStart:
+      return "the worker's interpreter" + on(cause.node) + " did not start: " + cause.said;
+    case CauseCode::kDiedOfSignal:
+      return "the worker" + on(cause.node) + " died of " + cause.word + " (" + cause.said + ")";
+    case CauseCode::kEndedItself:
+      return "the worker" + on(cause.node) + " ended itself with exit code " + number(cause.count);
+    // how a task ended without an answer of its own
+    case CauseCode::kTaskCancelled:
+      return "The task was cancelled.";
+    case CauseCode::kMayHaveRun:
+      return "The task may have executed: it was in a worker that was lost." + before(" ", behind(cause));
+    case CauseCode::kForgotten:
+      return "The task may have executed: its worker has forgotten it.";
+    case CauseCode::kUnreachableTooLong:
+      return "Its worker could not be reached for so long that it has ended itself.";
+    case CauseCode::kPythonStartedAnew:
+      return "Its Python was started anew.";
+    case CauseCode::kClientClosed:
+      return "The client was closed before the task had ended.";
+    case CauseCode::kSubmittedLate:
+      return "The client was closed.";
+    case CauseCode::kRelayed:
+      return "the worker" + on(cause.node) + " does not see the results folder: what it returns stays there for " + span(cause.time) +
+             " after its end, for a notebook that fetches it";
+    case CauseCode::kNotFetched:
+      return "nobody fetched what " + cause.word + " returned, within " + span(cause.time) +
+             " of its end on a worker that does not see the results folder";
+    // a limit of a class that a request would meet
+    case CauseCode::kClassWithoutGpu:
+      return of_class(cause) + " gives no GPU";
+    case CauseCode::kClassGpusOfJob:
+      return of_class(cause) + " gives one job " + counted(cause.count, "GPU") + " at most";
+    case CauseCode::kClassGpusOfUser:
+      return of_class(cause) + " gives you " + counted(cause.count, "GPU") + " at most";
+    case CauseCode::kClassTime:
+      return of_class(cause) + " gives one job " + number(cause.time.count() / 60) + " min at most";
+    case CauseCode::kClassJobsTaken:
+      return of_class(cause) + " runs " + counted(cause.count, "job") + " of yours at a time, and " + number(cause.used) + " run";
+    case CauseCode::kClassGpusTaken:
+      return of_class(cause) + " gives you " + counted(cause.count, "GPU") + " at a time, and you have " + number(cause.used);
+    // what happened to a lease
+    case CauseCode::kWanted:
+      return "wanted by session " + cause.word;
+    case CauseCode::kClaimed:
+      return "claimed by session " + cause.word;
+    case CauseCode::kSubmitted:
+      return "submitted";
+    case CauseCode::kInQueue:
+      return job(cause);
+    case CauseCode::kJobRuns:
+      return job(cause) + " runs";
+    case CauseCode::kSlurmEndsJob:
+      return "Slurm is ending its job";
+    case CauseCode::kOutcomeUnknown:
+      return "outcome unknown: " + behind(cause);
+    case CauseCode::kUnknownState:
+      return "unknown state " + cause.word;
+    case CauseCode::kFirstHeardOf:
+      return "first heard of";
+    case CauseCode::kFound:
+      return "found by a reconciliation";
+    case CauseCode::kNotFound:
+      return "a reconciliation does not show its job";
+    case CauseCode::kReadFromJournal:
+      return "journal: " + cause.word + before(": ", behind(cause));
+    case CauseCode::kIgnored:
+      return cause.word + " ignored: " + cause.said;
+    case CauseCode::kToBeReleased:
+      return "to be given back when idle";
+    case CauseCode::kCancelDone:
+      return "cancelled";
+    case CauseCode::kCancelFailed:
+      return "cancel failed: " + behind(cause);
+    case CauseCode::kWarned:
+      return "warned by the batch system";
+    case CauseCode::kWorkerHere:
+      return "its worker is here";
+    case CauseCode::kWorkerConnected:
+      return worker(cause) + " connected from " + cause.node;
+    case CauseCode::kWorkerDisconnected:
+      return worker(cause) + "'s connection is gone";
+    case CauseCode::kWorkersSilent:
+      return cause.count > 1 ? "its workers are silent" : "worker is silent";
+    case CauseCode::kWorkerDied:
+      return worker(cause) + ": interpreter died: " + behind(cause);
+    case CauseCode::kStartedAgain:
+      return "its interpreter is started again";
+    case CauseCode::kTasksWait:
+      return "tasks wait or run";
+    case CauseCode::kTaskArrived:
+      return "a task had just arrived";
+  }
+  return {};
+}
+
+std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait, std::int64_t not_before_s) {
+  if (cause.code == CauseCode::kSlurmWaits)
+    return waiting_words({cause.word, wait.slurm_reason, class_name, wait.limit, wait.ahead, wait.eta});
+  return sentence(cause) + (not_before_s > 0 ? "; not before " + clock_time(not_before_s) : "");
+}
+
+std::string basis(const Eta& eta) {
+  if (eta.from == Eta::From::kNothing) return {};
+  const std::string ahead = eta.ahead > 0 ? " and " + counted(eta.ahead, "job") + " ahead" : "";
+  const std::string from = eta.from == Eta::From::kPlan ? "the start that Slurm plans" : counted(eta.running, "running job") + ahead;
+  return from + (eta.seen > 0 ? ", and how long " + counted(eta.seen, "job") + " really ran" : "; how long jobs really run is not known yet");
+}
+
+std::string text(const Error& error) { return error.cause ? sentence(error.cause) : error.text; }
+
+}  // namespace pounce::messages

@@ -1,0 +1,27 @@
+// The catalogue of what pounce says of leases and tasks: a sentence for each code of pounce/cause.h. Nothing below the
+// edges makes a sentence, and nothing looks at one. Pure. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/queue_wait.h"
+#include "pounce/cause.h"
+#include "pounce/error.h"
+
+namespace pounce::messages {
+
+// A code's own sentence; empty for kNone. States and lines of a history start small and end without a full stop, ends are
+// whole sentences.
+std::string sentence(const Cause& cause);
+
+// Why a lease is in its state; class and wait count where it is Slurm that lets it wait. not_before_s: unix, it is not
+// asked for earlier; 0: it is.
+std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait, std::int64_t not_before_s = 0);
+
+// What an expected start rests on.
+std::string basis(const Eta& eta);
+
+std::string text(const Error& error);
+
+}  // namespace pounce::messages

@@ -1,0 +1,81 @@
+#include "policy/node_room.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/join.h"
+#include "policy/amounts.h"
+
+namespace pounce::policy {
+namespace {
+
+struct Has {
+  std::uint32_t cpus;
+  std::uint64_t memory_mib;
+  std::uint32_t GpuUse::*gpus;
+};
+
+bool enough(const NodeUse& node, const Has& has, const Resources& asked, const std::string& type) {
+  const std::uint32_t cpus = asked.workers * std::max(asked.cpus, 1u);
+  if (has.cpus < cpus || has.memory_mib < asked.all_memory_mib()) return false;
+  if (asked.all_gpus() == 0) return true;
+  // Without a type Slurm takes them of several types.
+  std::uint32_t gpus = 0;
+  for (const GpuUse& gpu : node.gpus)
+    if (type.empty() || gpu.type == type) gpus += gpu.*has.gpus;
+  return gpus >= asked.all_gpus();
+}
+
+}  // namespace
+
+Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& partition) {
+  const std::string& wanted = partition.empty() ? cluster_snapshot.default_partition : partition;
+  Nodes nodes;
+  for (const NodeUse& node : cluster_snapshot.nodes)
+    if ((wanted.empty() || std::ranges::count(node.partitions, wanted) > 0) &&
+        std::ranges::count(cluster_snapshot.not_nodes, node.name) == 0)
+      nodes.push_back(&node);
+  return nodes;
+}
+
+bool can_hold(const NodeUse& node, const Resources& asked, const std::string& type) {
+  return enough(node, {node.cpus, node.memory_mib, &GpuUse::total}, asked, type);
+}
+
+bool has_room(const NodeUse& node, const Resources& asked, const std::string& type) {
+  return node.takes_work && enough(node, {node.cpus_free, node.memory_free_mib, &GpuUse::free}, asked, type);
+}
+
+bool any_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type) {
+  return std::ranges::any_of(nodes, [&](const NodeUse* node) { return can_hold(*node, asked, type); });
+}
+
+bool any_has_room(const Nodes& nodes, const Resources& asked, const std::string& type) {
+  return std::ranges::any_of(nodes, [&](const NodeUse* node) { return has_room(*node, asked, type); });
+}
+
+std::vector<std::string> gpu_types_of(const Nodes& nodes) {
+  std::set<std::string> types;
+  for (const NodeUse* node : nodes)
+    for (const GpuUse& gpu : node->gpus) types.insert(gpu.type);
+  return {types.begin(), types.end()};
+}
+
+std::string largest(const Nodes& nodes) {
+  std::uint32_t cpus = 0, gpus = 0;
+  std::uint64_t memory = 0;
+  for (const NodeUse* node : nodes) {
+    std::uint32_t of_node = 0;
+    for (const GpuUse& gpu : node->gpus) of_node += gpu.total;
+    cpus = std::max(cpus, node->cpus);
+    gpus = std::max(gpus, of_node);
+    memory = std::max(memory, node->memory_mib);
+  }
+  auto named = gpu_types_of(nodes);
+  std::erase(named, "");
+  const std::string types = joined(named);
+  return std::to_string(cpus) + " CPUs, " + memory_text(memory) + " of memory, " + std::to_string(gpus) +
+         (gpus == 1 ? " GPU" : " GPUs") + (types.empty() ? "" : " (" + types + ")");
+}
+
+}  // namespace pounce::policy

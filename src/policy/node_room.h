@@ -1,0 +1,27 @@
+// Where a request has room in a cluster, now or ever. Pure. Thread: any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pounce/cluster.h"
+#include "pounce/resources.h"
+
+namespace pounce::policy {
+
+using Nodes = std::vector<const NodeUse*>;
+
+// Those of the partition (empty: Slurm's default) that the request does not leave out.
+Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& partition);
+
+// type: empty is any one.
+bool can_hold(const NodeUse& node, const Resources& asked, const std::string& type);       // ever
+bool has_room(const NodeUse& node, const Resources& asked, const std::string& type);       // now
+bool any_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type);
+bool any_has_room(const Nodes& nodes, const Resources& asked, const std::string& type);
+
+// "32 CPUs, 128GB of memory, 4 GPUs (a100, v100)": the most that any of them has of each.
+std::string largest(const Nodes& nodes);
+std::vector<std::string> gpu_types_of(const Nodes& nodes);
+
+}  // namespace pounce::policy

@@ -1,0 +1,118 @@
+#include "policy/policy_keys.h"
+
+#include <algorithm>
+
+#include "base/edit_distance.h"
+
+#include "policy/policy.h"
+#include "policy/class_rules.h"
+
+namespace pounce::policy {
+namespace {
+
+std::string join(std::string_view path, const std::string& name) {
+  return path.empty() ? name : std::string(path) + "." + name;
+}
+
+// A row for each field of a T but its name.
+template <class T>
+void add_fields(const char* path, Reader reader, std::vector<Key>& keys) {
+  const T defaults;
+  for_each_field(defaults, [&]<class Member>(const auto& field, const Member&) {
+    if (field.name != "name") keys.push_back({path + std::string(key_of(field.name)), form_of<Member>(), reader, field.about});
+  });
+}
+
+std::vector<Key> all_keys() {
+  using enum Form;
+  using enum Reader;
+  std::vector<Key> all = {
+      {"$schema", kText, kNobody, "for editors: where the schema is"},
+      {"classes", kObject, kSlurm, "the classes, by the name that people use"},
+      {"classes.*", kObject, kSlurm, "one class"},
+      {"classes.*.qos", kText, kSlurm, "its QoS in Slurm; unset: the same name"},
+      {"classes.*.partition", kText, kPounced,
+       "where its jobs run; unset: Slurm's default. plan tells of one that is not there"},
+      {"classes.*.account", kText, kPounced, "whose account its jobs use; unset: the user's default"},
+  };
+  add_fields<Qos>("classes.*.", kSlurm, all);
+  all.push_back({"leasing", kObject, kPounced, "how pounced holds leases"});
+  add_fields<Leasing>("leasing.", kPounced, all);
+  const std::vector<Key> others = {
+      {"gpu_types", kObject, kPounced, "memory of each GPU type, by Slurm's name for it"},
+      {"gpu_types.*", kMemory, kPounced, "its memory"},
+      {"gpu_cuda", kObject, kPounced, "newest CUDA that each GPU type's driver runs, by Slurm's name for the type"},
+      {"gpu_cuda.*", kVersion, kPounced, "its CUDA"},
+      {"class_order", kTexts, kPounced,
+       "classes to take where none is named, the first that fits; unset: all, the shortest walltime first"},
+      {"fallbacks", kObject, kPounced, "by class: which are offered instead where it is full; nothing moves there by itself"},
+      {"fallbacks.*", kTexts, kPounced, "classes, the best first"},
+      {"slurm_options", kTexts, kPounced, "options of sbatch that people may pass on, without dashes"},
+      {"prologue", kText, kPounced, "shell lines before each worker"},
+      {"interpreter", kText, kPounced, "the workers' Python; `{home}` and `{user}` are replaced"},
+      {"container", kText, kPounced, "what runs each worker: a command with `{command}` in it"},
+      {"ports", kPorts, kPounced, "where workers listen"},
+      {"interface", kText, kPounced, "the network interface that they listen at"},
+  };
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> all = all_keys();
+  return all;
+}
+
+std::string_view words_of(Form form) {
+  switch (form) {
+    case Form::kObject:
+      return "an object";
+    case Form::kDuration:
+      return "a duration such as \"90s\", \"30min\", \"12h\" or \"7d\"";
+    case Form::kMinutes:
+      return "a duration of whole minutes such as \"30min\", \"12h\" or \"7d\"";
+    case Form::kCount:
+      return "a whole number";
+    case Form::kFlag:
+      return "true or false";
+    case Form::kText:
+      return "a text";
+    case Form::kTexts:
+      return "a list of different texts";
+    case Form::kMemory:
+      return "an amount of memory such as \"40GB\"";
+    case Form::kPorts:
+      return "a range of ports such as \"50000-50999\"";
+    case Form::kVersion:
+      return "a version such as \"12.4\"";
+  }
+  return "";
+}
+
+std::vector<std::string> names_in(std::string_view path) {
+  std::vector<std::string> names;
+  const std::string start = path.empty() ? std::string() : std::string(path) + ".";
+  for (const Key& key : keys()) {
+    if (!key.path.starts_with(start)) continue;
+    const std::string rest(key.path.substr(start.size()));
+    if (rest == "*") return {};
+    if (rest.find('.') == std::string::npos) names.push_back(rest);
+  }
+  return names;
+}
+
+const Key* key_at(std::string_view path, const std::string& name) {
+  for (const std::string& wanted : {join(path, name), join(path, "*")})
+    for (const Key& key : keys())
+      if (key.path == wanted && name != "*") return &key;
+  return nullptr;
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto best = std::ranges::min_element(candidates, {}, [&](const auto& other) { return edit_distance(word, other); });
+  return best == candidates.end() ? std::string() : *best;
+}
+
+}  // namespace pounce::policy

@@ -1,0 +1,64 @@
+// What is said at the handshake endpoint (docs/protocol.md). Part of messages.h. Thread: any (values).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pounce/error.h"
+#include "pounce/fields.h"
+#include "protocol/about.h"
+
+namespace pounce::protocol {
+
+// ---- handshake endpoint: the only thing a stranger may say, and the two answers ---------------------------------------------
+
+enum class Role : std::uint8_t { kClient, kWorker };
+constexpr auto words(Role) { return words_of<Role>({"client", "worker"}); }
+// How the speaker shows that it is the daemon's own user. kPeer: the kernel vouches on ipc://.
+enum class Proof : std::uint8_t { kPeer, kMunge, kKeyFile };
+constexpr auto words(Proof) { return words_of<Proof>({"peer", "munge", "key_file"}); }
+
+struct Hello {
+  static constexpr char kType[] = "hello";
+  static constexpr About kAbout{"K, S, P → handshake endpoint", "proof", "§4. `session` for role `client`, `lease` for role `worker`"};
+  Role role = Role::kClient;
+  Proof proof = Proof::kPeer;
+  std::string key;
+  std::string session;
+  std::string lease;
+  std::string version;
+
+  static constexpr auto fields() {
+    return table(field("role", &Hello::role),
+                 field("proof", &Hello::proof),
+                 field("key", &Hello::key, "own public CURVE key, Z85: that of the connection"),
+                 field("session", &Hello::session),
+                 field("lease", &Hello::lease),
+                 field("version", &Hello::version, "pounce version, for the message of a mismatch"));
+  }
+};
+struct Welcome {
+  static constexpr char kType[] = "welcome";
+  static constexpr About kAbout{"handshake endpoint → K, S, P", "", "the control channel admits this key now"};
+  std::vector<std::string> control;
+  std::string instance;
+  std::uint32_t heartbeat_ms = 5000;
+
+  static constexpr auto fields() {
+    return table(field("control", &Welcome::control, "endpoints, the one to prefer first"),
+                 field("instance", &Welcome::instance),
+                 field("heartbeat_ms", &Welcome::heartbeat_ms));
+  }
+};
+struct Refused {
+  static constexpr char kType[] = "refused";
+  static constexpr About kAbout{"D, I → any", "", "the last message was not accepted"};
+  Error error;
+
+  static constexpr auto fields() {
+    return table(field("error", &Refused::error));
+  }
+};
+
+}  // namespace pounce::protocol

@@ -1,0 +1,236 @@
+// Between a client and the interpreter that runs its tasks. Part of messages.h. Thread: any (values).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/run_figures.h"
+#include "pounce/error.h"
+#include "pounce/fields.h"
+#include "pounce/ids.h"
+#include "protocol/about.h"
+
+namespace pounce::protocol {
+
+struct Attach {
+  static constexpr char kType[] = "attach";
+  static constexpr About kAbout{"K → I", "",
+                               "versions; another pounce, Python (as `3.11`) or cloudpickle is refused, the latter "
+                               "perhaps after `attached`, before anything runs"};
+  SessionId session;
+  std::string pounce, python, cloudpickle;
+
+  static constexpr auto fields() {
+    return table(field("session", &Attach::session),
+                 field("pounce", &Attach::pounce),
+                 field("python", &Attach::python),
+                 field("cloudpickle", &Attach::cloudpickle));
+  }
+};
+struct Attached {
+  static constexpr char kType[] = "attached";
+  static constexpr About kAbout{"I → K", "", ""};
+  std::string pounce, python, cloudpickle;
+  std::string host, node, devices, directory;
+  std::uint32_t pid = 0;
+
+  static constexpr auto fields() {
+    return table(field("pounce", &Attached::pounce),
+                 field("python", &Attached::python),
+                 field("cloudpickle", &Attached::cloudpickle),
+                 field("host", &Attached::host),
+                 field("node", &Attached::node),
+                 field("devices", &Attached::devices),
+                 field("directory", &Attached::directory),
+                 field("pid", &Attached::pid));
+  }
+};
+struct Function {
+  static constexpr char kType[] = "function";
+  static constexpr About kAbout{"K → I", "pickle, or a command line", "id: XXH3-128 of the payload. `command` true: §6.1"};
+  FunctionId function;
+  bool command = false;
+
+  static constexpr auto fields() {
+    return table(field("function", &Function::function),
+                 field("command", &Function::command));
+  }
+};
+struct Object {
+  static constexpr char kType[] = "object";
+  static constexpr About kAbout{"K → I", "pickle",
+                               "announces the sizes of what follows as chunks, in order; with `pickle_follows` the "
+                               "frame is empty and the first of them is the pickle"};
+  ObjectId object;
+  std::vector<std::uint64_t> buffers;
+  bool pickle_follows = false;
+
+  static constexpr auto fields() {
+    return table(field("object", &Object::object),
+                 field("buffers", &Object::buffers, "sizes in bytes"),
+                 field("pickle_follows", &Object::pickle_follows));
+  }
+};
+struct Chunk {
+  static constexpr char kType[] = "chunk";
+  static constexpr About kAbout{"K → I, I → K", "bytes",
+                               "`of`: an object (to a worker) or a task (its outcome); in order, without gaps"};
+  std::string of;
+  std::uint32_t buffer = 0;
+  std::uint64_t offset = 0;
+
+  static constexpr auto fields() {
+    return table(field("of", &Chunk::of),
+                 field("buffer", &Chunk::buffer),
+                 field("offset", &Chunk::offset));
+  }
+};
+struct Have {
+  static constexpr char kType[] = "have";
+  static constexpr About kAbout{"I → K", "", "it is whole"};
+  ObjectId object;
+
+  static constexpr auto fields() {
+    return table(field("object", &Have::object));
+  }
+};
+struct Drop {
+  static constexpr char kType[] = "drop";
+  static constexpr About kAbout{"K → I", "", "this session needs them no more"};
+  std::vector<ObjectId> objects;
+  std::vector<FunctionId> functions;
+
+  static constexpr auto fields() {
+    return table(field("objects", &Drop::objects), field("functions", &Drop::functions));
+  }
+};
+struct Task {
+  static constexpr char kType[] = "task";
+  static constexpr About kAbout{"K → I", "pickle of (args, kwargs), its buffers",
+                               "the pickle refers to `objects` by their places in the list"};
+  TaskId task;
+  FunctionId function;
+  std::vector<ObjectId> objects;
+  std::uint32_t attempt = 0;
+
+  static constexpr auto fields() {
+    return table(field("task", &Task::task),
+                 field("function", &Task::function),
+                 field("objects", &Task::objects),
+                 field("attempt", &Task::attempt));
+  }
+};
+struct Started {
+  static constexpr char kType[] = "started";
+  static constexpr About kAbout{"I → K", "", "it runs, and is not a short one; an outcome says so too"};
+  TaskId task;
+
+  static constexpr auto fields() {
+    return table(field("task", &Started::task));
+  }
+};
+struct Output {
+  static constexpr char kType[] = "output";
+  static constexpr About kAbout{"I → K", "bytes as written; of a message its JSON, then its buffers",
+                               "`stdout`, `stderr` or `message`, in the order in which they were made; all of it "
+                               "comes before the outcome"};
+  TaskId task;
+  std::string stream;
+
+  static constexpr auto fields() {
+    return table(field("task", &Output::task),
+                 field("stream", &Output::stream));
+  }
+};
+// Inline go the leading buffers under kInlineBytes; from the first larger one on, all follow as Chunks, so that the
+// inline ones and then `buffers` are the pickle's order.
+struct Outcome {
+  static constexpr char kType[] = "outcome";
+  static constexpr About kAbout{"I → K", "pickle, then the leading small buffers",
+                               "the others follow as chunks, as in `object`. `ok` false: the pickle is an exception "
+                               "or empty, `error` says it in words"};
+  TaskId task;
+  bool ok = false;
+  Error error;
+  std::vector<std::uint64_t> buffers;
+  bool pickle_follows = false;
+  std::int64_t received_ns = 0, sent_ns = 0;
+  model::RunFigures run;
+
+  static constexpr auto fields() {
+    return table(field("task", &Outcome::task),
+                 field("ok", &Outcome::ok),
+                 field("error", &Outcome::error),
+                 field("buffers", &Outcome::buffers, "sizes of those that follow as chunks, in the pickle's order after the inline ones"),
+                 field("pickle_follows", &Outcome::pickle_follows, "as in `object`: no inline buffers then"),
+                 field("received_ns", &Outcome::received_ns, "the task was here, by the worker's clock as the others"),
+                 field("sent_ns", &Outcome::sent_ns), part(&Outcome::run));
+  }
+};
+struct Ack {
+  static constexpr char kType[] = "ack";
+  static constexpr About kAbout{"K → I", "", "their outcomes are here, whole: forget them"};
+  std::vector<TaskId> tasks;
+
+  static constexpr auto fields() {
+    return table(field("tasks", &Ack::tasks));
+  }
+};
+struct Query {
+  static constexpr char kType[] = "query";
+  static constexpr About kAbout{"K → I", "", "after a reconnection"};
+  std::vector<TaskId> tasks;
+
+  static constexpr auto fields() {
+    return table(field("tasks", &Query::tasks));
+  }
+};
+enum class TaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone };
+// A state that a later version adds is one that we do not know.
+constexpr auto words(TaskState) {
+  return words_of<TaskState>({"unknown", "queued", "running", "done"}, TaskState::kUnknown);
+}
+struct QueryIs {
+  static constexpr char kType[] = "query_is";
+  static constexpr About kAbout{"I → K", "",
+                               "one of `unknown`, `queued`, `running`, `done` for each. Unasked, with `unknown`: "
+                               "this task came while the worker ends; it has not run"};
+  std::vector<TaskId> tasks;
+  std::vector<TaskState> states;
+
+  static constexpr auto fields() {
+    return table(field("tasks", &QueryIs::tasks),
+                 field("states", &QueryIs::states));
+  }
+};
+struct CancelTask {
+  static constexpr char kType[] = "cancel_task";
+  static constexpr About kAbout{"K → I", "",
+                               "drop it if queued; if it runs, interrupt it (KeyboardInterrupt), and `grace_ms` "
+                               "later end the interpreter (missing: 5000). Again: the shortest holds. With `only_if_queued` one "
+                               "that runs goes on"};
+  TaskId task;
+  std::uint32_t grace_ms = 5000;
+  bool only_if_queued = false;
+
+  static constexpr auto fields() {
+    return table(field("task", &CancelTask::task),
+                 field("grace_ms", &CancelTask::grace_ms),
+                 field("only_if_queued", &CancelTask::only_if_queued));
+  }
+};
+
+struct Input {
+  static constexpr char kType[] = "input";
+  static constexpr About kAbout{"K → I", "JSON, then its buffers",
+                               "an answer for the code of a task that runs, which asked by an `input_request` in "
+                               "its `message` output; dropped when the task has ended"};
+  TaskId task;
+
+  static constexpr auto fields() {
+    return table(field("task", &Input::task));
+  }
+};
+
+}  // namespace pounce::protocol

@@ -1,0 +1,177 @@
+// Between a supervisor and the daemon, and between it and its interpreter. Part of messages.h. Thread: any (values).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/job_figures.h"
+#include "pounce/error.h"
+#include "pounce/fields.h"
+#include "pounce/ids.h"
+#include "protocol/about.h"
+
+namespace pounce::protocol {
+
+struct WorkerUp {
+  static constexpr char kType[] = "worker_up";
+  static constexpr About kAbout{"S → D", "",
+                               "`job` and `restart` as Slurm tells the job, 0 without Slurm; the last three mean "
+                               "something with `interpreter_ready`"};
+  LeaseId lease;
+  WorkerIndex worker;
+  std::uint32_t job = 0, restart = 0;  // SLURM_JOB_ID, SLURM_RESTART_COUNT; 0 under the local launcher
+  std::string node, devices;
+  std::uint32_t pid = 0;
+  bool interpreter_ready = false;
+  Epoch epoch;
+  std::string endpoint, key;
+
+  static constexpr auto fields() {
+    return table(field("lease", &WorkerUp::lease),
+                 field("worker", &WorkerUp::worker),
+                 field("job", &WorkerUp::job),
+                 field("restart", &WorkerUp::restart),
+                 field("node", &WorkerUp::node),
+                 field("devices", &WorkerUp::devices),
+                 field("pid", &WorkerUp::pid),
+                 field("interpreter_ready", &WorkerUp::interpreter_ready),
+                 field("epoch", &WorkerUp::epoch),
+                 field("endpoint", &WorkerUp::endpoint),
+                 field("key", &WorkerUp::key));
+  }
+};
+struct InterpreterUp {
+  static constexpr char kType[] = "interpreter_up";
+  static constexpr About kAbout{"S → D", "", "each start of an interpreter has a higher epoch"};
+  LeaseId lease;
+  WorkerIndex worker;
+  Epoch epoch;
+  std::string endpoint, key;
+
+  static constexpr auto fields() {
+    return table(field("lease", &InterpreterUp::lease),
+                 field("worker", &InterpreterUp::worker),
+                 field("epoch", &InterpreterUp::epoch),
+                 field("endpoint", &InterpreterUp::endpoint),
+                 field("key", &InterpreterUp::key));
+  }
+};
+struct InterpreterDown {
+  static constexpr char kType[] = "interpreter_down";
+  static constexpr About kAbout{"S → D", "",
+                               "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running`, "
+                               "`started` (§7)"};
+  LeaseId lease;
+  WorkerIndex worker;
+  Epoch epoch;
+  // kWorkerCrashed | kOutOfMemory. context: node, signal or exit_code (numbers), signal_name, last_lines, and what the
+  // supervisor read in the page it shares with the interpreter, which outlives any crash: `running`, the id of the task
+  // that ran then (or empty), and `started`, the ids (comma-separated) of all that were started and not acknowledged.
+  // A task sent to this epoch and not named in `started` never started. No `started` key: not known, be careful.
+  Error error;
+  bool restarting = true;
+
+  static constexpr auto fields() {
+    return table(field("lease", &InterpreterDown::lease),
+                 field("worker", &InterpreterDown::worker),
+                 field("epoch", &InterpreterDown::epoch),
+                 field("error", &InterpreterDown::error),
+                 field("restarting", &InterpreterDown::restarting));
+  }
+};
+struct WorkerBeat {
+  static constexpr char kType[] = "worker_beat";
+  static constexpr About kAbout{"S → D", "",
+                               "every `heartbeat_ms`, and when the last task has ended. The figures are of the job since it began"};
+  LeaseId lease;
+  WorkerIndex worker;
+  std::uint32_t running = 0;
+  bool leaving = false;
+  model::JobFigures job;
+  std::uint32_t warnings = 0;
+
+  static constexpr auto fields() {
+    return table(field("lease", &WorkerBeat::lease),
+                 field("worker", &WorkerBeat::worker),
+                 field("running", &WorkerBeat::running, "tasks queued or running in the interpreter"),
+                 field("leaving", &WorkerBeat::leaving, "the last one: the job ends, and Slurm can say why"),
+                 part(&WorkerBeat::job),
+                 field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"));
+  }
+};
+struct Admit {
+  static constexpr char kType[] = "admit";
+  static constexpr About kAbout{"D → S → I", "", "this client's key may use the data socket"};
+  LeaseId lease;
+  SessionId session;
+  std::string key;
+
+  static constexpr auto fields() {
+    return table(field("lease", &Admit::lease),
+                 field("session", &Admit::session),
+                 field("key", &Admit::key));
+  }
+};
+struct Dismiss {
+  static constexpr char kType[] = "dismiss";
+  static constexpr About kAbout{"D → S → I", "", "cancel its tasks, forget its key and objects"};
+  LeaseId lease;
+  SessionId session;
+  Cause cause{};
+
+  static constexpr auto fields() {
+    return table(field("lease", &Dismiss::lease),
+                 field("session", &Dismiss::session),
+                 field("cause", &Dismiss::cause).only_if_set());
+  }
+};
+struct EndWorker {
+  static constexpr char kType[] = "end_worker";
+  static constexpr About kAbout{"D → S → I", "",
+                               "end the process tree; with `only_if_idle` stay if there is a task and say so in "
+                               "`worker_beat`"};
+  LeaseId lease;
+  Cause cause{};
+  bool only_if_idle = false;
+
+  static constexpr auto fields() {
+    return table(field("lease", &EndWorker::lease),
+                 field("cause", &EndWorker::cause).only_if_set(),
+                 field("only_if_idle", &EndWorker::only_if_idle));
+  }
+};
+
+// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers; also admit, dismiss, end_worker -----
+
+struct Ready {
+  static constexpr char kType[] = "ready";
+  static constexpr About kAbout{"I → S", "", "the data socket is bound"};
+  std::string endpoint, key;
+
+  static constexpr auto fields() {
+    return table(field("endpoint", &Ready::endpoint),
+                 field("key", &Ready::key));
+  }
+};
+struct Activity {
+  static constexpr char kType[] = "activity";
+  static constexpr About kAbout{"I → S", "", "on change, and every second while a client is there; -1: never heard"};
+  std::uint32_t running = 0;
+  std::int64_t client_seen_ms_ago = -1;
+
+  static constexpr auto fields() {
+    return table(field("running", &Activity::running),
+                 field("client_seen_ms_ago", &Activity::client_seen_ms_ago));
+  }
+};
+struct Walltime {
+  static constexpr char kType[] = "walltime";
+  static constexpr About kAbout{"S → I", "", "when the job's time ends"};
+  std::int64_t end_time_s = 0;
+
+  static constexpr auto fields() {
+    return table(field("end_time_s", &Walltime::end_time_s));
+  }
+};
+
+}  // namespace pounce::protocol

@@ -1,0 +1,317 @@
+// How the leader token passes. Threads come in three ranks: hold() is short and goes first; of those in pump_until one leads
+// (turns the engine) and the others follow; the stand-by thread steps in only when none of them turns. Two rules keep
+// everybody going: whoever is in a turn is woken and lets go when somebody of higher rank waits, and after
+// kHoldsPerTurn holds in a row a waiting leader gets its turn.
+#include "transport/leader_token.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "base/check.h"
+#include "base/thread_name.h"
+#include "base/unique_fd.h"
+
+namespace pounce::transport {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(200);  // how often a waiting thread looks for signals
+constexpr int kHot = 4;             // while others come and go the stand-by looks every so many graces: no wake per call
+constexpr int kHoldsPerTurn = 64;
+
+struct Waiter {  // a thread in pump_until
+  const std::function<bool()>& done;
+  bool finished = false, leads = false;
+  std::condition_variable news;  // finished, or: become the leader, or: take the leader token for a turn
+};
+
+template <class Act>
+class AtExit {  // also when the act throws: a leader token that nobody gives back stops everything
+ public:
+  explicit AtExit(Act act) : act_(std::move(act)) {}
+  AtExit(const AtExit&) = delete;
+  AtExit& operator=(const AtExit&) = delete;
+  ~AtExit() { act_(); }
+
+ private:
+  Act act_;
+};
+
+// Signals are for the threads of the program, where Python handles them.
+void take_no_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+struct LeaderToken::Impl {
+  Impl(Engine& engine, std::chrono::microseconds grace)
+      : engine(engine), grace(grace), wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  using Lock = std::unique_lock<std::mutex>;
+
+  bool mine() const { return held && holder == std::this_thread::get_id(); }
+  bool leader_first() const { return leader_waiting != nullptr && holds >= kHoldsPerTurn; }
+  void take();
+  void release();
+  void ask_holder();
+  void take_to_hold(Lock& lock);
+  void take_to_turn(Lock& lock, Waiter& leader);
+  void ask_waiters();
+  void turn(Lock& lock, TimePoint until);
+
+  bool pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
+  bool lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
+  void leave(Waiter& me);
+
+  void stand_by();
+  void park(Lock& lock);
+  void pump_for_others(Lock& lock);
+
+  Engine& engine;
+  const std::chrono::microseconds grace;
+  const UniqueFd wake;
+  std::atomic<bool> abandoned = false;
+
+  std::mutex mutex;  // guards everything below; never held during a turn or an act
+  std::condition_variable freed;    // for threads in hold()
+  std::condition_variable standby;  // for the stand-by thread alone
+  bool held = false, in_turn = false, woken = false, parked = false, stopping = false;
+  std::thread::id holder;
+  int wanting = 0;                   // threads in hold() that wait
+  int holds = 0;                     // since the last turn
+  bool leading = false;              // somebody leads, even when it has let go of the leader token to look for signals
+  bool unasked = false;              // a waiter came, or a hold changed something: their done() must be called
+  Waiter* leader_waiting = nullptr;  // the leader, while it waits for the leader token
+  std::list<Waiter*> waiters;        // the leader too
+  std::uint64_t releases = 0, turns = 0;
+  std::thread thread;                // last: started when all else stands
+};
+
+void LeaderToken::Impl::take() {
+  held = true;
+  holder = std::this_thread::get_id();
+}
+
+void LeaderToken::Impl::release() {
+  held = false;
+  ++releases;
+  if (wanting > 0 && !leader_first())
+    freed.notify_one();
+  else if (leader_waiting != nullptr)
+    leader_waiting->news.notify_one();
+  if (parked) {
+    parked = false;
+    standby.notify_one();
+  }
+}
+
+void LeaderToken::Impl::ask_holder() {
+  if (!in_turn || woken) return;
+  woken = true;
+  ::eventfd_write(wake.get(), 1);
+}
+
+void LeaderToken::Impl::take_to_hold(Lock& lock) {
+  ++wanting;
+  while (held || leader_first()) {
+    ask_holder();
+    freed.wait(lock);
+  }
+  --wanting;
+  ++holds;
+  take();
+}
+
+void LeaderToken::Impl::take_to_turn(Lock& lock, Waiter& leader) {
+  leader_waiting = &leader;
+  while (held || (wanting > 0 && !leader_first())) {
+    ask_holder();  // the stand-by; a thread in hold() is not in a turn
+    leader.news.wait(lock);
+  }
+  leader_waiting = nullptr;
+  take();
+}
+
+// Holding the leader token, between turns.
+void LeaderToken::Impl::ask_waiters() {
+  unasked = false;
+  for (Waiter* waiter : waiters) {
+    if (waiter->finished || !waiter->done()) continue;
+    waiter->finished = true;
+    waiter->news.notify_one();
+  }
+}
+
+// One engine turn without the mutex; then what it brought is told to those who wait for it.
+void LeaderToken::Impl::turn(Lock& lock, TimePoint until) {
+  holds = 0;
+  ++turns;
+  in_turn = true;
+  lock.unlock();
+  engine.turn(wake.get(), until);
+  lock.lock();
+  in_turn = false;
+  if (woken) {
+    eventfd_t ignored;
+    ::eventfd_read(wake.get(), &ignored);
+    woken = false;
+  }
+  ask_waiters();
+}
+
+// ---- threads in pump_until ---------------------------------------------------------------------------------------
+
+bool LeaderToken::Impl::pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
+  if (leading) ask_holder();  // what we wait for may have come in an earlier turn: the leader must ask us
+  while (leading) {
+    me.news.wait_until(lock, std::min(deadline, Clock::now() + kLook),
+                       [&] { return me.finished || !leading || stopping; });
+    if (me.finished) return true;
+    if (stopping || Clock::now() >= deadline) return false;
+    if (!leading) break;
+    lock.unlock();
+    const bool stop = interrupted();
+    lock.lock();
+    if (me.finished || stop) return me.finished;
+  }
+  leading = me.leads = true;
+  return lead(lock, me, deadline, interrupted);
+}
+
+bool LeaderToken::Impl::lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted) {
+  while (!stopping) {
+    take_to_turn(lock, me);
+    if (unasked) ask_waiters();
+    const TimePoint now = Clock::now();
+    const bool over = me.finished || now >= deadline || stopping;
+    // A thread in hold() waits only while it is let pass by in favour of this turn: then what is ready is handled.
+    if (!over) turn(lock, wanting > 0 ? now : std::min({deadline, now + kLook, engine.next_deadline()}));
+    release();
+    if (over || me.finished) return me.finished;
+    lock.unlock();
+    const bool stop = interrupted();
+    lock.lock();
+    if (stop) return me.finished;
+  }
+  return me.finished;
+}
+
+// One of those that stay becomes the leader: when the leader goes, or a follower that was chosen and had given up.
+void LeaderToken::Impl::leave(Waiter& me) {
+  waiters.remove(&me);
+  if (me.leads) leading = false;
+  if (leading) return;
+  const auto next = std::find_if(waiters.begin(), waiters.end(), [](const Waiter* waiter) { return !waiter->finished; });
+  if (next != waiters.end()) (*next)->news.notify_one();
+}
+
+// ---- the stand-by thread -----------------------------------------------------------------------------------------
+
+void LeaderToken::Impl::stand_by() {
+  Lock lock(mutex);
+  std::uint64_t seen_releases = releases, seen_turns = turns;
+  auto patience = grace;
+  while (!stopping) {
+    standby.wait_for(lock, patience, [&] { return stopping; });
+    if (stopping) return;
+    const bool calm = releases == seen_releases;
+    patience = calm ? grace : grace * kHot;
+    if (held && calm)
+      park(lock);
+    else if (!held && wanting == 0 && leader_waiting == nullptr && calm)
+      pump_for_others(lock);
+    else if (!held && wanting == 0 && leader_waiting == nullptr && turns == seen_turns) {
+      take();  // a storm of holds and nobody turns: once, without waiting
+      turn(lock, TimePoint());
+      release();
+    }
+    seen_releases = releases;
+    seen_turns = turns;
+  }
+}
+
+void LeaderToken::Impl::park(Lock& lock) {
+  parked = true;
+  standby.wait(lock, [&] { return stopping || !parked; });
+  parked = false;
+}
+
+void LeaderToken::Impl::pump_for_others(Lock& lock) {
+  take();
+  while (!stopping && wanting == 0 && leader_waiting == nullptr) {
+    if (unasked) ask_waiters();  // of a leader that is long looking for signals
+    turn(lock, engine.next_deadline());
+  }
+  release();
+}
+
+// ---- the public side ---------------------------------------------------------------------------------------------
+
+LeaderToken::LeaderToken(Engine& engine, std::string thread_name, std::chrono::microseconds grace)
+    : impl_(std::make_unique<Impl>(engine, grace)) {
+  POUNCE_CHECK(static_cast<bool>(impl_->wake), "no descriptor left for an eventfd");
+  impl_->thread = std::thread([impl = impl_.get(), name = std::move(thread_name)] {
+    name_thread(name.c_str());
+    take_no_signals();
+    impl->stand_by();
+  });
+}
+
+LeaderToken::~LeaderToken() {
+  if (impl_->abandoned) {
+    static_cast<void>(impl_.release());  // its thread and locks belong to the parent process: leaked on purpose
+    return;
+  }
+  {
+    const Impl::Lock lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->standby.notify_all();
+    impl_->ask_holder();
+  }
+  impl_->thread.join();
+}
+
+void LeaderToken::hold(const std::function<void()>& act) {
+  if (impl_->abandoned) return;
+  Impl::Lock lock(impl_->mutex);
+  if (impl_->mine()) {  // inside a turn or an act of this very thread
+    lock.unlock();
+    return act();
+  }
+  impl_->take_to_hold(lock);
+  const AtExit give_back([&] {
+    lock.lock();
+    impl_->unasked = true;
+    impl_->release();
+  });
+  lock.unlock();
+  act();
+}
+
+bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadline,
+                       const std::function<bool()>& interrupted) {
+  if (impl_->abandoned) return false;
+  Impl::Lock lock(impl_->mutex);
+  POUNCE_CHECK(!impl_->mine(), "pump_until inside an engine turn or an act");
+  Waiter me{done, false, false, {}};
+  impl_->waiters.push_back(&me);
+  impl_->unasked = true;
+  const AtExit leave([&] {
+    if (!lock.owns_lock()) lock.lock();  // interrupted() threw
+    impl_->leave(me);
+  });
+  return impl_->pump(lock, me, deadline, interrupted);
+}
+
+void LeaderToken::abandon_after_fork() { impl_->abandoned = true; }
+
+}  // namespace pounce::transport

@@ -1,0 +1,77 @@
+#include "worker/common/memory_events.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace pounce::worker {
+namespace {
+
+constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;  // version 1 says "none" as a number near 2^63
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  return result.ec == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+// "oom_kill 3" on a line of its own.
+std::optional<std::uint64_t> counter(const std::string& text, std::string_view name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ' ')
+      return number(std::string_view(line).substr(name.size() + 1));
+  return std::nullopt;
+}
+
+}  // namespace
+
+MemoryEvents MemoryEvents::of_this_process() {
+  return MemoryEvents(read_file("/proc/self/cgroup").value_or(""), read_file);
+}
+
+MemoryEvents::MemoryEvents(const std::string& cgroups, ReadFile read) : read_(std::move(read)) {
+  std::istringstream lines(cgroups);
+  for (std::string line; std::getline(lines, line);) {  // "4:memory:/slurm/uid_0/job_7", "0::/system.slice"
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool unified = controllers == ",,";
+    if (!unified && controllers.find(",memory,") == std::string::npos) continue;
+    const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    for (std::string path = line.substr(second + 1); path.size() > 1; path.resize(path.rfind('/')))
+      groups_.push_back({root + path, unified});
+  }
+}
+
+std::optional<std::uint64_t> MemoryEvents::kills() const {
+  std::optional<std::uint64_t> sum;
+  for (const Group& group : groups_) {
+    const auto text = read_(group.folder + (group.unified ? "/memory.events" : "/memory.oom_control"));
+    const auto kills = text ? counter(*text, "oom_kill") : std::nullopt;
+    if (kills) sum = sum.value_or(0) + *kills;
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> MemoryEvents::limit() const {
+  std::optional<std::uint64_t> least;
+  for (const Group& group : groups_) {
+    const auto text = read_(group.folder + (group.unified ? "/memory.max" : "/memory.limit_in_bytes"));
+    const auto limit = text ? number(*text) : std::nullopt;
+    if (limit && *limit < kNoLimit) least = std::min(least.value_or(*limit), *limit);
+  }
+  return least;
+}
+
+}  // namespace pounce::worker

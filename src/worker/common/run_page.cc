@@ -1,0 +1,78 @@
+#include "worker/common/run_page.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace pounce::worker {
+namespace {
+
+using Slot = std::array<std::uint8_t, TaskId::kBytes>;
+
+Slot slot_of(const TaskId& task) {
+  Slot slot;
+  std::copy(task.bytes().begin(), task.bytes().end(), slot.begin());
+  return slot;
+}
+
+tl::unexpected<Error> no_page() {
+  return failure(ErrorCode::kInternal, std::string("no shared page for the interpreter: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+Result<UniqueFd> RunPage::make() {
+  UniqueFd fd(::memfd_create("pounce-run", MFD_CLOEXEC));
+  if (!fd || ::ftruncate(fd.get(), sizeof(Layout)) != 0) return no_page();
+  return fd;
+}
+
+Result<RunPage> RunPage::map(int fd) {
+  void* page = ::mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED) return no_page();
+  return RunPage(static_cast<Layout*>(page));
+}
+
+RunPage::RunPage(RunPage&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+
+RunPage::~RunPage() {
+  if (page_ != nullptr) ::munmap(page_, sizeof(Layout));
+}
+
+void RunPage::clear() { *page_ = Layout{}; }
+
+void RunPage::started(const TaskId& task) {
+  const auto free = std::find(page_->tasks.begin(), page_->tasks.end(), Slot{});
+  if (free == page_->tasks.end())
+    page_->overflowed = 1;
+  else
+    *free = slot_of(task);
+  page_->running = slot_of(task);
+}
+
+void RunPage::ended() { page_->running = Slot{}; }
+
+void RunPage::acknowledged(const TaskId& task) {
+  std::replace(page_->tasks.begin(), page_->tasks.end(), slot_of(task), Slot{});
+}
+
+void RunPage::give_up() { page_->gave_up = 1; }
+
+std::optional<TaskId> RunPage::running() const {
+  const TaskId task(page_->running);
+  return task.empty() ? std::nullopt : std::optional(task);
+}
+
+std::optional<std::vector<TaskId>> RunPage::unacknowledged() const {
+  if (page_->overflowed != 0) return std::nullopt;
+  std::vector<TaskId> tasks;
+  for (const Slot& slot : page_->tasks)
+    if (slot != Slot{}) tasks.emplace_back(slot);
+  return tasks;
+}
+
+}  // namespace pounce::worker

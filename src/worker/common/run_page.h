@@ -1,0 +1,50 @@
+// One page of memory that the supervisor shares with the interpreter: which tasks were started here and not yet
+// acknowledged, and which one runs. The interpreter writes it before it runs anything, so that after SIGKILL, a
+// segmentation fault or os._exit the supervisor still knows exactly which tasks may have run, which no message could
+// promise. Thread: the interpreter's leader token holder writes; the supervisor reads after the interpreter is dead.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "pounce/ids.h"
+#include "pounce/result.h"
+
+namespace pounce::worker {
+
+class RunPage {
+ public:
+  static constexpr std::size_t kTasks = 128;
+
+  static Result<UniqueFd> make();  // the memfd, to inherit
+  static Result<RunPage> map(int fd);
+  RunPage(RunPage&& other) noexcept;
+  RunPage& operator=(RunPage&&) = delete;
+  ~RunPage();
+
+  void clear();
+  void started(const TaskId& task);
+  void ended();
+  void acknowledged(const TaskId& task);
+  void give_up();  // about to end itself, since its cancelled task does not stop
+
+  std::optional<TaskId> running() const;
+  bool gave_up() const { return page_->gave_up != 0; }
+  // nullopt when more than kTasks were started and not acknowledged: then nothing is known.
+  std::optional<std::vector<TaskId>> unacknowledged() const;
+
+ private:
+  struct Layout {
+    std::array<std::array<std::uint8_t, TaskId::kBytes>, kTasks> tasks;  // zero = free
+    std::array<std::uint8_t, TaskId::kBytes> running;
+    std::uint32_t overflowed, gave_up;
+  };
+  explicit RunPage(Layout* page) : page_(page) {}
+  Layout* page_;
+};
+
+}  // namespace pounce::worker

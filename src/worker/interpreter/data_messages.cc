@@ -1,0 +1,200 @@
+// What clients say on the data socket, and what the supervisor says.
+#include "protocol/codec.h"
+#include "protocol/message_limits.h"
+#include "pounce/version.h"
+#include "worker/interpreter/worker_engine.h"
+
+#include <unistd.h>
+
+namespace pounce::worker {
+namespace {
+
+Error error_of(ErrorCode code, std::string text) { return Error{code, std::move(text), {}, {}}; }
+
+Error unexpected(std::string_view type) { return error_of(ErrorCode::kProtocol, std::string(type).append(" is not for a worker")); }
+
+}  // namespace
+
+void WorkerEngine::handle(transport::Received message) {
+  const auto session = clients_.session_of(message.peer);
+  if (!session) return;  // dismissed since its handshake
+  ClientSeat& seat = *clients_.seat(*session);
+  seat.heard = Clock::now();
+  auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
+  if (header && std::holds_alternative<protocol::Attach>(*header))
+    return on_attach(std::get<protocol::Attach>(*header), *session, seat, message.route);
+  if (seat.route != message.route) {  // a new connection of the same client: what was under way to the old one is void
+    seat.route = message.route;
+    seat.outbox.clear();
+  }
+  if (!header) return refuse(seat, std::move(header.error()));
+  if (!seat.attached) return refuse(seat, error_of(ErrorCode::kProtocol, "the first message must be attach"));
+  std::visit([&](const auto& one) { on(one, DataMessage{*session, seat, message.frames}); }, *header);
+}
+
+void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat,
+                             const std::string& route) {
+  seat.route = route;
+  seat.outbox.clear();
+  seat.attached = false;
+  if (attach.session != session)
+    return refuse(seat, error_of(ErrorCode::kNotAuthenticated, "this key belongs to another session"));
+  if (attach.pounce != kVersion)
+    return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has pounce " + attach.pounce +
+                                                                  ", the worker " + kVersion));
+  if (!attach.python.empty() && attach.python != setup_.python)  // empty: a client without Python sends commands only
+    return refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook runs Python " + attach.python +
+                                                                  ", the worker Python " + setup_.python));
+  seat.cloudpickle = attach.cloudpickle;
+  if (!same_cloudpickle(seat)) return;
+  seat.attached = true;
+  functions_.drop_all(session);  // a client that comes back sends them again
+  activity_changed_ = true;
+  protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0};
+  answer.pid = static_cast<std::uint32_t>(::getpid());
+  seat.outbox.post(answer);
+}
+
+// It is imported while the first client is introduced, so that client may be here before its version is known.
+void WorkerEngine::set_cloudpickle(std::string version) {
+  cloudpickle_ = std::move(version);
+  for (auto& [session, seat] : clients_.seats())
+    if (seat.attached && !same_cloudpickle(seat)) tell_core(exec::SessionDismissed{session});
+  flush_outboxes();
+}
+
+bool WorkerEngine::same_cloudpickle(ClientSeat& seat) {
+  if (cloudpickle_.empty() || seat.cloudpickle.empty() || seat.cloudpickle == cloudpickle_) return true;
+  seat.attached = false;
+  refuse(seat, error_of(ErrorCode::kVersionMismatch, "the notebook has cloudpickle " + seat.cloudpickle +
+                                                         ", the worker cloudpickle " + cloudpickle_));
+  return false;
+}
+
+void WorkerEngine::refuse(ClientSeat& seat, Error error) { seat.outbox.post(protocol::Refused{std::move(error)}); }
+
+void WorkerEngine::on(const protocol::Beat& beat, DataMessage data_message) {
+  if (!beat.answer) data_message.seat.outbox.post(protocol::Beat{true, beat.sent_ns, to_ns(Clock::now())});
+}
+
+void WorkerEngine::on(const protocol::Function& function, DataMessage data_message) {
+  if (data_message.frames.size() != 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "function needs one payload"));
+  functions_.add(data_message.session, function.function, data_message.frames[1].text(), function.command);
+}
+
+void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) {
+  if (data_message.frames.size() != 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "object needs one payload"));
+  ObjectOffer offer{object.object, std::string(data_message.frames[1].text()), object.buffers, object.pickle_follows};
+  receipt(store_.announce(data_message.session, std::move(offer)), object.object, data_message);
+}
+
+void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
+  const auto object = ObjectId::from_hex(chunk.of);
+  if (!object || data_message.frames.size() != 2)
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "a chunk needs an object and one payload"));
+  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), *object, data_message);
+}
+
+void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message) {
+  if (!receipt) {
+    Error error = receipt.error();
+    error.context["object"] = object.hex();
+    refuse(data_message.seat, std::move(error));
+  } else if (*receipt == ObjectStore::Receipt::kWhole) {
+    data_message.seat.outbox.post(protocol::Have{object});
+  }
+}
+
+void WorkerEngine::on(const protocol::Drop& drop, DataMessage data_message) {
+  for (const ObjectId& object : drop.objects) store_.drop(data_message.session, object);
+  for (const FunctionId& function : drop.functions) functions_.drop(data_message.session, function);
+}
+
+void WorkerEngine::on(const protocol::Task& task, DataMessage data_message) {
+  if (data_message.frames.size() < 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
+  if (ending_) return data_message.seat.outbox.post(protocol::QueryIs{{task.task}, {protocol::TaskState::kUnknown}});
+  const KeptFunction* function = functions_.find(task.function);
+  arriving_ = Payload{task.function, function != nullptr ? *function : KeptFunction{}, task.objects,
+                      std::make_shared<transport::Message>(std::move(data_message.frames)), to_ns(*data_message.seat.heard), {}};
+  tell_core(exec::TaskArrived{data_message.session, task.task, task.attempt, inputs_here(task)});
+  arriving_.reset();
+}
+
+void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
+  tell_core(exec::OutcomesAcknowledged{data_message.session, ack.tasks});
+}
+
+void WorkerEngine::on(const protocol::Query& query, DataMessage data_message) {
+  tell_core(exec::StatesAsked{data_message.session, query.tasks});
+}
+
+void WorkerEngine::on(const protocol::CancelTask& cancel, DataMessage data_message) {
+  const std::chrono::milliseconds grace(cancel.grace_ms);
+  tell_core(exec::CancelAsked{data_message.session, cancel.task, grace, cancel.only_if_queued});
+}
+
+void WorkerEngine::on(const protocol::Input& input, DataMessage data_message) {
+  if (data_message.frames.size() < 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "input needs its message"));
+  if (input.task != output_task_ || data_message.session != output_session_) return;  // it has ended
+  std::vector<std::string> parts;
+  for (std::size_t i = 1; i < data_message.frames.size(); ++i) parts.emplace_back(data_message.frames[i].text());
+  inputs_.push_back(std::move(parts));
+}
+
+template <class Unexpected>
+void WorkerEngine::on(const Unexpected& message, DataMessage data_message) {
+  refuse(data_message.seat, unexpected(message.kType));
+}
+
+void WorkerEngine::read_supervisor() {
+  if (!supervisor_.open()) return;
+  supervisor_.flush();
+  supervisor_.fill();
+  while (const auto header = supervisor_.next()) {
+    if (const auto* one = std::get_if<protocol::Admit>(&*header)) admit(*one);
+    if (const auto* one = std::get_if<protocol::Dismiss>(&*header)) dismiss(one->session);
+    if (const auto* one = std::get_if<protocol::RunDetached>(&*header)) run_detached(*one);
+    if (const auto* one = std::get_if<protocol::EndWorker>(&*header)) one->only_if_idle ? end_if_idle() : end();
+  }
+  if (!supervisor_.open()) end();
+}
+
+void WorkerEngine::admit(const protocol::Admit& admit) {
+  if (const auto key = transport::from_z85(admit.key)) clients_.admit(admit.session, *key);
+}
+
+void WorkerEngine::dismiss(const SessionId& session) {
+  tell_core(exec::SessionDismissed{session});
+  store_.drop_all(session);
+  functions_.drop_all(session);
+  clients_.dismiss(session);
+  activity_changed_ = true;
+}
+
+void WorkerEngine::run_detached(const protocol::RunDetached& order) {
+  if (ending_) return;  // pounced hears of the end
+  if (auto blind = named_.contains(order.task) ? std::nullopt : not_shared(order.task, order.folder)) {
+    protocol::DetachedEnded ended;
+    ended.task = order.task;
+    ended.error = std::move(*blind);
+    return supervisor_.send(ended);
+  }
+  named_.insert(order.task);
+  arriving_ = Payload{{}, {}, {}, nullptr, to_ns(Clock::now()), order.folder};
+  tell_core(exec::TaskArrived{order.session, order.task, 0, true});
+  arriving_.reset();
+}
+
+// A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on.
+void WorkerEngine::end_if_idle() {
+  if (core_.unfinished() == 0) return end();
+  activity_changed_ = true;
+  activity_told_ = {};
+}
+
+void WorkerEngine::end() {
+  ending_ = true;
+  if (core_.running()) interrupt();
+}
+
+}  // namespace pounce::worker

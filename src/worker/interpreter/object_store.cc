@@ -1,0 +1,137 @@
+#include "worker/interpreter/object_store.h"
+
+#include <cstring>
+
+namespace pounce::worker {
+namespace {
+
+constexpr std::uint64_t kAlign = 64;                              // a cache line; what numpy and torch like
+constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 40;  // far over any node's memory; keeps sums from wrapping
+
+std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAlign * kAlign; }
+
+}  // namespace
+
+std::byte* ObjectStore::Value::base() {
+  if (block) return block->bytes().data();
+  return plain ? reinterpret_cast<std::byte*>(plain->data()) : nullptr;
+}
+
+Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
+  if (offer.pickle_follows && offer.sizes.empty())
+    return failure(ErrorCode::kProtocol, "object " + offer.object.hex() + " was announced without its pickle's size");
+  Value value;
+  value.pickle = std::make_shared<std::string>(std::move(offer.pickle));
+  value.pickle_follows = offer.pickle_follows;
+  value.sizes = std::move(offer.sizes);
+  for (const std::uint64_t size : value.sizes) {
+    value.offsets.push_back(value.bytes);
+    if (size > kLargestObject || value.bytes > kLargestObject)
+      return failure(ErrorCode::kTooLarge, "object " + offer.object.hex() + " was announced with impossible sizes");
+    value.bytes += aligned(size);
+  }
+  return value;
+}
+
+Result<void> ObjectStore::find_memory(Value& value) {
+  if (value.bytes < kPlainBytes) {
+    value.plain = std::make_shared<std::string>(value.bytes, '\0');
+    return {};
+  }
+  auto block = pool_.take(value.bytes);
+  if (!block) return failure(std::move(block.error()));
+  value.block = std::move(*block);
+  return {};
+}
+
+Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, ObjectOffer offer) {
+  const Key key{session, offer.object};
+  auto value = lay_out(std::move(offer));
+  if (!value) return failure(std::move(value.error()));
+  const auto known = objects_.find(key.second);
+  if (known != objects_.end())
+    known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
+  else if (auto memory = find_memory(*value); !memory)
+    return failure(std::move(memory.error()));
+  Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};  // a repeated announcement starts anew
+  incoming.skip_full_buffers();
+  return settle(key);
+}
+
+void ObjectStore::Incoming::skip_full_buffers() {
+  while (!whole() && offset == value.sizes[buffer]) {
+    ++buffer;
+    offset = 0;
+  }
+}
+
+Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer,
+                                                std::uint64_t offset, std::span<const std::byte> bytes) {
+  const Key key{session, object};
+  const auto found = incoming_.find(key);
+  if (found == incoming_.end())
+    return failure(ErrorCode::kProtocol, "a chunk of object " + object.hex() + " came without its announcement");
+  Incoming& incoming = found->second;
+  if (buffer != incoming.buffer || offset != incoming.offset || bytes.size() > incoming.value.sizes[buffer] - offset) {
+    incoming_.erase(found);
+    return failure(ErrorCode::kProtocol, "the chunks of object " + object.hex() + " do not follow each other");
+  }
+  if (std::byte* base = incoming.value.base(); base != nullptr)
+    std::memcpy(base + incoming.value.offsets[buffer] + offset, bytes.data(), bytes.size());
+  incoming.offset += bytes.size();
+  incoming.skip_full_buffers();
+  return settle(key);
+}
+
+ObjectStore::Receipt ObjectStore::settle(const Key& key) {
+  const auto found = incoming_.find(key);
+  if (!found->second.whole()) return Receipt::kMore;
+  Value& value = found->second.value;
+  const auto known = objects_.find(key.second);
+  Value& kept = known != objects_.end() ? known->second : objects_[key.second] = std::move(value);
+  kept.holders.insert(key.first);
+  incoming_.erase(found);
+  return Receipt::kWhole;
+}
+
+void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
+  incoming_.erase(Key{session, object});
+  const auto found = objects_.find(object);
+  if (found == objects_.end()) return;
+  found->second.holders.erase(session);
+  if (found->second.holders.empty()) objects_.erase(found);
+}
+
+void ObjectStore::drop_all(const SessionId& session) {
+  std::erase_if(incoming_, [&](const auto& entry) { return entry.first.first == session; });
+  for (auto it = objects_.begin(); it != objects_.end();) {
+    it->second.holders.erase(session);
+    it = it->second.holders.empty() ? objects_.erase(it) : std::next(it);
+  }
+}
+
+Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
+  const auto found = objects_.find(object);
+  if (found == objects_.end())
+    return failure(ErrorCode::kProtocol, "object " + object.hex() + " is not on this worker");
+  const Value& value = found->second;
+  Lent whole;
+  if (value.block) {
+    auto view = PrivateView::map(value.block, value.bytes);
+    if (!view) return failure(std::move(view.error()));
+    whole = {(*view)->bytes(), *view};
+  } else {
+    auto copy = std::make_shared<std::string>(*value.plain);
+    whole = {std::as_writable_bytes(std::span(*copy)), copy};
+  }
+  ObjectUse use{{std::as_writable_bytes(std::span(*value.pickle)), value.pickle}, {}};
+  for (std::size_t i = 0; i < value.sizes.size(); ++i)
+    use.buffers.push_back({whole.bytes.subspan(value.offsets[i], value.sizes[i]), whole.keep});
+  if (value.pickle_follows) {
+    use.pickle = use.buffers.front();
+    use.buffers.erase(use.buffers.begin());
+  }
+  return use;
+}
+
+}  // namespace pounce::worker

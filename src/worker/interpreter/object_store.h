@@ -1,0 +1,86 @@
+// The immutable values that clients sent, by content hash. A value is a small pickle and the buffers that its arrays
+// live in. Several sessions may hold the same object; it goes when the last one drops it. An object is received per
+// session, so that one client's broken connection cannot spoil another's copy. Thread: the leader token's holder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pounce/ids.h"
+#include "pounce/result.h"
+#include "worker/interpreter/memory_block.h"
+
+namespace pounce::worker {
+
+// A piece of memory for one use by one task; `keep` holds whatever it lies in. Writable, seen by nobody else.
+struct Lent {
+  std::span<std::byte> bytes;
+  std::shared_ptr<const void> keep;
+};
+
+struct ObjectUse {
+  Lent pickle;
+  std::vector<Lent> buffers;
+};
+
+struct ObjectOffer {  // what an announcement says
+  ObjectId object;
+  std::string pickle;
+  std::vector<std::uint64_t> sizes;
+  bool pickle_follows = false;  // then sizes[0] is the pickle's
+};
+
+class ObjectStore {
+ public:
+  // Objects whose buffers are smaller in all than this live in plain memory and are copied at each use.
+  static constexpr std::size_t kPlainBytes = 256 * 1024;
+
+  explicit ObjectStore(std::size_t keep_bytes) : pool_(keep_bytes) {}
+
+  enum class Receipt { kMore, kWhole };
+  Result<Receipt> announce(const SessionId& session, ObjectOffer offer);
+  // Chunks come in order; anything else (overrun, gap, repeat) ends that receipt with an Error.
+  Result<Receipt> chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer, std::uint64_t offset,
+                        std::span<const std::byte> bytes);
+  bool has(const ObjectId& object) const { return objects_.contains(object); }
+  void drop(const SessionId& session, const ObjectId& object);
+  void drop_all(const SessionId& session);
+  Result<ObjectUse> use(const ObjectId& object) const;
+  std::size_t kept_bytes() const { return pool_.kept_bytes(); }
+
+ private:
+  struct Value {
+    std::shared_ptr<std::string> pickle;
+    bool pickle_follows = false;
+    std::vector<std::uint64_t> sizes, offsets;
+    std::uint64_t bytes = 0;
+    std::shared_ptr<MemoryBlock> block;  // or
+    std::shared_ptr<std::string> plain;  // or neither: we have it already, what comes is counted and thrown away
+    std::set<SessionId> holders;
+    std::byte* base();
+  };
+  struct Incoming {
+    Value value;
+    std::uint32_t buffer = 0;
+    std::uint64_t offset = 0;
+    bool whole() const { return buffer == value.sizes.size(); }
+    void skip_full_buffers();
+  };
+  using Key = std::pair<SessionId, ObjectId>;
+
+  Result<Value> lay_out(ObjectOffer offer) const;
+  Result<void> find_memory(Value& value);
+  Receipt settle(const Key& key);
+
+  BlockPool pool_;
+  std::map<ObjectId, Value> objects_;
+  std::map<Key, Incoming> incoming_;
+};
+
+}  // namespace pounce::worker

@@ -1,0 +1,190 @@
+#include "worker/interpreter/worker_engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/face_address.h"
+#include "identity/key_pair.h"
+#include "protocol/message_limits.h"
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kZapDomain[] = "data";
+constexpr int kHighWaterMark = 128;                            // messages, of 1 MB when bulk: 128 MB on their way
+constexpr std::size_t kTurnMessages = 64;                      // so that whoever asks for the leader token waits little
+constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
+constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;       // then printing waits for the reader, as on a terminal
+constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
+constexpr auto kLongSleep = 1h;                                // nothing to do: a bound that no clock arithmetic overflows
+constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // between reports to the supervisor: least, most
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+std::string working_directory() {
+  const std::unique_ptr<char, decltype(&std::free)> path(::get_current_dir_name(), std::free);
+  return path ? path.get() : "";
+}
+
+}  // namespace
+
+std::int64_t to_ns(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
+  auto page = RunPage::map(setup.run_page.get());
+  if (!page) return failure(std::move(page.error()));
+  page->clear();
+  std::unique_ptr<WorkerEngine> engine(new WorkerEngine(std::move(setup), std::move(*page)));
+  if (auto bound = engine->bind(); !bound) return failure(std::move(bound.error()));
+  engine->supervisor_.send(protocol::Ready{engine->endpoint(), transport::to_z85(engine->key())});
+  return engine;
+}
+
+// The descriptors move out of the setup into their owners; what remains of it is plain values.
+WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
+    : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
+             std::move(setup.interrupt), std::move(setup.nudge), setup.interface, setup.ports,
+             setup.keep_bytes},
+      keys_(identity::make_key_pair()),
+      supervisor_(std::move(setup.supervisor)),
+      pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout"),
+             OutputPipe(std::move(setup.errors), setup.log_fd, "stderr")},
+      page_(std::move(page)),
+      host_(host_name()),
+      directory_(working_directory()),
+      store_(setup.keep_bytes) {}
+
+WorkerEngine::~WorkerEngine() = default;
+
+Result<void> WorkerEngine::bind() {
+  const auto address =
+      setup_.interface.empty() ? address_facing(setup_.facing) : address_of_interface(setup_.interface);
+  if (!address) return failure(address.error());
+  context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) {
+    if (!clients_.admits(question.key)) read_supervisor();  // its introduction may be waiting there
+    return clients_.admits(question.key);
+  });
+  transport::ServerOptions options;
+  options.zap_domain = kZapDomain;
+  options.max_frame_bytes = protocol::kDataFrameBytes;
+  options.high_water_mark = kHighWaterMark;
+  options.heartbeat = 2s;
+  options.heartbeat_timeout = 10s;
+  auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports)});
+  if (!socket) return failure(std::move(socket.error()));
+  socket_ = std::move(*socket);
+  return {};
+}
+
+void WorkerEngine::turn(int wake_fd, TimePoint until) {
+  tell_started();
+  wait(wake_fd, std::min(until, next_deadline()));
+  context_.service_zap();
+  receive_messages();
+  read_supervisor();
+  const TimePoint now = Clock::now();
+  if (now >= core_.next_deadline()) tell_core(exec::TimePassed{});
+  nudge(now);
+  forward_output(now, false);
+  flush_outboxes();
+  tell_activity(now);
+}
+
+TimePoint WorkerEngine::next_deadline() const {
+  const TimePoint now = Clock::now();
+  if (more_) return now;
+  TimePoint deadline = std::min({now + kLongSleep, core_.next_deadline(), nudge_at_});
+  if (blocked_) deadline = now + kRetry;
+  if (!output_blocked())
+    for (const OutputPipe& pipe : pipes_)
+      if (pipe.resting(now)) deadline = std::min(deadline, pipe.rest_until());
+  if (activity_changed_) deadline = std::min(deadline, activity_told_ + kActivityPause);
+  if (clients_.anyone_connected()) deadline = std::min(deadline, activity_told_ + kActivityBeat);
+  return deadline;
+}
+
+void WorkerEngine::wait(int wake_fd, TimePoint until) {
+  poll_.clear();
+  poll_.add_socket(socket_->handle());
+  poll_.add_socket(context_.zap_handle());
+  poll_.add_fd(wake_fd);
+  if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());
+  const TimePoint now = Clock::now();
+  for (const OutputPipe& pipe : pipes_)
+    if (pipe.fd() >= 0 && !pipe.resting(now) && !output_blocked()) poll_.add_fd(pipe.fd());
+  poll_.wait(until);
+}
+
+void WorkerEngine::receive_messages() {
+  std::size_t messages = 0, bytes = 0;
+  more_ = true;
+  while (messages < kTurnMessages && bytes < kTurnBytes) {
+    auto message = socket_->receive();
+    if (!message) {
+      more_ = false;
+      return;
+    }
+    ++messages;
+    for (const transport::Frame& frame : message->frames) bytes += frame.size();
+    handle(std::move(*message));
+  }
+}
+
+bool WorkerEngine::output_blocked() const {
+  const auto found = const_cast<Clients&>(clients_).seat(output_session_);
+  return found != nullptr && found->outbox.waiting_bytes() > kOutputWaiting;
+}
+
+void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
+  ClientSeat* seat = clients_.seat(output_session_);
+  for (OutputPipe& pipe : pipes_) {
+    if (!to_the_end && (pipe.resting(now) || output_blocked())) continue;
+    for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
+      if (named_log_) static_cast<void>(!::write(named_log_.get(), bytes.data(), bytes.size()));  // a full disk ends no task
+      else if (seat != nullptr && seat->attached)
+        seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
+  }
+}
+
+void WorkerEngine::forward_last_output() {
+  forward_output(Clock::now(), true);
+  flush_outboxes();
+}
+
+void WorkerEngine::flush_outboxes() {
+  blocked_ = false;
+  for (auto& [session, seat] : clients_.seats())
+    if (!seat.outbox.empty() && !seat.outbox.flush(*socket_, seat.route)) blocked_ = true;
+}
+
+void WorkerEngine::tell_activity(TimePoint now) {
+  const bool due = activity_changed_ ? now >= activity_told_ + kActivityPause
+                                     : clients_.anyone_connected() && now >= activity_told_ + kActivityBeat;
+  if (!due || !supervisor_.open()) return;
+  std::int64_t seen_ms_ago = -1;
+  if (const auto heard = clients_.last_seen())
+    seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *heard).count();
+  supervisor_.send(protocol::Activity{activity_, seen_ms_ago});
+  activity_changed_ = false;
+  activity_told_ = now;
+}
+
+// Somebody else than the main thread pumps, so the task is not a short one: now its client hears that it runs. (The
+// outcome of a short one says so itself; what may have run after a crash is in the run page.)
+void WorkerEngine::tell_started() {
+  if (!started_untold_) return;
+  if (ClientSeat* seat = clients_.seat(output_session_)) seat->outbox.post(protocol::Started{*started_untold_});
+  started_untold_.reset();
+}
+
+}  // namespace pounce::worker

@@ -1,0 +1,184 @@
+// The interpreter's side of the wire, without Python: one data socket for admitted clients, the socketpair to the
+// supervisor, the captured output, and core/exec deciding what to do. It never needs the GIL, so that receipt, cancel,
+// heartbeats and live output go on while user code computes. Thread: whoever holds the leader token, except where noted.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/curve_key.h"
+#include "core/exec/exec_core.h"
+#include "pounce/result.h"
+#include "protocol/messages.h"
+#include "transport/leader_token.h"
+#include "transport/context.h"
+#include "transport/poll_set.h"
+#include "transport/router_socket.h"
+#include "worker/interpreter/clients.h"
+#include "worker/interpreter/function_store.h"
+#include "worker/interpreter/run_job.h"
+#include "worker/interpreter/object_store.h"
+#include "worker/interpreter/output_pipe.h"
+#include "worker/common/record_socket.h"
+#include "worker/common/run_page.h"
+
+namespace pounce::worker {
+
+struct EngineSetup {
+  UniqueFd supervisor, output, errors, run_page;  // socketpair; read ends of the pipes behind 1 and 2; RunPage's memfd
+  int log_fd = -1;                                // the job's own output, where captured output goes too
+  std::string facing;                             // the daemon's host
+  std::string node, devices, python;              // python: "3.11"
+  std::function<void()> interrupt;                // SIGINT to the main thread, which runs the task
+  std::function<void()> nudge{};                  // ends the system call that it is in
+  std::string interface{}, ports{};  // where to listen: "ib0", "50000-50999"; empty: the one facing the daemon, any
+  std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
+};
+
+class WorkerEngine final : public transport::Engine {
+ public:
+  // Binds, maps the page and says Ready to the supervisor.
+  static Result<std::unique_ptr<WorkerEngine>> start(EngineSetup setup);
+  ~WorkerEngine() override;
+
+  void turn(int wake_fd, TimePoint until) override;
+  TimePoint next_deadline() const override;
+
+  // ---- the main thread's side, each called holding the leader token
+  void runner_ready();
+  bool has_job() const { return job_.has_value(); }
+  std::optional<Job> take_job();
+  // Ends the run: from here on no SIGINT is sent for it. True when one was sent while it ran.
+  bool end_run(const TaskId& task, JobResult result);
+  bool cancel_asked(const TaskId& task) const { return ending_ || core_.cancel_asked(task); }
+  bool interrupt_sent() const { return interrupt_sent_; }
+  // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
+  bool show(const std::vector<SharedBytes>& message);
+  std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
+  void set_cloudpickle(std::string version);  // before the first job
+  bool ending() const { return ending_; }  // the supervisor said so, or is gone
+
+  const std::string& endpoint() const { return socket_->endpoints().front(); }
+  const PublicKey& key() const { return keys_.public_key; }
+  void forward_last_output();             // before it is destroyed: what atexit handlers printed
+  void abandon_after_fork() { context_.abandon_after_fork(); }
+
+ private:
+  struct Payload {
+    FunctionId function;
+    KeptFunction function_body{};
+    std::vector<ObjectId> objects{};
+    std::shared_ptr<transport::Message> frames{};
+    std::int64_t received_ns = 0;
+    std::string kept_in{};  // of a detached task: its folder
+  };
+  struct DataMessage {  // one message of an admitted, attached client
+    SessionId session;
+    ClientSeat& seat;
+    transport::Message& frames;
+  };
+
+  WorkerEngine(EngineSetup setup, RunPage page);
+  Result<void> bind();
+
+  // turn's steps (worker_engine.cc)
+  void wait(int wake_fd, TimePoint until);
+  void receive_messages();
+  void forward_output(TimePoint now, bool to_the_end);
+  bool output_blocked() const;
+  void flush_outboxes();
+  void tell_activity(TimePoint now);
+  void interrupt();
+  void nudge(TimePoint now);
+  void tell_started();
+
+  // messages (data_messages.cc)
+  void handle(transport::Received message);
+  void on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat, const std::string& route);
+  void on(const protocol::Beat& beat, DataMessage data_message);
+  void on(const protocol::Function& function, DataMessage data_message);
+  void on(const protocol::Object& object, DataMessage data_message);
+  void on(const protocol::Chunk& chunk, DataMessage data_message);
+  void on(const protocol::Drop& drop, DataMessage data_message);
+  void on(const protocol::Task& task, DataMessage data_message);
+  void on(const protocol::Ack& ack, DataMessage data_message);
+  void on(const protocol::Query& query, DataMessage data_message);
+  void on(const protocol::CancelTask& cancel, DataMessage data_message);
+  void on(const protocol::Input& input, DataMessage data_message);
+  template <class Unexpected>
+  void on(const Unexpected& message, DataMessage data_message);
+  bool same_cloudpickle(ClientSeat& seat);
+  void refuse(ClientSeat& seat, Error error);
+  void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message);
+  void read_supervisor();
+  void admit(const protocol::Admit& admit);
+  void dismiss(const SessionId& session);
+  void run_detached(const protocol::RunDetached& order);
+  void end();
+  void end_if_idle();
+
+  // what core/exec decided (task_actions.cc)
+  void tell_core(const exec::Event& event);
+  void perform(const exec::KeepTask& action);
+  void perform(const exec::StartTask& action);
+  void perform(const exec::TellStarted& action);
+  void perform(const exec::InterruptTask& action);
+  void perform(const exec::GiveUp& action);
+  void perform(const exec::FailTask& action);
+  void perform(const exec::SendOutcome& action);
+  void perform(const exec::AnswerStates& action);
+  void perform(const exec::ForgetTask& action);
+  void perform(const exec::TellActivity& action);
+  bool ended_by_us(const TaskId& task, const JobResult& result) const;
+  bool inputs_here(const protocol::Task& task) const;
+  Job job_of(const TaskId& task, Payload payload);
+  std::optional<Error> not_shared(const TaskId& task, const std::string& folder) const;
+  Job named_job(const TaskId& task, std::string folder);
+  void tell_detached_end(const TaskId& task);
+
+  const EngineSetup setup_;
+  KeyPair keys_;
+  transport::Context context_;
+  std::unique_ptr<transport::RouterSocket> socket_;
+  transport::PollSet poll_;
+  RecordSocket supervisor_;
+  std::array<OutputPipe, 2> pipes_;
+  RunPage page_;
+  std::string cloudpickle_, host_, directory_;
+
+  exec::ExecCore core_;
+  Clients clients_;
+  ObjectStore store_;
+  FunctionStore functions_;
+  std::map<TaskId, Payload> payloads_;
+  std::map<TaskId, KeptOutcome> outcomes_;
+  std::set<TaskId> named_;                   // of pounced itself: their ends go there
+  UniqueFd named_log_;                       // of the one that runs
+  std::optional<Payload> arriving_;  // of the Task message being handled
+  std::optional<Job> job_;           // for the main thread to take
+  std::int64_t running_received_ns_ = 0;
+  std::optional<TaskId> started_untold_;
+  SessionId output_session_;  // whose task ran last: what threads print later goes there too
+  TaskId output_task_;
+  std::deque<std::vector<std::string>> inputs_;  // for it
+
+  bool more_ = false;      // a turn's budget was used up: do not sleep before the next
+  bool blocked_ = false;   // an outbox could not be emptied
+  bool interrupt_sent_ = false;
+  int nudges_left_ = 0;
+  TimePoint nudge_at_ = TimePoint::max();
+  bool ending_ = false;
+  bool activity_changed_ = false;
+  std::uint32_t activity_ = 0;
+  TimePoint activity_told_{};
+};
+
+std::int64_t to_ns(TimePoint time);
+
+}  // namespace pounce::worker

@@ -1,0 +1,125 @@
+#include "worker/interpreter/worker_host.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/blocked_signals.h"
+#include "worker/common/memory_events.h"
+
+namespace pounce::worker {
+namespace {
+
+// An eighth of what this job may use: kept warm it makes receiving six times cheaper (gotchas L1), and what is kept may
+// never be what the user's own code then lacks.
+std::size_t memory_to_keep() {
+  const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::min(machine, MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
+}
+
+// Nobody else's, ignored where it is not handled: it ends a system call and says nothing.
+constexpr int kNudge = SIGURG;
+
+void make_nudges_end_calls() {
+  struct sigaction nothing {};  // without SA_RESTART
+  nothing.sa_handler = [](int) {};
+  ::sigaction(kNudge, &nothing, nullptr);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
+  setup.keep_bytes = memory_to_keep();
+  make_nudges_end_calls();
+  setup.interrupt = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, SIGINT); };
+  setup.nudge = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, kNudge); };
+  const BlockedSignals blocked;  // the threads made here take none: they belong to the main thread, where Python handles them
+  auto engine = WorkerEngine::start(std::move(setup));
+  if (!engine) return failure(std::move(engine.error()));
+  return std::unique_ptr<WorkerHost>(new WorkerHost(std::move(*engine)));
+}
+
+WorkerHost::WorkerHost(std::unique_ptr<WorkerEngine> engine) : engine_(std::move(engine)) {
+  leader_token_.emplace(*engine_, "pounce-standby");
+}
+
+WorkerHost::~WorkerHost() {
+  if (forked_)
+    static_cast<void>(engine_.release());  // the parent's: to close anything here would disturb it
+  else
+    leader_token_->hold([this] { engine_->forward_last_output(); });
+}
+
+std::optional<Job> WorkerHost::next(const std::function<bool()>& pause) {
+  bool announced = false;
+  std::optional<Job> job;
+  const auto done = [&] {
+    if (!announced) engine_->runner_ready();
+    announced = true;
+    ending_ = engine_->ending();
+    if (!ending_) job = engine_->take_job();
+    return ending_ || job || pause();
+  };
+  while (!ending_ && !job && !pause() && !forked_)
+    leader_token_->pump_until(done, Clock::now() + std::chrono::hours(1), [] { return false; });
+  return job;
+}
+
+bool WorkerHost::end_run(const TaskId& task, JobResult result) {
+  bool interrupted = false;
+  leader_token_->hold([&] { interrupted = engine_->end_run(task, std::move(result)); });
+  return interrupted;
+}
+
+bool WorkerHost::cancel_asked(const TaskId& task) {
+  bool asked = false;
+  leader_token_->hold([&] { asked = engine_->cancel_asked(task); });
+  return asked;
+}
+
+bool WorkerHost::ending() {
+  bool ending = false;
+  leader_token_->hold([&] { ending = engine_->ending(); });
+  return ending;
+}
+
+bool WorkerHost::interrupt_sent() {
+  bool sent = false;
+  leader_token_->hold([&] { sent = engine_->interrupt_sent(); });
+  return sent;
+}
+
+bool WorkerHost::show(const std::vector<SharedBytes>& message) {
+  bool taken = false;
+  leader_token_->hold([&] { taken = engine_->show(message); });
+  return taken;
+}
+
+std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bool()>& interrupted) {
+  std::optional<std::vector<std::string>> message;
+  bool over = forked_;
+  const auto done = [&] {
+    message = engine_->take_input();
+    return message || engine_->ending();
+  };
+  while (!message && !over) {
+    bool stop = false;
+    const auto stopped = [&] { return stop = interrupted(); };
+    const bool ended = leader_token_->pump_until(done, Clock::now() + std::chrono::hours(1), stopped);
+    over = ended || stop;
+  }
+  return message;
+}
+
+void WorkerHost::set_cloudpickle(std::string version) {
+  leader_token_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
+}
+
+void WorkerHost::abandon_after_fork() {
+  forked_ = true;
+  leader_token_->abandon_after_fork();
+  engine_->abandon_after_fork();
+}
+
+}  // namespace pounce::worker

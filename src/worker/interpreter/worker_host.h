@@ -1,0 +1,47 @@
+// What the Python binding talks to: the engine under its leader token. The main thread leads while it waits for work, so that a
+// task goes from the socket to Python without a hand-over between threads; the stand-by thread pumps while Python is
+// busy. In a forked child (a DataLoader's worker) everything is disarmed: the parent owns sockets and threads.
+// Thread: main, except where noted.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "pounce/result.h"
+#include "transport/leader_token.h"
+#include "worker/interpreter/worker_engine.h"
+
+namespace pounce::worker {
+
+class WorkerHost {
+ public:
+  // setup.interrupt is set here. Call on the main thread: it is the one that cancels interrupt.
+  static Result<std::unique_ptr<WorkerHost>> start(EngineSetup setup);
+  ~WorkerHost();
+
+  // Blocks until there is a job (returned), `pause` says so, or the worker ends (nullopt; see ending()).
+  std::optional<Job> next(const std::function<bool()>& pause);
+  // Sends the result; true when a SIGINT was sent to this thread while the job ran. No further one can come for it.
+  bool end_run(const TaskId& task, JobResult result);
+  bool cancel_asked(const TaskId& task);
+  bool interrupt_sent();
+  bool show(const std::vector<SharedBytes>& message);  // any thread
+  // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
+  std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
+  bool ending();
+  void set_cloudpickle(std::string version);
+  void abandon_after_fork();  // any thread of the child
+  bool forked() const { return forked_; }
+
+ private:
+  explicit WorkerHost(std::unique_ptr<WorkerEngine> engine);
+
+  std::unique_ptr<WorkerEngine> engine_;
+  std::optional<transport::LeaderToken> leader_token_;
+  bool ending_ = false;
+  std::atomic<bool> forked_ = false;
+};
+
+}  // namespace pounce::worker

@@ -1,0 +1,125 @@
+#include "worker/supervisor/daemon_link.h"
+
+#include <unistd.h>
+
+#include "base/log.h"
+#include "identity/key_pair.h"
+#include "protocol/endpoint_file.h"
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 3s;           // for a welcome, and for the control channel
+constexpr int kSilentBeats = 4;          // heartbeats of the daemon missed before it is looked for
+constexpr std::size_t kUnsentMessages = 64;
+
+control::Manner manner(const SupervisorOptions& options) {
+  control::Manner manner{.reach = control::Reach::kNetwork, .hello = {}, .patience = {kPatience, kSilentBeats}};
+  manner.hello.role = protocol::Role::kWorker;
+  manner.hello.lease = options.lease.hex();
+  manner.heartbeat = options.heartbeat;
+  manner.unsent = kUnsentMessages;
+  return manner;
+}
+
+ProofMaker::Make proof_for(const control::DaemonAddress& daemon, const PublicKey& own, const LeaseId& lease) {
+  const identity::Claim claim{daemon.key, own, "worker", lease.hex()};
+  if (daemon.proof == protocol::Proof::kMunge)
+    return [claim, socket = daemon.munge_socket] { return identity::munge_proof(claim, socket, ::geteuid()); };
+  return [claim, path = daemon.key_file] { return identity::key_file_proof(claim, path); };
+}
+
+bool is_worth_a_line(int failures) { return failures <= 3 || failures % 60 == 0; }
+
+}  // namespace
+
+DaemonLink::DaemonLink(transport::EventLoop& loop, const SupervisorOptions& options, Callbacks callbacks)
+    : loop_(loop),
+      options_(options),
+      callbacks_(std::move(callbacks)),
+      keys_(identity::make_key_pair()),
+      successor_(options),
+      proofs_(loop),
+      connection_(context_, keys_, manner(options)) {}
+
+DaemonLink::~DaemonLink() {
+  for (const auto watch : {messages_, links_, due_, retry_}) loop_.unwatch(watch);
+}
+
+void DaemonLink::open() {
+  connect({options_.daemon_key, options_.handshake, options_.proof, options_.munge_socket, options_.key_file});
+}
+
+void DaemonLink::connect(control::DaemonAddress address) {
+  connection_.connect(address, Clock::now());
+  proofs_.start(proof_for(address, keys_.public_key, options_.lease), [this](Result<std::string> proof) {
+    connection_.proved(proof, Clock::now());
+    service();
+  });
+  wait_for_change();
+}
+
+void DaemonLink::send(const protocol::Header& header) {
+  connection_.send(header, Clock::now());
+  wait_for_change();
+}
+
+void DaemonLink::service() {
+  for (const control::Event& event : connection_.pump(Clock::now())) took_place(event);
+  wait_for_change();
+}
+
+void DaemonLink::took_place(const control::Event& event) {
+  if (std::holds_alternative<control::Opened>(event)) {
+    failures_ = 0;
+    callbacks_.connected();
+  } else if (const auto* header = std::get_if<protocol::Header>(&event)) {
+    callbacks_.message(*header);
+  } else if (const auto* lost = std::get_if<control::Lost>(&event)) {
+    try_later(lost->error.text);
+  } else if (const auto* refused = std::get_if<control::Refused>(&event)) {
+    try_later(refused->error.text);
+  } else if (const auto* unknown = std::get_if<control::Unreadable>(&event)) {
+    spdlog::warn("pounced said something unknown: {}", unknown->error.text);
+  }
+}
+
+void DaemonLink::try_later(const std::string& why) {
+  ++failures_;
+  if (is_worth_a_line(failures_)) spdlog::warn("no line to pounced: {}", why);
+  loop_.unwatch(retry_);
+  retry_ = loop_.at(Clock::now() + control::pause_after(failures_), [this] { try_again(); });
+}
+
+void DaemonLink::try_again() {
+  proofs_.start([this] { return successor_.find(); }, [this](const Result<std::string>& found) { try_again_with(found); });
+}
+
+// A file that is unreadable, half-written or not to be believed tells nothing: what we knew stays, and the next attempt
+// looks again.
+void DaemonLink::try_again_with(const Result<std::string>& statement) {
+  if (!statement && is_worth_a_line(failures_)) spdlog::warn("no other pounced is believed: {}", statement.error().text);
+  const auto file = statement ? protocol::decode_endpoint_file(*statement) : failure(statement.error());
+  const auto address = file ? control::address_of(*file, control::Reach::kNetwork) : std::nullopt;
+  connect(address.value_or(connection_.address()));
+}
+
+// Watches the socket there is now, and the clock for what is due; a send may have swallowed what its descriptors tell.
+void DaemonLink::wait_for_change() {
+  if (watched_ != connection_.socket()) {
+    watched_ = connection_.socket();
+    loop_.unwatch(messages_);
+    loop_.unwatch(links_);
+    if (watched_ != 0) {
+      messages_ = loop_.watch_fd(connection_.descriptors().socket, [this] { service(); });
+      links_ = loop_.watch_fd(connection_.descriptors().monitor, [this] { service(); });
+    }
+  }
+  loop_.unwatch(due_);
+  const TimePoint due = connection_.descriptors().stale ? Clock::now() : connection_.next_deadline();
+  if (due != TimePoint::max()) due_ = loop_.at(due, [this] { service(); });
+}
+
+}  // namespace pounce::worker

@@ -1,0 +1,60 @@
+// The supervisor's line to pounced (src/control), on its loop: proofs are made beside it, and when the line is lost, its
+// successor is looked for (successor.h), and the same again, for as long as the job lives. Running work does not notice.
+// Thread: loop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/curve_key.h"
+#include "control/control_connection.h"
+#include "protocol/messages.h"
+#include "transport/context.h"
+#include "transport/event_loop.h"
+#include "worker/supervisor/proof_maker.h"
+#include "worker/supervisor/successor.h"
+#include "worker/supervisor/supervisor_options.h"
+
+namespace pounce::worker {
+
+class DaemonLink {
+ public:
+  struct Callbacks {
+    std::function<void()> connected;                       // the control channel is open: say who you are
+    std::function<void(const protocol::Header&)> message;  // beats too, which are answered already
+  };
+
+  DaemonLink(transport::EventLoop& loop, const SupervisorOptions& options, Callbacks callbacks);
+  ~DaemonLink();
+
+  void open();
+  bool connected() const { return connection_.open(); }
+  // Lost while there is no line: what matters is said again in connected().
+  void send(const protocol::Header& header);
+  std::chrono::milliseconds heartbeat() const { return connection_.heartbeat(); }
+
+ private:
+  void connect(control::DaemonAddress address);
+  void service();
+  void took_place(const control::Event& event);
+  void try_later(const std::string& why);
+  void try_again();
+  void try_again_with(const Result<std::string>& statement);
+  void wait_for_change();
+
+  transport::EventLoop& loop_;
+  const SupervisorOptions& options_;
+  const Callbacks callbacks_;
+  const KeyPair keys_;
+  transport::Context context_;
+  Successor successor_;  // used by the proofs' helper, which is joined before it goes
+  ProofMaker proofs_;
+  control::ControlConnection connection_;
+
+  int failures_ = 0;
+  std::uint32_t watched_ = 0;  // connection_.socket() that the watches are of
+  transport::EventLoop::WatchId messages_ = 0, links_ = 0, due_ = 0, retry_ = 0;
+};
+
+}  // namespace pounce::worker

@@ -1,0 +1,31 @@
+// Why an interpreter died, as an Error for the user: what happened, and the evidence. Pure. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pounce/error.h"
+#include "pounce/ids.h"
+
+namespace pounce::worker {
+
+struct Death {
+  int wait_status = 0;          // of waitpid
+  std::string node{};
+  bool killed_for_memory = false;
+  std::optional<std::uint64_t> memory_limit{};  // bytes
+  bool gave_up = false;         // it ended itself: its cancelled task did not stop
+  bool was_ready = true;        // false: it died before it could take a task
+  std::string command{};        // of the interpreter, for the message when it never ran
+  std::string last_lines{};
+  std::optional<TaskId> running{};
+  std::optional<std::vector<TaskId>> started{};  // not acknowledged; nullopt: not known
+};
+
+Error death_report(const Death& death);
+// The last lines of a text, at most `lines` of them and `bytes` in all, without lines that the supervisor logged.
+std::string tail_of(const std::string& text, std::size_t lines = 20, std::size_t bytes = 4000);
+
+}  // namespace pounce::worker

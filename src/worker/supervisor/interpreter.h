@@ -1,0 +1,49 @@
+// One run of the user's interpreter: started with a socketpair to us, with pipes as its output and a page that outlives
+// it. We keep the pipes' read ends too, so that what it said last is not lost with it. Thread: the supervisor's loop
+// (the child must be started by the thread that lives as long as the supervisor: the kernel ends it with that thread).
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "pounce/result.h"
+#include "worker/supervisor/job_environment.h"
+#include "worker/common/record_socket.h"
+#include "worker/common/run_page.h"
+
+namespace pounce::worker {
+
+struct InterpreterPlan {
+  std::vector<std::string> command;  // whole argv
+  Environment environment;           // for user code
+  std::string facing, node, devices;
+  int log_fd = 1;
+  std::string interface{}, ports{};  // where it listens; empty: facing the daemon, any
+  rlimit core_limit{};               // the user's own, which the supervisor set to 0 for itself
+};
+
+class Interpreter {
+ public:
+  // Fails where the command cannot be executed, or the kernel refuses a process or a descriptor.
+  static Result<std::unique_ptr<Interpreter>> start(const InterpreterPlan& plan);
+
+  pid_t pid() const { return pid_; }
+  RecordSocket& socket() { return socket_; }
+  const RunPage& page() const { return page_; }
+  // What is left in its output pipes; call when it is dead.
+  std::string last_words();
+
+ private:
+  Interpreter(pid_t pid, UniqueFd socket, UniqueFd output, UniqueFd errors, RunPage page);
+  pid_t pid_;
+  RecordSocket socket_;
+  UniqueFd output_, errors_;
+  RunPage page_;
+};
+
+}  // namespace pounce::worker

@@ -1,0 +1,59 @@
+#include "worker/supervisor/job_environment.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace pounce::worker {
+namespace {
+
+// PMI_*, PMIX_*, OMPI_*: a library that finds them believes that it was started by srun or mpirun. SLURM_CONF goes too:
+// a pounce.Client inside a task finds Slurm as any program on the node does.
+constexpr std::array<std::string_view, 10> kHidden = {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
+                                                      "POUNCE_", "PMI_",   "PMIX_",   "OMPI_", "PMI2_"};
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::uint32_t number_of(const Environment& environment, const std::string& name) {
+  const std::string text = value_of(environment, name);
+  std::uint32_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string devices_of(const Environment& environment) {
+  for (const char* name : {"SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"}) {
+    const std::string devices = value_of(environment, name);
+    if (!devices.empty() && devices != "NoDevFiles") return "GPU " + devices;
+  }
+  return {};
+}
+
+bool hidden(const std::string& name) {
+  return std::any_of(kHidden.begin(), kHidden.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
+JobFacts job_facts(const Environment& environment, const std::string& stand_in, const std::string& host_name) {
+  JobFacts facts;
+  facts.job = number_of(environment, "SLURM_JOB_ID");
+  facts.restart = number_of(environment, "SLURM_RESTART_COUNT");
+  facts.node = value_of(environment, "SLURMD_NODENAME");
+  if (facts.node.empty()) facts.node = host_name;
+  facts.devices = stand_in.empty() ? devices_of(environment) : stand_in;
+  if (stand_in.empty()) facts.visible_gpus = value_of(environment, "CUDA_VISIBLE_DEVICES");
+  return facts;
+}
+
+Environment for_user_code(const Environment& environment) {
+  Environment shown = environment;
+  std::erase_if(shown, [](const auto& entry) { return hidden(entry.first); });
+  return shown;
+}
+
+}  // namespace pounce::worker

@@ -1,0 +1,214 @@
+#include "worker/supervisor/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "messages/sentence.h"
+#include "worker/supervisor/tcp_endpoint.h"
+#include "worker/supervisor/process_tree.h"
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kOrderlyEnd = 3s;    // for the task's KeyboardInterrupt handlers and the interpreter's atexit
+constexpr auto kAfterTerm = 2s;     // both together well under Slurm's KillWait
+constexpr auto kAfterKill = 200ms;  // and again, for what was forked meanwhile
+
+void pass_over(int) {}
+
+UniqueFd open_signals() {
+  // libmunge writes to a munged that may have hung up. A handler, since SIG_IGN would be inherited by the interpreter.
+  struct sigaction action {};
+  action.sa_handler = pass_over;
+  ::sigaction(SIGPIPE, &action, nullptr);
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::vector<std::string> interpreter_command(const SupervisorOptions& options) {
+  std::vector<std::string> command = options.interpreter;
+  command.insert(command.end(), {"-m", "pounce._worker"});
+  return command;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit)
+    : options_(std::move(options)),
+      facts_(job_facts(environment, options_.stand_in, host_name)),
+      plan_{interpreter_command(options_), for_user_code(environment), host_of(options_.handshake), facts_.node,
+            facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit},
+      memory_(MemoryEvents::of_this_process()),
+      log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      epoch_(options_.first_epoch),
+      signals_(open_signals()),
+      watchdog_(options_.watchdog_idle, options_.watchdog_busy, Clock::now()),
+      meter_(Clock::now()),
+      gpu_meter_(facts_.visible_gpus) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  start_interpreter();
+  // From here on there are keys in memory: no core file, no debugger. Only now, since /proc/self closes with it.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  loop_.watch_fd(signals_.get(), [this] { on_signal(); });
+  daemon_ = std::make_unique<DaemonLink>(
+      loop_, options_,
+      DaemonLink::Callbacks{[this] { on_connected(); }, [this](const auto& header) { on_daemon_message(header); }});
+}
+
+Supervisor::~Supervisor() = default;
+
+SupervisorEnd Supervisor::run() {
+  spdlog::info("lease={} worker={} job={} restart={} node={} devices='{}' serving", options_.lease.hex(),
+               options_.worker.value, facts_.job, facts_.restart, facts_.node, facts_.devices);
+  daemon_->open();
+  beat();
+  check_watchdog();
+  loop_.run();
+  spdlog::info("lease={} worker={} over", options_.lease.hex(), options_.worker.value);
+  return leaving_ ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver;
+}
+
+void Supervisor::on_connected() {
+  spdlog::info("lease={} connected to pounced", options_.lease.hex());
+  protocol::WorkerUp up{options_.lease, options_.worker, facts_.job, facts_.restart, facts_.node, facts_.devices, 0, ready_,
+                        epoch_, up_.endpoint, up_.key};
+  up.pid = static_cast<std::uint32_t>(::getpid());
+  daemon_->send(up);
+  // Its answer is the first that the watchdog hears: an open channel alone shows nobody who lives.
+  daemon_->send(protocol::Beat{false, Clock::now().time_since_epoch().count(), 0});
+  tell_deaths();
+}
+
+// Until a beat sent behind them is answered: a death may come before the line stands, or as the last thing we say.
+void Supervisor::tell_deaths() {
+  if (untold_.empty() || !daemon_ || !daemon_->connected()) return;  // no line yet where the first could not start
+  for (const auto& down : untold_) daemon_->send(down);
+  ask_for_answer();
+}
+
+// pounced asks the batch system at once why the job ends; else it would notice our silence only.
+void Supervisor::say_farewell() {
+  if (!daemon_ || !daemon_->connected()) return;  // no process for the first interpreter: there is no line yet
+  farewell_under_way_ = true;
+  tell_running();
+  ask_for_answer();
+}
+
+// Answered: what was sent before it has arrived.
+void Supervisor::ask_for_answer() {
+  told_ns_ = Clock::now().time_since_epoch().count();
+  daemon_->send(protocol::Beat{false, told_ns_, 0});
+}
+
+void Supervisor::on_daemon_message(const protocol::Header& header) {
+  watchdog_.heard(Clock::now());
+  if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
+    if (beat->answer && beat->sent_ns == told_ns_) {
+      untold_.clear();
+      farewell_under_way_ = false;
+    }
+    stop_if_alone();
+  } else if (const auto* admit = std::get_if<protocol::Admit>(&header)) {
+    admitted_[admit->session] = *admit;
+    if (interpreter_) interpreter_->socket().send(*admit);
+  } else if (const auto* dismiss = std::get_if<protocol::Dismiss>(&header)) {
+    admitted_.erase(dismiss->session);
+    if (interpreter_) interpreter_->socket().send(*dismiss);
+  } else if (const auto* run = std::get_if<protocol::RunDetached>(&header)) {
+    if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
+  } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
+    const std::string why = messages::sentence(over->cause);
+    over->only_if_idle ? end_if_idle(why) : end(why);
+  } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
+    spdlog::warn("lease={} pounced refused a message: {}", options_.lease.hex(), refused->error.text);
+  } else {
+    spdlog::debug("lease={} a message that is not for a supervisor", options_.lease.hex());
+  }
+}
+
+void Supervisor::beat() {
+  const auto now = Clock::now();
+  meter_.look(::getpid(), now);
+  tell_running();
+  loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
+}
+
+void Supervisor::tell_running() {
+  const Used used = meter_.used(Clock::now());
+  const device::GpuUse gpu = gpu_meter_.used();
+  const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
+                              gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib};
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, job, warnings_});
+}
+
+void Supervisor::check_watchdog() {
+  const TimePoint now = Clock::now();
+  if (now >= watchdog_.deadline()) return end("neither pounced nor any client was heard");
+  // Looks again before the deadline too: a task that ends brings it closer.
+  loop_.at(std::min(watchdog_.deadline(), now + 1s), [this] { check_watchdog(); });
+}
+
+void Supervisor::on_signal() {
+  signalfd_siginfo info;
+  bool child = false;
+  while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) {
+      child = true;
+    } else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT || info.ssi_signo == SIGHUP) {
+      end("the batch system ends the job (signal " + std::to_string(info.ssi_signo) + ")");
+    } else {
+      // Slurm's warning of the walltime or of a preemption. Never passed on as a signal: libraries requeue jobs on it.
+      spdlog::info("lease={} warned by the batch system (signal {})", options_.lease.hex(), info.ssi_signo);
+      ++warnings_;
+      tell_running();
+    }
+  }
+  if (child) reap();
+}
+
+void Supervisor::end(const std::string& why) {
+  if (ending_) return;
+  ending_ = true;
+  spdlog::info("lease={} ending: {}", options_.lease.hex(), why);
+  if (interpreter_) interpreter_->socket().send(protocol::EndWorker{options_.lease});
+  say_farewell();
+  loop_.at(Clock::now() + kOrderlyEnd, [this] { press_on(); });
+  stop_if_alone();
+}
+
+// Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).
+void Supervisor::end_if_idle(const std::string& why) {
+  if (ending_ || leaving_) return;
+  leaving_ = why;
+  if (!interpreter_ || !ready_) return end(why);
+  interpreter_->socket().send(protocol::EndWorker{options_.lease, {}, true});
+  loop_.at(Clock::now() + kOrderlyEnd, [this] {
+    if (leaving_) end(*leaving_);
+  });
+}
+
+void Supervisor::press_on() {
+  const int signal = end_steps_++ == 0 ? SIGTERM : SIGKILL;
+  signal_descendants(::getpid(), signal);
+  loop_.at(Clock::now() + (signal == SIGTERM ? std::chrono::milliseconds(kAfterTerm) : kAfterKill), [this] { press_on(); });
+  stop_if_alone();
+}
+
+void Supervisor::stop_if_alone() {
+  if (!ending_ || interpreter_ || !descendants_of(::getpid()).empty()) return;
+  const bool all_told = untold_.empty() && !farewell_under_way_;
+  if (all_told || end_steps_ > 0) loop_.stop();
+}
+
+}  // namespace pounce::worker

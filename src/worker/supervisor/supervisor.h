@@ -1,0 +1,98 @@
+// The first process of the job, or one of its worker group: keeps one interpreter alive, tells the daemon what becomes of
+// it, passes on whom it may serve, and ends the whole process tree when the job's time is over. It is not on the data
+// path. Thread: loop.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "pounce/ids.h"
+#include "device/gpu_meter.h"
+#include "protocol/messages.h"
+#include "transport/event_loop.h"
+#include "worker/supervisor/worker_group.h"
+#include "worker/supervisor/daemon_link.h"
+#include "worker/supervisor/watchdog.h"
+#include "worker/supervisor/interpreter.h"
+#include "worker/common/memory_events.h"
+#include "worker/supervisor/meter.h"
+#include "worker/supervisor/supervisor_options.h"
+
+namespace pounce::worker {
+
+class Supervisor {
+ public:
+  // Starts the interpreter before anything else: that is what takes time.
+  Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit);
+  ~Supervisor();
+
+  SupervisorEnd run();  // until there is nothing left to do
+
+ private:
+  // starting and dying interpreters (supervisor_interpreter.cc)
+  void start_interpreter();
+  void on_no_interpreter(const Error& why);
+  void watch_interpreter();
+  void on_interpreter_message();
+  void on_ready(const protocol::Ready& ready);
+  void on_activity(const protocol::Activity& activity);
+  void reap();
+  void on_interpreter_death(int wait_status);
+  void end_helpers();
+  void report_death(int wait_status, const std::string& last_words);
+  std::string log_tail() const;
+
+  // the daemon (supervisor.cc)
+  void on_connected();
+  void tell_deaths();
+  void say_farewell();
+  void ask_for_answer();
+  void on_daemon_message(const protocol::Header& header);
+  void beat();
+  void tell_running();
+  void check_watchdog();
+  void forget_client(const SessionId& session);
+
+  // signals and the end (supervisor.cc)
+  void on_signal();
+  void end(const std::string& why);
+  void end_if_idle(const std::string& why);
+  void press_on();  // the next, harsher step of the end
+  void stop_if_alone();
+
+  const SupervisorOptions options_;
+  const JobFacts facts_;
+  InterpreterPlan plan_;
+  MemoryEvents memory_;
+  UniqueFd log_reader_;
+
+  transport::EventLoop loop_;
+  std::unique_ptr<Interpreter> interpreter_;
+  transport::EventLoop::WatchId interpreter_watch_ = 0;
+  std::uint64_t memory_kills_ = 0;
+  Epoch epoch_;
+  bool ready_ = false;
+  protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
+  std::uint32_t running_ = 0, warnings_ = 0;
+  int early_deaths_ = 0;           // in a row, before it was ready
+  std::map<SessionId, protocol::Admit> admitted_;  // told again to the next interpreter
+
+  UniqueFd signals_;
+  std::unique_ptr<DaemonLink> daemon_;
+  Watchdog watchdog_;
+  Meter meter_;
+  device::GpuMeter gpu_meter_;
+  bool farewell_under_way_ = false;
+  std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
+  std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
+
+  std::optional<std::string> leaving_;  // the interpreter was asked to end if it is idle, and why
+  bool ending_ = false;
+  int end_steps_ = 0;
+};
+
+}  // namespace pounce::worker

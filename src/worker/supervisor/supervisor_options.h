@@ -1,0 +1,39 @@
+// What pounced tells a supervisor on its command line, and what the batch system tells it in the environment. Nothing
+// here is secret. Values. Thread: any.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/curve_key.h"
+#include "pounce/ids.h"
+#include "protocol/messages.h"
+
+namespace pounce::worker {
+
+struct SupervisorOptions {
+  LeaseId lease;
+  WorkerIndex worker;    // this one of
+  std::uint32_t workers = 1;
+  Epoch first_epoch;     // above those of a supervisor that died in this place
+  std::string handshake;      // tcp://host:port
+  PublicKey daemon_key;
+  protocol::Proof proof = protocol::Proof::kMunge;
+  std::string munge_socket, key_file, endpoint_file;
+  std::chrono::milliseconds heartbeat{5000};
+  std::chrono::seconds watchdog_idle{150}, watchdog_busy{900};
+  std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
+  std::string interface, ports;          // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any
+  std::vector<std::string> interpreter;  // argv prefix; "-m pounce._worker" is added
+};
+
+// From SLURM_JOB_ID, SLURM_RESTART_COUNT, SLURMD_NODENAME, SLURM_JOB_GPUS ...; zero and host name without them.
+struct JobFacts {
+  std::uint32_t job = 0, restart = 0;
+  std::string node, devices;
+  std::string visible_gpus;  // CUDA_VISIBLE_DEVICES; empty under stand_in
+};
+
+}  // namespace pounce::worker

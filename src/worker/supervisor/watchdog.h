@@ -1,0 +1,27 @@
+// When nobody can be heard any more: neither the daemon nor any client. Then the job ends itself, so that a GPU is never
+// held for a user who is gone: soon when nothing runs, later when something does. Pure. Thread: the owner's.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace pounce::worker {
+
+class Watchdog {
+ public:
+  Watchdog(std::chrono::seconds idle, std::chrono::seconds busy, TimePoint start)
+      : idle_(idle), busy_(busy), heard_(start) {}
+
+  void heard(TimePoint when) { heard_ = std::max(heard_, when); }
+  void set_busy(bool busy) { is_busy_ = busy; }
+  TimePoint deadline() const { return heard_ + (is_busy_ ? busy_ : idle_); }
+
+ private:
+  const std::chrono::seconds idle_, busy_;
+  TimePoint heard_;
+  bool is_busy_ = false;
+};
+
+}  // namespace pounce::worker

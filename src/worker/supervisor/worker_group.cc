@@ -1,0 +1,129 @@
+#include "worker/supervisor/worker_group.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/log.h"
+#include "base/process.h"
+#include "worker/supervisor/process_tree.h"
+
+namespace pounce::worker {
+namespace {
+
+constexpr std::uint32_t kMostAccidents = 3;  // of one member: something is wrong with this node or this build
+// Epochs only grow: a supervisor has fewer interpreters than this, so its successor's are all above.
+constexpr std::uint32_t kEpochsEach = 1'000'000;
+
+sigset_t heeded() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  return set;
+}
+
+timespec until(TimePoint when) {
+  const auto left = std::clamp<std::int64_t>((when - Clock::now()).count(), 0, 3'600'000'000'000);
+  return {left / 1'000'000'000, left % 1'000'000'000};
+}
+
+}  // namespace
+
+WorkerGroup::WorkerGroup(std::uint32_t workers, Serve serve, std::chrono::milliseconds leave_together)
+    : serve_(std::move(serve)), leave_together_(leave_together) {
+  for (std::uint32_t index = 0; index < workers; ++index) members_[WorkerIndex{index}];
+}
+
+int WorkerGroup::run() {
+  const sigset_t set = heeded();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (auto& [index, member] : members_) start(index, member);
+  while (anybody()) {
+    const timespec limit = until(next_deadline());
+    const int signal = ::sigtimedwait(&set, nullptr, &limit);
+    if (signal == SIGCHLD)
+      reap();
+    else if (signal > 0)
+      pass_on(signal);
+    bring_back(Clock::now());
+  }
+  return broken_ ? 1 : 0;
+}
+
+void WorkerGroup::start(WorkerIndex index, Member& member) {
+  const Epoch first{member.starts++ * kEpochsEach};
+  member.back_at = TimePoint::max();
+  // A function and no program: it serves with what this process was told and has read already. SIGTERM: an orderly end,
+  // should this process be killed. Our signals stay blocked: one that comes before the supervisor listens waits for it.
+  const auto started = start_function(Standing::kOurs, SIGTERM, [&] { return static_cast<int>(serve_(index, first)); });
+  member.pid = started.value_or(0);
+  if (started) return;
+  broken_ = true;
+  spdlog::error("worker={} no process for its supervisor: {}", index.value, started.error().text);
+  pass_on(SIGTERM);
+}
+
+void WorkerGroup::pass_on(int signal) {
+  if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) ending_ = true;
+  for (const auto& [index, member] : members_)
+    if (member.pid > 0) ::kill(member.pid, signal);
+}
+
+// Also what supervisors that died have left to us.
+void WorkerGroup::reap() {
+  while (const auto gone = ended_child(kAnyChild)) {
+    const auto found = std::ranges::find_if(members_, [&](const auto& entry) { return entry.second.pid == gone->pid; });
+    if (found != members_.end()) ended(found->first, found->second, gone->wait_status);
+  }
+}
+
+void WorkerGroup::ended(WorkerIndex index, Member& member, int wait_status) {
+  member.pid = 0;
+  const bool by_itself = WIFEXITED(wait_status);
+  if (by_itself && WEXITSTATUS(wait_status) == static_cast<int>(SupervisorEnd::kOver)) return;
+  if (by_itself && WEXITSTATUS(wait_status) == static_cast<int>(SupervisorEnd::kLeftIdle)) {
+    member.back_at = Clock::now() + leave_together_;
+    return;
+  }
+  spdlog::warn("worker={} its supervisor died (wait status {})", index.value, wait_status);
+  end_orphans();
+  if (ending_) return;
+  if (++member.accidents < kMostAccidents) return start(index, member);
+  broken_ = true;
+  pass_on(SIGTERM);
+}
+
+// What a dead supervisor's tasks had started holds GPU memory and ports that the next one needs.
+void WorkerGroup::end_orphans() {
+  std::set<pid_t> kept;
+  for (const auto& [index, member] : members_) {
+    if (member.pid == 0) continue;
+    kept.insert(member.pid);
+    for (const pid_t below : descendants_of(member.pid)) kept.insert(below);
+  }
+  for (const pid_t pid : descendants_of(::getpid()))
+    if (!kept.contains(pid)) ::kill(pid, SIGKILL);
+}
+
+void WorkerGroup::bring_back(TimePoint now) {
+  if (ending_) return;
+  for (auto& [index, member] : members_)
+    if (now >= member.back_at && anybody()) start(index, member);
+}
+
+bool WorkerGroup::anybody() const {
+  return std::ranges::any_of(members_, [](const auto& entry) { return entry.second.pid > 0; });
+}
+
+TimePoint WorkerGroup::next_deadline() const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [index, member] : members_) next = std::min(next, ending_ ? TimePoint::max() : member.back_at);
+  return next;
+}
+
+}  // namespace pounce::worker

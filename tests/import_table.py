@@ -1,0 +1,155 @@
+"""Who may import whom in python/pounce, as data, and what a module breaks of it.
+
+ROOMS is read from the bottom: a module may import those of its own room and of the rooms named behind it, wherever the import
+stands: at the top, inside a function, or for types alone. Inside a room there are no circles. A name that begins with _ is its
+module's own.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "python/pounce"
+
+# room: what its modules may import beside each other; a room is a module or a folder of python/pounce
+ROOMS: dict[str, list[str]] = {
+    "_core": [],
+    "errors": ["_core"],
+    "_common": ["errors", "_core"],
+    "_worker": ["_common", "errors", "_core"],
+    "_engine": ["_worker.kernel_calls", "_common", "errors", "_core"],
+    "lease": ["_engine", "errors", "_core"],
+    "future": ["lease", "_engine", "errors", "_core"],
+    "executor": ["future", "_engine", "_common.submitted_functions", "errors"],
+    "calls": ["executor", "future", "_engine", "errors"],
+    "client": ["calls", "future", "lease", "_engine", "_common.ref", "errors"],
+    "cell": ["client", "calls", "future", "_engine", "_worker.cell.runner", "_common", "errors", "_core"],
+    "": ["cell", "client", "future", "lease", "executor", "_engine", "_common.ref", "errors"],  # __init__: the names of `import pounce`
+    "bench": ["", "_engine.daemon"],
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    module: str  # "cell.magic"; "" for the package itself
+    line: int
+    target: str  # a module likewise
+    names: tuple[str, ...]  # what it takes out of it
+
+
+def module_of(file: Path) -> str:
+    parts = file.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules(root: Path) -> dict[str, ast.Module]:
+    package = root / PACKAGE
+    files = sorted(package.rglob("*.py"))
+    return {module_of(file.relative_to(package)): ast.parse(file.read_text()) for file in files}
+
+
+def imports(module: str, tree: ast.Module, known: set[str], is_package: bool = False) -> list[Import]:
+    """Those of the package's own modules. `from . import a, b` is an import of a and one of b, where these are modules."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            ours = [alias.name for alias in node.names if alias.name.split(".")[0] == "pounce"]
+            found += [Import(module, node.lineno, name.partition(".")[2], ()) for name in ours]
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        base = _base(module, node, is_package)
+        if base is None:
+            continue
+        for alias in node.names:
+            inside = f"{base}.{alias.name}".lstrip(".")
+            found.append(Import(module, node.lineno, inside, ()) if inside in known or inside == "_core" else
+                         Import(module, node.lineno, base, (alias.name,)))
+    return found
+
+
+def _base(module: str, node: ast.ImportFrom, is_package: bool) -> str | None:
+    """The module that `from ... import` names; None: it is not one of ours."""
+    named = node.module or ""
+    if not node.level:
+        return named.partition(".")[2] if named.split(".")[0] == "pounce" else None
+    here = module.split(".") if module else []
+    above = here[: len(here) - node.level + is_package]
+    return ".".join([*above, *filter(None, [named])])
+
+
+def room_of(module: str) -> str | None:
+    rooms = [room for room in ROOMS if room and (module == room or module.startswith(room + "."))]
+    return max(rooms, key=len) if rooms else "" if module == "" else None
+
+
+def trouble(found: Import) -> str | None:
+    """What the table says against this import; None: nothing."""
+    room = room_of(found.module)
+    if room is None:
+        return f"{found.module}: lies in no room of the table"
+    private = [name for name in found.names if _is_private(name)]
+    if private:
+        return f"{found.module}:{found.line}: {private[0]} is {found.target}'s own"
+    if room_of(found.target) == room or any(_is_in(found.target, allowed) for allowed in ROOMS[room]):
+        return None
+    return f"{found.module}:{found.line}: {room or 'pounce'} may import {', '.join(ROOMS[room])}, not {found.target or 'pounce'}"
+
+
+def _is_in(module: str, allowed: str) -> bool:
+    return module == allowed or (allowed != "" and module.startswith(allowed + "."))
+
+
+def circles(found: list[Import]) -> list[list[str]]:
+    """Sets of modules each of which needs the others: none may be loaded, or understood, without all of them."""
+    needs: dict[str, set[str]] = {}
+    for one in found:
+        needs.setdefault(one.module, set()).add(one.target)
+    reached = {module: _reached(module, needs) for module in needs}
+    knots = {frozenset(other for other in reached[module] if module in reached.get(other, ())) for module in needs if module in reached[module]}
+    return sorted(sorted(knot) for knot in knots)
+
+
+def _reached(module: str, needs: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    ahead = list(needs.get(module, ()))
+    while ahead:
+        one = ahead.pop()
+        if one not in seen:
+            seen.add(one)
+            ahead.extend(needs.get(one, ()))
+    return seen
+
+
+# ---- private names -----------------------------------------------------------------------------------------------------
+
+# Of os; of IPython and of threading, which have no public name for it; a NamedTuple's own, so spelled beside its fields' names.
+FOREIGN = {"_exit", "_filename_map", "_register_atexit", "_fields", "_make", "_replace", "_asdict"}
+
+
+def private_uses(module: str, tree: ast.Module) -> list[str]:
+    """`x._y` where x is neither self nor cls nor declared to be of a class of this module."""
+    own = _of_own_classes(tree)
+    return [f"{module}:{node.lineno}: {ast.unparse(node)}" for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in FOREIGN
+            and not _is_self(node.value) and not (isinstance(node.value, ast.Name) and node.value.id in own)]
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("_") and name != "_core"
+
+
+def _is_self(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "super"
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
+
+
+def _of_own_classes(tree: ast.Module) -> set[str]:
+    """Parameters and variables that are declared so: `future: Future`, `alive: Session | None = ...`."""
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    declared = [(node.arg, node.annotation) for node in ast.walk(tree) if isinstance(node, ast.arg)]
+    declared += [(node.target.id, node.annotation) for node in ast.walk(tree)
+                 if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
+    return {name for name, kind in declared if kind is not None and ast.unparse(kind).removesuffix(" | None") in classes}

@@ -1,0 +1,86 @@
+"""Values of C++ as Python sees them: records, whose names and types the stub has as the tables have them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from pounce import _core
+from pounce._engine.options import Options
+
+STUB = Path(__file__).resolve().parents[2] / "python/pounce/_core.pyi"
+RECORDS = {name: kind for name, kind in vars(_core).items() if hasattr(kind, "_fields")}
+
+
+def stubbed(record: str) -> dict[str, str]:
+    """The fields that the stub gives this record, with their types."""
+    (kind,) = (node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef) and node.name == record)
+    return {line.target.id: ast.unparse(line.annotation) for line in kind.body if isinstance(line, ast.AnnAssign)}
+
+
+def stub_of(record: str) -> str:
+    return f"class {record}(NamedTuple):\n" + "".join(f"    {name}: {kind} = ...\n" for name, kind in RECORDS[record].__annotations__.items())
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_the_stub_names_each_field_of_the_table(record):
+    fields = RECORDS[record].__annotations__
+
+    assert list(fields) == list(RECORDS[record]._fields)
+    assert list(stubbed(record).items()) == list(fields.items()), f"_core.pyi needs:\n{stub_of(record)}"
+
+
+def test_the_stub_names_each_record_and_no_other():
+    named = [node.name for node in ast.parse(STUB.read_text()).body
+             if isinstance(node, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)]
+
+    assert named == list(RECORDS) and len(named) > 20
+
+
+def test_no_binding_returns_a_tuple_of_places():
+    sources = "".join(path.read_text() for path in (STUB.parents[1] / "bindings").glob("*"))
+
+    assert "make_tuple" not in sources and "tuple[" not in STUB.read_text().replace("ERROR_CODES: tuple[ErrorCode, ...]", "")
+
+
+def test_the_options_of_a_user_have_each_field_of_a_request():
+    assert set(_core.Resources._fields) <= set(Options.__dataclass_fields__)
+
+
+def test_a_record_has_the_structs_defaults():
+    assert _core.Resources().workers == 1 and _core.Resources().placement == "any" and _core.Resources().slurm == {}
+    assert _core.LeaseStatus().ahead == -1 and _core.LeaseStatus().eta is None
+    assert Options().resources == _core.Resources()
+
+
+def test_times_are_in_seconds_and_class_has_a_name_that_python_can_say():
+    assert "end_time" in _core.LeaseStatus._fields and "class_" in _core.LeaseStatus._fields
+    assert _core.Timings.__annotations__["run"] == "float" and _core.QueueRow.__annotations__["submit_time"] == "int"
+
+
+@pytest.mark.parametrize("wrong", [{"gpus": "two"}, {"gpus": -1}, {"time_min": 1.5}, {"slurm": "constraint"}, {"class_": 3}])
+def test_a_value_of_another_kind_is_refused_by_the_fields_name(home, wrong):
+    (name,) = wrong
+    done = home.run(f"""
+        from pounce import _core
+        with pounce.Client(launcher="local") as client:
+            try:
+                client._session.core.request(_core.Resources(**{wrong!r}))
+            except TypeError as error:
+                report(text=str(error))
+    """)
+
+    assert done.reports["text"].startswith(f"Resources.{name} does not take ")
+
+
+def test_what_is_no_record_is_refused(home):
+    done = home.run("""
+        with pounce.Client(launcher="local") as client:
+            try:
+                client._session.core.request(("lion", 1, "a100"))
+            except TypeError as error:
+                report(refused="incompatible" in str(error))
+    """)
+
+    assert done.reports == {"refused": True}

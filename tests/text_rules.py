@@ -1,0 +1,81 @@
+"""Rules for text that a script can check: words that are no longer ours, and files that are named but not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+# Words of an earlier vocabulary, and what they are called now (docs/glossary.md).
+OLD_WORDS = {
+    "baton": "leader token",
+    "courier": "relay",
+    "crew": "worker group",
+    "dead man": "watchdog",
+    "desk": "handler",
+    "door": "handshake endpoint",
+    "guest": "peer",
+    "hall": "control channel",
+    "holdings": "allocations",
+    "incarnation": "job identity",
+    "knock": "handshake",
+    "lease board": "lease cache",
+    "named task": "detached task",
+    "predecessor": "previous instance",
+    "reception": "authenticator",
+    "story": "history",
+    "survey": "snapshot",
+    "sweep": "reconcile",
+    "sweeping": "reconciling",
+    "swept": "reconciled",
+    "want book": "request state",
+    "want failed": "request failed",
+}
+
+# What a file may say all the same: words of others.
+ALLOWED = {
+    "docs/changelog.md": set(OLD_WORDS),  # says what things were called in their time
+    "LICENSE": set(OLD_WORDS),
+    "daemon/pounce-slurm/LICENSE": set(OLD_WORDS),
+    "tests/text_rules.py": set(OLD_WORDS),
+    "tests/rules_test.py": set(OLD_WORDS),
+}
+
+# Longest first, so that a plural or a pair of words is found whole.
+_OLD = re.compile(r"\b(" + "|".join(sorted(OLD_WORDS, key=len, reverse=True)) + r")(s|es|ed|ing)?\b")
+
+
+def old_words(line: str) -> list[str]:
+    """Those of OLD_WORDS in a line, also as parts of names: `DeadMan`, `kDoor`, `leader_baton`, `dead-man`."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", line)
+    return [found[1] for found in _OLD.finditer(re.sub(r"[_-]+", " ", apart).lower())]
+
+
+# A path from the root of the repository, and a bare name of a file of ours.
+_PATH = re.compile(r"(?<![\w/.}>$<*-])(?:daemon|docs|examples|include|packaging|python|src|tests)/[\w./*-]*[\w*]")
+_NAME = re.compile(r"(?<![\w/.}>$<*{-])[\w-]+\.(?:cc|h|py|md|sh)\b(?![./\w(])")
+_COMMENT = {".cc": "//", ".h": "//", ".py": "#"}
+
+# Of other projects, of a user in an example, or made by a build.
+NOT_OURS = {"slurm.h", "read_config.h", "train.sh", "pounce.py", "tests/gateway_driver"}
+
+
+def named_files(file: str, text: str) -> Iterator[tuple[int, str]]:
+    """(line number, name) of each file of the repository that a text names: a path anywhere, a bare name in prose or a comment."""
+    comment = _COMMENT.get(Path(file).suffix, "")
+    for number, line in enumerate(text.splitlines(), 1):
+        for path in _PATH.findall(line):
+            yield number, path
+        start = line.find(comment)
+        for name in _NAME.findall(line[start:] if start >= 0 else ""):
+            yield number, name
+
+
+def is_there(name: str, files: set[str]) -> bool:
+    """`files`: paths from the root. A folder, a pattern, or the beginning of a name counts when something fits it."""
+    if name in NOT_OURS or name in files:
+        return True
+    if "/" not in name:
+        return any(file.rsplit("/", 1)[-1] == name for file in files)
+    pattern = re.compile(re.escape(name).replace(r"\*", ".*"))
+    return any(pattern.match(file) for file in files)

@@ -1,0 +1,227 @@
+// Reconciliations: adoption, excess jobs, and whose jobs are whose.
+#include "unit/core/lease/lease_world.h"
+
+namespace pounce::lease {
+namespace {
+
+class ReconcileTest : public LeaseTest {
+ protected:
+  JournalRecord intent(int of = 1, int who = 1) const {
+    return {JournalRecord::Kind::kIntent, lease(of), one_gpu(), session(who), RequestId{1}, {}, {}};
+  }
+  JournalRecord submitted(int of = 1) const {
+    return {JournalRecord::Kind::kSubmitted, lease(of), {}, {}, {}, job(7), {}};
+  }
+  JournalRecord ended(int of = 1) const {
+    return {JournalRecord::Kind::kEnded, lease(of), {}, {}, {}, {}, Cause{CauseCode::kIdle}};
+  }
+  void claim(std::uint32_t waiting, std::uint32_t running, int who = 1, std::vector<LeaseId> holds = {lease(1)}) {
+    tell(DemandChanged{session(who), {{RequestId{1}, one_gpu(), waiting, running, std::move(holds)}}});
+  }
+};
+
+TEST_F(ReconcileTest, JobsOfAnotherInstanceAreNeverTouched) {
+  JobView foreign = view(JobState::kRunning);
+  foreign.instance = other_instance();
+  start({}, {foreign});
+  EXPECT_TRUE(core.leases().empty());
+  EXPECT_EQ(count<CancelJob>(), 0u);
+}
+
+TEST_F(ReconcileTest, JobsWithoutATagAreNeverTouched) {
+  JobView foreign = view(JobState::kRunning);
+  foreign.instance.reset();
+  foreign.lease.reset();
+  start({}, {foreign});
+  EXPECT_TRUE(core.leases().empty());
+}
+
+TEST_F(ReconcileTest, ASecondJobOfOneLeaseIsCancelled) {
+  given_queued();
+  reconciled_jobs({view(JobState::kQueued), view(JobState::kQueued, JobEnd::kNone, job(8))});
+  ASSERT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(only<CancelJob>()[0].job, job(8));
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(ReconcileTest, ARestartWithTheJournalAdoptsTheLeaseForItsOwner) {
+  start({intent(), submitted()}, {view(JobState::kRunning)});
+  EXPECT_EQ(state(), LeaseState::kStarting);
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{4}});
+  open();
+  claim(0, 1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(ReconcileTest, ARestartDoesNotSubmitForAnOwnerWhoseJobIsThere) {
+  tell(JournalRead{{intent(), submitted()}});
+  open();
+  demand(1);
+  tell(ReconcileDone{std::vector{view(JobState::kQueued)}});
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(ReconcileTest, AnIntentWithoutAnOutcomeIsADoubt) {
+  start({intent()}, {});
+  open();
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+  reconciled_jobs({view(JobState::kQueued)});
+  EXPECT_EQ(state(), LeaseState::kQueued);
+}
+
+TEST_F(ReconcileTest, AnIntentThatNeverBecameAJobIsTriedAgain) {
+  tell(JournalRead{{intent()}});
+  open();
+  demand(1);
+  tell(ReconcileDone{std::vector<JobView>{}});
+  reconciled_jobs({});
+  wait_for<SubmitJob>();
+  EXPECT_NE(only<SubmitJob>()[0].lease, lease(77));
+  EXPECT_EQ(core.leases().size(), 1u);
+}
+
+TEST_F(ReconcileTest, AnOwnerWhoDoesNotComeBackLosesTheLease) {
+  start({intent(), submitted()}, {view(JobState::kRunning)});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{4}});
+  for (int second = 0; second < 31; ++second) {
+    advance(1s);
+    if (count<EndWorker>() > 0) return;
+    tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1});
+  }
+  FAIL() << "the lease of a dead kernel lives on";
+}
+
+TEST_F(ReconcileTest, WithoutAJournalARunningLeaseIsAdoptedAndClaimedByItsHolder) {
+  start({}, {view(JobState::kRunning)});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1});
+  open();
+  claim(0, 1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  EXPECT_EQ(count<GrantWorker>(), 1u);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(ReconcileTest, AnAdoptedLeaseIsInTheJournalAgain) {
+  start({}, {view(JobState::kRunning)});
+  ASSERT_EQ(count<RecordOutcome>(), 2u);
+  EXPECT_EQ(only<RecordOutcome>()[0].record.kind, JournalRecord::Kind::kIntent);
+  EXPECT_EQ(only<RecordOutcome>()[1].record.kind, JournalRecord::Kind::kSubmitted);
+}
+
+TEST_F(ReconcileTest, AnAdoptedQueuedJobServesARequestThatWaits) {
+  tell(JournalRead{});
+  open();
+  demand(1);
+  tell(ReconcileDone{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7), 50)}});
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+  ASSERT_EQ(core.leases().size(), 1u);
+  EXPECT_EQ(core.leases()[0].lease, lease(50));
+}
+
+TEST_F(ReconcileTest, TheHolderComesBeforeOthersThatCouldUseIt) {
+  tell(JournalRead{});
+  open(1);
+  demand(1, 0, one_gpu(), 1);
+  open(2);
+  claim(1, 0, 2, {lease(50)});
+  tell(ReconcileDone{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7), 50)}});
+  for (const LeaseView& one : core.leases()) EXPECT_EQ(one.lease == lease(50), one.owner->session == session(2));
+}
+
+TEST_F(ReconcileTest, AnAdoptedIdleLeaseIsGivenToARequestWithEqualResources) {
+  start({}, {view(JobState::kRunning)});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  open();
+  demand(1);
+  EXPECT_EQ(count<GrantWorker>(), 1u);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(ReconcileTest, AnAdoptedLeaseIsNotGivenToARequestWithOtherResources) {
+  start({}, {view(JobState::kRunning)});
+  open();
+  demand(1, 0, resources("cheetah", 2));
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(ReconcileTest, ABusyAdoptedLeaseIsNotGivenToAStranger) {
+  start({}, {view(JobState::kRunning)});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1});
+  open();
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(ReconcileTest, AnAdoptedLeaseThatNobodyClaimsIsEnded) {
+  start({}, {view(JobState::kQueued)});
+  advance(29s);
+  EXPECT_EQ(count<CancelJob>(), 0u);
+  advance(1s);
+  EXPECT_EQ(count<CancelJob>(), 1u);
+}
+
+TEST_F(ReconcileTest, AnAdoptedIdleLeaseThatNobodyClaimsIsEndedAfterTheIdleTime) {
+  start({}, {view(JobState::kRunning)});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  advance(59s);
+  EXPECT_EQ(count<EndWorker>(), 0u);
+  advance(1s);
+  EXPECT_EQ(count<EndWorker>() + count<CancelJob>(), 1u);
+}
+
+TEST_F(ReconcileTest, AJobOfALeaseThatTheJournalEndedIsCancelled) {
+  start({intent(), submitted(), ended()}, {view(JobState::kRunning)});
+  EXPECT_EQ(count<CancelJob>(), 1u);
+}
+
+TEST_F(ReconcileTest, TheJournalsNewerLeaseOfARequestIsItsLease) {
+  start({intent(1), submitted(1), intent(2)}, {view(JobState::kRunning)});
+  open();
+  demand(1);
+  ASSERT_EQ(core.leases().size(), 2u);
+  EXPECT_FALSE(core.leases()[0].owner);
+  EXPECT_TRUE(core.leases()[1].owner);
+}
+
+TEST_F(ReconcileTest, TheJournalASecondTimeIsIgnored) {
+  start();
+  tell(JournalRead{{intent()}});
+  EXPECT_TRUE(core.leases().empty());
+}
+
+TEST_F(ReconcileTest, AFailedFirstReconcileIsTriedAgainAndNothingIsSubmittedMeanwhile) {
+  tell(JournalRead{});
+  tell(ReconcileDone{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
+  open();
+  demand(1);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+  reconciled_jobs({});
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(ReconcileTest, ReconcilesEachMinuteWhileALeaseLivesAndNotWithoutOne) {
+  given_busy();
+  demand(0);
+  advance_alive(120s, 1);
+  EXPECT_EQ(count<ReconcileJobs>(), 1u);
+  tell(ReconcileDone{std::vector{view(JobState::kEnded, JobEnd::kTimeout)}});
+  for (int minute = 0; minute < 10; ++minute) {
+    advance(20s);
+    EXPECT_EQ(count<ReconcileJobs>(), 0u);
+    tell(SessionSeen{session(1)});
+  }
+}
+
+}  // namespace
+}  // namespace pounce::lease

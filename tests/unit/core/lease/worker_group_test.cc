@@ -1,0 +1,208 @@
+// Leases with several workers: each comes, dies and comes back by itself; together they are one lease.
+#include "unit/core/lease/lease_world.h"
+
+namespace pounce::lease {
+namespace {
+
+using testing::Each;
+using testing::Field;
+using testing::SizeIs;
+
+class WorkerGroupTest : public LeaseTest {
+ protected:
+  static constexpr std::uint32_t kWorkers = 3;
+
+  static Resources three() {
+    Resources asked = one_gpu();
+    asked.workers = kWorkers;
+    return asked;
+  }
+  static WorkerLink link_of(std::uint32_t worker) { return WorkerLink{10 + worker}; }
+
+  void given_three_starting() {
+    start();
+    open();
+    demand(1, 0, three());
+    tell(Submitted{lease(1), job(7)});
+    for (std::uint32_t worker = 0; worker < kWorkers; ++worker) connect(worker);
+  }
+  void given_three_busy() {
+    given_three_starting();
+    for (std::uint32_t worker = 0; worker < kWorkers; ++worker) come_up(worker);
+  }
+  void given_three_draining() {
+    given_three_busy();
+    demand(0, 0, three());
+    for (int second = 0; second < 60; ++second) {
+      advance(1s);
+      beat_all();
+    }
+  }
+  void connect(std::uint32_t worker) {
+    tell(WorkerConnected{lease(1), WorkerIndex{worker}, link_of(worker), SlurmJobId{7}, 0, "g1", "GPU " + std::to_string(worker)});
+  }
+  void come_up(std::uint32_t worker, std::uint32_t epoch = 1) {
+    tell(InterpreterStarted{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}});
+  }
+  void die(std::uint32_t worker, std::uint32_t epoch = 1, bool restarting = true) {
+    tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, trouble(ErrorCode::kWorkerCrashed),
+                         restarting});
+  }
+  void heard(std::uint32_t worker, std::uint32_t running = 0) {
+    tell(WorkerSeen{lease(1), WorkerIndex{worker}, link_of(worker), running});
+  }
+  void beat_all() {
+    const auto before = actions;
+    tell(SessionSeen{session(1)});
+    for (std::uint32_t worker = 0; worker < kWorkers; ++worker) heard(worker);
+    if (core.leases().front().state == LeaseState::kDraining && actions.empty()) actions = before;
+  }
+};
+
+TEST_F(WorkerGroupTest, TheFirstReadyInterpreterMakesTheLeaseActiveAndEachIsGranted) {
+  given_three_starting();
+  come_up(1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  ASSERT_THAT(only<GrantWorker>(), SizeIs(1));
+  EXPECT_EQ(only<GrantWorker>()[0].worker, WorkerIndex{1});
+  come_up(0);
+  ASSERT_THAT(only<GrantWorker>(), SizeIs(1));
+  EXPECT_EQ(only<GrantWorker>()[0].worker, WorkerIndex{0});
+  EXPECT_EQ(core.leases()[0].workers_ready, 2u);
+}
+
+TEST_F(WorkerGroupTest, AWorkerThatConnectsLateDoesNotDisturbTheOthers) {
+  given_three_starting();
+  come_up(0);
+  connect(2);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  EXPECT_EQ(count<TellStatus>(), 0u);
+}
+
+TEST_F(WorkerGroupTest, EachWorkersDevicesAreTold) {
+  given_three_starting();
+  EXPECT_EQ(core.leases()[0].devices, "GPU 0, GPU 1, GPU 2");
+}
+
+TEST_F(WorkerGroupTest, AWorkerMoreThanTheLeaseHasIsSentAway) {
+  given_three_starting();
+  connect(kWorkers);
+  ASSERT_THAT(only<EndWorker>(), SizeIs(1));
+  EXPECT_EQ(only<EndWorker>()[0].link, link_of(kWorkers));
+}
+
+TEST_F(WorkerGroupTest, ADeathOfOneIsToldAndTheLeaseStaysActive) {
+  given_three_busy();
+  die(1);
+  ASSERT_THAT(only<TellWorkerDown>(), SizeIs(1));
+  EXPECT_EQ(only<TellWorkerDown>()[0].worker, WorkerIndex{1});
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  come_up(1, 2);
+  ASSERT_THAT(only<GrantWorker>(), SizeIs(1));
+  EXPECT_EQ(only<GrantWorker>()[0].epoch, Epoch{2});
+}
+
+TEST_F(WorkerGroupTest, OnlyTheDeathOfTheLastReadyOneMakesTheLeaseStartAgain) {
+  given_three_busy();
+  die(0);
+  die(1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  die(2);
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+TEST_F(WorkerGroupTest, DeathsAreCountedForEachWorker) {
+  given_three_busy();
+  for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+    die(worker, 1);
+    come_up(worker, 2);
+    die(worker, 2);
+    come_up(worker, 3);
+  }
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  EXPECT_EQ(count<EndWorker>(), 0u);
+}
+
+TEST_F(WorkerGroupTest, AWorkerThatDiesTooOftenIsSentAwayAloneAndTheLastOneTakesTheLeaseAlong) {
+  given_three_busy();
+  die(0, 1, false);
+  ASSERT_THAT(only<EndWorker>(), SizeIs(1));
+  EXPECT_EQ(only<EndWorker>()[0].link, link_of(0));
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  die(1, 1, false);
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  die(2, 1, false);
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(state(), LeaseState::kDraining);
+}
+
+TEST_F(WorkerGroupTest, TheLeaseIsBusyWhileAnyWorkerRunsATask) {
+  given_three_busy();
+  heard(2, 1);
+  demand(0, 0, three());
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  heard(0, 0);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  EXPECT_EQ(core.leases()[0].running, 1u);
+  heard(2, 0);
+  EXPECT_EQ(state(), LeaseState::kIdle);
+}
+
+TEST_F(WorkerGroupTest, AnIdleLeaseAsksEachWorkerToLeave) {
+  given_three_draining();
+  ASSERT_EQ(state(), LeaseState::kDraining);
+  EXPECT_THAT(only<EndWorker>(), AllOf(SizeIs(kWorkers), Each(Field(&EndWorker::only_if_idle, true))));
+}
+
+TEST_F(WorkerGroupTest, OneThatHasJustGotATaskKeepsTheLease) {
+  given_three_draining();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link_of(0)});
+  heard(1, 1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  advance(11s);
+  EXPECT_EQ(count<CancelJob>(), 0u);
+}
+
+TEST_F(WorkerGroupTest, ADrainingLeaseIsGoneForItsOwnerWhenTheLastWorkerIs) {
+  given_three_draining();
+  for (const std::uint32_t worker : {0u, 1u}) {
+    tell(WorkerLost{lease(1), WorkerIndex{worker}, link_of(worker)});
+    EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  }
+  tell(WorkerLost{lease(1), WorkerIndex{2}, link_of(2)});
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+}
+
+TEST_F(WorkerGroupTest, NobodyIsAskedWhileOneOfThemIsHeard) {
+  given_three_busy();
+  for (int second = 0; second < 60; ++second) {
+    advance(1s);
+    tell(SessionSeen{session(1)});
+    heard(1, 1);
+    EXPECT_EQ(count<PollJobs>(), 0u);
+  }
+}
+
+TEST_F(WorkerGroupTest, AClosedSessionIsDismissedEverywhere) {
+  given_three_busy();
+  tell(SessionClosed{session(1)});
+  EXPECT_EQ(count<DismissClient>(), kWorkers);
+  EXPECT_EQ(count<EndWorker>(), kWorkers);
+}
+
+TEST_F(WorkerGroupTest, ASessionThatComesBackIsIntroducedToEach) {
+  given_three_busy();
+  open();
+  EXPECT_EQ(count<AdmitClient>(), kWorkers);
+  EXPECT_EQ(count<GrantWorker>(), kWorkers);
+}
+
+TEST_F(WorkerGroupTest, AnotherNumberOfWorkersIsAnotherLease) {
+  given_three_busy();
+  demand(1);
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+}  // namespace
+}  // namespace pounce::lease

@@ -1,0 +1,60 @@
+// Every word that libslurm's slurm_job_reason_string (since 24.05: slurm_job_state_reason_string) gives: those of 22.05,
+// then those that were added up to 25.11.
+#pragma once
+
+#include <string_view>
+
+namespace pounce::messages {
+
+inline constexpr std::string_view kSlurmReasons[] = {
+    "None", "Priority", "Dependency", "Resources", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionDown",
+    "PartitionInactive", "JobHeldAdmin", "BeginTime", "Licenses", "AssociationJobLimit", "AssociationResourceLimit",
+    "AssociationTimeLimit", "Reservation", "ReqNodeNotAvail", "JobHeldUser", "FrontEndDown", "SchedDefer",
+    "NodeDown", "BadConstraints", "SystemFailure", "JobLaunchFailure", "NonZeroExitCode", "TimeLimit",
+    "InactiveLimit", "InvalidAccount", "InvalidQOS", "QOSUsageThreshold", "QOSJobLimit", "QOSResourceLimit",
+    "QOSTimeLimit", "BlockMaxError", "BlockFreeAction", "Cleaning", "Prolog", "QOSNotAllowed", "AccountNotAllowed",
+    "DependencyNeverSatisfied", "QOSGrpCpuLimit", "QOSGrpCPUMinutesLimit", "QOSGrpCPURunMinutesLimit",
+    "QOSGrpJobsLimit", "QOSGrpMemLimit", "QOSGrpNodeLimit", "QOSGrpSubmitJobsLimit", "QOSGrpWallLimit",
+    "QOSMaxCpuPerJobLimit", "QOSMaxCpuMinutesPerJobLimit", "QOSMaxNodePerJobLimit", "QOSMaxWallDurationPerJobLimit",
+    "QOSMaxCpuPerUserLimit", "QOSMaxJobsPerUserLimit", "QOSMaxNodePerUserLimit", "QOSMaxSubmitJobPerUserLimit",
+    "QOSMinCpuNotSatisfied", "AssocGrpCpuLimit", "AssocGrpCPUMinutesLimit", "AssocGrpCPURunMinutesLimit",
+    "AssocGrpJobsLimit", "AssocGrpMemLimit", "AssocGrpNodeLimit", "AssocGrpSubmitJobsLimit", "AssocGrpWallLimit",
+    "AssocMaxJobsLimit", "AssocMaxCpuPerJobLimit", "AssocMaxCpuMinutesPerJobLimit", "AssocMaxNodePerJobLimit",
+    "AssocMaxWallDurationPerJobLimit", "AssocMaxSubmitJobLimit", "JobHoldMaxRequeue", "JobArrayTaskLimit",
+    "BurstBufferResources", "BurstBufferStageIn", "BurstBufferOperation", "PowerNotAvail", "PowerReserved",
+    "AssocGrpUnknown", "AssocGrpUnknownMinutes", "AssocGrpUnknownRunMinutes", "AssocMaxUnknownPerJob",
+    "AssocMaxUnknownPerNode", "AssocMaxUnknownMinutesPerJob", "AssocMaxCpuPerNode", "AssocGrpMemMinutes",
+    "AssocGrpMemRunMinutes", "AssocMaxMemPerJob", "AssocMaxMemPerNode", "AssocMaxMemMinutesPerJob",
+    "AssocGrpNodeMinutes", "AssocGrpNodeRunMinutes", "AssocMaxNodeMinutesPerJob", "AssocGrpEnergy",
+    "AssocGrpEnergyMinutes", "AssocGrpEnergyRunMinutes", "AssocMaxEnergyPerJob", "AssocMaxEnergyPerNode",
+    "AssocMaxEnergyMinutesPerJob", "AssocGrpGRES", "AssocGrpGRESMinutes", "AssocGrpGRESRunMinutes",
+    "AssocMaxGRESPerJob", "AssocMaxGRESPerNode", "AssocMaxGRESMinutesPerJob", "AssocGrpLicense",
+    "AssocGrpLicenseMinutes", "AssocGrpLicenseRunMinutes", "AssocMaxLicensePerJob", "AssocMaxLicenseMinutesPerJob",
+    "AssocGrpBB", "AssocGrpBBMinutes", "AssocGrpBBRunMinutes", "AssocMaxBBPerJob", "AssocMaxBBPerNode",
+    "AssocMaxBBMinutesPerJob", "QOSGrpUnknown", "QOSGrpUnknownMinutes", "QOSGrpUnknownRunMinutes",
+    "QOSMaxUnknownPerJob", "QOSMaxUnknownPerNode", "QOSMaxUnknownPerUser", "QOSMaxUnknownMinutesPerJob",
+    "QOSMinUnknown", "QOSMaxCpuPerNode", "QOSGrpMemoryMinutes", "QOSGrpMemoryRunMinutes",
+    "QOSMaxMemoryMinutesPerJob", "QOSMaxMemoryPerJob", "QOSMaxMemoryPerNode", "QOSMaxMemoryPerUser", "QOSMinMemory",
+    "QOSGrpEnergy", "QOSGrpEnergyMinutes", "QOSGrpEnergyRunMinutes", "QOSMaxEnergyPerJob", "QOSMaxEnergyPerNode",
+    "QOSMaxEnergyPerUser", "QOSMaxEnergyMinutesPerJob", "QOSMinEnergy", "QOSGrpNodeMinutes", "QOSGrpNodeRunMinutes",
+    "QOSMaxNodeMinutesPerJob", "QOSMinNode", "QOSGrpGRES", "QOSGrpGRESMinutes", "QOSGrpGRESRunMinutes",
+    "QOSMaxGRESPerJob", "QOSMaxGRESPerNode", "QOSMaxGRESPerUser", "QOSMaxGRESMinutesPerJob", "QOSMinGRES",
+    "QOSGrpLicense", "QOSGrpLicenseMinutes", "QOSGrpLicenseRunMinutes", "QOSMaxLicensePerJob",
+    "QOSMaxLicensePerUser", "QOSMaxLicenseMinutesPerJob", "QOSMinLicense", "QOSGrpBB", "QOSGrpBBMinutes",
+    "QOSGrpBBRunMinutes", "QOSMaxBBPerJob", "QOSMaxBBPerNode", "QOSMaxBBPerUser", "QOSMinBB", "DeadLine",
+    "MaxBBPerAccount", "MaxCpuPerAccount", "MaxEnergyPerAccount", "MaxGRESPerAccount", "MaxNodePerAccount",
+    "MaxLicensePerAccount", "MaxMemoryPerAccount", "MaxUnknownPerAccount", "MaxJobsPerAccount",
+    "MaxSubmitJobsPerAccount", "PartitionConfig", "AccountingPolicy", "FedJobLock", "OutOfMemory", "MaxMemPerLimit",
+    "AssocGrpBilling", "AssocGrpBillingMinutes", "AssocGrpBillingRunMinutes", "AssocMaxBillingPerJob",
+    "AssocMaxBillingPerNode", "AssocMaxBillingMinutesPerJob", "QOSGrpBilling", "QOSGrpBillingMinutes",
+    "QOSGrpBillingRunMinutes", "QOSMaxBillingPerJob", "QOSMaxBillingPerNode", "QOSMaxBillingPerUser",
+    "QOSMaxBillingMinutesPerJob", "MaxBillingPerAccount", "QOSMinBilling", "ReservationDeleted", "RaisedSignal",
+    "ReservationInvalid", "Constraints", "MaxBBRunMinsPerAccount", "MaxBillingRunMinsPerAccount",
+    "MaxCpuRunMinsPerAccount", "MaxEnergyRunMinsPerAccount", "MaxGRESRunMinsPerAccount", "MaxNodeRunMinsPerAccount",
+    "MaxLicenseRunMinsPerAccount", "MaxMemoryRunMinsPerAccount", "MaxUnknownRunMinsPerAccount",
+    "MaxBBRunMinsPerUser", "MaxBillingRunMinsPerUser", "MaxCpuRunMinsPerUser", "MaxEnergyRunMinsPerUser",
+    "MaxGRESRunMinsPerUser", "MaxNodeRunMinsPerUser", "MaxLicenseRunMinsPerUser", "MaxMemoryRunMinsPerUser",
+    "MaxUnknownRunMinsPerUser", "MaxPoweredUpNodes", "MpiPortsBusy",
+};
+
+}  // namespace pounce::messages

@@ -1,0 +1,43 @@
+// Who holds what, as pouncectl top shows it.
+#include "pouncectl/allocation_cells.h"
+
+#include <gtest/gtest.h>
+
+namespace pounce::ctl {
+namespace {
+
+AllocatedJob job(std::uint32_t number, std::string user, bool running, std::map<std::string, std::uint32_t> gpus) {
+  AllocatedJob one;
+  one.job = number, one.user = std::move(user), one.running = running, one.gpus = std::move(gpus);
+  one.class_name = "lion", one.submit_s = 1000 + number, one.start_s = running ? 2000 + number : 0;
+  return one;
+}
+
+TEST(AllocationsTest, ShowsThoseWithTheMostGpusFirstAndThenTheLongest) {
+  const auto jobs = by_weight({job(3, "a", true, {{"a100", 1}}), job(1, "b", true, {}), job(2, "c", true, {{"a100", 1}}),
+                               job(4, "d", true, {{"a100", 1}, {"h100", 1}}), job(5, "e", false, {{"a100", 8}})});
+  std::string order;
+  for (const AllocatedJob& one : jobs) order += one.user;
+  EXPECT_EQ(order, "dcab");
+}
+
+TEST(AllocationsTest, CountsWhatWaitsByClassWithItsReasons) {
+  auto first = job(7, "a", false, {{"a100", 2}}), second = job(8, "b", false, {}), other = job(9, "c", false, {});
+  first.reason = "Priority", second.reason = "Resources", other.class_name = "cheetah", other.reason = "None";
+  const auto cells = queue_cells(queues_of({second, first, other, job(1, "d", true, {})}), 1067);
+  ASSERT_EQ(cells.size(), 3u);
+  EXPECT_EQ(cells[1], (Cells{"cheetah", "1", "", "58 s", "None"}));
+  EXPECT_EQ(cells[2], (Cells{"lion", "2", "2", "1 min", "1 Priority, 1 Resources"}));
+}
+
+TEST(AllocationsTest, TellsWhetherAnOwnLeaseWorks) {
+  auto lease = job(5, "alice", true, {{"a100_3g.20gb", 1}, {"", 2}});
+  lease.lease = "3f2a91bc00000001", lease.end_s = 2605, lease.cpus = 4, lease.node = "g1";
+  const auto cells = held_cells({lease, job(6, "bob", true, {})}, {{5, "idle"}}, 2065);
+  EXPECT_EQ(cells[1], (Cells{"alice", "lion", "5", "g1", "2, 1 a100_3g.20gb", "4", "idle", "1 min", "9 min", "pounce 3f2a91bc"}));
+  EXPECT_EQ(cells[2][6], "runs");
+  EXPECT_EQ(cells[2][8], "");  // no time limit
+}
+
+}  // namespace
+}  // namespace pounce::ctl

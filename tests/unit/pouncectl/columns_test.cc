@@ -1,0 +1,47 @@
+// Columns stand under each other on a terminal: they used to count bytes.
+#include "pouncectl/columns.h"
+
+#include <gtest/gtest.h>
+#include <locale.h>
+
+#include "pouncectl/display_width.h"
+
+namespace pounce::ctl {
+namespace {
+
+TEST(DisplayWidthTest, CountsLettersNotBytes) {
+  EXPECT_EQ(display_width(""), 0u);
+  EXPECT_EQ(display_width("plain"), 5u);
+  EXPECT_EQ(display_width("äöü"), 3u);
+  EXPECT_EQ(display_width("a\u0308o\u0308u\u0308"), 3u) << "marks that combine take no column";
+  EXPECT_EQ(display_width("実験 1"), 6u) << "East Asian letters take two";
+}
+
+TEST(DisplayWidthTest, WhatIsNoUtf8TakesAColumnForEachByte) {
+  EXPECT_EQ(display_width("\xff\xfe"), 2u);
+  EXPECT_EQ(display_width("a\xc3"), 2u) << "cut off within a letter";
+  EXPECT_EQ(display_width(std::string_view("a\0b", 3)), 3u);
+}
+
+TEST(DisplayWidthTest, TheUsersOwnLocaleStaysAsItWas) {
+  const locale_t before = ::uselocale(locale_t{});
+
+  display_width("ä");
+
+  EXPECT_EQ(::uselocale(locale_t{}), before);
+}
+
+TEST(ColumnsTest, StandUnderEachOtherWhateverTheScript) {
+  EXPECT_EQ(columns({{"NAME", "STATE"}, {"Zoë", "queued"}, {"e\u0301te\u0301", "idle"}, {"実験", "busy"}}),
+            "NAME  STATE\n"
+            "Zoë   queued\n"
+            "e\u0301te\u0301   idle\n"
+            "実験  busy\n");
+}
+
+TEST(ColumnsTest, AnEmptyColumnIsLeftOutAndAnEmptyCellSaysSo) {
+  EXPECT_EQ(columns({{"A", "B", "C"}, {"ä", "", "1"}, {"b", "", ""}}), "A  C\nä  1\nb  -\n");
+}
+
+}  // namespace
+}  // namespace pounce::ctl

@@ -1,0 +1,107 @@
+// What leases used: while they live, in their jobs' comments, and in the record of those that ended.
+#include "pounced/leases/utilisation_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+
+#include "base/job_tag.h"
+#include "scratch_folder.h"
+
+namespace pounce::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+const LeaseId kLease = *LeaseId::from_hex("3f2a91bc00000001");
+const InstanceId kInstance = *InstanceId::from_hex("466d2258eaa0");
+constexpr TimePoint kNow{};
+
+lease::LeaseView lease_view() {
+  lease::LeaseView view;
+  view.lease = kLease;
+  view.resources.gpus = 1, view.resources.memory_mib = 4096, view.resources.workers = 2;
+  view.job = JobIdentity{{44}, 1000, 0};
+  view.node = "g1";
+  return view;
+}
+
+protocol::WorkerBeat beat(std::uint32_t worker, std::uint32_t running, std::int64_t busy_ms, std::int64_t idle_ms) {
+  return {kLease, {worker}, running, false, {busy_ms, idle_ms, 1000, 300 + worker}};
+}
+
+class UsageLogTest : public ::testing::Test {
+ protected:
+  UsageLogTest() {
+    log_.open(folder_.path() + "/usage", "cheetah");
+    log_.up(lease_view());
+  }
+  ScratchFolder folder_;
+  UtilisationLog log_;
+};
+
+TEST_F(UsageLogTest, KnowsNothingOfALeaseWhoseWorkersHaveNotTold) {
+  EXPECT_EQ(log_.of(kLease), nullptr);
+  EXPECT_EQ(log_.note(kInstance, kLease, kNow), std::nullopt);
+  log_.beat(beat(0, 1, 0, 0), kNow);  // of an older pounce
+  EXPECT_EQ(log_.of(kLease), nullptr);
+}
+
+TEST_F(UsageLogTest, PutsTheWorkersTogether) {
+  log_.beat(beat(0, 0, 8000, 2000), kNow);
+  log_.beat(beat(1, 0, 4000, 6000), kNow);
+  const LeaseUtilisation* use = log_.of(kLease);
+  ASSERT_NE(use, nullptr);
+  EXPECT_EQ(use->figures(), (model::JobFigures{6000, 4000, 2000, 301}));
+}
+
+TEST_F(UsageLogTest, TakesOfGpusWhatThoseWorkersTellWhoseDriverDoes) {
+  log_.beat(beat(0, 0, 8000, 2000), kNow);
+  EXPECT_EQ(log_.of(kLease)->figures().gpu_percent, -1);
+  protocol::WorkerBeat other = beat(1, 0, 4000, 6000);
+  other.job.gpu_percent = 71, other.job.gpu_memory_peak_mib = 3072, other.job.gpu_memory_total_mib = 81920;
+  log_.beat(other, kNow);
+  const model::JobFigures figures = log_.of(kLease)->figures();
+  EXPECT_EQ(figures.gpu_percent, 71);
+  EXPECT_EQ(figures.gpu_memory_peak_mib, 3072u);
+  EXPECT_EQ(figures.gpu_memory_total_mib, 81920u);
+}
+
+TEST_F(UsageLogTest, NotesTheTimeSinceTheLastBeatAsWhatItWasThen) {
+  log_.beat(beat(0, 0, 8000, 2000), kNow);
+  EXPECT_EQ(log_.note(kInstance, kLease, kNow + 3s), "pounce:1:466d2258eaa0:3f2a91bc00000001 busy=8s idle=5s");
+  log_.beat(beat(0, 1, 8000, 2000), kNow);
+  EXPECT_EQ(log_.note(kInstance, kLease, kNow + 3s), "pounce:1:466d2258eaa0:3f2a91bc00000001 busy=11s idle=2s");
+}
+
+TEST_F(UsageLogTest, WritesALineOfALeaseThatEnded) {
+  log_.beat(beat(0, 0, 8000, 2000), kNow);
+  log_.ended(kLease, Cause{CauseCode::kIdle}, 1800);
+  EXPECT_EQ(log_.of(kLease), nullptr);
+  UtilisationLog next;
+  next.open(folder_.path() + "/usage", "");
+  ASSERT_EQ(next.recent().size(), 1u);
+  const model::EndedLease& one = next.recent().front();
+  EXPECT_EQ(one.resources.class_name, "cheetah");  // it asked for none
+  EXPECT_EQ(one.job, 44u);
+  EXPECT_EQ(one.used.figures.busy_ms, 8000);
+  EXPECT_EQ(one.end_s, 1800);
+  EXPECT_EQ(one.cause.code, CauseCode::kIdle);
+}
+
+TEST_F(UsageLogTest, WritesNothingOfALeaseThatNeverWorked) {
+  log_.ended(kLease, Cause{CauseCode::kCancelled}, 1800);
+  EXPECT_TRUE(log_.recent().empty());
+}
+
+TEST(JobNoteTest, IsATagStillAndTellsThePartThatWasBusy) {
+  const std::string note = format_job_note({kInstance, kLease}, 90s, 30s);
+  ASSERT_TRUE(parse_job_tag(note).has_value());
+  EXPECT_EQ(parse_job_tag(note)->lease, kLease);
+  EXPECT_DOUBLE_EQ(busy_part(note).value(), 0.75);
+  EXPECT_EQ(busy_part(format_job_tag({kInstance, kLease})), std::nullopt);
+  EXPECT_EQ(busy_part("somebody's busy=3s idle=1s"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace pounce::daemon

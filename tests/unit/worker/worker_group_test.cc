@@ -1,0 +1,123 @@
+// The worker group: who is started again, who is not, what the job's exit code is. Supervisors are children that write a
+// line and end as the test says.
+#include "worker/supervisor/worker_group.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs in a process of its own: a worker group takes over the signals and the children of its process.
+class WorkerGroupTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(::pipe(lines_), 0); }
+  void TearDown() override {
+    ::close(lines_[0]);
+    ::close(lines_[1]);
+  }
+
+  int run(std::uint32_t workers, WorkerGroup::Serve serve, std::chrono::milliseconds together = 10s) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(WorkerGroup(workers, std::move(serve), together).run());
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  void say(WorkerIndex worker, Epoch first) {
+    const std::string line = std::to_string(worker.value) + "." + std::to_string(first.value) + " ";
+    EXPECT_EQ(::write(lines_[1], line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  }
+  std::vector<std::string> said() {
+    std::string text(4096, ' ');
+    ::close(lines_[1]);
+    lines_[1] = -1;
+    text.resize(static_cast<std::size_t>(::read(lines_[0], text.data(), text.size())));
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) words.push_back(text.substr(at, text.find(' ', at) - at));
+    std::ranges::sort(words);
+    return words;
+  }
+
+  // They are blocked in a supervisor, which takes them by descriptor.
+  static void wait_for(int signal) {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, signal);
+    ::sigwait(&set, &signal);
+  }
+
+  int lines_[2] = {-1, -1};
+};
+
+using Words = std::vector<std::string>;
+
+TEST_F(WorkerGroupTest, EndsWellWhenAllHaveEnded) {
+  EXPECT_EQ(run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kOver; }), 0);
+  EXPECT_EQ(said(), (Words{"0.0", "1.0", "2.0"}));
+}
+
+TEST_F(WorkerGroupTest, ASupervisorThatDiesIsStartedAgainWithHigherEpochs) {
+  const auto code = run(2, [this](WorkerIndex worker, Epoch first) {
+    say(worker, first);
+    if (worker.value == 1 && first.value == 0) ::raise(SIGKILL);
+    return SupervisorEnd::kOver;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(said(), (Words{"0.0", "1.0", "1.1000000"}));
+}
+
+TEST_F(WorkerGroupTest, OneThatDiesAgainAndAgainEndsThemAllAndFailsTheJob) {
+  const auto code = run(2, [](WorkerIndex worker, Epoch) {
+    if (worker.value == 1) ::raise(SIGKILL);
+    wait_for(SIGTERM);
+    return SupervisorEnd::kOver;
+  });
+  EXPECT_EQ(code, 1);
+}
+
+TEST_F(WorkerGroupTest, WhoLeftIdleComesBackWhenOthersStayed) {
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  const auto code = run(
+      2,
+      [this, &gate](WorkerIndex worker, Epoch first) {
+        say(worker, first);
+        char open = 0;
+        if (worker.value == 0) static_cast<void>(!::read(gate[0], &open, 1));  // busy until the other is back
+        if (worker.value == 1 && first.value > 0) static_cast<void>(!::write(gate[1], "!", 1));
+        return worker.value == 1 && first.value == 0 ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver;
+      },
+      1ms);
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(said(), (Words{"0.0", "1.0", "1.1000000"}));
+}
+
+TEST_F(WorkerGroupTest, NobodyComesBackWhenAllLeftTogether) {
+  EXPECT_EQ(run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kLeftIdle; }), 0);
+  EXPECT_EQ(said(), (Words{"0.0", "1.0", "2.0"}));
+}
+
+TEST_F(WorkerGroupTest, TheBatchSystemsSignalsReachEachSupervisor) {
+  const auto code = run(2, [this](WorkerIndex worker, Epoch first) {
+    if (worker.value == 0) ::kill(::getppid(), SIGUSR2);  // as Slurm does: to the job's first process
+    wait_for(SIGUSR2);
+    if (worker.value == 1) ::kill(::getppid(), SIGTERM);
+    wait_for(SIGTERM);
+    say(worker, first);
+    return SupervisorEnd::kOver;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(said(), (Words{"0.0", "1.0"}));
+}
+
+}  // namespace
+}  // namespace pounce::worker
