@@ -13,15 +13,18 @@ def test_calls_and_items_do_not_see_what_others_changed_on_any_worker(home):
             return len(seen), count
         def pid(): return os.getpid()
         with pounce.Client(workers=3) as client:
+            begun = set()
+            while len(begun) < 3:  # a worker that is still starting gets none of the calls
+                begun |= set(client.gather([client.submit(pid) for _ in range(60)], timeout=120))
             found = client.gather([client.submit(note, n) for n in range(60)], timeout=120)
             report(calls=sorted(set(found)), mapped=sorted(set(client.map(note, range(60), chunksize=20))))
             with client.get_executor() as executor:
                 report(executor=sorted(set(executor.map(note, range(60), chunksize=20))))
-            report(workers=len(set(client.gather([client.submit(pid) for _ in range(60)]))) > 1, here=[count, seen])
+            report(here=[count, seen])
     """)
 
     once = [[1, 1]]
-    assert run.reports == {"calls": once, "mapped": once, "executor": once, "workers": True, "here": [0, []]}
+    assert run.reports == {"calls": once, "mapped": once, "executor": once, "here": [0, []]}
 
 
 def test_a_worker_does_not_keep_all_functions_for_ever_and_gets_those_again_that_it_let_go(home):

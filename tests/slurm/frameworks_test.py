@@ -97,7 +97,8 @@ def test_scikit_learn_searches_in_processes_of_the_worker_and_shows_what_they_pr
     for ran in (here, there):
         assert "Fitting 3 folds for each of 3 candidates, totalling 9 fits" in ran.printed
         assert scores(ran) == scores(here) and len(scores(ran)) == 9
-        assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done +9 out of +9 ", ran.printed, re.M)
+        # Which of its lines joblib prints of the nine depends on which thread hears of the last result first.
+        assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done +\d (tasks|out of +9) ", ran.printed, re.M)
         assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done 100 out of 100 ", ran.printed, re.M)
 
 
