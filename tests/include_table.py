@@ -34,7 +34,7 @@ MODULES = {
     "src/worker/supervisor": ["pounce", "base", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
     "src/worker/interpreter": ["pounce", "base", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
     "daemon/pounced": ["pounce", "base", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "policy"],
-    "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/waiting.h", "messages/waiting_words.h"],
+    "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/wait_reason.h", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker/supervisor"],
     "daemon/pouncectl": ["pounce", "base", "messages", "model", "control", "protocol", "transport", "identity", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
     "python/bindings": ["pounce", "base", "messages", "model", "client", "worker/interpreter"],

@@ -93,7 +93,7 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
   errno = 0;
   const SlurmList records(slurmdb_jobs_get(database.get(), &condition));
   if (!records) return failure(read_error());
-  bool offloads = false, told = false;
+  bool offloads = false, keeps = false;
   std::map<std::tuple<std::string, std::string, std::string>, UsedShare> shares;
   for_each<slurmdb_job_rec_t>(records.get(), [&](const slurmdb_job_rec_t& record) {
     if (seconds_of(record, facts) == 0) return;
@@ -104,9 +104,9 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
     share.user = user, share.class_name = class_name, share.mode = mode;
     add(share, record, names, facts);
     offloads = offloads || mode == kOffload;
-    told = told || parse_job_tag(text(record.derived_es));
+    keeps = keeps || parse_job_tag(text(record.derived_es));
   });
-  facts.keeps_comments = told || !offloads;
+  facts.keeps_comments = keeps || !offloads;
   for (auto& [key, share] : shares) facts.shares.push_back(std::move(share));
   return {};
 }

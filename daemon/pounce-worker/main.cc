@@ -9,10 +9,10 @@
 
 #include "base/log.h"
 #include "pounce/version.h"
-#include "transport/context.h"
-#include "worker/supervisor/worker_group.h"
+#include "transport/zmq_context.h"
 #include "worker/supervisor/device_partition.h"
 #include "worker/supervisor/supervisor.h"
+#include "worker/supervisor/worker_group.h"
 
 extern char** environ;
 

@@ -11,8 +11,8 @@
 #include "base/face_address.h"
 #include "base/unique_fd.h"
 #include "pounce/version.h"
-#include "pouncectl/doctor_check.h"
 #include "pouncectl/daemon_query.h"
+#include "pouncectl/doctor_check.h"
 
 namespace pounce::ctl {
 namespace {

@@ -93,20 +93,20 @@ Finding check_programs(const Facts&) {
 Finding check_python(const Facts& facts) {
   const std::string python = fact(facts, "python").empty() ? python_beside() : fact(facts, "python");
   const std::string install = python + " -m pip install pounce-hpc";
-  const auto told = json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
-  if (!told.is_object())
+  const auto report = json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
+  if (!report.is_object())
     return wrong("there is no Python " + python + ", or it cannot start",
                  "Name the one of your notebooks: pouncectl doctor --python PATH");
-  const std::string file = told.value("file", ""), version = told.value("version", "");
-  if (file.empty()) return wrong(python + " has no pounce: " + told.value("trouble", ""), install);
-  const std::string trouble = told.value("trouble", ""), ours = told.value("ours", "");
+  const std::string file = report.value("file", ""), version = report.value("version", "");
+  if (file.empty()) return wrong(python + " has no pounce: " + report.value("trouble", ""), install);
+  const std::string trouble = report.value("trouble", ""), ours = report.value("ours", "");
   if (!trouble.empty() && file != ours)
     return wrong(file + " is another pounce than pounce-hpc",
                  ours.empty() ? python + " -m pip uninstall pounce, then: " + install : "Rename or remove " + file);
   if (!trouble.empty()) return wrong(file + " cannot be used: " + trouble, install + " --force-reinstall");
   if (version != kVersion)
     return wrong(file + " is of version " + version + ", and pouncectl of " + kVersion, install + "==" + kVersion);
-  return fine("pounce-hpc " + version + " in " + python + " (Python " + told.value("python", "") + ")");
+  return fine("pounce-hpc " + version + " in " + python + " (Python " + report.value("python", "") + ")");
 }
 
 // What a start of pounced would use, for the checks after this one.

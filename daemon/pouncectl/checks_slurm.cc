@@ -5,8 +5,8 @@
 #include <cctype>
 #include <fstream>
 
-#include "identity/proof.h"
 #include "base/join.h"
+#include "identity/proof.h"
 #include "pouncectl/doctor_check.h"
 #include "pouncectl/libslurm.h"
 
@@ -38,10 +38,10 @@ std::string socket_named_in(const std::string& conf) {
 }
 
 std::string shown(const Error& error) {
-  const auto told = error.context.find("stderr");
+  const auto said = error.context.find("stderr");
   std::string text = error.text;
-  if (told != error.context.end() && !told->second.empty())
-    text += " (" + told->second.substr(0, told->second.find('\n')) + ")";
+  if (said != error.context.end() && !said->second.empty())
+    text += " (" + said->second.substr(0, said->second.find('\n')) + ")";
   return text;
 }
 

@@ -42,18 +42,18 @@ int classes(bool json_wanted) {
   if (!daemon) return report(daemon.error(), json_wanted);
   const auto answer = ask(*daemon, protocol::ClassesAsk{1}, std::chrono::seconds(40));
   if (!answer) return report(answer.error(), json_wanted);
-  const auto* told = std::get_if<protocol::ClassesIs>(&*answer);
-  if (told == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
-  if (!told->error.empty()) return report(told->error, json_wanted);
+  const auto* known = std::get_if<protocol::ClassesIs>(&*answer);
+  if (known == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
+  if (!known->error.empty()) return report(known->error, json_wanted);
   if (json_wanted)
-    std::cout << as_json(*told).dump(2) << '\n';
-  else if (told->launcher == "local")
+    std::cout << as_json(*known).dump(2) << '\n';
+  else if (known->launcher == "local")
     std::cout << "no classes: work runs on this machine\n";
   else
-    std::cout << (told->classes.empty() ? "no classes: none is open to you, or this Slurm has no slurmdbd (pouncectl doctor)\n"
-                                        : columns(class_cells(told->classes)))
+    std::cout << (known->classes.empty() ? "no classes: none is open to you, or this Slurm has no slurmdbd (pouncectl doctor)\n"
+                                        : columns(class_cells(known->classes)))
               << '\n'
-              << columns(gpu_cells(told->gpus));
+              << columns(gpu_cells(known->gpus));
   return kOk;
 }
 

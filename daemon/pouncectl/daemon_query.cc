@@ -10,8 +10,8 @@
 #include "identity/key_pair.h"
 #include "messages/put_words.h"
 #include "pouncectl/program.h"
-#include "transport/context.h"
 #include "transport/poll_set.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::ctl {
 namespace {
@@ -75,10 +75,10 @@ Result<std::string> ask_status() {
   if (!daemon) return failure(daemon.error());
   const auto answer = ask(*daemon, protocol::StatusAsk{1});
   if (!answer) return failure(answer.error());
-  const auto* told = std::get_if<protocol::StatusIs>(&*answer);
-  if (told == nullptr || !nlohmann::json::accept(told->document))
+  const auto* status = std::get_if<protocol::StatusIs>(&*answer);
+  if (status == nullptr || !nlohmann::json::accept(status->document))
     return failure(ErrorCode::kProtocol, "pounced answered something else");
-  return told->document;
+  return status->document;
 }
 
 }  // namespace pounce::ctl

@@ -11,8 +11,8 @@
 #include "base/pipe.h"
 #include "base/process.h"
 #include "base/unique_fd.h"
-#include "pouncectl/doctor_check.h"
 #include "pouncectl/commands.h"
+#include "pouncectl/doctor_check.h"
 #include "pouncectl/style.h"
 
 namespace pounce::ctl {

@@ -7,8 +7,8 @@
 #include "model/json.h"
 #include "model/start_statement.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/lease_row.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/lease_row.h"
 #include "pouncectl/state_folder.h"
 
 namespace pounce::ctl {

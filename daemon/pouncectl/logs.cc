@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "pouncectl/commands.h"
-#include "pouncectl/lease_row.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/lease_row.h"
 #include "pouncectl/state_folder.h"
 
 namespace pounce::ctl {

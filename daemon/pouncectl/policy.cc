@@ -9,8 +9,8 @@
 
 #include "policy/policy_file.h"
 #include "pouncectl/commands.h"
-#include "pouncectl/libslurm.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/libslurm.h"
 
 namespace pounce::ctl {
 namespace {

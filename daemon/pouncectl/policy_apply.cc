@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "pouncectl/commands.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
 #include "pouncectl/policy_commands.h"
-#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {

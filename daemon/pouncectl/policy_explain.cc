@@ -5,10 +5,10 @@
 
 #include "policy/placement_choice.h"
 #include "pouncectl/commands.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_request.h"
 #include "pouncectl/program.h"
-#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {

@@ -3,12 +3,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "policy_simulator/simulated_day.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_site.h"
-#include "pouncectl/error_report.h"
-#include "policy_simulator/simulated_day.h"
 
 namespace pounce::ctl {
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "policy/policy.h"
+#include "policy_simulator/site.h"
 #include "pounce/result.h"
 #include "pouncectl/commands.h"
-#include "policy_simulator/site.h"
 
 namespace pounce::ctl {
 

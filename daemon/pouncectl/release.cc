@@ -4,9 +4,9 @@
 
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/release_words.h"
-#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {

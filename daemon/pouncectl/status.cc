@@ -7,8 +7,8 @@
 #include "model/json.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
-#include "pouncectl/lease_row.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/lease_row.h"
 #include "pouncectl/style.h"
 
 namespace pounce::ctl {
@@ -61,12 +61,12 @@ void print_status(const model::StatusDocument& status) {
 }  // namespace
 
 int status(bool json) {
-  const auto told = ask_status();
-  if (!told) return report(told.error(), json);
+  const auto document = ask_status();
+  if (!document) return report(document.error(), json);
   if (json)
-    std::cout << nlohmann::json::parse(*told).dump(2) << '\n';
+    std::cout << nlohmann::json::parse(*document).dump(2) << '\n';
   else
-    print_status(model::parse<model::StatusDocument>(*told).value_or(model::StatusDocument{}));
+    print_status(model::parse<model::StatusDocument>(*document).value_or(model::StatusDocument{}));
   return kOk;
 }
 

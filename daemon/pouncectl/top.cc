@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "pouncectl/allocation_cells.h"
 #include "pouncectl/class_cells.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
-#include "pouncectl/allocation_cells.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/libslurm.h"
-#include "pouncectl/error_report.h"
 
 namespace pounce::ctl {
 namespace {

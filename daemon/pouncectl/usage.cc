@@ -5,9 +5,9 @@
 #include <regex>
 
 #include "pouncectl/commands.h"
+#include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
 #include "pouncectl/own_accounting.h"
-#include "pouncectl/error_report.h"
 #include "pouncectl/usage_table.h"
 
 namespace pounce::ctl {

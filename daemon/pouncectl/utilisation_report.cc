@@ -8,8 +8,8 @@
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
-#include "pouncectl/lease_row.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/lease_row.h"
 
 namespace pounce::ctl {
 namespace {

@@ -7,8 +7,8 @@
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
-#include "pouncectl/lease_row.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/lease_row.h"
 
 namespace pounce::ctl {
 namespace {
@@ -24,8 +24,8 @@ std::vector<Choice> choices_of(const LeaseRow& row) {
   const auto daemon = find_daemon();
   if (!daemon) return {};
   const auto answer = ask(*daemon, protocol::ClassesAsk{1, true, row.resources, row.wait.limit, row.wait.eta}, std::chrono::seconds(40));
-  const auto* told = answer ? std::get_if<protocol::ClassesIs>(&*answer) : nullptr;
-  return told != nullptr && told->error.empty() ? told->choices : std::vector<Choice>{};
+  const auto* classes = answer ? std::get_if<protocol::ClassesIs>(&*answer) : nullptr;
+  return classes != nullptr && classes->error.empty() ? classes->choices : std::vector<Choice>{};
 }
 
 json as_json(const Eta& eta) { return eta.known() ? model::to_json(eta) : json(); }

@@ -12,10 +12,10 @@
 #include "identity/key_pair.h"
 #include "identity/proof.h"
 #include "pounce/version.h"
-#include "pounced/net/endpoint.h"
-#include "pounced/startup/home.h"
 #include "pounced/leases/queue_rows.h"
 #include "pounced/leases/status_document.h"
+#include "pounced/net/endpoint.h"
+#include "pounced/startup/home.h"
 #include "protocol/codec.h"
 
 namespace pounce::daemon {
@@ -210,8 +210,8 @@ Result<void> Daemon::start() {
   driver_->tell(lease::JournalRead{std::move(remembered_)});
   detached_->restore();
   for (const PreviousInstance& previous_instance : previous_instances_)
-    if (const auto told = publish_endpoint(previous_instance.folders, endpoint_); !told)
-      spdlog::warn("workers of {} cannot be told where we are: {}", previous_instance.instance.hex(), told.error().text);
+    if (const auto published = publish_endpoint(previous_instance.folders, endpoint_); !published)
+      spdlog::warn("workers of {} cannot be told where we are: {}", previous_instance.instance.hex(), published.error().text);
   return publish_endpoint(setup_.folders, endpoint_);
 }
 

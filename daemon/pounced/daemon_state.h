@@ -8,8 +8,8 @@
 
 #include "pounce/ids.h"
 #include "pounce/resources.h"
-#include "pounced/net/peers.h"
 #include "pounced/leases/utilisation_log.h"
+#include "pounced/net/peers.h"
 #include "protocol/messages.h"
 
 namespace pounce::daemon {

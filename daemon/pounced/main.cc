@@ -31,9 +31,9 @@ int ensure(const pounce::daemon::CommandLine& command, bool start) {
 }
 
 int where(const pounce::daemon::CommandLine& command, bool folders) {
-  const auto told = pounce::daemon::whereabouts(command, folders);
-  std::cout << told.document << std::endl;
-  return told.fine ? 0 : kFailed;
+  const auto found = pounce::daemon::whereabouts(command, folders);
+  std::cout << found.document << std::endl;
+  return found.fine ? 0 : kFailed;
 }
 
 }  // namespace

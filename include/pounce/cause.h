@@ -21,7 +21,7 @@ namespace pounce {
   X(kLooking, "looking")                                                                   \
   X(kSlurmWaits, "slurm_waits")                 /* word: Slurm's; more in the status */    \
   X(kSlurmSilent, "slurm_silent")               /* because */                              \
-  X(kStartRate, "start_rate")                   /* count: in an hour */                    \
+  X(kStartRate, "start_rate")                   /* number: in an hour */                    \
   X(kRetrySoon, "retry_soon")                   /* because */                              \
   X(kReleasedByUser, "released_by_user")                                                   \
   X(kCancelledOutside, "cancelled_outside")                                                \
@@ -46,7 +46,7 @@ namespace pounce {
   X(kSessionSilent, "session_silent")                                                      \
   X(kUnclaimed, "unclaimed")                                                               \
   X(kNoInterpreter, "no_interpreter")                                                      \
-  X(kInterpreterDied, "interpreter_died")       /* count: so often; because */             \
+  X(kInterpreterDied, "interpreter_died")       /* number: so often; because */             \
   X(kWorkerSilent, "worker_silent")             /* node, time */                           \
   X(kUnknownToSlurm, "unknown_to_slurm")        /* job, or 0 */                            \
   X(kLeaseOver, "lease_over")                                                              \
@@ -59,17 +59,17 @@ namespace pounce {
   X(kJobMemory, "job_memory")                                                              \
   X(kJobPreempted, "job_preempted")             /* time: of grace */                       \
   X(kJobNodeLost, "job_node_lost")                                                         \
-  X(kJobSignal, "job_signal")                   /* count: the signal's number */           \
-  X(kJobExited, "job_exited")                   /* count: the exit code */                 \
+  X(kJobSignal, "job_signal")                   /* number: the signal's number */           \
+  X(kJobExited, "job_exited")                   /* number: the exit code */                 \
   X(kJobGone, "job_gone")                                                                  \
   X(kJobEnded, "job_ended")                                                                \
   X(kJobRequeued, "job_requeued")                                                          \
   /* how a worker's interpreter ended: node */                                             \
-  X(kWorkerMemory, "worker_memory")             /* count: MiB that it may have, or 0 */    \
+  X(kWorkerMemory, "worker_memory")             /* number: MiB that it may have, or 0 */    \
   X(kTaskDidNotStop, "task_did_not_stop")                                                  \
   X(kDidNotStart, "did_not_start")              /* said: its command */                    \
   X(kDiedOfSignal, "died_of_signal")            /* word: its name; said: what it means */  \
-  X(kEndedItself, "ended_itself")               /* count: the exit code */                 \
+  X(kEndedItself, "ended_itself")               /* number: the exit code */                 \
   /* how a task ended without an answer of its own */                                      \
   X(kTaskCancelled, "task_cancelled")                                                      \
   X(kMayHaveRun, "may_have_run")                /* because, or nothing */                  \
@@ -80,7 +80,7 @@ namespace pounce {
   X(kSubmittedLate, "submitted_late")           /* the client was closed before */         \
   X(kRelayed, "relayed")                        /* node, time: that it stays there */      \
   X(kNotFetched, "not_fetched")                 /* word: its name; time */                 \
-  /* a limit of a class that a request would meet. word: the class; count: the limit */    \
+  /* a limit of a class that a request would meet. word: the class; number: the limit */    \
   X(kClassWithoutGpu, "class_without_gpu")                                                 \
   X(kClassGpusOfJob, "class_gpus_of_job")                                                  \
   X(kClassGpusOfUser, "class_gpus_of_user")                                                \
@@ -106,10 +106,10 @@ namespace pounce {
   X(kCancelFailed, "cancel_failed")             /* because */                              \
   X(kWarned, "warned")                                                                     \
   X(kWorkerHere, "worker_here")                                                            \
-  X(kWorkerConnected, "worker_connected")       /* count: which; node */                   \
-  X(kWorkerDisconnected, "worker_disconnected") /* count: which */                         \
-  X(kWorkersSilent, "workers_silent")           /* count: how many it has */               \
-  X(kWorkerDied, "worker_died")                 /* count: which; because */                \
+  X(kWorkerConnected, "worker_connected")       /* number: which; node */                   \
+  X(kWorkerDisconnected, "worker_disconnected") /* number: which */                         \
+  X(kWorkersSilent, "workers_silent")           /* number: how many it has */               \
+  X(kWorkerDied, "worker_died")                 /* number: which; because */                \
   X(kStartedAgain, "started_again")                                                        \
   X(kTasksWait, "tasks_wait")                                                              \
   X(kTaskArrived, "task_arrived")
@@ -131,7 +131,7 @@ constexpr auto words(CauseCode) {
 struct Cause {
   CauseCode code = CauseCode::kNone;
   std::uint32_t job{};
-  std::uint32_t count{}, used{};
+  std::uint32_t number{}, used{};
   std::chrono::seconds time{};
   std::string node{};
   std::string word{};            // a name: of a state, of who asked
@@ -144,7 +144,7 @@ struct Cause {
   static constexpr auto fields() {
     return table(field("code", &Cause::code, "a word of the list in `pounce/cause.h`"),
                  field("job", &Cause::job, "Slurm's number").only_if_set(),
-                 field("number", &Cause::count, "how many, or which").only_if_set(),
+                 field("number", &Cause::number, "how many, or which").only_if_set(),
                  field("used", &Cause::used, "of that many, by this user").only_if_set(),
                  field("time_s", &Cause::time, "how long").only_if_set(),
                  field("node", &Cause::node).only_if_set(),

@@ -26,13 +26,13 @@ _HOMES = {
     "Queue": "_engine.queue",
     "Executor": "executor",
     "Choice": "_engine.choices",
-    "Wait": "_engine.waiting",
-    "Eta": "_engine.waiting",
+    "Wait": "_engine.wait",
+    "Eta": "_engine.wait",
     "Lease": "lease",
     "Class": "_engine.classes",
     "Classes": "_engine.classes",
     "classes": "client",
-    "Limit": "_engine.waiting",
+    "Limit": "_engine.wait",
 }
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ._engine.choices import Choice
     from ._engine.classes import Class, Classes
     from ._engine.queue import Queue
-    from ._engine.waiting import Eta, Limit, Wait
+    from ._engine.wait import Eta, Limit, Wait
     from .client import Client, classes
     from .errors import *  # noqa: F403
     from .future import DetachedFuture, Future

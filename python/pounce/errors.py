@@ -89,10 +89,10 @@ def make(code: str, text: str, remedy: str = "", context: Mapping[str, str] | No
     return BY_CODE.get(code, BY_CODE["internal"])(text, remedy, context)
 
 
-def of(told: _core.Error | None) -> PounceError:
+def of(error: _core.Error | None) -> PounceError:
     """The exception of an ``Error`` as C++ tells it."""
-    told = told or _core.Error()
-    return make(told.code, told.text, told.remedy, told.context)
+    error = error or _core.Error()
+    return make(error.code, error.text, error.remedy, error.context)
 
 
 def record_of(error: PounceError) -> _core.Error:

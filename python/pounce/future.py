@@ -15,7 +15,7 @@ from ._engine.detached import DetachedTask
 from ._engine.options import Options
 from ._engine.session import Session
 from ._engine.task import Task
-from ._engine.waiting import Eta, Wait, wait_of
+from ._engine.wait import Eta, Wait, wait_of
 from .lease import Lease
 
 _FIRST_HINT_S, _HINT_S = 4.0, 60.0  # of waiting in the queue; between two

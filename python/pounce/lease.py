@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._engine.utilisation import Report, reports_of
-from ._engine.waiting import Eta, Wait, wait_of
+from ._engine.wait import Eta, Wait, wait_of
 
 if TYPE_CHECKING:
     from ._engine.session import Session
@@ -29,14 +29,14 @@ class Lease:
     [None]
     """
 
-    def __init__(self, session: Session, told: _core.LeaseStatus):
+    def __init__(self, session: Session, status: _core.LeaseStatus):
         self._session = session
-        self._told = told  # as _core tells it
+        self._status = status  # as _core tells it
 
     @property
     def id(self) -> str:
         """16 hex digits, as ``pouncectl`` shows them."""
-        return self._told.lease
+        return self._status.lease
 
     @property
     def state(self) -> str:
@@ -109,11 +109,11 @@ class Lease:
         return f"<pounce.Lease {self.id[:8]} {self.state}{f' on {where}' if where else ''}>"
 
     def _now(self) -> _core.LeaseStatus:
-        if self._told.state != "ended":
-            told = self._session.lease_told(self.id)
-            self._told = told if told is not None else self._told._replace(state="ended")
-        return self._told
+        if self._status.state != "ended":
+            status = self._session.lease_status(self.id)
+            self._status = status if status is not None else self._status._replace(state="ended")
+        return self._status
 
 
 def of_session(session: Session) -> list[Lease]:
-    return [Lease(session, told) for told in session.core.leases()]
+    return [Lease(session, status) for status in session.core.leases()]

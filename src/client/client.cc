@@ -160,9 +160,9 @@ bool Client::wait_for_news() { return parts_->born == forks && parts_->news.wait
 
 void Client::close() {
   if (parts_->born != forks || parts_->closed.exchange(true)) return;
-  const TimePoint told = Clock::now();
+  const TimePoint closed = Clock::now();
   parts_->leader_token.hold([&] { parts_->engine.close(); });
-  parts_->leader_token.pump_until([&] { return parts_->engine.closed_for_good(told); }, told + kFarewell, [] { return false; });
+  parts_->leader_token.pump_until([&] { return parts_->engine.closed_for_good(closed); }, closed + kFarewell, [] { return false; });
   parts_->news.close();
 }
 

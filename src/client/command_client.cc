@@ -49,7 +49,7 @@ client::Setup setup_of(const Client::Options& options) {
 }  // namespace
 
 struct Client::Impl {
-  struct Told {  // of one command
+  struct Progress {  // of one command
     TaskId task;
     std::string output;
     std::optional<Result<int>> end;
@@ -57,8 +57,8 @@ struct Client::Impl {
 
   explicit Impl(const Options& options) : engine(setup_of(options)) {}
 
-  Told* of(const TaskId& task) {
-    for (Told& one : told)
+  Progress* of(const TaskId& task) {
+    for (Progress& one : commands)
       if (one.task == task) return &one;
     return nullptr;
   }
@@ -67,13 +67,13 @@ struct Client::Impl {
   Result<int> wait(std::size_t number, TimePoint deadline);
 
   client::Client engine;
-  std::vector<Told> told;
+  std::vector<Progress> commands;
 };
 
 void Client::Impl::take(std::vector<client::News> news) {
   for (client::News& one : news) {
     if (auto* printed = std::get_if<client::Printed>(&one)) {
-      if (Told* command = of(printed->task)) command->output += printed->text;
+      if (Progress* command = of(printed->task)) command->output += printed->text;
     } else if (auto* ended = std::get_if<client::Ended>(&one)) {
       take(*ended);
     } else if (std::holds_alternative<client::DaemonNeeded>(one)) {
@@ -84,7 +84,7 @@ void Client::Impl::take(std::vector<client::News> news) {
 }
 
 void Client::Impl::take(client::Ended& ended) {
-  Told* command = of(ended.task);
+  Progress* command = of(ended.task);
   if (command == nullptr) return;
   messages::put_words(ended.error);  // who gets it knows no catalogue
   const auto bytes = ended.pickle.bytes;
@@ -93,14 +93,14 @@ void Client::Impl::take(client::Ended& ended) {
 }
 
 Result<int> Client::Impl::wait(std::size_t number, TimePoint deadline) {
-  while (!told[number].end) {
-    auto waited = engine.wait(told[number].task, deadline, [] { return false; });
+  while (!commands[number].end) {
+    auto waited = engine.wait(commands[number].task, deadline, [] { return false; });
     if (!waited) return failure(std::move(waited.error()));
     take(engine.drain_waited());
-    if (!told[number].end && Clock::now() >= deadline)
+    if (!commands[number].end && Clock::now() >= deadline)
       return failure(ErrorCode::kTimeout, "The command has not ended in time; it goes on.");
   }
-  return *told[number].end;
+  return *commands[number].end;
 }
 
 // ---- the public side -----------------------------------------------------------------------------------------------
@@ -130,9 +130,9 @@ Result<Command> Client::command(const std::vector<std::string>& argv, const Reso
   call.function = FunctionId(client::digest(call.function_pickle.bytes));
   call.payload = {client::own_buffer({})};
   call.submitted_ns = Clock::now().time_since_epoch().count();
-  impl_->told.push_back({call.task, {}, std::nullopt});
+  impl_->commands.push_back({call.task, {}, std::nullopt});
   if (auto submitted = impl_->engine.submit(std::move(call)); !submitted) return failure(std::move(submitted.error()));
-  return Command(impl_, impl_->told.size() - 1);
+  return Command(impl_, impl_->commands.size() - 1);
 }
 
 Command::Command(std::shared_ptr<Client::Impl> client, std::size_t number) : client_(std::move(client)), number_(number) {}
@@ -141,12 +141,12 @@ Result<int> Command::wait(std::chrono::milliseconds timeout) { return client_->w
 
 std::string Command::output() const {
   client_->take(client_->engine.drain());
-  return client_->told[number_].output;
+  return client_->commands[number_].output;
 }
 
 void Command::cancel() {
   // A client that was closed has ended it already.
-  static_cast<void>(client_->engine.cancel(client_->told[number_].task, kGrace));
+  static_cast<void>(client_->engine.cancel(client_->commands[number_].task, kGrace));
 }
 
 }  // namespace pounce

@@ -21,7 +21,7 @@
 #include "control/control_connection.h"
 #include "core/task/machine.h"
 #include "transport/leader_token.h"
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::client {
 
@@ -59,7 +59,7 @@ class Engine final : public transport::Engine {
   // the connection that has it; 0: none now, and one is seen to.
   std::uint32_t ask(const protocol::Header& question, std::uint32_t asked);
   void close();                           // every task ends; what is told to pounced still has to be pumped out
-  bool closed_for_good(TimePoint told) const { return daemon_.down() || daemon_.seen_after(told); }
+  bool closed_for_good(TimePoint since) const { return daemon_.down() || daemon_.seen_after(since); }
 
  private:
   struct UnderWay {

@@ -21,9 +21,9 @@
 #include "client/objects.h"
 #include "client/worker_outbox.h"
 #include "protocol/messages.h"
-#include "transport/context.h"
 #include "transport/dealer_socket.h"
 #include "transport/descriptors.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::client {
 

@@ -144,7 +144,7 @@ void ControlConnection::follow(transport::Link link, TimePoint now) {
 }
 
 void ControlConnection::take(const transport::Message& message, TimePoint now) {
-  handshake_.heard(now);
+  handshake_.seen(now);
   auto header = protocol::decode(message.front().text(), protocol::kControlMessageBytes);
   if (!header) return static_cast<void>(events_.emplace_back(Unreadable{std::move(header.error())}));
   if (handshake_.stage() == Stage::kGreeting) return take_in_greeting(*header, now);

@@ -17,9 +17,9 @@
 #include "control/daemon_address.h"
 #include "control/handshake.h"
 #include "protocol/messages.h"
-#include "transport/context.h"
 #include "transport/dealer_socket.h"
 #include "transport/descriptors.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::control {
 

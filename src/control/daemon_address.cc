@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::control {
 

@@ -39,7 +39,7 @@ Step Handshake::handle(Signal signal, TimePoint now) {
   if (next != stage_ || step != Step::kNothing) since_ = now;
   stage_ = next;
   if (step == Step::kAnnounce) {
-    heard_ = now;
+    last_seen_ = now;
     beat_due_ = now + heartbeat_;
   }
   return step;
@@ -49,7 +49,7 @@ void Handshake::set_heartbeat(milliseconds heartbeat) { heartbeat_ = std::max(kS
 
 TimePoint Handshake::limit() const {
   if (stage_ == kGreeting || stage_ == kEntering) return since_ + patience_.answer;
-  if (stage_ == kOpen && patience_.silent_beats > 0) return heard_ + patience_.silent_beats * heartbeat_;
+  if (stage_ == kOpen && patience_.silent_beats > 0) return last_seen_ + patience_.silent_beats * heartbeat_;
   return TimePoint::max();
 }
 

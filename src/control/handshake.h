@@ -54,8 +54,8 @@ class Handshake {
   Step handle(Signal signal, TimePoint now);
   Stage stage() const { return stage_; }
 
-  void heard(TimePoint now) { heard_ = now; }  // anything from the daemon
-  TimePoint last_seen() const { return heard_; }
+  void seen(TimePoint now) { last_seen_ = now; }  // anything from the daemon
+  TimePoint last_seen() const { return last_seen_; }
   void set_heartbeat(std::chrono::milliseconds heartbeat);
   std::chrono::milliseconds heartbeat() const { return heartbeat_; }
 
@@ -69,7 +69,7 @@ class Handshake {
   const Patience patience_;
   std::chrono::milliseconds heartbeat_;
   Stage stage_ = Stage::kDown;
-  TimePoint since_{}, heard_{}, beat_due_ = TimePoint::max();
+  TimePoint since_{}, last_seen_{}, beat_due_ = TimePoint::max();
 };
 
 // The pause before the next attempt of one that tries for as long as it lives: doubled each time, up to a limit.

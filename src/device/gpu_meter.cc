@@ -13,7 +13,7 @@ namespace pounce::device {
 // All behind the lock, which is never held during a call of the driver's.
 struct GpuMeter::Shared {
   std::mutex lock;
-  std::condition_variable told;
+  std::condition_variable changed;
   bool busy = false, over = false, ended = false;
   std::uint64_t percents = 0, looks = 0;
   GpuUse use;
@@ -37,10 +37,10 @@ struct GpuMeter::Shared {
         held.lock();
         add(look);
       }
-      told.wait_for(held, between, [this] { return over; });
+      changed.wait_for(held, between, [this] { return over; });
     }
     ended = true;
-    told.notify_all();
+    changed.notify_all();
   }
 };
 
@@ -59,8 +59,8 @@ GpuMeter::~GpuMeter() {
   constexpr std::chrono::milliseconds kBetweenCalls{200};  // one that does not hang is over by then
   std::unique_lock held(shared_->lock);
   shared_->over = true;
-  shared_->told.notify_all();
-  shared_->told.wait_for(held, kBetweenCalls, [this] { return shared_->ended; });
+  shared_->changed.notify_all();
+  shared_->changed.wait_for(held, kBetweenCalls, [this] { return shared_->ended; });
 }
 
 void GpuMeter::set_busy(bool busy) {

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <set>
 
-#include "base/process.h"
 #include "base/join.h"
+#include "base/process.h"
 #include "launch/child_process.h"
 #include "launch/process_table.h"
 

@@ -11,7 +11,7 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 std::string job(const Cause& cause) { return "Slurm job " + number(cause.job); }
 std::string of_class(const Cause& cause) { return "class " + cause.word; }
 std::string counted(std::int64_t count, const std::string& one) { return number(count) + " " + one + (count == 1 ? "" : "s"); }
-std::string worker(const Cause& cause) { return "worker " + number(cause.count); }
+std::string worker(const Cause& cause) { return "worker " + number(cause.number); }
 std::string behind(const Cause& cause) { return cause.because.empty() ? std::string() : sentence(cause.because.front()); }
 std::string on(const std::string& node) { return node.empty() ? node : " on " + node; }
 std::string before(const char* mark, const std::string& words) { return words.empty() ? words : mark + words; }
@@ -50,7 +50,7 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kSlurmSilent:
       return "Slurm does not answer (" + behind(cause) + "); running work goes on";
     case CauseCode::kStartRate:
-      return "this site lets one daemon ask for " + number(cause.count) + " leases an hour, and so many were asked for";
+      return "this site lets one daemon ask for " + number(cause.number) + " leases an hour, and so many were asked for";
     case CauseCode::kRetrySoon:
       return "trying again soon: " + behind(cause);
     case CauseCode::kReleasedByUser:
@@ -98,7 +98,7 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kNoInterpreter:
       return "The job runs, but no interpreter came up in time.";
     case CauseCode::kInterpreterDied:
-      return "The interpreter died " + number(cause.count) + " times: " + behind(cause);
+      return "The interpreter died " + number(cause.number) + " times: " + behind(cause);
     case CauseCode::kWorkerSilent:
       return "Its worker" + on(cause.node) + " was not heard for " + number(cause.time.count()) +
              " s and its job was cancelled: its task may have executed.";
@@ -125,9 +125,9 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kJobNodeLost:
       return job(cause) + " was lost with its node.";
     case CauseCode::kJobSignal:
-      return job(cause) + " was ended by signal " + number(cause.count) + ".";
+      return job(cause) + " was ended by signal " + number(cause.number) + ".";
     case CauseCode::kJobExited:
-      return job(cause) + " ended by itself with exit code " + number(cause.count) + ".";
+      return job(cause) + " ended by itself with exit code " + number(cause.number) + ".";
     case CauseCode::kJobGone:
       return job(cause) + " is gone; Slurm has no record of how it ended.";
     case CauseCode::kJobEnded:
@@ -137,7 +137,7 @@ std::string sentence(const Cause& cause) {
     // how a worker's interpreter ended
     case CauseCode::kWorkerMemory:
       return "the worker" + on(cause.node) + " used more memory than it may have" +
-             (cause.count > 0 ? " (" + number(cause.count) + " MiB)" : "") + " and was killed";
+             (cause.number > 0 ? " (" + number(cause.number) + " MiB)" : "") + " and was killed";
     case CauseCode::kTaskDidNotStop:
       return "the cancelled task did not stop in time: its worker" + on(cause.node) + " was killed and starts again";
     case CauseCode::kDidNotStart:
@@ -145,7 +145,7 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kDiedOfSignal:
       return "the worker" + on(cause.node) + " died of " + cause.word + " (" + cause.said + ")";
     case CauseCode::kEndedItself:
-      return "the worker" + on(cause.node) + " ended itself with exit code " + number(cause.count);
+      return "the worker" + on(cause.node) + " ended itself with exit code " + number(cause.number);
     // how a task ended without an answer of its own
     case CauseCode::kTaskCancelled:
       return "The task was cancelled.";
@@ -171,15 +171,15 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kClassWithoutGpu:
       return of_class(cause) + " gives no GPU";
     case CauseCode::kClassGpusOfJob:
-      return of_class(cause) + " gives one job " + counted(cause.count, "GPU") + " at most";
+      return of_class(cause) + " gives one job " + counted(cause.number, "GPU") + " at most";
     case CauseCode::kClassGpusOfUser:
-      return of_class(cause) + " gives you " + counted(cause.count, "GPU") + " at most";
+      return of_class(cause) + " gives you " + counted(cause.number, "GPU") + " at most";
     case CauseCode::kClassTime:
       return of_class(cause) + " gives one job " + number(cause.time.count() / 60) + " min at most";
     case CauseCode::kClassJobsTaken:
-      return of_class(cause) + " runs " + counted(cause.count, "job") + " of yours at a time, and " + number(cause.used) + " run";
+      return of_class(cause) + " runs " + counted(cause.number, "job") + " of yours at a time, and " + number(cause.used) + " run";
     case CauseCode::kClassGpusTaken:
-      return of_class(cause) + " gives you " + counted(cause.count, "GPU") + " at a time, and you have " + number(cause.used);
+      return of_class(cause) + " gives you " + counted(cause.number, "GPU") + " at a time, and you have " + number(cause.used);
     // what happened to a lease
     case CauseCode::kWanted:
       return "wanted by session " + cause.word;
@@ -222,7 +222,7 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kWorkerDisconnected:
       return worker(cause) + "'s connection is gone";
     case CauseCode::kWorkersSilent:
-      return cause.count > 1 ? "its workers are silent" : "worker is silent";
+      return cause.number > 1 ? "its workers are silent" : "worker is silent";
     case CauseCode::kWorkerDied:
       return worker(cause) + ": interpreter died: " + behind(cause);
     case CauseCode::kStartedAgain:

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/lease/waiting.h"
+#include "core/lease/wait_reason.h"
 
 namespace pounce::messages {
 

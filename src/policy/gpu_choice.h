@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "policy/policy.h"
 #include "policy/node_room.h"
+#include "policy/policy.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
 

@@ -6,8 +6,8 @@
 #include "base/join.h"
 #include "policy/amounts.h"
 #include "policy/gpu_choice.h"
-#include "policy/policy_keys.h"
 #include "policy/node_room.h"
+#include "policy/policy_keys.h"
 #include "policy/slurm_options.h"
 
 namespace pounce::policy {

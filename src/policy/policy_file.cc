@@ -5,9 +5,9 @@
 #include <set>
 
 #include "policy/amounts.h"
+#include "policy/class_rules.h"
 #include "policy/policy_keys.h"
 #include "policy/references.h"
-#include "policy/class_rules.h"
 
 namespace pounce::policy {
 namespace {

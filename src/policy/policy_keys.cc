@@ -4,8 +4,8 @@
 
 #include "base/edit_distance.h"
 
-#include "policy/policy.h"
 #include "policy/class_rules.h"
+#include "policy/policy.h"
 
 namespace pounce::policy {
 namespace {

@@ -9,12 +9,12 @@
 #include <tuple>
 #include <vector>
 
-#include "pounce/job.h"
-#include "pounce/resources.h"
-#include "pounce/result.h"
-#include "pounce/queue_snapshot.h"
 #include "policy_simulator/simulated_day.h"
 #include "policy_simulator/timeline.h"
+#include "pounce/job.h"
+#include "pounce/queue_snapshot.h"
+#include "pounce/resources.h"
+#include "pounce/result.h"
 
 namespace pounce::policy_simulator {
 

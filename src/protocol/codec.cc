@@ -7,9 +7,9 @@
 #include "model/json.h"
 #include "pounce/version.h"
 #include "protocol/command_function.h"
+#include "protocol/detached_record.h"
 #include "protocol/endpoint_file.h"
 #include "protocol/hot_headers.h"
-#include "protocol/detached_record.h"
 
 namespace pounce::protocol {
 namespace {

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "protocol/client_messages.h"
-#include "protocol/handshake_messages.h"
 #include "protocol/detached_messages.h"
+#include "protocol/handshake_messages.h"
 #include "protocol/queue_messages.h"
 #include "protocol/release_messages.h"
 #include "protocol/task_messages.h"

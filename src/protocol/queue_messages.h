@@ -45,10 +45,10 @@ struct QueueRow {
                  field("submit_time_s", &QueueRow::submit_time_s),
                  field("start_time_s", &QueueRow::start_time_s),
                  field("end_time_s", &QueueRow::end_time_s),
+                 field("why", &QueueRow::why, "of a queued one: the sentence of what follows, put by who shows it").only_if_set(),
                  field("word", &QueueRow::word, "of a queued one: Slurm's word for its wait; `reason` may say more").only_if_set(),
                  field("limit", &QueueRow::limit, "that it waits for").only_if_set(),
-                 field("ahead", &QueueRow::ahead, "queued jobs that go first").only_if_set(),
-                 field("why", &QueueRow::why, "the sentence of these, put by who shows it").only_if_set());
+                 field("ahead", &QueueRow::ahead, "queued jobs that go first").only_if_set());
   }
 };
 struct QueueIs {

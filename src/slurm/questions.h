@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "pounce/allocations.h"
 #include "pounce/cluster.h"
 #include "pounce/fields.h"
 #include "pounce/job.h"
 #include "pounce/qos.h"
-#include "pounce/result.h"
 #include "pounce/queue_snapshot.h"
-#include "pounce/allocations.h"
+#include "pounce/result.h"
 
 namespace pounce::slurm {
 

@@ -11,9 +11,9 @@
 
 #include "base/curve_key.h"
 #include "pounce/result.h"
-#include "transport/context.h"
 #include "transport/frame.h"
 #include "transport/router_socket.h"  // Sent
+#include "transport/zmq_context.h"
 
 namespace pounce::transport {
 

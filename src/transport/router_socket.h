@@ -11,8 +11,8 @@
 
 #include "base/curve_key.h"
 #include "pounce/result.h"
-#include "transport/context.h"
 #include "transport/frame.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::transport {
 

@@ -8,11 +8,11 @@
 #include <set>
 #include <vector>
 
-#include "pounce/job.h"
-#include "pounce/result.h"
-#include "pounce/queue_snapshot.h"
 #include "lease_fuzzer/faults.h"
 #include "lease_fuzzer/timeline.h"
+#include "pounce/job.h"
+#include "pounce/queue_snapshot.h"
+#include "pounce/result.h"
 
 namespace pounce::fuzz {
 

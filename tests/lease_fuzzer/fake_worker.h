@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/lease/events.h"
-#include "pounce/job.h"
 #include "lease_fuzzer/timeline.h"
+#include "pounce/job.h"
 
 namespace pounce::fuzz {
 

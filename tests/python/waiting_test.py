@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pounce import _core
-from pounce._engine.waiting import Eta, Limit, Wait, about, wait_of
+from pounce._engine.wait import Eta, Limit, Wait, about, wait_of
 
 LIMITED = _core.LeaseStatus(lease="aa", state="queued", reason="a limit of class lion is reached", job=17, class_="lion",
                             slurm_reason="QOSMaxJobsPerUserLimit", limit=_core.LimitUse("job", 4, 4, 1))

@@ -31,8 +31,8 @@ def no_default_account(quiet_cluster):
     set_default(1)
 
 
-def test_a_person_without_a_default_account_is_told_which_there_are(no_default_account, quiet_cluster, login_node, person):
-    alice = person("alice", login_node(quiet_cluster), idle_release_s=1)
+def test_a_person_without_a_default_account_is_told_which_there_are(no_default_account, quiet_cluster, login_node, make_user):
+    alice = make_user("alice", login_node(quiet_cluster), idle_release_s=1)
 
     run = alice.python("""
         import pounce

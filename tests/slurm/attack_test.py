@@ -106,8 +106,8 @@ def forms(marker: bytes) -> list[bytes]:
     return [marker, marker.hex().encode(), marker.hex().upper().encode(), *encoded]
 
 
-def test_nothing_that_alice_sends_returns_or_prints_can_be_read_on_the_wire(person):
-    alice = person(idle_release_s=2)
+def test_nothing_that_alice_sends_returns_or_prints_can_be_read_on_the_wire(make_user):
+    alice = make_user(idle_release_s=2)
     marker = secrets.token_bytes(32)
 
     with Capture("pounce0") as capture:
@@ -119,15 +119,15 @@ def test_nothing_that_alice_sends_returns_or_prints_can_be_read_on_the_wire(pers
     assert [form for form in forms(marker) if sent.contains(form)] == []
 
 
-def test_the_capture_would_have_shown_it(person):
+def test_the_capture_would_have_shown_it(make_user):
     """The control: a peer on the same bridge that sends the marker in clear is seen to."""
-    alice = person()
+    alice = make_user()
     marker = secrets.token_bytes(32)
 
     with Capture("pounce0") as capture:
         listener = alice.python(LISTEN.format(host=alice.node.address))
         port = listener.reported("port")
-        person().python(IN_CLEAR.format(host=alice.node.address, port=port, marker=marker.hex())).ended(30)
+        make_user().python(IN_CLEAR.format(host=alice.node.address, port=port, marker=marker.hex())).ended(30)
         listener.ended()
         sent = capture.stop()
 

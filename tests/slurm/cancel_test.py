@@ -44,15 +44,15 @@ PENDING = """
 """
 
 
-def test_a_task_that_does_not_stop_loses_its_python_and_not_its_job(person):
-    run = person().python(STUBBORN).ended(150)
+def test_a_task_that_does_not_stop_loses_its_python_and_not_its_job(make_user):
+    run = make_user().python(STUBBORN).ended(150)
 
     assert run.reported("error")["type"] == "Cancelled"
     assert run.reported("new") and run.reported("same_job")
 
 
-def test_the_request_of_a_cancelled_task_leaves_the_queue_when_nothing_else_needs_it(person):
-    run = person().python(PENDING).ended(150)
+def test_the_request_of_a_cancelled_task_leaves_the_queue_when_nothing_else_needs_it(make_user):
+    run = make_user().python(PENDING).ended(150)
 
     assert run.reported("first") and run.reported("wanted") == 1, "the other task still needs it"
     assert run.reported("second") and run.reported("withdrawn") and run.reported("busy")

@@ -8,8 +8,8 @@ from login_node import ROOT, wait_until
 from notebooks import Executed, printed, shown, written
 
 
-def test_the_example_trains_on_a_gpu_of_the_cluster_and_gives_it_back(person):
-    alice = person(idle_release_s=60)
+def test_the_example_trains_on_a_gpu_of_the_cluster_and_gives_it_back(make_user):
+    alice = make_user(idle_release_s=60)
 
     cells = Executed(alice, ROOT / "examples" / "05_the_cell" / "the_cell.ipynb").cells()
 
@@ -18,8 +18,8 @@ def test_the_example_trains_on_a_gpu_of_the_cluster_and_gives_it_back(person):
     wait_until(lambda: not alice.jobs(alice.endpoint()["instance"]), 60, "the lease is given back")
 
 
-def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_says_what_went_with_it(person):
-    alice = person()
+def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_says_what_went_with_it(make_user):
+    alice = make_user()
     notebook = Executed(alice, written(
         alice, "import pounce", "%%pounce --gpu 1\nkept = 1",
         "%%pounce --gpu 1\nimport time\nprint('at work', flush=True)\ntime.sleep(600)",
@@ -36,8 +36,8 @@ def test_a_cell_whose_job_is_cancelled_says_so_and_the_next_says_what_went_with_
     assert shown(cells[3], "text/plain")[-1] == "False"
 
 
-def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(person):
-    alice = person()
+def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(make_user):
+    alice = make_user()
     notebook = Executed(alice, written(
         alice, "import pounce",
         "%%pounce --gpu 1 --time 1min\nimport time\nprint('at work', flush=True)\ntime.sleep(600)", fails=(1,)))
@@ -54,12 +54,12 @@ def test_a_cell_that_outlives_its_leases_time_is_warned_and_its_output_kept(pers
     assert "magic.py" not in "".join(error.traceback)  # it is nobody's line that failed
 
 
-def test_the_tab_key_knows_the_classes_that_are_open_to_the_person(person):
-    assert "cheetah" in person().endpoint()["classes"]
+def test_the_tab_key_knows_the_classes_that_are_open_to_the_person(make_user):
+    assert "cheetah" in make_user().endpoint()["classes"]
 
 
-def test_a_try_is_a_short_job_without_a_gpu(person):
-    alice = person()
+def test_a_try_is_a_short_job_without_a_gpu(make_user):
+    alice = make_user()
     flag = alice.folder / "flag"
     notebook = Executed(alice, written(
         alice, "import pounce", f"%%pounce --gpu 1 --try\nimport os, time\nwhile not os.path.exists({str(flag)!r}): time.sleep(0.05)\n6 * 7",

@@ -23,8 +23,8 @@ WAITING = """
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
-    return person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
+def alice(quiet_cluster, login_node, make_user):
+    return make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
 
 
 @pytest.fixture
@@ -113,10 +113,10 @@ def test_where_jobs_are_hidden_a_start_is_foretold_from_slurms_own_plan(site, co
     assert now - 5 < eta["low"] <= eta["start"] <= eta["high"] < now + 660, "bob's jobs may run for 10 minutes"
 
 
-def test_where_nodes_are_hidden_work_runs_all_the_same(site, controller_with, quiet_cluster, login_node, person):  # noqa: F811
+def test_where_nodes_are_hidden_work_runs_all_the_same(site, controller_with, quiet_cluster, login_node, make_user):  # noqa: F811
     controller_with("PrivateData=nodes")
     policy = {"classes": {"quick": {"qos": "cheetah", "walltime": "20min"}}, "gpu_types": {"a100_3g.20gb": "20GB", "a100": "40GB"}}
-    alice = person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1, policy=policy)
+    alice = make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1, policy=policy)
 
     run = alice.python(WAITING + """
     report(devices=client.options(gpu_memory=">=16GB").submit(devices).result(100), classes=list(client.classes()), gpus=len(client.classes().gpus))
@@ -184,8 +184,8 @@ while True:
 """
 
 
-def test_a_cell_that_moves_brings_what_the_other_worker_lacks_and_the_books_of_both_stay_right(quiet_cluster, login_node, person):
-    alice = person("alice", login_node(quiet_cluster), poll_max_s=2)
+def test_a_cell_that_moves_brings_what_the_other_worker_lacks_and_the_books_of_both_stay_right(quiet_cluster, login_node, make_user):
+    alice = make_user("alice", login_node(quiet_cluster), poll_max_s=2)
     moved = "%%pounce --gpu a100_3g.20gb:2 --or cpu@1s"
     cells = Executed(alice, written(
         alice, "import pounce\nbase = 40",

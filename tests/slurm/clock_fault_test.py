@@ -11,8 +11,8 @@ from faults import AGAIN, HeldTask
 from login_node import wait_until
 
 
-def test_a_clock_set_by_an_hour_changes_nothing(person):
-    alice = person(idle_release_s=2)
+def test_a_clock_set_by_an_hour_changes_nothing(make_user):
+    alice = make_user(idle_release_s=2)
     clock = alice.folder / "clock"
     set_clock(clock, 0)
     moved = {"LD_PRELOAD": str(library(alice.folder)), "MOVED_CLOCK": str(clock)}

@@ -87,7 +87,7 @@ def login_node(cluster, request):
 
 
 @pytest.fixture
-def person(login_node):
+def make_user(login_node):
     """Makes a user on a new login node: `user("alice", idle_release_s=5)`."""
 
     def make(user: str | None = "alice", node: LoginNode | None = None, **config) -> User:

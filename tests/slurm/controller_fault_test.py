@@ -28,8 +28,8 @@ SUBMIT = """
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
-    return person(node=login_node(quiet_cluster), idle_release_s=2)
+def alice(quiet_cluster, login_node, make_user):
+    return make_user(node=login_node(quiet_cluster), idle_release_s=2)
 
 
 def end(cluster_id: int, daemon: str) -> None:

@@ -24,8 +24,8 @@ CROWD = f"""
 
 
 @pytest.mark.xdist_group("bob")  # with the other test that looks at the whole of bob's queue
-def test_every_client_of_a_crowd_is_served_and_pounced_stays_small(person):
-    alice = person("bob", idle_release_s=0.2)
+def test_every_client_of_a_crowd_is_served_and_pounced_stays_small(make_user):
+    alice = make_user("bob", idle_release_s=0.2)
 
     run = alice.python(CROWD)
     run.reported("submitted")

@@ -37,8 +37,8 @@ ATTACH = """
 """
 
 
-def test_a_killed_kernels_task_ends_by_itself_and_its_owner_alone_has_the_result(person):
-    alice = person("alice", idle_release_s=300)
+def test_a_killed_kernels_task_ends_by_itself_and_its_owner_alone_has_the_result(make_user):
+    alice = make_user("alice", idle_release_s=300)
     name = f"outlives-its-kernel-{uuid.uuid4().hex[:8]}"
     kernel = alice.python(SUBMIT.format(name=name, seconds=8))
     results = kernel.reported("results", 90)
@@ -47,15 +47,15 @@ def test_a_killed_kernels_task_ends_by_itself_and_its_owner_alone_has_the_result
     alice.run("kill", "-9", str(kernel.reported("kernel")))
 
     wait_until(lambda: not alice.jobs(instance), 60, "the job ends although nobody has fetched anything")
-    bob = person("bob", node=alice.node)
+    bob = make_user("bob", node=alice.node)
     assert bob.run("sh", "-c", f"ls {results}/{name} >/dev/null 2>&1 && echo seen || echo hidden").strip() == "hidden"
     later = alice.python(ATTACH.format(name=name)).ended(90)
     assert later.reported("state") == "done"
     assert later.reported("result") == [8, 8, 8] and later.reported("log") == "training\n"
 
 
-def test_a_cancelled_job_ends_the_detached_task_with_the_reason(person):
-    alice = person("alice")
+def test_a_cancelled_job_ends_the_detached_task_with_the_reason(make_user):
+    alice = make_user("alice")
     name = f"cancelled-job-{uuid.uuid4().hex[:8]}"  # a failed run may have left its own
     alice.python(SUBMIT.format(name=name, seconds=600)).reported("running", 90)
     jobs = alice.jobs(alice.endpoint()["instance"])  # one; and what an earlier test's killed daemon left in a namespace of this number
@@ -72,13 +72,13 @@ NOWHERE = {"HOME": "/nowhere"}  # the state goes to this machine's own disk
 
 
 @pytest.fixture
-def apart(person, login_node):
+def apart(make_user, login_node):
     """Makes an alice whose login node's disk no other node sees."""
 
     def make(**config):
         node = login_node()
         node.keeps_to_itself("/var/tmp")
-        return person("alice", node=node, idle_release_s=300, heartbeat_ms=1000, orphan_grace_s=3, **config)
+        return make_user("alice", node=node, idle_release_s=300, heartbeat_ms=1000, orphan_grace_s=3, **config)
 
     return make
 

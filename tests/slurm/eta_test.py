@@ -36,8 +36,8 @@ QUEUE = """
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
-    return person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=0.5)
+def alice(quiet_cluster, login_node, make_user):
+    return make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=0.5)
 
 
 def state_folder(alice) -> Path:

@@ -77,8 +77,8 @@ def both(alice, name: str) -> tuple[Ran, Ran]:
     return Ran(local, code_cells(local)), Ran(executed, cells)
 
 
-def test_torch_loads_batches_in_processes_of_the_worker_and_shows_its_bar(person):
-    here, there = both(person(), "torch_dataloader")
+def test_torch_loads_batches_in_processes_of_the_worker_and_shows_its_bar(make_user):
+    here, there = both(make_user(), "torch_dataloader")
 
     assert there.values == here.values and there.values[-1].startswith("([0, 1],")
     assert there.kinds == here.kinds
@@ -89,8 +89,8 @@ def test_torch_loads_batches_in_processes_of_the_worker_and_shows_its_bar(person
         assert any("64/64" in text["value"] for text in ran.widgets("HTMLModel"))
 
 
-def test_scikit_learn_searches_in_processes_of_the_worker_and_shows_what_they_print(person):
-    here, there = both(person(), "sklearn_n_jobs")
+def test_scikit_learn_searches_in_processes_of_the_worker_and_shows_what_they_print(make_user):
+    here, there = both(make_user(), "sklearn_n_jobs")
 
     assert there.values == here.values and there.values[-2].startswith("({'max_depth': 8}")
     assert there.kinds == here.kinds
@@ -107,8 +107,8 @@ def scores(ran: Ran) -> list[str]:
     return sorted(re.findall(r"depth \d: 0\.\d{3}", ran.printed))
 
 
-def test_hugging_face_trains_and_shows_its_table_of_losses(person):
-    here, there = both(person(), "hf_trainer")
+def test_hugging_face_trains_and_shows_its_table_of_losses(make_user):
+    here, there = both(make_user(), "hf_trainer")
 
     assert there.values == here.values
     assert there.kinds == here.kinds
@@ -124,8 +124,8 @@ def losses(ran: Ran) -> list[tuple[str, ...]]:
     return [(epoch, *(f"{float(loss):.3f}" for loss in more)) for epoch, *more in rows if epoch]
 
 
-def test_lightning_trains_and_rich_draws_its_bar(person):
-    here, there = both(person(), "lightning")
+def test_lightning_trains_and_rich_draws_its_bar(make_user):
+    here, there = both(make_user(), "lightning")
 
     assert there.values == here.values
     assert there.kinds == here.kinds

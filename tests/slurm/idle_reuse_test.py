@@ -65,8 +65,8 @@ def warm(who, count: int):
     return wait_until(look, 60, f"{count} leases are idle and warm")
 
 
-def test_one_who_waits_gets_a_warm_gpu_of_a_full_cluster_within_ten_seconds(node, person):
-    alice, bob = person("alice", node(), **WARM), person("bob", node(), poll_max_s=2)
+def test_one_who_waits_gets_a_warm_gpu_of_a_full_cluster_within_ten_seconds(node, make_user):
+    alice, bob = make_user("alice", node(), **WARM), make_user("bob", node(), poll_max_s=2)
     flag = alice.folder / "flag"
     holds = alice.python(HOLDS_ALL.format(flag=str(flag)))
     holds.reported("warm", 180)
@@ -84,8 +84,8 @@ def test_one_who_waits_gets_a_warm_gpu_of_a_full_cluster_within_ten_seconds(node
     assert holds.output.count("the GPU was given back at ") == 1 and "somebody waited for it" in holds.output
 
 
-def test_the_next_cell_says_when_its_gpu_went_and_what_went_with_it(node, person, quiet_cluster):
-    alice = person("alice", node(), **WARM)
+def test_the_next_cell_says_when_its_gpu_went_and_what_went_with_it(node, make_user, quiet_cluster):
+    alice = make_user("alice", node(), **WARM)
     flag = alice.folder / "flag"
     notebook = Executed(alice, written(
         alice, "import pounce", "%%pounce --gpu 1\nkept = 1",
@@ -93,7 +93,7 @@ def test_the_next_cell_says_when_its_gpu_went_and_what_went_with_it(node, person
         "%pounce status", "%%pounce --gpu 1\n'kept' in globals()", "%pounce release"))
     wait_until(lambda: "\nidle" in notebook.run.output, 120, "the first cell is over")
     (lease,) = warm(alice, 1)
-    bob = person("bob", node())
+    bob = make_user("bob", node())
 
     job = bob.run("sbatch", "--parsable", f"--nodelist={lease['node']}", "--gres=gpu:4", "--output=/dev/null", "--wrap", "true").strip()
     wait_until(lambda: not bob.run("squeue", "--noheader", "--me", f"--jobs={job}", check=False), 30, "bob's job has run")
@@ -107,8 +107,8 @@ def test_the_next_cell_says_when_its_gpu_went_and_what_went_with_it(node, person
     assert shown(cells[4], "text/plain")[-1] == "False"
 
 
-def test_warmth_costs_one_look_in_an_interval_however_many_leases_there_are(node, person):
-    alice = person("alice", node(), warm_poll_s=2, **WARM)
+def test_warmth_costs_one_look_in_an_interval_however_many_leases_there_are(node, make_user):
+    alice = make_user("alice", node(), warm_poll_s=2, **WARM)
     flag = alice.folder / "flag"
     holds = alice.python(HOLDS_ALL.format(flag=str(flag)))
     holds.reported("warm", 180)
@@ -125,8 +125,8 @@ def test_warmth_costs_one_look_in_an_interval_however_many_leases_there_are(node
     holds.ended(120)
 
 
-def test_a_job_that_waits_for_something_else_takes_no_gpu(node, person):
-    alice, bob = person("alice", node(), warm_poll_s=1, **WARM), person("bob", node())
+def test_a_job_that_waits_for_something_else_takes_no_gpu(node, make_user):
+    alice, bob = make_user("alice", node(), warm_poll_s=1, **WARM), make_user("bob", node())
     flag = alice.folder / "flag"
     holds = alice.python(HOLDS_ALL.format(flag=str(flag)))
     holds.reported("warm", 180)
@@ -143,9 +143,9 @@ def test_a_job_that_waits_for_something_else_takes_no_gpu(node, person):
     holds.ended(120)
 
 
-def test_where_jobs_are_hidden_warmth_is_short_and_says_so(site, controller_with, node, person):  # noqa: F811
+def test_where_jobs_are_hidden_warmth_is_short_and_says_so(site, controller_with, node, make_user):  # noqa: F811
     controller_with("PrivateData=jobs")
-    alice = person("alice", node(), idle_release_s=1, keep_warm_s=600, keep_warm_blind_s=10)
+    alice = make_user("alice", node(), idle_release_s=1, keep_warm_s=600, keep_warm_blind_s=10)
     flag = alice.folder / "flag"
     holds = alice.python(f"""
         import pounce

@@ -15,8 +15,8 @@ def as_admin(*words: str) -> None:
     subprocess.run([str(CLUSTER), "run", "--", *words], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_a_scancel_is_told_at_once(person):
-    task = HeldTask(person())
+def test_a_scancel_is_told_at_once(make_user):
+    task = HeldTask(make_user())
 
     start = time.time()
     task.who.run("scancel", task.job()["id"])
@@ -25,8 +25,8 @@ def test_a_scancel_is_told_at_once(person):
     measured("scancel until JobCancelled", task.run.reported("told_at") - start)
 
 
-def test_a_killed_worker_is_told_at_once_and_started_again(person):
-    task = HeldTask(person(), after=AGAIN)
+def test_a_killed_worker_is_told_at_once_and_started_again(make_user):
+    task = HeldTask(make_user(), after=AGAIN)
     pid = task.run.reported("worker")
 
     start = time.time()
@@ -37,8 +37,8 @@ def test_a_killed_worker_is_told_at_once_and_started_again(person):
     measured("SIGKILL of the worker until WorkerCrashed", task.run.reported("told_at") - start)
 
 
-def test_a_requeue_by_the_admin_ends_the_task_and_leaves_no_job(person):
-    task = HeldTask(person(idle_release_s=2))
+def test_a_requeue_by_the_admin_ends_the_task_and_leaves_no_job(make_user):
+    task = HeldTask(make_user(idle_release_s=2))
     job = task.job()["id"]
 
     as_admin("scontrol", "update", f"jobid={job}", "requeue=1")
@@ -51,7 +51,7 @@ def test_a_requeue_by_the_admin_ends_the_task_and_leaves_no_job(person):
     measured(f"scontrol requeue until {error['type']}: {error['text']}", task.run.reported("told_at") - start)
 
 
-def test_a_job_that_reaches_its_walltime_says_so(person):
-    task = HeldTask(person(), options="time=1")
+def test_a_job_that_reaches_its_walltime_says_so(make_user):
+    task = HeldTask(make_user(), options="time=1")
 
     assert_told(task.error(180), "WalltimeReached", "time limit")

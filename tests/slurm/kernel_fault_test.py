@@ -8,8 +8,8 @@ from faults import AGAIN, HeldTask, assert_told, measured, stopped, unplugged
 from login_node import wait_until
 
 
-def test_a_suspended_kernel_gets_its_result_when_it_wakes_in_time(person):
-    alice = person(orphan_grace_s=120, heartbeat_ms=1000)
+def test_a_suspended_kernel_gets_its_result_when_it_wakes_in_time(make_user):
+    alice = make_user(orphan_grace_s=120, heartbeat_ms=1000)
     task = HeldTask(alice)
     kernel = task.run.reported("kernel")
     assert tcp_connections(alice, kernel) == 1
@@ -26,8 +26,8 @@ def tcp_connections(who, pid: int) -> int:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.count(f"pid={pid},")
 
 
-def test_a_kernel_suspended_for_longer_than_the_grace_is_told_that_its_lease_is_gone(person):
-    alice = person(orphan_grace_s=4, heartbeat_ms=1000)
+def test_a_kernel_suspended_for_longer_than_the_grace_is_told_that_its_lease_is_gone(make_user):
+    alice = make_user(orphan_grace_s=4, heartbeat_ms=1000)
     task = HeldTask(alice, after=AGAIN)
     instance = alice.endpoint()["instance"]
 
@@ -38,8 +38,8 @@ def test_a_kernel_suspended_for_longer_than_the_grace_is_told_that_its_lease_is_
     assert task.run.reported("again") == 32
 
 
-def test_a_suspended_pounced_gives_nothing_back(person):
-    alice = person(orphan_grace_s=4, heartbeat_ms=1000)
+def test_a_suspended_pounced_gives_nothing_back(make_user):
+    alice = make_user(orphan_grace_s=4, heartbeat_ms=1000)
     task = HeldTask(alice, after=AGAIN)
     job, endpoint = task.job()["id"], alice.endpoint()
     twice_the_grace = task.beats() + 2 * 4
@@ -52,8 +52,8 @@ def test_a_suspended_pounced_gives_nothing_back(person):
     assert task.result() == 1024 and task.run.reported("again") == 32
 
 
-def test_a_login_node_whose_link_was_out_gets_its_result(person):
-    task = HeldTask(person(), after=AGAIN)
+def test_a_login_node_whose_link_was_out_gets_its_result(make_user):
+    task = HeldTask(make_user(), after=AGAIN)
 
     with unplugged(task.who.node.link):
         measured("login node's link down until told unreachable", task.told("unreachable", 30))

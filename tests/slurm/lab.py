@@ -52,20 +52,20 @@ class Cell:
 class Lab:
     """A notebook of these cells, open in a browser, its kernel idle."""
 
-    def __init__(self, person: User, *sources: str):
-        self.folder = person.folder / "lab"
+    def __init__(self, user: User, *sources: str):
+        self.folder = user.folder / "lab"
         for folder in (self.folder, self.folder / "profile"):
             folder.mkdir()
             folder.chmod(0o777)  # the user writes there
         self._prepare(sources)
         places = {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
             ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}
-        server = person.start([str(JUPYTER), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
-                               f"--ServerApp.root_dir={self.folder}"], **places)
-        driver = person.start(["chromedriver", f"--port={PORT}", "--allowed-ips=", "--allowed-origins=*"])
+        server = user.start([str(JUPYTER), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
+                             f"--ServerApp.root_dir={self.folder}"], **places)
+        driver = user.start(["chromedriver", f"--port={PORT}", "--allowed-ips=", "--allowed-origins=*"])
         wait_until(lambda: "was started successfully" in driver.output, SECONDS, "chromedriver listens")
         wait_until(lambda: "127.0.0.1:8888/lab" in server.output, SECONDS, "the server listens")
-        self.browser = Browser(person.node.address, self.folder / "profile")
+        self.browser = Browser(user.node.address, self.folder / "profile")
         self.browser.open("http://127.0.0.1:8888/doc/tree/training.ipynb?token=lab")
         self._wait_for_kernel()
 

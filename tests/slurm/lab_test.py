@@ -36,13 +36,13 @@ plt.plot(losses)
 
 
 @pytest.fixture
-def lab(person):
+def lab(make_user):
     if not JUPYTER.exists():
         pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
     made = []
 
     def make(*sources: str) -> Lab:
-        made.append(Lab(person(), *sources))
+        made.append(Lab(make_user(), *sources))
         return made[-1]
 
     yield make

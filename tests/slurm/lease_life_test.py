@@ -53,8 +53,8 @@ LONG_TASK = """
 
 
 @pytest.mark.xdist_group("bob")
-def test_the_queue_shows_no_job_then_one_then_none_again(person):
-    bob = person("bob", idle_release_s=3)  # nobody else is bob meanwhile: the queue shows a user's jobs, wherever they ask
+def test_the_queue_shows_no_job_then_one_then_none_again(make_user):
+    bob = make_user("bob", idle_release_s=3)  # nobody else is bob meanwhile: the queue shows a user's jobs, wherever they ask
 
     run = bob.python(FIRST_SUBMIT).ended(90)
 
@@ -65,8 +65,8 @@ def test_the_queue_shows_no_job_then_one_then_none_again(person):
     assert run.reported("after") == 0
 
 
-def test_a_script_in_a_pipe_returns_while_its_daemon_lives(person):
-    alice = person()
+def test_a_script_in_a_pipe_returns_while_its_daemon_lives(make_user):
+    alice = make_user()
     script = alice.folder / "first_submit.py"
     script.write_text("import pounce\nprint(pounce.Client().submit(pow, 2, 10).result())\n")
     script.chmod(0o644)
@@ -78,8 +78,8 @@ def test_a_script_in_a_pipe_returns_while_its_daemon_lives(person):
     assert alice.run("ps", "-o", "comm=", "-p", str(endpoint["pid"])).strip() == "pounced"
 
 
-def test_a_task_finishes_and_its_result_arrives_although_pounced_is_killed(person):
-    alice = person(idle_release_s=3)
+def test_a_task_finishes_and_its_result_arrives_although_pounced_is_killed(make_user):
+    alice = make_user(idle_release_s=3)
     run = alice.python(LONG_TASK.format(seconds=6))
     run.reported("running")
     first = alice.endpoint()
@@ -92,8 +92,8 @@ def test_a_task_finishes_and_its_result_arrives_although_pounced_is_killed(perso
     wait_until(lambda: not alice.jobs(first["instance"]), 40, "the adopted lease is given back")
 
 
-def test_a_lease_is_adopted_or_ended_although_the_journal_is_deleted_too(person):
-    alice = person(idle_release_s=3)
+def test_a_lease_is_adopted_or_ended_although_the_journal_is_deleted_too(make_user):
+    alice = make_user(idle_release_s=3)
     run = alice.python(LONG_TASK.format(seconds=8))
     run.reported("running")
     first = alice.endpoint()
@@ -107,8 +107,8 @@ def test_a_lease_is_adopted_or_ended_although_the_journal_is_deleted_too(person)
     wait_until(gone, 60, "the forgotten lease is given back")
 
 
-def test_two_daemons_of_one_user_never_touch_each_others_leases(person):
-    here, there = person(idle_release_s=60), person(idle_release_s=60)
+def test_two_daemons_of_one_user_never_touch_each_others_leases(make_user):
+    here, there = make_user(idle_release_s=60), make_user(idle_release_s=60)
     runs = [who.python(LONG_TASK.format(seconds=25)) for who in (here, there)]
     for run in runs:
         run.reported("running")
@@ -125,8 +125,8 @@ def test_two_daemons_of_one_user_never_touch_each_others_leases(person):
         assert isinstance(run.ended().reported("result"), int)
 
 
-def test_pounced_ends_itself_when_nothing_needs_it(person):
-    alice = person(idle_release_s=1, daemon_idle_exit_s=2)
+def test_pounced_ends_itself_when_nothing_needs_it(make_user):
+    alice = make_user(idle_release_s=1, daemon_idle_exit_s=2)
     alice.python("import pounce\nwith pounce.Client() as client: report(result=client.submit(pow, 2, 3).result())").ended()
     pid = wait_until(lambda: alice.run("pgrep", "-u", "alice", "-f", "pounced serve", check=False).split(), 5, "a daemon")
 
@@ -134,8 +134,8 @@ def test_pounced_ends_itself_when_nothing_needs_it(person):
     wait_until(ended, 60, "the daemon ends when idle")
 
 
-def test_a_killed_kernel_costs_the_gpu_no_more_than_the_orphan_grace(person):
-    alice = person(orphan_grace_s=4, heartbeat_ms=1000, idle_release_s=60)
+def test_a_killed_kernel_costs_the_gpu_no_more_than_the_orphan_grace(make_user):
+    alice = make_user(orphan_grace_s=4, heartbeat_ms=1000, idle_release_s=60)
     run = alice.python(LONG_TASK.format(seconds=300))
     run.reported("running")
     instance = alice.endpoint()["instance"]
@@ -145,8 +145,8 @@ def test_a_killed_kernel_costs_the_gpu_no_more_than_the_orphan_grace(person):
     wait_until(lambda: not alice.jobs(instance), 30, "the orphaned task is cancelled and its job gone")
 
 
-def test_a_worker_whose_daemon_and_client_are_dead_ends_its_job(person):
-    alice = person(watchdog_idle_s=6, heartbeat_ms=1000, idle_release_s=300)
+def test_a_worker_whose_daemon_and_client_are_dead_ends_its_job(make_user):
+    alice = make_user(watchdog_idle_s=6, heartbeat_ms=1000, idle_release_s=300)
     run = alice.python("""
         import pounce
         client = pounce.Client()

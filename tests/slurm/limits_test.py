@@ -98,11 +98,11 @@ class Held:
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person, admin):
+def alice(quiet_cluster, login_node, make_user, admin):
     state = tempfile.mkdtemp(prefix="pounce-limits-")
     admin("pouncectl", "policy", "apply", str(ROOT / "examples" / "policies" / "mlerp-slides.json"), "--state", state)
     shutil.rmtree(state)
-    return person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
+    return make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
 
 
 def jobs_so_far(admin) -> int:

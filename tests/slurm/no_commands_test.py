@@ -71,9 +71,9 @@ def traced_node(quiet_cluster, tmp_path):
     tracer.communicate(timeout=20)
 
 
-def test_no_program_of_ours_executes_a_slurm_command(traced_node, login_node, person):
+def test_no_program_of_ours_executes_a_slurm_command(traced_node, login_node, make_user):
     cluster, node_trace = traced_node
-    alice = person(node=login_node(cluster), idle_release_s=2, daemon_idle_exit_s=1)
+    alice = make_user(node=login_node(cluster), idle_release_s=2, daemon_idle_exit_s=1)
 
     login, node, reports = of_a_life(alice.folder, node_trace, alice)
 
@@ -83,9 +83,9 @@ def test_no_program_of_ours_executes_a_slurm_command(traced_node, login_node, pe
     assert (login.programs() | node.programs()) & SLURM_COMMANDS == set()
 
 
-def test_the_trace_would_have_shown_one(traced_node, login_node, person):
+def test_the_trace_would_have_shown_one(traced_node, login_node, make_user):
     cluster, node_trace = traced_node
-    alice = person(node=login_node(cluster), idle_release_s=2, daemon_idle_exit_s=1)
+    alice = make_user(node=login_node(cluster), idle_release_s=2, daemon_idle_exit_s=1)
 
     _, node, _ = of_a_life(alice.folder, node_trace, alice, "lambda n: __import__('os').system('sinfo >/dev/null') or n")
 

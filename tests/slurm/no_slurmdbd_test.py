@@ -34,8 +34,8 @@ def bare_cluster(cluster):
 
 
 @pytest.fixture
-def alice(bare_cluster, login_node, person):
-    return person("alice", login_node(bare_cluster), idle_release_s=1, poll_max_s=2)
+def alice(bare_cluster, login_node, make_user):
+    return make_user("alice", login_node(bare_cluster), idle_release_s=1, poll_max_s=2)
 
 
 def test_work_is_offloaded_and_what_has_no_room_waits(alice):
@@ -87,8 +87,8 @@ ASK = """
 """
 
 
-def test_pounce_itself_refuses_what_a_class_of_the_policy_never_gives(bare_cluster, login_node, person):
-    alice = person("alice", login_node(bare_cluster), policy=POLICY)
+def test_pounce_itself_refuses_what_a_class_of_the_policy_never_gives(bare_cluster, login_node, make_user):
+    alice = make_user("alice", login_node(bare_cluster), policy=POLICY)
 
     run = alice.python(ASK).ended()
 

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.xdist_group("nodes")  # one spare cluster for all of th
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
-    return person(node=login_node(quiet_cluster))
+def alice(quiet_cluster, login_node, make_user):
+    return make_user(node=login_node(quiet_cluster))
 
 
 def test_a_result_comes_although_the_nodes_link_was_down(alice, quiet_cluster):

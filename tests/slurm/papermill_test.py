@@ -33,8 +33,8 @@ def papermill(alice, notebook, *options: str):
     return alice.start(["papermill", "--no-progress-bar", str(notebook), str(saved), *options]), saved
 
 
-def test_a_parameter_of_papermill_reaches_the_worker_and_the_bar_is_saved(person):
-    alice = person()
+def test_a_parameter_of_papermill_reaches_the_worker_and_the_bar_is_saved(make_user):
+    alice = make_user()
     run, saved = papermill(alice, parametrised(alice.folder, "steps = 1", "import pounce", REMOTE), "-p", "steps", "7")
 
     run.ended(150)
@@ -48,8 +48,8 @@ def test_a_parameter_of_papermill_reaches_the_worker_and_the_bar_is_saved(person
     assert bar["value"] == bar["max"] == 7.0
 
 
-def test_an_error_on_the_worker_ends_papermill_with_the_worker_s_lines(person):
-    alice = person()
+def test_an_error_on_the_worker_ends_papermill_with_the_worker_s_lines(make_user):
+    alice = make_user()
     run, saved = papermill(alice, parametrised(alice.folder, "n = 0", "import pounce", "%%pounce --gpu 1\n1 / n", "never = 1"))
 
     code = run.process.wait(150)

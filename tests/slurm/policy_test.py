@@ -277,7 +277,7 @@ def test_a_slurmdbd_that_is_down_is_told(site):
     assert site.records() == records
 
 
-def test_what_the_sites_own_rules_refuse_is_told_in_their_words(site, controller_with, login_node, person):
+def test_what_the_sites_own_rules_refuse_is_told_in_their_words(site, controller_with, login_node, make_user):
     script = Path(f"/opt/pounce-cluster-{site.cluster}/etc/job_submit.lua")
     script.write_text("""
         function slurm_job_submit(job, partitions, uid)
@@ -292,7 +292,7 @@ def test_what_the_sites_own_rules_refuse_is_told_in_their_words(site, controller
         end
     """)
     controller_with("JobSubmitPlugins=lua")
-    alice = person("alice", login_node(site.cluster), poll_max_s=2, idle_release_s=1)
+    alice = make_user("alice", login_node(site.cluster), poll_max_s=2, idle_release_s=1)
 
     run = alice.python("""
         import pounce

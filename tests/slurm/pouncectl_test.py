@@ -34,8 +34,8 @@ def doctor(who: User, **environment) -> dict[str, dict]:
     return {check["check"]: check for check in checks}
 
 
-def test_a_running_lease_is_shown_and_released_now_with_its_job(person):
-    alice = person("alice")
+def test_a_running_lease_is_shown_and_released_now_with_its_job(make_user):
+    alice = make_user("alice")
     run = alice.python(TWO_TASKS)
     run.reported("submitted")
 
@@ -57,22 +57,22 @@ def test_a_running_lease_is_shown_and_released_now_with_its_job(person):
     wait_until(lambda: not job_is_there(), 60, "the job's end")
 
 
-def test_doctor_finds_nothing_wrong_for_alice_and_no_class_for_mallory(person):
-    well = doctor(person("alice"))
+def test_doctor_finds_nothing_wrong_for_alice_and_no_class_for_mallory(make_user):
+    well = doctor(make_user("alice"))
     assert {check["state"] for check in well.values()} <= {"ok", "note"}, well
     assert "cheetah" in well["classes"]["text"] and "22.05" in well["slurmctld"]["text"]
 
-    classes = doctor(person("mallory"))["classes"]
+    classes = doctor(make_user("mallory"))["classes"]
     assert classes["state"] == "wrong" and "sacctmgr add user" in classes["fix"]
 
 
-def test_doctor_names_a_missing_slurm_conf(person):
-    conf = doctor(person("alice"), SLURM_CONF="/nowhere/slurm.conf")["slurm.conf"]
+def test_doctor_names_a_missing_slurm_conf(make_user):
+    conf = doctor(make_user("alice"), SLURM_CONF="/nowhere/slurm.conf")["slurm.conf"]
     assert conf["state"] == "wrong" and "/nowhere/slurm.conf" in conf["text"] and "SLURM_CONF" in conf["fix"]
 
 
-def test_doctor_names_a_munged_that_is_down(quiet_cluster, login_node, person):
-    alice = person("alice", login_node(quiet_cluster))
+def test_doctor_names_a_munged_that_is_down(quiet_cluster, login_node, make_user):
+    alice = make_user("alice", login_node(quiet_cluster))
     pid = int(Path(f"/opt/pounce-cluster-{quiet_cluster}/run/munged.pid").read_text())
 
     os.kill(pid, signal.SIGTERM)

@@ -34,8 +34,8 @@ def graceful(site, controller_with):  # noqa: F811
     site.sacctmgr("modify", "qos", "lion", "set", "GraceTime=0")
 
 
-def test_a_preempted_lease_is_warned_and_its_caller_told_of_the_grace(graceful, login_node, person):
-    alice = person("alice", login_node(graceful.cluster))
+def test_a_preempted_lease_is_warned_and_its_caller_told_of_the_grace(graceful, login_node, make_user):
+    alice = make_user("alice", login_node(graceful.cluster))
     lion = alice.python(LION)
     wait_until(lambda: "at work" in lion.output, 120, "the lion's task runs")
     (job,) = alice.jobs(alice.endpoint()["instance"])

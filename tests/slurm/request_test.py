@@ -96,9 +96,9 @@ class Site:
 
 
 @pytest.fixture
-def site(quiet_cluster, login_node, person):
+def site(quiet_cluster, login_node, make_user):
     site = Site()
-    site.alice = person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1, policy=str(site.path))
+    site.alice = make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1, policy=str(site.path))
     yield site
     shutil.rmtree(site.folder)
 

@@ -38,14 +38,14 @@ SHARED = f"""
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
-    return person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=0.5, keep_warm_s=600, warm_poll_s=1)
+def alice(quiet_cluster, login_node, make_user):
+    return make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=0.5, keep_warm_s=600, warm_poll_s=1)
 
 
 @pytest.fixture
-def four_gpus(quiet_cluster, person, login_node):
+def four_gpus(quiet_cluster, make_user, login_node):
     """Bob has the other node for himself."""
-    bob = person("bob", login_node(quiet_cluster))
+    bob = make_user("bob", login_node(quiet_cluster))
     words = ("--nodelist=g2", "--exclusive", "--time=10", "--output=/dev/null", "--wrap", "sleep 600")
     job = bob.run("sbatch", "--parsable", *words).strip()
     yield

@@ -39,18 +39,18 @@ FAILING_START = """
 """
 
 
-def test_a_state_folder_that_cannot_be_written_is_named(person):
+def test_a_state_folder_that_cannot_be_written_is_named(make_user):
     nobodys = Path(tempfile.mkdtemp(prefix="pounce-nobodys-"))
     nobodys.chmod(0o755)
 
-    error = person(state_folder=str(nobodys / "state")).python(FAILING_START).ended().reported("error")
+    error = make_user(state_folder=str(nobodys / "state")).python(FAILING_START).ended().reported("error")
 
     assert_told(error, "DaemonUnavailable", str(nobodys), "Permission denied")
     nobodys.rmdir()
 
 
-def test_a_state_folder_that_is_full_at_the_start_is_named(person, small_disk):
-    alice = person(state_folder=str(small_disk))
+def test_a_state_folder_that_is_full_at_the_start_is_named(make_user, small_disk):
+    alice = make_user(state_folder=str(small_disk))
     fill(alice, small_disk)
 
     error = alice.python(FAILING_START).ended().reported("error")
@@ -58,8 +58,8 @@ def test_a_state_folder_that_is_full_at_the_start_is_named(person, small_disk):
     assert_told(error, "DaemonUnavailable", str(small_disk), "No space left on device")
 
 
-def test_a_home_that_is_full_moves_the_state_to_the_machines_own_disk_and_says_so(person, small_disk):
-    alice = person(idle_release_s=2)
+def test_a_home_that_is_full_moves_the_state_to_the_machines_own_disk_and_says_so(make_user, small_disk):
+    alice = make_user(idle_release_s=2)
     other = f"/var/tmp/pounce-{pwd.getpwnam('alice').pw_uid}"
     shutil.rmtree(other, ignore_errors=True)  # of an earlier run
     alice.run("sh", "-c", f"head -c 100000 /dev/zero >{small_disk}/filler", check=False)
@@ -77,8 +77,8 @@ def test_a_home_that_is_full_moves_the_state_to_the_machines_own_disk_and_says_s
     wait_until(lambda: not alice.jobs(endpoint.parent.name), 60, "the leases are given back")
 
 
-def test_a_state_folder_that_fills_up_stops_new_leases_and_not_running_work(person, small_disk):
-    alice = person(state_folder=str(small_disk), idle_release_s=60)
+def test_a_state_folder_that_fills_up_stops_new_leases_and_not_running_work(make_user, small_disk):
+    alice = make_user(state_folder=str(small_disk), idle_release_s=60)
     task = HeldTask(alice, after=f"""{AGAIN}
     try:
         client.options(cpus=2).submit(pow, 2, 3).result(100)
@@ -93,8 +93,8 @@ def test_a_state_folder_that_fills_up_stops_new_leases_and_not_running_work(pers
     assert_told(task.run.reported("refused"), "DaemonUnavailable", "No space left on device", "Make room")
 
 
-def test_a_state_folder_that_is_removed_costs_nothing(person):
-    alice = person(idle_release_s=2)
+def test_a_state_folder_that_is_removed_costs_nothing(make_user):
+    alice = make_user(idle_release_s=2)
     task = HeldTask(alice, after=f"report(before=True)\n    while not os.path.exists({str(alice.folder / 'flag1')!r}):\n"
                                  f"        time.sleep(0.05)\n    {AGAIN}")
     first = alice.endpoint()

@@ -79,19 +79,19 @@ FAULTS = {
 }
 
 
-def test_a_worker_with_another_minor_version_of_python_is_refused_by_name(person):
+def test_a_worker_with_another_minor_version_of_python_is_refused_by_name(make_user):
     pretend = "import platform; platform.python_version_tuple = lambda: ('3', '99', '0')"
 
-    error = person(idle_release_s=2).python(submit_script("pow, 2, 3", pretend)).ended(120).reported("error")
+    error = make_user(idle_release_s=2).python(submit_script("pow, 2, 3", pretend)).ended(120).reported("error")
 
     assert_told(error, "VersionMismatch", "3.99", ".".join(platform.python_version_tuple()[:2]))
 
 
 @pytest.mark.parametrize("how", FAULTS)
-def test_a_function_that_does_its_worst_is_told_and_the_next_call_is_served(person, how):
+def test_a_function_that_does_its_worst_is_told_and_the_next_call_is_served(make_user, how):
     functions, type_name, word = FAULTS[how]
 
-    run = person(idle_release_s=2).python(submit_script("fault", functions, after=AGAIN)).ended(120)
+    run = make_user(idle_release_s=2).python(submit_script("fault", functions, after=AGAIN)).ended(120)
 
     if type_name is None:
         assert run.reported("result") == repr(word)

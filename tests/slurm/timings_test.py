@@ -23,8 +23,8 @@ TIMED = """
 
 
 @pytest.mark.parametrize("seconds", [0, 0.1, 2])
-def test_the_parts_of_a_call_add_up_to_its_wall_time(person, seconds):
-    run = person().python(TIMED.format(seconds=seconds)).ended()
+def test_the_parts_of_a_call_add_up_to_its_wall_time(make_user, seconds):
+    run = make_user().python(TIMED.format(seconds=seconds)).ended()
 
     for temperature in ("cold", "warm"):
         parts = run.reported(temperature)

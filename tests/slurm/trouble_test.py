@@ -17,26 +17,26 @@ def submit(who, call, options="", **words):
     return who.python(submit_script(call, options=options, **words))
 
 
-def test_an_unknown_class_is_named_with_those_there_are(person):
-    error = submit(person(), "pow, 2, 3", "class_='tiger'").ended().reported("error")
+def test_an_unknown_class_is_named_with_those_there_are(make_user):
+    error = submit(make_user(), "pow, 2, 3", "class_='tiger'").ended().reported("error")
 
     assert_told(error, "UnknownClass", "tiger", "cheetah", "panther")
 
 
-def test_a_user_without_an_association_is_sent_to_the_admin(person):
-    error = submit(person("mallory"), "pow, 2, 3").ended().reported("error")
+def test_a_user_without_an_association_is_sent_to_the_admin(make_user):
+    error = submit(make_user("mallory"), "pow, 2, 3").ended().reported("error")
 
     assert_told(error, "NoAssociation", "mallory")
 
 
-def test_more_gpus_than_any_node_has_is_refused_at_once(person):
-    error = submit(person(), "pow, 2, 3", "gpus=9").ended().reported("error")
+def test_more_gpus_than_any_node_has_is_refused_at_once(make_user):
+    error = submit(make_user(), "pow, 2, 3", "gpus=9").ended().reported("error")
 
     assert_told(error, "Unsatisfiable")
 
 
-def test_without_slurm_work_runs_here_and_says_so(person):
-    alice = person()
+def test_without_slurm_work_runs_here_and_says_so(make_user):
+    alice = make_user()
 
     run = alice.python(submit_script("pow, 2, 10"), SLURM_CONF=None).ended()
 
@@ -44,8 +44,8 @@ def test_without_slurm_work_runs_here_and_says_so(person):
     assert "no Slurm" in run.output
 
 
-def test_root_is_refused_where_slurm_is(person):
-    error = submit_failing_at_start(person(None))
+def test_root_is_refused_where_slurm_is(make_user):
+    error = submit_failing_at_start(make_user(None))
 
     assert_told(error, "RefusesRoot")
 
@@ -61,8 +61,8 @@ def submit_failing_at_start(who, **extra):
     """, **extra).ended().reported("error")
 
 
-def test_a_broken_slurm_conf_is_an_error_and_the_kernel_lives_on(person):
-    alice = person()
+def test_a_broken_slurm_conf_is_an_error_and_the_kernel_lives_on(make_user):
+    alice = make_user()
     broken = alice.folder / "slurm.conf"
     broken.write_text(alice.run("sh", "-c", "cat $SLURM_CONF") + "\nThisIsNoKey=1\n")
     broken.chmod(0o644)
@@ -80,10 +80,10 @@ DEATHS = {
 
 
 @pytest.mark.parametrize("how", DEATHS)
-def test_a_worker_that_dies_is_told_with_its_cause_and_started_again(person, how):
+def test_a_worker_that_dies_is_told_with_its_cause_and_started_again(make_user, how):
     statement, type_name, word = DEATHS[how]
 
-    run = submit(person(), "die", functions=f"""
+    run = submit(make_user(), "die", functions=f"""
         def die():
             {statement}
     """, after=AGAIN).ended()
@@ -94,8 +94,8 @@ def test_a_worker_that_dies_is_told_with_its_cause_and_started_again(person, how
         assert "last words" in str(run.reported("error"))
 
 
-def test_a_worker_out_of_memory_is_told_so(person):
-    run = submit(person(), "eat", "memory='300MB'", functions="""
+def test_a_worker_out_of_memory_is_told_so(make_user):
+    run = submit(make_user(), "eat", "memory='300MB'", functions="""
         def eat():
             return len(bytearray(2_000_000_000))
     """).ended()
@@ -105,14 +105,14 @@ def test_a_worker_out_of_memory_is_told_so(person):
     assert error["context"]["memory_limit_mib"] == "300"
 
 
-def test_a_function_that_cannot_be_pickled_is_refused_before_anything_is_leased(person):
-    error = submit(person(), "lambda: lock", functions="import threading; lock = threading.Lock()").ended().reported("error")
+def test_a_function_that_cannot_be_pickled_is_refused_before_anything_is_leased(make_user):
+    error = submit(make_user(), "lambda: lock", functions="import threading; lock = threading.Lock()").ended().reported("error")
 
     assert_told(error, "NotPicklable", "lock")
 
 
-def test_a_result_that_cannot_be_pickled_is_told_by_its_type(person):
-    run = submit(person(), "make", functions="""
+def test_a_result_that_cannot_be_pickled_is_told_by_its_type(make_user):
+    run = submit(make_user(), "make", functions="""
         def make():
             import threading
             return threading.Lock()
@@ -122,8 +122,8 @@ def test_a_result_that_cannot_be_pickled_is_told_by_its_type(person):
     assert run.reported("again") == 32
 
 
-def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, login_node, person):
-    alice = person(node=login_node(quiet_cluster), idle_release_s=1)
+def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, login_node, make_user):
+    alice = make_user(node=login_node(quiet_cluster), idle_release_s=1)
     # A first call: a pounced that has just started asks slurmctld what it has before it asks for more.
     alice.python("import pounce\nwith pounce.Client() as client: client.submit(pow, 2, 3).result(90)").ended()
     instance = alice.endpoint()["instance"]

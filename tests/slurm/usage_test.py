@@ -25,8 +25,8 @@ WORK = """
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
-    return person("alice", login_node(quiet_cluster), idle_release_s=60)
+def alice(quiet_cluster, login_node, make_user):
+    return make_user("alice", login_node(quiet_cluster), idle_release_s=60)
 
 
 def shown(who: User, *words: str) -> dict:

@@ -15,9 +15,9 @@ from waits import Waiting, changed
 
 
 @pytest.fixture
-def alice(quiet_cluster, login_node, person):
+def alice(quiet_cluster, login_node, make_user):
     """On that cluster, with quick looks at the queue."""
-    return person("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
+    return make_user("alice", login_node(quiet_cluster), poll_max_s=2, idle_release_s=1)
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ MEET = """
 """
 
 
-def test_workers_of_one_job_run_at_the_same_time_each_with_its_own_gpu(person):
-    alice = person(idle_release_s=60)
+def test_workers_of_one_job_run_at_the_same_time_each_with_its_own_gpu(make_user):
+    alice = make_user(idle_release_s=60)
     run = alice.python(MEET + """
     with pounce.Client(gpus=1, cpus=2, memory="1GB", workers=4) as client:
         seen = client.gather([client.submit(meet, folder + "/a", 4) for _ in range(4)], timeout=120)
@@ -36,8 +36,8 @@ def test_workers_of_one_job_run_at_the_same_time_each_with_its_own_gpu(person):
     assert (cpus, tasks, memory) == ("8", "4", "4G") and gpus.endswith("gpu:4")
 
 
-def test_a_cpu_lease_and_a_gpu_lease_stand_side_by_side(person):
-    run = person(idle_release_s=60).python(MEET + """
+def test_a_cpu_lease_and_a_gpu_lease_stand_side_by_side(make_user):
+    run = make_user(idle_release_s=60).python(MEET + """
     with pounce.Client() as client:
         cpu, gpu = client.options(cpus=1, workers=2), client.options(gpus=1)
         seen = client.gather([view.submit(meet, folder + "/a", 3) for view in (cpu, cpu, gpu)], timeout=120)
@@ -48,8 +48,8 @@ def test_a_cpu_lease_and_a_gpu_lease_stand_side_by_side(person):
     assert run.reported("gpus")[:2] == ["", ""] and run.reported("gpus")[2] != ""
 
 
-def test_a_walltime_of_several_workers_ends_their_tasks_with_its_name(person):
-    run = person().python("""
+def test_a_walltime_of_several_workers_ends_their_tasks_with_its_name(make_user):
+    run = make_user().python("""
     import pounce
     with pounce.Client(workers=2, time="1min") as client:
         futures = [client.submit(time.sleep, 600) for _ in range(2)]
@@ -59,8 +59,8 @@ def test_a_walltime_of_several_workers_ends_their_tasks_with_its_name(person):
     assert run.reported("ends") == ["WalltimeReached", "WalltimeReached"]
 
 
-def test_more_than_one_user_gets_is_told_for_all_workers_together(person):
-    run = person().python("""
+def test_more_than_one_user_gets_is_told_for_all_workers_together(make_user):
+    run = make_user().python("""
     import pounce
     with pounce.Client(gpus=4, workers=64) as client:
         try:

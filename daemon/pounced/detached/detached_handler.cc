@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/log.h"
 #include "base/join.h"
+#include "base/log.h"
 #include "pounced/detached/detached_tasks.h"
 
 namespace pounce::daemon {

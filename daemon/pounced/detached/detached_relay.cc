@@ -74,7 +74,7 @@ void DetachedTasks::hear(const lease::WorkerSeen& beat) {
 
 TimePoint DetachedTasks::relay_last_seen(const Live& live) {
   const Peer* relay = state_.peers.client(session_of(live.record.row.task));
-  return std::max(live.relay_claimed, relay == nullptr ? TimePoint{} : relay->heard);
+  return std::max(live.relay_claimed, relay == nullptr ? TimePoint{} : relay->last_seen);
 }
 
 void DetachedTasks::end_what_nobody_fetched() {

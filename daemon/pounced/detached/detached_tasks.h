@@ -9,9 +9,9 @@
 
 #include "core/lease/actions.h"
 #include "pounced/daemon_state.h"
+#include "pounced/detached/detached_folder.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/net/control_channel.h"
-#include "pounced/detached/detached_folder.h"
 #include "protocol/messages.h"
 
 namespace pounce::daemon {

@@ -8,7 +8,7 @@
 #include "messages/sentence.h"
 #include "pounced/leases/queue_wait.h"
 #include "pounced/leases/unix_time.h"
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 namespace {

@@ -11,11 +11,11 @@
 #include "launch/launcher.h"
 #include "pounced/daemon_state.h"
 #include "pounced/leases/core_driver.h"
-#include "pounced/startup/folders.h"
-#include "pounced/net/control_channel.h"
 #include "pounced/leases/job_builder.h"
-#include "pounced/storage/journal.h"
 #include "pounced/leases/site_policy.h"
+#include "pounced/net/control_channel.h"
+#include "pounced/startup/folders.h"
+#include "pounced/storage/journal.h"
 
 namespace pounce::daemon {
 

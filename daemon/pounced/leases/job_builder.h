@@ -12,9 +12,9 @@
 #include "policy/placement_choice.h"
 #include "policy/templates.h"
 #include "pounce/job.h"
-#include "pounced/leases/worker_command.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/site_policy.h"
+#include "pounced/leases/worker_command.h"
 
 namespace pounce::daemon {
 

@@ -1,6 +1,6 @@
 #include "pounced/leases/queue_rows.h"
 
-#include "core/lease/waiting.h"
+#include "core/lease/wait_reason.h"
 
 namespace pounce::daemon {
 namespace {

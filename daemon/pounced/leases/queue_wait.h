@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/lease/waiting.h"
+#include "core/lease/wait_reason.h"
 #include "model/queue_wait.h"
 
 namespace pounce::daemon {

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "policy/node_room.h"
 #include "policy/placement_choice.h"
 #include "policy/policy_file.h"
-#include "policy/node_room.h"
 
 namespace pounce::daemon {
 namespace {

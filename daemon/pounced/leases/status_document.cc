@@ -23,10 +23,10 @@ double seconds(Duration time) { return std::chrono::duration<double>(time).count
 std::vector<model::HistoryLine> history_of(const std::vector<lease::HistoryLine>& history, TimePoint now) {
   std::vector<model::HistoryLine> lines;
   for (const lease::HistoryLine& line : history) {
-    model::HistoryLine& told = lines.emplace_back();
-    told.ago_s = seconds(now - line.when);
-    told.cause = line.why;
-    if (line.from != line.to) told.from = lease::word(line.from), told.to = lease::word(line.to);
+    model::HistoryLine& entry = lines.emplace_back();
+    entry.ago_s = seconds(now - line.when);
+    entry.cause = line.why;
+    if (line.from != line.to) entry.from = lease::word(line.from), entry.to = lease::word(line.to);
   }
   return lines;
 }

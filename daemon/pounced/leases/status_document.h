@@ -6,8 +6,8 @@
 #include "core/lease/lease_core.h"
 #include "pounce/cluster.h"
 #include "pounced/daemon_state.h"
-#include "pounced/startup/setup.h"
 #include "pounced/leases/site_policy.h"
+#include "pounced/startup/setup.h"
 
 namespace pounce::daemon {
 

@@ -79,7 +79,7 @@ void UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
   const auto found = live_.find(beat.lease);
   if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return;  // of an older worker: it does not tell
   found->second.workers[beat.worker] = beat;
-  found->second.heard = now;
+  found->second.last_seen = now;
 }
 
 const LeaseUtilisation* UtilisationLog::of(const LeaseId& lease) const {
@@ -96,7 +96,7 @@ std::optional<std::string> UtilisationLog::note(const InstanceId& instance, cons
   const LeaseUtilisation* use = of(lease);
   if (use == nullptr) return std::nullopt;
   const bool busy = std::ranges::any_of(use->workers, [](const auto& one) { return one.second.running > 0; });
-  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->heard);
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->last_seen);
   const JobFigures figures = use->figures();
   const auto whole = [](std::chrono::milliseconds time) { return std::chrono::round<std::chrono::seconds>(time); };
   return format_job_note({instance, lease}, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),

@@ -19,7 +19,7 @@ namespace pounce::daemon {
 struct LeaseUtilisation {
   lease::LeaseView asked;
   std::map<WorkerIndex, protocol::WorkerBeat> workers;  // the last beat of each
-  TimePoint heard{};
+  TimePoint last_seen{};
 
   // Times of the mean worker (times the lease's GPUs it is GPU time) and its GPUs, where it knows them; CPU time of all;
   // memory of the largest.

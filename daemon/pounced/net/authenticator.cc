@@ -2,7 +2,7 @@
 
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 namespace {

@@ -43,14 +43,14 @@ void ControlChannel::hear(const transport::Received& received) {
   const bool back = peer->missed || (!peer->route.empty() && peer->route != received.route);
   peer->missed = false;
   peer->route = received.route;
-  peer->heard = Clock::now();
+  peer->last_seen = Clock::now();
   const auto header = protocol::decode(received.frames.front().text(), protocol::kControlMessageBytes);
   if (!header) {
     spdlog::warn("malformed message from a peer: {}", header.error().text);
     send(*peer, protocol::Refused{header.error()});
     return;
   }
-  heard_(*peer, *header, back);
+  on_message_(*peer, *header, back);
 }
 
 bool ControlChannel::send(Peer& peer, const protocol::Header& header) {

@@ -11,9 +11,9 @@
 #include "pounce/result.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
-#include "transport/context.h"
 #include "transport/event_loop.h"
 #include "transport/router_socket.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 
@@ -21,14 +21,14 @@ class ControlChannel {
  public:
   static constexpr char kDomain[] = "control";
   // back: the peer missed something before and is heard again.
-  using Heard = std::function<void(Peer& peer, const protocol::Header& header, bool back)>;
+  using MessageHandler = std::function<void(Peer& peer, const protocol::Header& header, bool back)>;
 
   static Result<std::unique_ptr<ControlChannel>> open(transport::EventLoop& loop, transport::Context& context,
                                             const KeyPair& keys, const std::vector<std::string>& endpoints,
                                             std::chrono::milliseconds heartbeat, unsigned uid, Peers& peers);
   ~ControlChannel();
 
-  void on_message(Heard heard) { heard_ = std::move(heard); }
+  void on_message(MessageHandler handler) { on_message_ = std::move(handler); }
   const std::vector<std::string>& endpoints() const { return socket_->endpoints(); }
 
   // false: it could not be sent; the peer is marked and told everything again when it speaks next.
@@ -43,7 +43,7 @@ class ControlChannel {
   Peers& peers_;
   std::unique_ptr<transport::RouterSocket> socket_;
   transport::EventLoop::WatchId watch_ = 0;
-  Heard heard_;
+  MessageHandler on_message_;
 };
 
 }  // namespace pounce::daemon

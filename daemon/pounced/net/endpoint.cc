@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "identity/proof.h"
-#include "pounced/storage/file.h"
 #include "pounced/startup/start_lock.h"
+#include "pounced/storage/file.h"
 
 namespace pounce::daemon {
 namespace {

@@ -11,13 +11,13 @@
 #include "base/curve_key.h"
 #include "pounce/ids.h"
 #include "pounce/result.h"
+#include "pounced/net/authenticator.h"
 #include "pounced/net/peers.h"
 #include "pounced/net/proof_checker.h"
-#include "pounced/net/authenticator.h"
 #include "pounced/net/token_bucket.h"
-#include "transport/context.h"
 #include "transport/event_loop.h"
 #include "transport/router_socket.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 

@@ -9,8 +9,8 @@ using protocol::Role;
 bool Peers::make_room(TimePoint now) {
   if (peers_.size() < kMost) return true;
   const auto oldest = std::min_element(peers_.begin(), peers_.end(),
-                                       [](const auto& a, const auto& b) { return a.second.heard < b.second.heard; });
-  if (now - oldest->second.heard < kSilent) return false;
+                                       [](const auto& a, const auto& b) { return a.second.last_seen < b.second.last_seen; });
+  if (now - oldest->second.last_seen < kSilent) return false;
   peers_.erase(oldest);
   return true;
 }
@@ -19,7 +19,7 @@ bool Peers::admit(Peer peer, TimePoint now) {
   if (peer.role == Role::kClient) forget_session(peer.session);
   peers_.erase(peer.key);
   if (!make_room(now)) return false;
-  peer.heard = now;
+  peer.last_seen = now;
   if (peer.role == Role::kWorker) peer.link.value = ++last_link_;
   const PublicKey key = peer.key;
   peers_.emplace(key, std::move(peer));

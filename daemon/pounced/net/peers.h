@@ -26,7 +26,7 @@ struct Peer {
   lease::WorkerLink link;  // of a worker: our number for this key
   std::string route;       // of its last message on the control channel; empty: it has not spoken there
   bool missed = false;     // something could not be sent: told again when it is heard next
-  TimePoint heard{};
+  TimePoint last_seen{};
 };
 
 class Peers {

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "messages/sentence.h"
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 namespace {
@@ -61,9 +61,9 @@ void WorkerHandler::take(Peer& peer, const WorkerBeat& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
   state_.uses.beat(message, Clock::now());
   if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, peer.link});
-  const lease::WorkerSeen heard{message.lease, message.worker, peer.link, message.running, message.warnings};
-  detached_.hear(heard);
-  driver_.tell(heard);
+  const lease::WorkerSeen seen{message.lease, message.worker, peer.link, message.running, message.warnings};
+  detached_.hear(seen);
+  driver_.tell(seen);
 }
 
 void WorkerHandler::take(Peer& peer, const DetachedEnded& message) {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "pounced/daemon_state.h"
+#include "pounced/detached/detached_tasks.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/net/control_channel.h"
-#include "pounced/detached/detached_tasks.h"
 
 namespace pounce::daemon {
 

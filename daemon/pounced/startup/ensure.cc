@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "pounced/net/endpoint.h"
-#include "pounced/storage/file.h"
 #include "pounced/startup/programs.h"
 #include "pounced/startup/spawn.h"
 #include "pounced/startup/start_lock.h"
+#include "pounced/storage/file.h"
 
 namespace pounce::daemon {
 namespace {
@@ -59,12 +59,12 @@ std::string read_report(const UniqueFd& pipe, TimePoint deadline) {
 
 Error start_error(const std::string& report, const Folders& folders) {
   Error error{ErrorCode::kDaemonUnavailable, "pounced did not start: see " + folders.log(), {}, {}};
-  const auto told = nlohmann::json::parse(report, nullptr, false);
-  if (told.is_object()) {
-    error.code = error_code_from_wire(told.value("code", ""));
-    error.text = told.value("text", "");
-    error.remedy = told.value("remedy", "");
-    error.context = told.value("context", std::map<std::string, std::string>());
+  const auto failure = nlohmann::json::parse(report, nullptr, false);
+  if (failure.is_object()) {
+    error.code = error_code_from_wire(failure.value("code", ""));
+    error.text = failure.value("text", "");
+    error.remedy = failure.value("remedy", "");
+    error.context = failure.value("context", std::map<std::string, std::string>());
   }
   error.context["log"] = folders.log();
   error.context["last_lines"] = last_lines(folders.log());

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "pounced/leases/utilisation_log.h"
+#include "pounced/startup/previous_instances.h"
+#include "pounced/startup/start_lock.h"
 #include "pounced/storage/file.h"
 #include "pounced/storage/journal.h"
 #include "pounced/storage/line_file.h"
-#include "pounced/startup/previous_instances.h"
-#include "pounced/startup/start_lock.h"
-#include "pounced/leases/utilisation_log.h"
 
 namespace pounce::daemon {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "base/log.h"
 #include "pounce/version.h"
+#include "pounced/daemon.h"
 #include "pounced/startup/backend.h"
 #include "pounced/startup/gone_folders.h"
-#include "pounced/daemon.h"
 #include "pounced/startup/signals.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/startup/start_report.h"

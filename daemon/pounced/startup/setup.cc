@@ -62,10 +62,10 @@ void settle_in(const std::string& base, Setup& setup) {
 }
 
 // Where nothing was configured; `told` is what `ensure` found, so that the daemon it starts settles in the same folder.
-void choose_state_folder(const std::string& told, Setup& setup) {
+void choose_state_folder(const std::string& chosen, Setup& setup) {
   const auto lives = [&](const std::string& base) {
     settle_in(base, setup);
-    if (!told.empty()) return told == base;
+    if (!chosen.empty()) return chosen == base;
     setup.live = live_endpoint(setup.folders);
     return setup.live.has_value();
   };

@@ -13,8 +13,8 @@
 #include <set>
 
 #include "launch/process_table.h"
-#include "pounced/storage/file.h"
 #include "pounced/startup/instance.h"
+#include "pounced/storage/file.h"
 
 namespace pounce::daemon {
 namespace {

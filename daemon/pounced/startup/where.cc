@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pounced/leases/site_policy.h"
 #include "pounced/startup/gone_folders.h"
 #include "pounced/startup/home.h"
-#include "pounced/leases/site_policy.h"
 #include "protocol/codec.h"
 
 namespace pounce::daemon {

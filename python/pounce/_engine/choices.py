@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import _core
-from .waiting import Eta, eta_of
+from .wait import Eta, eta_of
 
 
 class Choice(NamedTuple):
@@ -50,9 +50,9 @@ class Choice(NamedTuple):
         return f"starts {self.eta}" if self.eta is not None else "when cannot be said"
 
 
-def choice_of(told: _core.Choice) -> Choice:
+def choice_of(choice: _core.Choice) -> Choice:
     """As ``_core`` tells of it."""
-    return Choice(told.kind, told.option, told.now, eta_of(told.eta), told.against)
+    return Choice(choice.kind, choice.option, choice.now, eta_of(choice.eta), choice.against)
 
 
 def sooner(choices: Sequence[Choice]) -> str:

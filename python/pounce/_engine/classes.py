@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .. import _core
 from .text_table import as_html, as_text
-from .waiting import Eta, eta_of
+from .wait import Eta, eta_of
 
 
 class Amount(NamedTuple):

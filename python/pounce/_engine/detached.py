@@ -39,14 +39,14 @@ class DetachedTask(Task):
     def follow(self) -> None:
         """From now on the session tells it what pounced says. Its future is settled then or later."""
         self._session.follow(self)
-        self.heard(self.row)
+        self.update(self.row)
         if self._later and not self.over:
             self._session.names(self.name)  # its end may have been told before we followed it
 
     def end_at_pounced(self, forget: bool) -> None:
         end = self._session.core.cancel_detached
         for row in self._session.ask_detached(lambda request, asked: end(request, asked, self.name, forget)):
-            self.heard(row)
+            self.update(row)
         self.wait_over(None)  # another thread may have its end in hand
 
     def wait(self, timeout: float | None) -> None:
@@ -67,7 +67,7 @@ class DetachedTask(Task):
                 with contextlib.suppress(errors.DaemonUnavailable):
                     self._session.names(self.name, _ASK_S)
 
-    def heard(self, row: _core.DetachedRow) -> None:
+    def update(self, row: _core.DetachedRow) -> None:
         """pounced's word, on any thread; the first that tells of the end decides it."""
         if row.task != self.row.task or self.over:
             return

@@ -14,7 +14,7 @@ class Reclaimed:
     def __bool__(self) -> bool:
         return bool(self._ends)
 
-    def heard(self, request: int, end: dict[str, str]) -> None:
+    def add(self, request: int, end: dict[str, str]) -> None:
         self._ends[request] = {"at": str(time.time()), **end}
 
     def forget(self, request: int | None) -> None:

@@ -30,7 +30,7 @@ from .reclaimed import Reclaimed
 from .status_line import QUIET_S, StatusLine, output
 from .task import Task
 from .time_left import TimeLeft, cell_number
-from .waiting import Wait, wait_of
+from .wait import Wait, wait_of
 
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
@@ -50,7 +50,7 @@ class Follower(Protocol):
 
     name: str
 
-    def heard(self, row: _core.DetachedRow) -> None: ...
+    def update(self, row: _core.DetachedRow) -> None: ...
 
     def left(self) -> None: ...
 
@@ -126,10 +126,10 @@ class Session:
     def why(self, task: Task) -> Wait | None:
         return wait_of(self.lease_status(task)) if self.state(task) == "waiting" else None
 
-    def lease_told(self, id: str) -> _core.LeaseStatus | None:
+    def lease_status(self, id: str) -> _core.LeaseStatus | None:
         """As pounced last told of it; None: it has ended."""
         try:
-            return next((told for told in self.core.leases() if told.lease == id), None)
+            return next((status for status in self.core.leases() if status.lease == id), None)
         except errors.ClientClosed:
             return None
 
@@ -213,7 +213,7 @@ class Session:
                 elif isinstance(news, _core.Told):
                     _show(True, f"pounce: {news.text}\n".encode())
                 elif isinstance(news, _core.GivenBack):
-                    self.reclaimed.heard(news.request, news.context)
+                    self.reclaimed.add(news.request, news.context)
                 elif isinstance(news, _core.DetachedList) and not news.question:
                     rows += news.rows
                 elif isinstance(news, Answer):
@@ -298,7 +298,7 @@ class Session:
     def _tell_followers(self, rows: list[_core.DetachedRow]) -> None:
         for row in rows:
             for follower in [one for one in self._followers if one.name == row.name]:
-                follower.heard(row)
+                follower.update(row)
 
     def follow(self, follower: Follower) -> None:
         with self._order:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from .. import _core
-from .waiting import wait_of
+from .wait import wait_of
 
 _TICK_S = 1.0
 QUIET_S = 1.0  # nothing is said of a shorter wait

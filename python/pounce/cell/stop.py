@@ -14,11 +14,11 @@ class LeftBehind(KeyboardInterrupt):
 
 def wait(future: Any) -> Any:
     """The cell's reply. Stop asks the worker to stop, whose own end follows; a third time leaves the cell to itself."""
-    pressed, told = 0, False
+    pressed, warned = 0, False
     while True:
         try:  # around all that a press leads to: the next one may come at any line
-            if pressed == 2 and not told:
-                told = True
+            if pressed == 2 and not warned:
+                warned = True
                 say("the cell has not stopped yet; stop once more leaves it to itself, "
                     "and %pounce restart then ends its Python, with the variables there")
             elif pressed > 2:

@@ -18,7 +18,7 @@ const ClassUse* class_of(const ClassReport& report, const std::string& name) {
 // The limit of its class that such a request would meet. What the waiting one itself holds is not counted: it runs nowhere.
 Cause limit_against(const Resources& asks, const ClassUse& use) {
   const auto limit = [&](CauseCode code, std::int64_t most, std::int64_t used = 0) {
-    return Cause{.code = code, .count = static_cast<std::uint32_t>(most), .used = static_cast<std::uint32_t>(used), .word = use.name};
+    return Cause{.code = code, .number = static_cast<std::uint32_t>(most), .used = static_cast<std::uint32_t>(used), .word = use.name};
   };
   const std::int64_t gpus = asks.all_gpus();
   if (gpus > 0 && (use.gpus_job == 0 || use.gpus_most == 0)) return limit(CauseCode::kClassWithoutGpu, 0);

@@ -11,7 +11,7 @@
 #include "core/lease/events.h"
 #include "core/lease/journal_record.h"
 #include "core/lease/state.h"
-#include "core/lease/waiting.h"
+#include "core/lease/wait_reason.h"
 #include "pounce/cause.h"
 
 namespace pounce::lease {

@@ -6,12 +6,12 @@ void DaemonLife::settle() {
   if (!context_.reconciliation.journal_read()) return;
   if (!context_.sessions.empty() || context_.leases.any_live()) {
     idle_since_.reset();
-    told_ = false;
+    asked_to_exit_ = false;
     return;
   }
   if (!idle_since_) idle_since_ = context_.now();
-  if (told_ || !context_.due(*idle_since_ + context_.times.daemon_idle_exit)) return;
-  told_ = true;
+  if (asked_to_exit_ || !context_.due(*idle_since_ + context_.times.daemon_idle_exit)) return;
+  asked_to_exit_ = true;
   context_.act(EndDaemon{});
 }
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/lease/context.h"
+#include "core/lease/rule_context.h"
 
 namespace pounce::lease {
 
@@ -16,7 +16,7 @@ class DaemonLife {
  private:
   Context& context_;
   std::optional<TimePoint> idle_since_;
-  bool told_ = false;
+  bool asked_to_exit_ = false;
 };
 
 }  // namespace pounce::lease

@@ -26,7 +26,7 @@ bool same_counts_as_failed(const RequestState& record) {
 void Demand::on(const DemandChanged& event) {
   if (context_.sessions.said_goodbye(event.session)) return context_.ignore("a demand of a closed session");
   Session& session = context_.sessions.at(event.session);
-  session.heard = context_.now();
+  session.last_seen = context_.now();
   session.awaited_until.reset();
   std::map<RequestId, Request> requests;
   for (const Request& request : event.requests) requests[request.id] = request;
@@ -61,8 +61,8 @@ void Demand::answer_holds(const Owner& owner, const Request& request) {
   for (const LeaseId& id : request.holds) {
     const Lease* held = context_.leases.find(id);
     // One on its way out that has nobody told its holder already, perhaps while the holder could not hear.
-    const bool told = held != nullptr && !held->owner && held->end && held->state >= LeaseState::kDraining;
-    if (held != nullptr && !held->over() && !told) continue;
+    const bool is_told = held != nullptr && !held->owner && held->end && held->state >= LeaseState::kDraining;
+    if (held != nullptr && !held->over() && !is_told) continue;
     const Error unknown = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kLeaseOver}, {{"lease", id.hex()}});
     context_.act(TellLeaseEnded{owner.session, owner.request, id, held != nullptr && held->end ? *held->end : unknown});
   }

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "core/lease/context.h"
 #include "core/lease/ending.h"
 #include "core/lease/notices.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

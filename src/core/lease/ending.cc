@@ -49,7 +49,7 @@ void Ending::cancel(Lease& lease) {
 
 // Its worker is silent, its task may be running: the owner is told when the batch system shows that it ends.
 void Ending::give_up(Lease& lease) {
-  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(context_.now() - lease.heard);
+  const auto silence = std::chrono::duration_cast<std::chrono::seconds>(context_.now() - lease.last_seen);
   lease.end = error_of(ErrorCode::kLost, {.code = CauseCode::kWorkerSilent, .time = silence, .node = lease.facts.node});
   end_job(lease);
 }
@@ -108,10 +108,10 @@ void Ending::finish(Lease& lease, Error why) {
 
 void Ending::detach(Lease& lease, const Error& why) {
   if (!lease.owner) return;
-  Error told = why;
-  told.context.try_emplace("lease", lease.id.hex());
-  if (lease.job) told.context.try_emplace("job", std::to_string(lease.job->job.value));
-  context_.act(TellLeaseEnded{lease.owner->session, lease.owner->request, lease.id, std::move(told)});
+  Error reason = why;
+  reason.context.try_emplace("lease", lease.id.hex());
+  if (lease.job) reason.context.try_emplace("job", std::to_string(lease.job->job.value));
+  context_.act(TellLeaseEnded{lease.owner->session, lease.owner->request, lease.id, std::move(reason)});
   lease.owner.reset();
   lease.unclaimed_since = context_.now();
 }

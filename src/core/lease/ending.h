@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/lease/context.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

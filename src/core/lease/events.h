@@ -20,9 +20,9 @@
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
+#include "pounce/queue_snapshot.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
-#include "pounce/queue_snapshot.h"
 
 namespace pounce::lease {
 

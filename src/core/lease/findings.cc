@@ -53,7 +53,7 @@ Lease& Findings::adopt(const JobView& view) {
 }
 
 bool Findings::may_be_absent(const Lease& lease) const {
-  const bool vouched = lease.journalled && lease.linked() && context_.now() - lease.heard <= context_.times.worker_silence;
+  const bool vouched = lease.journalled && lease.linked() && context_.now() - lease.last_seen <= context_.times.worker_silence;
   return !lease.submit_under_way && context_.reconciliation.begun() > lease.doubt_from && !vouched;
 }
 

@@ -3,11 +3,11 @@
 // Another instance's jobs are never touched. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
 #include "core/lease/demand.h"
 #include "core/lease/ending.h"
 #include "core/lease/job_news.h"
 #include "core/lease/notices.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

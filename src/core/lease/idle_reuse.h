@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "core/lease/context.h"
+#include "core/lease/rule_context.h"
 
 namespace pounce::lease {
 

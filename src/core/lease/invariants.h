@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "core/lease/context.h"
 #include "core/lease/idle_reuse.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

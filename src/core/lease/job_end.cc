@@ -20,8 +20,8 @@ Error ended(ErrorCode code, const JobView& view, Cause cause) {
 Error ended(ErrorCode code, const JobView& view, CauseCode cause) { return ended(code, view, Cause{cause}); }
 
 Cause how_it_failed(const JobView& view) {
-  if (view.signal != 0) return {.code = CauseCode::kJobSignal, .count = static_cast<std::uint32_t>(view.signal)};
-  return {.code = CauseCode::kJobExited, .count = static_cast<std::uint32_t>(view.exit_code)};
+  if (view.signal != 0) return {.code = CauseCode::kJobSignal, .number = static_cast<std::uint32_t>(view.signal)};
+  return {.code = CauseCode::kJobExited, .number = static_cast<std::uint32_t>(view.exit_code)};
 }
 
 Error preempted(const JobView& view, std::chrono::seconds grace) {

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "core/lease/context.h"
 #include "core/lease/ending.h"
 #include "core/lease/notices.h"
 #include "core/lease/requests.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

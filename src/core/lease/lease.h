@@ -13,7 +13,7 @@
 #include "core/lease/events.h"
 #include "core/lease/history.h"
 #include "core/lease/state.h"
-#include "core/lease/waiting.h"
+#include "core/lease/wait_reason.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
@@ -79,7 +79,7 @@ struct Lease {
   // Workers
   std::map<WorkerIndex, Worker> workers;  // those that came, in the order of their indexes
   bool ever_ready = false;                // one of them has had an interpreter
-  TimePoint heard;                        // any of them
+  TimePoint last_seen;                        // any of them
   bool silence_noted = false;
 
   // Ending and Release

@@ -34,7 +34,7 @@ void LeaseCore::excuse_silence(Duration late) {
   if (late < kStopped) return;
   rules_->context.sessions.excuse_silence(late);
   for (auto& [id, lease] : rules_->context.leases)
-    if (!lease.workers.empty()) lease.heard += late;
+    if (!lease.workers.empty()) lease.last_seen += late;
 }
 
 // After each event every rule looks at its deadlines: what is due happens now, the nearest that is not becomes

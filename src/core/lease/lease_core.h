@@ -19,8 +19,8 @@
 #include "core/lease/counters.h"
 #include "core/lease/defaults.h"
 #include "core/lease/events.h"
-#include "core/lease/lease_view.h"
 #include "core/lease/history.h"
+#include "core/lease/lease_view.h"
 
 namespace pounce::lease {
 

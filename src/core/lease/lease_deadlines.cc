@@ -29,7 +29,7 @@ void LeaseDeadlines::settle(Lease& lease) {
 // Where Slurm does not answer either, it is perhaps us who cannot be reached.
 bool LeaseDeadlines::worker_lost(const Lease& lease) {
   if (lease.workers.empty() || context_.slurm.lost()) return false;
-  return context_.due(std::max(lease.heard, context_.slurm.back_since()) + context_.times.lost_after);
+  return context_.due(std::max(lease.last_seen, context_.slurm.back_since()) + context_.times.lost_after);
 }
 
 std::optional<Error> LeaseDeadlines::passed(const Lease& lease) {
@@ -48,9 +48,9 @@ std::optional<Error> LeaseDeadlines::passed(const Lease& lease) {
 
 void LeaseDeadlines::note_silence(Lease& lease) {
   if (!lease.linked() || lease.silence_noted) return;
-  if (!context_.due(lease.heard + context_.times.worker_silence)) return;
+  if (!context_.due(lease.last_seen + context_.times.worker_silence)) return;
   lease.silence_noted = true;
-  lease.history.add(context_.now(), {.code = CauseCode::kWorkersSilent, .count = static_cast<std::uint32_t>(lease.workers.size())});
+  lease.history.add(context_.now(), {.code = CauseCode::kWorkersSilent, .number = static_cast<std::uint32_t>(lease.workers.size())});
   context_.polling.soon(Duration{});
 }
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "core/lease/context.h"
 #include "core/lease/idle_reuse.h"
 #include "core/lease/lease_view.h"
+#include "core/lease/rule_context.h"
 
 namespace pounce::lease {
 

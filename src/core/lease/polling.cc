@@ -38,7 +38,7 @@ void Polling::settle() {
 bool Polling::to_poll(const Lease& lease) const {
   if (!lease.job || !lease.journalled || lease.over()) return false;
   if (lease.absent > 0) return true;
-  const bool silent = !lease.linked() || step_.now() - lease.heard >= times_.worker_silence;
+  const bool silent = !lease.linked() || step_.now() - lease.last_seen >= times_.worker_silence;
   switch (lease.state) {
     case LeaseState::kSubmitting:
     case LeaseState::kQueued:

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "core/lease/defaults.h"
-#include "core/lease/leases.h"
+#include "core/lease/lease_table.h"
 #include "core/lease/step.h"
 
 namespace pounce::lease {
 
 class Polling {
  public:
-  Polling(Step& step, const Defaults& times, const Leases& leases) : step_(step), times_(times), leases_(leases) {}
+  Polling(Step& step, const Defaults& times, const LeaseTable& leases) : step_(step), times_(times), leases_(leases) {}
 
   void soon(Duration wait);  // something has changed: ask then, and often at first
   bool answered();           // false: nobody had asked
@@ -21,7 +21,7 @@ class Polling {
 
   Step& step_;
   const Defaults& times_;
-  const Leases& leases_;
+  const LeaseTable& leases_;
   bool under_way_ = false;
   TimePoint at_ = TimePoint::max();
   Duration wait_{};

@@ -6,7 +6,7 @@ namespace pounce::lease {
 
 void Presence::on(const SessionOpened& event) {
   Session& session = context_.sessions.open(event.session);
-  session.heard = context_.now();
+  session.last_seen = context_.now();
   session.stays |= event.stays;
   for (const auto& [id, lease] : context_.leases) {
     if (!lease.owner || lease.owner->session != event.session) continue;
@@ -18,7 +18,7 @@ void Presence::on(const SessionOpened& event) {
 void Presence::on(const SessionSeen& event) {
   Session* session = context_.sessions.find(event.session);
   if (session == nullptr) return context_.ignore("a beat of an unknown session");
-  session->heard = context_.now();
+  session->last_seen = context_.now();
 }
 
 void Presence::on(const SessionClosed& event) {
@@ -46,7 +46,7 @@ void Presence::settle() {
       session.awaited_until.reset();
       context_.change();
     }
-    if (!session.stays && context_.due(session.heard + context_.times.orphan_grace)) silent.push_back(id);
+    if (!session.stays && context_.due(session.last_seen + context_.times.orphan_grace)) silent.push_back(id);
   }
   for (const SessionId& id : silent) forget(id, CauseCode::kSessionSilent);
 }

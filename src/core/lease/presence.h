@@ -2,9 +2,9 @@
 // The sessions themselves are in Sessions, because every rule asks what they want. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
 #include "core/lease/ending.h"
 #include "core/lease/notices.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/lease/defaults.h"
-#include "core/lease/leases.h"
+#include "core/lease/lease_table.h"
 #include "core/lease/reachability.h"
 #include "core/lease/step.h"
 
@@ -14,7 +14,7 @@ namespace pounce::lease {
 
 class Reconciliation {
  public:
-  Reconciliation(Step& step, const Defaults& times, Leases& leases, const Reachability& slurm)
+  Reconciliation(Step& step, const Defaults& times, LeaseTable& leases, const Reachability& slurm)
       : step_(step), times_(times), leases_(leases), slurm_(slurm) {}
 
   bool journal_read() const { return journal_read_; }
@@ -34,7 +34,7 @@ class Reconciliation {
 
   Step& step_;
   const Defaults& times_;
-  Leases& leases_;
+  LeaseTable& leases_;
   const Reachability& slurm_;
   bool journal_read_ = false, done_once_ = false, under_way_ = false;
   std::uint64_t begun_ = 0;

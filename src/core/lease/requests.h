@@ -2,7 +2,7 @@
 // session's (RequestState), which knows it for as long as the request lives. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
+#include "core/lease/rule_context.h"
 
 namespace pounce::lease {
 

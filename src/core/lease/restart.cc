@@ -12,7 +12,7 @@ void Restart::await_owners() {
   for (const auto& [id, lease] : context_.leases) {
     if (!lease.owner || context_.sessions.here(lease.owner->session)) continue;
     Session& session = context_.sessions.at(lease.owner->session);
-    session.heard = context_.now();
+    session.last_seen = context_.now();
     session.awaited_until = context_.now() + context_.times.orphan_grace;
   }
 }

@@ -3,7 +3,7 @@
 // table of transitions does not hold here. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
+#include "core/lease/rule_context.h"
 
 namespace pounce::lease {
 

@@ -7,6 +7,7 @@
 
 #include "core/lease/daemon_life.h"
 #include "core/lease/demand.h"
+#include "core/lease/early_release.h"
 #include "core/lease/ending.h"
 #include "core/lease/findings.h"
 #include "core/lease/idle_reuse.h"
@@ -14,7 +15,6 @@
 #include "core/lease/lease_deadlines.h"
 #include "core/lease/notices.h"
 #include "core/lease/presence.h"
-#include "core/lease/release.h"
 #include "core/lease/requests.h"
 #include "core/lease/restart.h"
 #include "core/lease/submission.h"

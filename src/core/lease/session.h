@@ -24,7 +24,7 @@ struct RequestState {
 };
 
 struct Session {
-  TimePoint heard;
+  TimePoint last_seen;
   bool stays = false;  // never silent
   // Known from the journal, and has not said yet what it wants: until then its leases count as needed.
   std::optional<TimePoint> awaited_until;

@@ -26,7 +26,7 @@ void Sessions::say_goodbye(const SessionId& id) {
 }
 
 void Sessions::excuse_silence(Duration late) {
-  for (auto& [id, session] : sessions_) session.heard += late;
+  for (auto& [id, session] : sessions_) session.last_seen += late;
 }
 
 const RequestState* Sessions::request_of(const Lease& lease) const {

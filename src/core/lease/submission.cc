@@ -44,7 +44,7 @@ std::size_t Submission::before_in_line(const Lease& lease) const {
 void Submission::wait_for_start(Lease& lease, TimePoint start) {
   context_.due(start);
   RequestState* record = context_.sessions.request_of(lease);
-  const Cause reason{.code = CauseCode::kStartRate, .count = context_.times.starts_per_hour};
+  const Cause reason{.code = CauseCode::kStartRate, .number = context_.times.starts_per_hour};
   if (record == nullptr || (record->starts_at == start && record->wait_reason == reason)) return;
   record->starts_at = start;
   record->wait_reason = reason;

@@ -3,10 +3,10 @@
 // submitted once; a new try is a new lease. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
 #include "core/lease/ending.h"
 #include "core/lease/notices.h"
 #include "core/lease/requests.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/start_rate.h"
 #include "core/lease/transitions.h"
 

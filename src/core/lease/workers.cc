@@ -59,11 +59,11 @@ void Workers::link(Lease& lease, const WorkerConnected& event) {
   worker.linked = true;
   worker.ready = false;
   worker.devices = event.devices;
-  lease.heard = context_.now();
+  lease.last_seen = context_.now();
   lease.silence_noted = false;
   if (!event.node.empty()) lease.facts.node = event.node;
   if (!event.devices.empty()) lease.facts.devices = devices_of(lease);
-  lease.history.add(context_.now(), {.code = CauseCode::kWorkerConnected, .count = event.worker.value, .node = event.node});
+  lease.history.add(context_.now(), {.code = CauseCode::kWorkerConnected, .number = event.worker.value, .node = event.node});
 }
 
 Workers::Heard Workers::hear(const LeaseId& id, WorkerIndex index, WorkerLink link, News news) {
@@ -74,7 +74,7 @@ Workers::Heard Workers::hear(const LeaseId& id, WorkerIndex index, WorkerLink li
     return {};
   }
   if (!transitions_.accept(*lease, news)) return {};
-  lease->heard = context_.now();
+  lease->last_seen = context_.now();
   lease->silence_noted = false;
   return {lease, &known->second};
 }
@@ -114,7 +114,7 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
   worker.died = event.epoch;
   worker.ready = false;
   worker.running = 0;
-  lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .count = event.worker.value, .because = {cause_of(event.error)}});
+  lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
   if (!lease.owner) return;
   context_.act(TellWorkerDown{lease.owner->session, lease.owner->request, lease.id, event.worker, event.epoch, event.error});
 }
@@ -122,7 +122,7 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
 // One that is not worth another start. Others of its lease go on without it; the last one takes the lease with it.
 void Workers::spent(Lease& lease, Worker& worker, const Error& error) {
   Error why = error;
-  why.cause = {.code = CauseCode::kInterpreterDied, .count = static_cast<std::uint32_t>(worker.crashes.size()), .because = {cause_of(error)}};
+  why.cause = {.code = CauseCode::kInterpreterDied, .number = static_cast<std::uint32_t>(worker.crashes.size()), .because = {cause_of(error)}};
   worker.spent = true;
   const bool others = std::ranges::any_of(
       lease.workers, [](const auto& entry) { return entry.second.linked && !entry.second.spent; });
@@ -158,7 +158,7 @@ void Workers::on(const WorkerLost& event) {
   const auto [lease, worker] = hear(event.lease, event.worker, event.link, News::kWorkerLost);
   if (lease == nullptr || !worker->linked) return;
   worker->linked = false;
-  lease->history.add(context_.now(), {.code = CauseCode::kWorkerDisconnected, .count = event.worker.value});
+  lease->history.add(context_.now(), {.code = CauseCode::kWorkerDisconnected, .number = event.worker.value});
   if (lease->state == LeaseState::kDraining && !lease->linked()) {  // it ends, as it was told
     lease->only_if_idle = false;
     ending_.detach(*lease, *lease->end);

@@ -3,11 +3,11 @@
 // is known, and epochs only grow. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
 #include "core/lease/ending.h"
 #include "core/lease/job_news.h"
 #include "core/lease/notices.h"
 #include "core/lease/requests.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

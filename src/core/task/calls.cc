@@ -57,7 +57,7 @@ void Machine::on(const ClientClosing&) {
 
 void Machine::on(const SessionOpened&) {
   session_open_ = true;
-  told_.clear();
+  sent_demand_.clear();
   demand_due_ = now_;  // a daemon that has just started knows nothing
 }
 

@@ -21,7 +21,7 @@ std::vector<Request> Machine::demand() const {
 
 void Machine::plan_demand() {
   demand_changed_ = false;
-  const TimePoint due = demand_is_urgent(demand()) ? told_at_ + settings_.demand_pause : now_ + settings_.demand_delay;
+  const TimePoint due = demand_is_urgent(demand()) ? sent_demand_at_ + settings_.demand_pause : now_ + settings_.demand_delay;
   demand_due_ = std::min(demand_due_, std::max(due, now_));
 }
 
@@ -29,19 +29,19 @@ void Machine::tell_demand() {
   demand_due_ = TimePoint::max();
   if (!session_open_ || closed_) return;  // told when it opens
   auto wanted = demand();
-  if (wanted != told_) {
-    told_at_ = now_;
-    told_ = wanted;
+  if (wanted != sent_demand_) {
+    sent_demand_at_ = now_;
+    sent_demand_ = wanted;
     emit(SendDemand{std::move(wanted)});
   }
   for (auto& [id, record] : requests_) record.peak = 0;
-  if (demand() != told_) demand_due_ = now_ + settings_.demand_delay;
+  if (demand() != sent_demand_) demand_due_ = now_ + settings_.demand_delay;
 }
 
 bool Machine::demand_is_urgent(const std::vector<Request>& wanted) const {
   return std::ranges::any_of(wanted, [this](const Request& request) {
-    const auto told = std::ranges::find(told_, request.id, &Request::id);
-    return request.waiting > (told == told_.end() ? 0 : told->waiting);
+    const auto sent = std::ranges::find(sent_demand_, request.id, &Request::id);
+    return request.waiting > (sent == sent_demand_.end() ? 0 : sent->waiting);
   });
 }
 

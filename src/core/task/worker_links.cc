@@ -38,12 +38,12 @@ void Machine::on(const WorkerSeen& event) {
 
 void Machine::attached(const Place& place, Worker& worker) {
   worker.link = Link::kAttached;
-  if (std::exchange(worker.told, false)) emit(TellReach{place, true});
+  if (std::exchange(worker.reported, false)) emit(TellReach{place, true});
 }
 
 // When the user shall hear that this worker cannot be reached; max: they know, or nothing of theirs depends on it.
 TimePoint Machine::tell_reach_at(const Worker& worker) const {
-  if (worker.link == Link::kAttached || worker.told) return TimePoint::max();
+  if (worker.link == Link::kAttached || worker.reported) return TimePoint::max();
   if (worker.window.empty() && requests_.at(worker.request).waiting.empty()) return TimePoint::max();
   return worker.silent_since + settings_.unreachable_after;
 }
@@ -51,7 +51,7 @@ TimePoint Machine::tell_reach_at(const Worker& worker) const {
 void Machine::tell_reach() {
   for (auto& [place, worker] : workers_) {
     if (now_ < tell_reach_at(worker)) continue;
-    worker.told = true;
+    worker.reported = true;
     emit(TellReach{place, false});
   }
 }

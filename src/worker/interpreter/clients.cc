@@ -32,7 +32,7 @@ ClientSeat* Clients::seat(const SessionId& session) {
 
 std::optional<TimePoint> Clients::last_seen() const {
   std::optional<TimePoint> last;
-  for (const auto& [session, seat] : seats_) last = std::max(last, seat.heard);
+  for (const auto& [session, seat] : seats_) last = std::max(last, seat.last_seen);
   return last;
 }
 

@@ -19,7 +19,7 @@ struct ClientSeat {
   std::string cloudpickle{};       // its version
   bool attached = false;           // said Attach with versions that fit
   std::string route;               // empty: not connected
-  std::optional<TimePoint> heard;  // last message
+  std::optional<TimePoint> last_seen;  // last message
   Outbox outbox;
 };
 

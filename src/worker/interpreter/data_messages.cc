@@ -1,7 +1,7 @@
 // What clients say on the data socket, and what the supervisor says.
+#include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
-#include "pounce/version.h"
 #include "worker/interpreter/worker_engine.h"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ void WorkerEngine::handle(transport::Received message) {
   const auto session = clients_.session_of(message.peer);
   if (!session) return;  // dismissed since its handshake
   ClientSeat& seat = *clients_.seat(*session);
-  seat.heard = Clock::now();
+  seat.last_seen = Clock::now();
   auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
   if (header && std::holds_alternative<protocol::Attach>(*header))
     return on_attach(std::get<protocol::Attach>(*header), *session, seat, message.route);
@@ -115,7 +115,7 @@ void WorkerEngine::on(const protocol::Task& task, DataMessage data_message) {
   if (ending_) return data_message.seat.outbox.post(protocol::QueryIs{{task.task}, {protocol::TaskState::kUnknown}});
   const KeptFunction* function = functions_.find(task.function);
   arriving_ = Payload{task.function, function != nullptr ? *function : KeptFunction{}, task.objects,
-                      std::make_shared<transport::Message>(std::move(data_message.frames)), to_ns(*data_message.seat.heard), {}};
+                      std::make_shared<transport::Message>(std::move(data_message.frames)), to_ns(*data_message.seat.last_seen), {}};
   tell_core(exec::TaskArrived{data_message.session, task.task, task.attempt, inputs_here(task)});
   arriving_.reset();
 }

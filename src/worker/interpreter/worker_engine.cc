@@ -172,8 +172,8 @@ void WorkerEngine::tell_activity(TimePoint now) {
                                      : clients_.anyone_connected() && now >= activity_told_ + kActivityBeat;
   if (!due || !supervisor_.open()) return;
   std::int64_t seen_ms_ago = -1;
-  if (const auto heard = clients_.last_seen())
-    seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *heard).count();
+  if (const auto seen = clients_.last_seen())
+    seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *seen).count();
   supervisor_.send(protocol::Activity{activity_, seen_ms_ago});
   activity_changed_ = false;
   activity_told_ = now;

@@ -17,16 +17,16 @@
 #include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/leader_token.h"
-#include "transport/context.h"
 #include "transport/poll_set.h"
 #include "transport/router_socket.h"
-#include "worker/interpreter/clients.h"
-#include "worker/interpreter/function_store.h"
-#include "worker/interpreter/run_job.h"
-#include "worker/interpreter/object_store.h"
-#include "worker/interpreter/output_pipe.h"
+#include "transport/zmq_context.h"
 #include "worker/common/record_socket.h"
 #include "worker/common/run_page.h"
+#include "worker/interpreter/clients.h"
+#include "worker/interpreter/function_store.h"
+#include "worker/interpreter/object_store.h"
+#include "worker/interpreter/output_pipe.h"
+#include "worker/interpreter/run_job.h"
 
 namespace pounce::worker {
 

@@ -28,14 +28,14 @@ bool is_our_log_line(const std::string& line) {
 Cause cause(const Death& death) {
   const std::string& node = death.node;
   if (death.killed_for_memory)
-    return {.code = CauseCode::kWorkerMemory, .count = static_cast<std::uint32_t>(death.memory_limit.value_or(0) >> 20), .node = node};
+    return {.code = CauseCode::kWorkerMemory, .number = static_cast<std::uint32_t>(death.memory_limit.value_or(0) >> 20), .node = node};
   if (death.gave_up) return {.code = CauseCode::kTaskDidNotStop, .node = node};
   if (!death.was_ready) return {.code = CauseCode::kDidNotStart, .node = node, .said = death.command};
   if (WIFSIGNALED(death.wait_status)) {
     const int signal = WTERMSIG(death.wait_status);
     return {.code = CauseCode::kDiedOfSignal, .node = node, .word = signal_name(signal), .said = ::strsignal(signal)};
   }
-  return {.code = CauseCode::kEndedItself, .count = static_cast<std::uint32_t>(WEXITSTATUS(death.wait_status)), .node = node};
+  return {.code = CauseCode::kEndedItself, .number = static_cast<std::uint32_t>(WEXITSTATUS(death.wait_status)), .node = node};
 }
 
 std::string list_of(const std::vector<TaskId>& tasks) {

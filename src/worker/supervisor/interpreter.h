@@ -12,9 +12,9 @@
 
 #include "base/unique_fd.h"
 #include "pounce/result.h"
-#include "worker/supervisor/job_environment.h"
 #include "worker/common/record_socket.h"
 #include "worker/common/run_page.h"
+#include "worker/supervisor/job_environment.h"
 
 namespace pounce::worker {
 

@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "messages/sentence.h"
-#include "worker/supervisor/tcp_endpoint.h"
 #include "worker/supervisor/process_tree.h"
+#include "worker/supervisor/tcp_endpoint.h"
 
 namespace pounce::worker {
 namespace {
@@ -112,7 +112,7 @@ void Supervisor::ask_for_answer() {
 }
 
 void Supervisor::on_daemon_message(const protocol::Header& header) {
-  watchdog_.heard(Clock::now());
+  watchdog_.seen(Clock::now());
   if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
     if (beat->answer && beat->sent_ns == told_ns_) {
       untold_.clear();

@@ -10,17 +10,17 @@
 #include <string>
 #include <variant>
 
-#include "pounce/ids.h"
 #include "device/gpu_meter.h"
+#include "pounce/ids.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
-#include "worker/supervisor/worker_group.h"
-#include "worker/supervisor/daemon_link.h"
-#include "worker/supervisor/watchdog.h"
-#include "worker/supervisor/interpreter.h"
 #include "worker/common/memory_events.h"
+#include "worker/supervisor/daemon_link.h"
+#include "worker/supervisor/interpreter.h"
 #include "worker/supervisor/meter.h"
 #include "worker/supervisor/supervisor_options.h"
+#include "worker/supervisor/watchdog.h"
+#include "worker/supervisor/worker_group.h"
 
 namespace pounce::worker {
 

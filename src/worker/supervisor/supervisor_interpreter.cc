@@ -7,9 +7,9 @@
 
 #include <fstream>
 
+#include "base/join.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "base/join.h"
 #include "messages/sentence.h"
 #include "worker/supervisor/death_report.h"
 #include "worker/supervisor/process_tree.h"
@@ -98,7 +98,7 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
     tell_running();
   }
   if (activity.client_seen_ms_ago >= 0)
-    watchdog_.heard(Clock::now() - std::chrono::milliseconds(activity.client_seen_ms_ago));
+    watchdog_.seen(Clock::now() - std::chrono::milliseconds(activity.client_seen_ms_ago));
 }
 
 // Also of orphans that came to us: nobody else waits for them.

@@ -12,15 +12,15 @@ namespace pounce::worker {
 class Watchdog {
  public:
   Watchdog(std::chrono::seconds idle, std::chrono::seconds busy, TimePoint start)
-      : idle_(idle), busy_(busy), heard_(start) {}
+      : idle_(idle), busy_(busy), last_seen_(start) {}
 
-  void heard(TimePoint when) { heard_ = std::max(heard_, when); }
+  void seen(TimePoint when) { last_seen_ = std::max(last_seen_, when); }
   void set_busy(bool busy) { is_busy_ = busy; }
-  TimePoint deadline() const { return heard_ + (is_busy_ ? busy_ : idle_); }
+  TimePoint deadline() const { return last_seen_ + (is_busy_ ? busy_ : idle_); }
 
  private:
   const std::chrono::seconds idle_, busy_;
-  TimePoint heard_;
+  TimePoint last_seen_;
   bool is_busy_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "identity/key_pair.h"
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::control {
 namespace {

@@ -48,7 +48,7 @@ TEST(PutWordsTest, AQueuedJobSaysWhyItWaitsAndARunningOneNothing) {
 TEST(PutWordsTest, AChoiceSaysWhichLimitItWouldMeet) {
   protocol::ClassesIs answer;
   answer.choices.resize(1);
-  answer.choices[0].cause = {.code = CauseCode::kClassJobsTaken, .count = 4, .used = 4, .word = "lion"};
+  answer.choices[0].cause = {.code = CauseCode::kClassJobsTaken, .number = 4, .used = 4, .word = "lion"};
 
   EXPECT_EQ(with_words(answer).choices[0].against, "class lion runs 4 jobs of yours at a time, and 4 run");
 }
@@ -61,7 +61,7 @@ TEST(PutWordsTest, AnErrorOfACoreGetsItsTextAndAnotherKeepsItsOwn) {
 TEST(PutWordsTest, EachLineOfAHistorySaysWhatHappened) {
   model::StatusDocument document;
   document.leases.resize(1);
-  document.leases[0].history = {{2, {.code = CauseCode::kWorkerConnected, .count = 1, .node = "g1"}, {}, {}, {}},
+  document.leases[0].history = {{2, {.code = CauseCode::kWorkerConnected, .number = 1, .node = "g1"}, {}, {}, {}},
                                 {1, Cause{CauseCode::kReady}, "starting", "idle", {}}};
 
   const auto history = shown(document).leases.at(0).history;

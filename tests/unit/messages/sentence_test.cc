@@ -47,7 +47,7 @@ TEST(SentenceTest, APreemptedJobTellsTheGraceThatItHad) {
 }
 
 TEST(SentenceTest, WhatLiesBehindIsSaidToo) {
-  EXPECT_EQ(sentence({.code = CauseCode::kRetrySoon, .because = {{.code = CauseCode::kJobExited, .job = 7, .count = 1}}}),
+  EXPECT_EQ(sentence({.code = CauseCode::kRetrySoon, .because = {{.code = CauseCode::kJobExited, .job = 7, .number = 1}}}),
             "trying again soon: Slurm job 7 ended by itself with exit code 1.");
   EXPECT_EQ(sentence({.code = CauseCode::kSlurmSilent, .because = {{.code = CauseCode::kSaid, .said = "slurmctld is down"}}}),
             "Slurm does not answer (slurmctld is down); running work goes on");

@@ -5,7 +5,7 @@
 
 #include "identity/key_pair.h"
 #include "protocol/codec.h"
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::daemon {
 namespace {

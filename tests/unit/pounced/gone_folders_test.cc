@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pounced/storage/journal.h"
 #include "pounced/startup/previous_instances.h"
 #include "pounced/startup/start_lock.h"
+#include "pounced/storage/journal.h"
 #include "unit/pounced/scratch_folder.h"
 
 namespace pounce::daemon {

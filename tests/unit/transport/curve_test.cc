@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "identity/key_pair.h"
-#include "transport/context.h"
 #include "transport/dealer_socket.h"
 #include "transport/poll_set.h"
 #include "transport/router_socket.h"
+#include "transport/zmq_context.h"
 
 namespace pounce::transport {
 namespace {

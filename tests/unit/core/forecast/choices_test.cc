@@ -77,8 +77,8 @@ TEST(Choices, ALimitThatIsFullIsNamedWithItsNumbers) {
 
   const auto all = choices(gpu("a100"), {"job", 20, 20, 1}, {}, full, slice_or_cpu);
 
-  EXPECT_EQ(of(all, "class=lion").cause, (Cause{.code = CauseCode::kClassJobsTaken, .count = 4, .used = 4, .word = "lion"}));
-  EXPECT_EQ(of(all, "a100_3g.20gb").cause, (Cause{.code = CauseCode::kClassGpusTaken, .count = 3, .used = 3, .word = "cheetah"}));
+  EXPECT_EQ(of(all, "class=lion").cause, (Cause{.code = CauseCode::kClassJobsTaken, .number = 4, .used = 4, .word = "lion"}));
+  EXPECT_EQ(of(all, "a100_3g.20gb").cause, (Cause{.code = CauseCode::kClassGpusTaken, .number = 3, .used = 3, .word = "cheetah"}));
   EXPECT_FALSE(of(all, "a100_3g.20gb").now);
 }
 

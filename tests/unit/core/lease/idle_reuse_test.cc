@@ -141,7 +141,7 @@ TEST_F(StartsTest, OneMoreThanTheHourAllowsWaitsAndIsToldSince) {
   request(3);
   EXPECT_EQ(state(3), LeaseState::kRequested);
   ASSERT_GE(count<TellStatus>(), 1u);
-  EXPECT_EQ(only<TellStatus>().back().why, (Cause{.code = CauseCode::kStartRate, .count = 2}));
+  EXPECT_EQ(only<TellStatus>().back().why, (Cause{.code = CauseCode::kStartRate, .number = 2}));
   EXPECT_EQ(only<TellStatus>().back().not_before, first + 1h);
 }
 

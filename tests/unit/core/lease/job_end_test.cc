@@ -58,7 +58,7 @@ TEST(ErrorOfEndTest, CarriesTheEvidence) {
   view.signal = 9;
   view.end = JobEnd::kFailed;
   const Error error = error_of_end(view);
-  EXPECT_EQ(error.cause, (Cause{.code = CauseCode::kJobSignal, .job = 7, .count = 9}));
+  EXPECT_EQ(error.cause, (Cause{.code = CauseCode::kJobSignal, .job = 7, .number = 9}));
   EXPECT_EQ(error.context.at("node"), "g1");
   EXPECT_EQ(error.context.at("signal"), "9");
 }

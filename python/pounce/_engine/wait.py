@@ -88,19 +88,19 @@ class Wait(NamedTuple):
         return words + (f" · Slurm expects it to start {about(self.start - time.time())}" if self.start else "")
 
 
-def wait_of(told: _core.LeaseStatus | _core.DetachedRow | None) -> Wait:
+def wait_of(status: _core.LeaseStatus | _core.DetachedRow | None) -> Wait:
     """Of a lease or of a task that waits for one, as ``_core`` tells of it."""
-    if told is None:
+    if status is None:
         return Wait("asking", "for a lease")
-    limit = Limit._make(told.limit) if told.limit else None
-    wait = Wait(told.state, told.reason, told.slurm_reason, told.class_, told.job, limit=limit)
-    if told.state not in ("queued", "waiting"):
+    limit = Limit._make(status.limit) if status.limit else None
+    wait = Wait(status.state, status.reason, status.slurm_reason, status.class_, status.job, limit=limit)
+    if status.state not in ("queued", "waiting"):
         return wait
-    return wait._replace(ahead=told.ahead if told.ahead >= 0 else None, start=float(told.start_estimate) or None, eta=eta_of(told.eta))
+    return wait._replace(ahead=status.ahead if status.ahead >= 0 else None, start=float(status.start_estimate) or None, eta=eta_of(status.eta))
 
 
-def eta_of(told: _core.Eta | None) -> Eta | None:
-    return Eta(told.start, told.low, told.high, told.basis) if told is not None else None
+def eta_of(eta: _core.Eta | None) -> Eta | None:
+    return Eta(eta.start, eta.low, eta.high, eta.basis) if eta is not None else None
 
 
 def about(seconds: float) -> str:

@@ -1,4 +1,4 @@
-#include "core/lease/leases.h"
+#include "core/lease/lease_table.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,20 +8,20 @@ namespace {
 constexpr std::size_t kEndedKept = 256;
 }
 
-Lease* Leases::find(const LeaseId& id) { return const_cast<Lease*>(std::as_const(*this).find(id)); }
+Lease* LeaseTable::find(const LeaseId& id) { return const_cast<Lease*>(std::as_const(*this).find(id)); }
 
-const Lease* Leases::find(const LeaseId& id) const {
+const Lease* LeaseTable::find(const LeaseId& id) const {
   const auto found = leases_.find(id);
   return found == leases_.end() ? nullptr : &found->second;
 }
 
-Lease* Leases::of(const Owner& owner) {
+Lease* LeaseTable::of(const Owner& owner) {
   for (auto& [id, lease] : leases_)
     if (lease.owner == owner) return &lease;
   return nullptr;
 }
 
-Lease* Leases::of_job(const JobView& view) {
+Lease* LeaseTable::of_job(const JobView& view) {
   for (auto& [id, lease] : leases_) {
     if (lease.over() || !lease.journalled || !lease.job || lease.job->job != view.job_identity.job) continue;
     if (view.lease && *view.lease != id) continue;
@@ -33,16 +33,16 @@ Lease* Leases::of_job(const JobView& view) {
   return nullptr;
 }
 
-bool Leases::any_live() const {
+bool LeaseTable::any_live() const {
   return std::ranges::any_of(leases_, [](const auto& entry) { return !entry.second.over(); });
 }
 
-Lease& Leases::add(Lease lease) {
+Lease& LeaseTable::add(Lease lease) {
   const LeaseId id = lease.id;
   return leases_.emplace(id, std::move(lease)).first->second;
 }
 
-void Leases::forget_oldest() {
+void LeaseTable::forget_oldest() {
   while (ended_.size() > kEndedKept) {
     leases_.erase(ended_.front());
     ended_.pop_front();

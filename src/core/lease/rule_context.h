@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/lease/defaults.h"
-#include "core/lease/leases.h"
+#include "core/lease/lease_table.h"
 #include "core/lease/polling.h"
 #include "core/lease/reachability.h"
 #include "core/lease/reconciliation.h"
@@ -18,7 +18,7 @@ struct Context : Step {
 
   const InstanceId instance;
   Defaults times;
-  Leases leases;
+  LeaseTable leases;
   Sessions sessions;
   Reachability slurm{*this};
   Polling polling{*this, times, leases};

@@ -3,10 +3,10 @@
 // the reason given, and nothing new is asked for in its place. Owns the lease's mark release_asked. Thread: loop.
 #pragma once
 
-#include "core/lease/context.h"
 #include "core/lease/ending.h"
 #include "core/lease/idle_reuse.h"
 #include "core/lease/requests.h"
+#include "core/lease/rule_context.h"
 #include "core/lease/transitions.h"
 
 namespace pounce::lease {

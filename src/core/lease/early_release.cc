@@ -1,4 +1,4 @@
-#include "core/lease/release.h"
+#include "core/lease/early_release.h"
 
 #include <map>
 #include <string>

@@ -11,7 +11,7 @@
 
 namespace pounce::lease {
 
-class Leases {
+class LeaseTable {
  public:
   Lease* find(const LeaseId& id);
   const Lease* find(const LeaseId& id) const;

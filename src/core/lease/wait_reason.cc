@@ -1,4 +1,4 @@
-#include "core/lease/waiting.h"
+#include "core/lease/wait_reason.h"
 
 #include <string_view>
 #include <utility>

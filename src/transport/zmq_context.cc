@@ -1,4 +1,4 @@
-#include "transport/context.h"
+#include "transport/zmq_context.h"
 
 #include <map>
 
