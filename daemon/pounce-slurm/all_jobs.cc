@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "all_jobs.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -68,10 +66,6 @@ std::uint32_t tasks_of(const char* array) {
   return std::max(count, 1u);
 }
 
-std::string user_of(const slurm_job_info_t& job) {
-  return job.user_name != nullptr ? std::string(job.user_name) : std::to_string(job.user_id);
-}
-
 double limit_s(const slurm_job_info_t& job) {
   constexpr double kYear = 365 * 86400.0;
   return is_set(job.time_limit) ? job.time_limit * 60.0 : kYear;
@@ -94,7 +88,7 @@ forecast::Cluster read_cluster(const job_info_msg_t& message, std::time_t now) {
       cluster.nodes.push_back({takes_work(node.node_state), std::move(things)});
     }
   }
-  if (const auto partitions = load_partitions()) {
+  if (const auto partitions = load_partitions(SHOW_ALL)) {
     for (std::uint32_t i = 0; i < (*partitions)->record_count; ++i) {
       const partition_info_t& partition = (*partitions)->partition_array[i];
       cluster.partitions[text(partition.name)] = places_of(partition.node_inx);

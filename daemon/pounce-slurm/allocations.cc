@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Everybody's jobs that wait or run, as far as Slurm shows them to whoever asks. Thread: main.
-#include <pwd.h>
-#include <unistd.h>
-
 #include "base/job_tag.h"
 #include "facts.h"
 #include "gpus.h"
@@ -15,12 +12,6 @@
 namespace pounce::slurm {
 namespace {
 
-std::string user_of(const slurm_job_info_t& job) {
-  if (job.user_name != nullptr) return job.user_name;
-  const passwd* entry = ::getpwuid(job.user_id);
-  return entry != nullptr ? entry->pw_name : std::to_string(job.user_id);
-}
-
 // Which it has, node by node; of one that waits what it asks for.
 std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
   std::map<std::string, std::uint32_t> gpus;
@@ -29,8 +20,6 @@ std::map<std::string, std::uint32_t> gpus_of(const slurm_job_info_t& job) {
       if (count > 0) gpus[type] += count;
   return gpus.empty() ? gpus_asked(text(job.tres_per_node)) : gpus;
 }
-
-std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
 
 AllocatedJob held(const slurm_job_info_t& job, JobState state) {
   AllocatedJob held;

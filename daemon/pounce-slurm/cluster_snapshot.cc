@@ -40,7 +40,7 @@ Result<std::vector<NodeUse>> load_nodes_of(partition_info_msg_t& partitions) {
 }  // namespace
 
 Result<ClusterSnapshot> answer(const AskClusterSnapshot& asked) {
-  const auto partitions = load_partitions();
+  const auto partitions = load_partitions(SHOW_ALL);
   if (!partitions) return failure(partitions.error());
   auto nodes = load_nodes_of(**partitions);
   if (!nodes) return failure(nodes.error());

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 
+#include "nodes.h"
 #include "open_classes.h"
 #include "slurm/questions.h"
 #include "slurm_error.h"
@@ -22,10 +23,6 @@ struct FreeConf {
   void operator()(slurm_conf_t* conf) const { compat::free_conf(conf); }
 };
 using Conf = std::unique_ptr<slurm_conf_t, FreeConf>;
-struct FreePartitions {
-  void operator()(partition_info_msg_t* message) const { slurm_free_partition_info_msg(message); }
-};
-using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 
 // "socket=/run/munge.sock,ttl=60" -> the socket.
 std::string munge_socket_of(const std::string& authinfo) {
@@ -68,15 +65,8 @@ Result<void> read_classes(ClusterFacts& facts) {
   return {};
 }
 
-Result<Partitions> load_partitions() {
-  partition_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_partitions(0, &raw, 0)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
-  return Partitions(raw);
-}
-
 Result<void> read_partition(ClusterFacts& facts) {
-  const auto message = load_partitions();
+  const auto message = load_partitions(0);
   if (!message) return failure(message.error());
   for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
     if (((*message)->partition_array[i].flags & PART_FLAG_DEFAULT) != 0)
@@ -108,7 +98,7 @@ Result<Site> read_site() {
   site.preempt_type = text((*conf)->preempt_type);
   site.accounting_enforce = (*conf)->accounting_storage_enforce;
   site.slurm_user = (*conf)->slurm_user_id;
-  const auto message = load_partitions();
+  const auto message = load_partitions(0);
   if (!message) return failure(message.error());
   for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
     site.partitions.push_back(text((*message)->partition_array[i].name));

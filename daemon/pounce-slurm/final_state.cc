@@ -44,8 +44,6 @@ class Accounting {
   bool good_ = false;
 };
 
-std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
-
 JobView gone(const JobIdentity& job) {
   JobView view;
   view.job_identity = job;

@@ -16,7 +16,7 @@
 #include "slurm/slurm_job_state.h"
 #include "slurm_error.h"
 #include "values.h"
-#include "waiting.h"
+#include "wait_details.h"
 
 namespace pounce::slurm {
 namespace {
@@ -72,8 +72,6 @@ std::string devices_of(const slurm_job_info_t& job) {
   }
   return all;
 }
-
-std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
 
 JobView view_of(const slurm_job_info_t& job) {
   JobView view;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "jobs.h"
 
+#include <pwd.h>
+
 #include <algorithm>
 
 #include "slurm/gres.h"
@@ -13,6 +15,18 @@ Result<Jobs> load_all_jobs(std::uint16_t flags) {
   if (const int code = slurm_code(slurm_load_jobs(0, &raw, SHOW_LOCAL | SHOW_ALL | flags)); code != 0)
     return failure(slurm_error(code, Doing::kReading));
   return Jobs(raw);
+}
+
+// Slurm leaves the name out of some jobs. A site's directory of users may be slow: it is asked once for each.
+std::string user_of(const slurm_job_info_t& job) {
+  if (job.user_name != nullptr) return job.user_name;
+  static std::map<uid_t, std::string> names;
+  const auto [known, is_new] = names.try_emplace(job.user_id);
+  if (is_new) {
+    const passwd* entry = ::getpwuid(job.user_id);
+    known->second = entry != nullptr ? entry->pw_name : std::to_string(job.user_id);
+  }
+  return known->second;
 }
 
 std::map<std::string, std::uint32_t> gpus_asked(std::string tres) {

@@ -19,6 +19,8 @@ using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
 
 Result<Jobs> load_all_jobs(std::uint16_t flags = 0);  // SHOW_DETAIL: which GPUs of each node too
 
+std::string user_of(const slurm_job_info_t& job);
+
 // Of a request: "gres:gpu:a100:2" is what 22.05 says, "gres/gpu:a100=2" what later ones do.
 std::map<std::string, std::uint32_t> gpus_asked(std::string tres);
 

@@ -23,9 +23,9 @@ std::span<node_info_t> nodes_in(const Nodes& nodes) {
   return {nodes->node_array, nodes->record_count};
 }
 
-Result<Partitions> load_partitions() {
+Result<Partitions> load_partitions(std::uint16_t flags) {
   partition_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_partitions(0, &raw, SHOW_ALL)); code != 0)
+  if (const int code = slurm_code(slurm_load_partitions(0, &raw, flags)); code != 0)
     return failure(slurm_error(code, Doing::kReading));
   return Partitions(raw);
 }

@@ -26,7 +26,7 @@ std::vector<std::string> preempted(const slurmdb_qos_rec_t& qos, const std::map<
   return found;
 }
 
-Qos qos_of(const slurmdb_qos_rec_t& record, const StoredQos& stored, std::optional<std::uint32_t> gpu) {
+Qos from_record(const slurmdb_qos_rec_t& record, const StoredQos& stored, std::optional<std::uint32_t> gpu) {
   Qos qos;
   qos.name = text(record.name);
   if (is_set(record.max_wall_pj)) qos.walltime = std::chrono::minutes(record.max_wall_pj);
@@ -81,7 +81,7 @@ Result<StoredQos> load_qos(const Database& database) {
   if (!list) return failure(read_error());
   StoredQos stored;
   for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.names[record.id] = text(record.name); });
-  for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.all.push_back(qos_of(record, stored, *gpu)); });
+  for_each<slurmdb_qos_rec_t>(list.get(), [&](const auto& record) { stored.all.push_back(from_record(record, stored, *gpu)); });
   std::ranges::sort(stored.all, {}, &Qos::name);
   return stored;
 }

@@ -106,7 +106,7 @@ Result<std::map<std::string, std::vector<std::string>>> partitions_by_node() {
   static std::chrono::steady_clock::time_point again;
   const auto now = std::chrono::steady_clock::now();
   if (now < again) return known;
-  const auto message = load_partitions();
+  const auto message = load_partitions(SHOW_ALL);
   if (!message) return failure(message.error());
   known.clear();
   for (std::uint32_t i = 0; i < (*message)->record_count; ++i)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ inline std::string text(const char* maybe) { return maybe != nullptr ? maybe : "
 
 inline bool is_set(std::uint32_t value) { return value != NO_VAL && value != INFINITE; }
 inline bool is_set(std::uint64_t value) { return value != NO_VAL64 && value != INFINITE64; }
+
+inline std::int64_t time_or_zero(time_t stamp) { return stamp == static_cast<time_t>(NO_VAL) ? 0 : stamp; }
 
 template <class Record, class List, class Visit>
 void for_each(List list, Visit visit) {

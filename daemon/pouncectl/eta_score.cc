@@ -41,7 +41,7 @@ json as_json(const Score& score) {
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
-std::string in_words(const Score& score) {
+std::string score_in_words(const Score& score) {
   const auto time = [](double seconds) { return ctl::in_words(seconds); };
   return "waits             " + std::to_string(score.waits) + ", the first estimate of each counts\n" +
          "median error      " + time(score.median_error_s) + "\n" +
@@ -62,7 +62,7 @@ int eta_score(bool json_wanted) {
   if (json_wanted)
     std::cout << as_json(score).dump(2) << '\n';
   else
-    std::cout << (score.waits == 0 ? "no wait has been estimated yet\n" : in_words(score));
+    std::cout << (score.waits == 0 ? "no wait has been estimated yet\n" : score_in_words(score));
   return kOk;
 }
 

@@ -8,7 +8,7 @@
 namespace pounce::ctl {
 namespace {
 
-const std::string& part(const UsedShare& share, const std::string& by) {
+const std::string& key_part(const UsedShare& share, const std::string& by) {
   if (by == "class") return share.class_name;
   return by == "user" ? share.user : share.mode;
 }
@@ -42,7 +42,7 @@ std::vector<UsedShare> grouped(const std::vector<UsedShare>& shares, const std::
   std::map<std::vector<std::string>, UsedShare> groups;
   for (const UsedShare& share : shares) {
     std::vector<std::string> key;
-    for (const std::string& one : by) key.push_back(part(share, one));
+    for (const std::string& one : by) key.push_back(key_part(share, one));
     UsedShare& group = groups[key];
     group.user = share.user, group.class_name = share.class_name, group.mode = share.mode;
     add(group, share);
@@ -60,7 +60,7 @@ std::vector<Cells> usage_cells(const std::vector<UsedShare>& shares, const std::
   std::vector<Cells> cells = {head};
   for (const UsedShare& share : grouped(shares, by)) {
     Cells row;
-    for (const std::string& one : by) row.push_back(part(share, one));
+    for (const std::string& one : by) row.push_back(key_part(share, one));
     row.insert(row.end(), {std::to_string(share.jobs), hours(share.cpu_s), share.gpu_s > 0 ? hours(share.gpu_s) : "",
                            busy(share)});
     cells.push_back(std::move(row));

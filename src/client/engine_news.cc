@@ -178,7 +178,7 @@ void Engine::deliver(const TaskId& task) {
   if (arriving_->incoming) {
     Incoming& incoming = *arriving_->incoming;
     ended.ok = incoming.header().ok;
-    ended.error = incoming.header().error;
+    if (!ended.ok) ended.error = incoming.header().error.value_or(Error{});
     ended.timings = timings_of(found->second, incoming.header(), arriving_->received_ns);
     ended.pickle = incoming.take_pickle();
     ended.buffers = incoming.take_buffers();

@@ -1,5 +1,7 @@
 #include "messages/limit_words.h"
 
+#include "messages/counted.h"
+
 namespace pounce::messages {
 namespace {
 
@@ -36,10 +38,6 @@ const char* noun(Thing thing) {
       return "something that is limited";
   }
   return "";
-}
-
-std::string counted(std::uint64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
 std::string time_of(std::uint64_t minutes) {

@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "messages/counted.h"
 #include "messages/waiting_words.h"
 
 namespace pounce::messages {
@@ -10,7 +11,6 @@ namespace {
 std::string number(std::int64_t value) { return std::to_string(value); }
 std::string job(const Cause& cause) { return "Slurm job " + number(cause.job); }
 std::string of_class(const Cause& cause) { return "class " + cause.word; }
-std::string counted(std::int64_t count, const std::string& one) { return number(count) + " " + one + (count == 1 ? "" : "s"); }
 std::string worker(const Cause& cause) { return "worker " + number(cause.number); }
 std::string behind(const Cause& cause) { return cause.because.empty() ? std::string() : sentence(cause.because.front()); }
 std::string on(const std::string& node) { return node.empty() ? node : " on " + node; }

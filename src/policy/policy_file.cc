@@ -5,6 +5,7 @@
 #include <set>
 
 #include "policy/amounts.h"
+#include "policy/bad_policy.h"
 #include "policy/class_rules.h"
 #include "policy/policy_keys.h"
 #include "policy/references.h"
@@ -15,8 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kLargestCount = 1'000'000'000;
-
-tl::unexpected<Error> bad(std::string text) { return failure(ErrorCode::kBadRequest, std::move(text)); }
 
 // Of two equal names JSON keeps the last one: the first class of that name would be gone without a word.
 struct Repeated {

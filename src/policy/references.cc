@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/bad_policy.h"
 #include "policy/policy_keys.h"
 #include "policy/slurm_options.h"
 #include "policy/templates.h"
@@ -9,7 +10,6 @@
 namespace pounce::policy {
 namespace {
 
-tl::unexpected<Error> bad(std::string text) { return failure(ErrorCode::kBadRequest, std::move(text)); }
 
 std::vector<std::string> class_names(const Policy& policy) {
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -152,7 +153,7 @@ struct Outcome {
                                "or empty, `error` says it in words"};
   TaskId task;
   bool ok = false;
-  Error error;
+  std::optional<Error> error;  // of one that is not ok
   std::vector<std::uint64_t> buffers;
   bool pickle_follows = false;
   std::int64_t received_ns = 0, sent_ns = 0;
@@ -161,7 +162,7 @@ struct Outcome {
   static constexpr auto fields() {
     return table(field("task", &Outcome::task),
                  field("ok", &Outcome::ok),
-                 field("error", &Outcome::error),
+                 field("error", &Outcome::error, "of one that is not `ok`"),
                  field("buffers", &Outcome::buffers, "sizes of those that follow as chunks, in the pickle's order after the inline ones"),
                  field("pickle_follows", &Outcome::pickle_follows, "as in `object`: no inline buffers then"),
                  field("received_ns", &Outcome::received_ns, "the task was here, by the worker's clock as the others"),

@@ -46,7 +46,6 @@ void bind_one(zmq::socket_t& socket, const std::string& endpoint) {
   throw zmq::error_t();
 }
 
-int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,6 +25,9 @@ zmq::context_t& zmq_context(Context& context);
 
 // Every part of the next message, or nothing. More than kFramesPerMessage parts: all are read, none is kept.
 std::optional<Message> receive_message(zmq::socket_t& socket);
+// As its options take times.
+inline int milliseconds(std::chrono::milliseconds duration) { return static_cast<int>(duration.count()); }
+
 // False when the first part would block; then `frames` is untouched.
 bool send_message(zmq::socket_t& socket, const std::string* route, Message& frames);
 

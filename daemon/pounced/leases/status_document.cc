@@ -16,7 +16,7 @@ namespace pounce::daemon {
 namespace {
 
 // The document travels as a text inside a JSON header, where each of its quotes takes two bytes.
-constexpr std::size_t kMostBytes = protocol::kControlMessageBytes / 2 - 1024;
+constexpr std::size_t kDocumentBytes = protocol::kControlMessageBytes / 2 - 1024;
 
 double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -100,7 +100,7 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
   for (const std::size_t lines : {64, 8, 0}) {
     shorten_histories(document, lines);
     text = model::to_text(document);
-    if (text.size() <= kMostBytes) break;
+    if (text.size() <= kDocumentBytes) break;
   }
   return text;
 }

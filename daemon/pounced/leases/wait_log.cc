@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostOfOneWait = 16;
 constexpr std::int64_t kBetween_s = 30;
-constexpr std::uintmax_t kMostBytes = 512 * 1024;
+constexpr std::uintmax_t kLogBytes = 512 * 1024;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void WaitLog::write(const LeaseId& lease, const lease::TellStatus& status, std::
   for (const Said& said : found->second)
     lines += model::to_text(model::StartStatement{lease.hex(), status.waiting.class_name, said.stated_s, said.eta, started_s}) + '\n';
   said_.erase(found);
-  if (!append_lines(path_, lines, kMostBytes)) spdlog::warn("{} cannot be written", path_);
+  if (!append_lines(path_, lines, kLogBytes)) spdlog::warn("{} cannot be written", path_);
 }
 
 }  // namespace pounce::daemon

@@ -20,7 +20,7 @@ OutcomeMessage outcome_message(const TaskId& task, const KeptOutcome& outcome) {
   OutcomeMessage message;
   message.header.task = task;
   message.header.ok = result.ok;
-  message.header.error = result.error;
+  if (!result.ok) message.header.error = result.error;
   message.header.received_ns = outcome.received_ns;
   message.header.run = result.run;
   message.header.pickle_follows = result.pickle->size() > protocol::kInlineBytes;

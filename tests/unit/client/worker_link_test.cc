@@ -187,7 +187,7 @@ TEST_F(WorkerTest, AFailureNamesNodeAndDevices) {
   const auto [task, worker] = running_task();
   protocol::Outcome outcome;
   outcome.task = task;
-  outcome.error = {ErrorCode::kTaskRaised, "ValueError: no", {}, {}};
+  outcome.error = Error{ErrorCode::kTaskRaised, "ValueError: no", {}, {}};
   worker->say(outcome, {"exception"});
   const Ended& end = end_of(task);
   EXPECT_TRUE(end.raised);
