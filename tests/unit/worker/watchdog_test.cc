@@ -23,8 +23,8 @@ TEST(WatchdogTest, EndsABusyJobAfterTheLongerTime) {
 
 TEST(WatchdogTest, CountsFromTheLastWordOfAnybody) {
   Watchdog man(150s, 900s, kStart);
-  man.heard(kStart + 10s);
-  man.heard(kStart + 5s);  // an older report that came later
+  man.seen(kStart + 10s);
+  man.seen(kStart + 5s);  // an older report that came later
   EXPECT_EQ(man.deadline(), kStart + 160s);
 }
 
