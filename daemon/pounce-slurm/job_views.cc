@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <iterator>
 #include <memory>
 #include <string_view>
@@ -44,6 +45,15 @@ void share_out(Resources& resources, std::uint32_t tasks) {
   resources.memory_mib /= tasks;
 }
 
+// What Slurm, or an admin's update of the job, says may be more than anybody can ask for: pounced would not read it.
+template <class Member>
+void cut(const Bounds& bounds, Member& member) {
+  if constexpr (requires { member.count(); })
+    member = Member(std::clamp<std::int64_t>(member.count(), bounds.least, static_cast<std::int64_t>(bounds.most)));
+  else if constexpr (std::integral<Member>)
+    member = static_cast<Member>(std::clamp<std::uint64_t>(member, static_cast<std::uint64_t>(bounds.least), bounds.most));
+}
+
 Resources resources_of(const slurm_job_info_t& job) {
   Resources resources;
   resources.class_name = text(job.qos);
@@ -53,6 +63,9 @@ Resources resources_of(const slurm_job_info_t& job) {
   if (job.pn_min_memory != NO_VAL64 && (job.pn_min_memory & MEM_PER_CPU) == 0) resources.memory_mib = job.pn_min_memory;
   if (job.time_limit != NO_VAL && job.time_limit != INFINITE) resources.time = std::chrono::minutes(job.time_limit);
   share_out(resources, job.num_tasks);
+  for_each_field(resources, [](const auto& field, auto& member) {
+    if (field.bounds != Bounds{}) cut(field.bounds, member);
+  });
   return resources;
 }
 

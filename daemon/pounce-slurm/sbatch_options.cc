@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "pounce/resources.h"
+
 namespace pounce::slurm {
 namespace {
 
@@ -69,8 +71,8 @@ Result<void> take_exclusive(const std::string& value, job_desc_msg_t& message) {
 
 // A user can only step back.
 Result<void> take_nice(const std::string& value, job_desc_msg_t& message) {
-  const auto nice = number(value, 0, 1'000'000);
-  if (!nice) return bad("nice", value, "a number from 0 on");
+  const auto nice = number(value, 0, kMostNice);
+  if (!nice) return bad("nice", value, "a number from 0 to " + std::to_string(kMostNice));
   message.nice = static_cast<std::uint32_t>(NICE_OFFSET + *nice);
   return {};
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/job_tag.h"
+#include "base/request_bounds.h"
 #include "messages/waiting_words.h"
 #include "open_classes.h"
 #include "job_views.h"
@@ -25,8 +26,9 @@ namespace {
 // requeue the job on SIGUSR1, and user code never sees either.
 constexpr std::uint16_t kWarnSignal = SIGUSR2, kWarnSeconds = 60;
 
-// As srun --help has it. A user may only step back: what is less than NICE_OFFSET is for admins.
-constexpr std::uint32_t kNiceMost = 2147483645;
+// What the bounds of a request (pounce/resources.h) promise: nothing below is cut to fit, and no number means something else.
+static_assert(kMostCpus < NO_VAL16 && kMostTime.count() < NO_VAL && (kMostMemoryMib & MEM_PER_CPU) == 0);
+static_assert(NICE_OFFSET + std::uint64_t{kMostNice} < NO_VAL);  // a user may only step back: less than NICE_OFFSET is for admins
 
 std::string quoted(const std::string& word) {
   std::string result = "'";
@@ -118,10 +120,10 @@ Description::Description(const JobSpec& spec)
     message.bitflags |= JOB_CPUS_SET;
   }
   if (spec.resources.workers > 1 || spec.resources.cpus > 0)
-    message.min_cpus = spec.resources.workers * std::max(spec.resources.cpus, 1u);
+    message.min_cpus = std::max(spec.resources.workers, static_cast<std::uint32_t>(spec.resources.all_cpus()));
   if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.all_memory_mib();
   if (spec.resources.time.count() > 0) message.time_limit = static_cast<std::uint32_t>(spec.resources.time.count());
-  if (spec.resources.nice > 0) message.nice = NICE_OFFSET + std::min(spec.resources.nice, kNiceMost);
+  if (spec.resources.nice > 0) message.nice = NICE_OFFSET + spec.resources.nice;
   message.requeue = 0;
   message.warn_signal = kWarnSignal;
   message.warn_time = kWarnSeconds;
@@ -162,6 +164,7 @@ Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec
 
 Result<JobIdentity> answer(const Submit& asked) {
   const JobSpec& spec = asked.spec;
+  if (const auto fits = check_bounds(spec.resources); !fits) return failure(fits.error());
   if (const auto possible = check_limits(spec); !possible) return failure(possible.error());
   Description description(spec);
   if (!description.passed_on) return failure(description.passed_on.error());

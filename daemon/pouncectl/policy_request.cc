@@ -3,8 +3,10 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/join.h"
+#include "base/request_bounds.h"
 #include "policy/amounts.h"
 #include "policy/policy_keys.h"
 
@@ -21,7 +23,7 @@ using Take = std::function<bool(const json&, Resources&)>;
 
 Take count(std::uint32_t Resources::*field) {
   return [field](const json& value, Resources& asked) {
-    if (!value.is_number_unsigned()) return false;
+    if (!value.is_number_unsigned() || !std::in_range<std::uint32_t>(value.get<std::uint64_t>())) return false;
     asked.*field = value.get<std::uint32_t>();
     return true;
   };
@@ -109,6 +111,7 @@ Result<Resources> request_from(const std::string& text) {
   }
   const bool needs_gpu = !asked.gpu_type.empty() || asked.gpu_memory_mib > 0 || asked.cuda > 0;
   if (needs_gpu && !document.contains("gpus")) asked.gpus = 1;
+  if (const auto possible = check_bounds(asked); !possible) return failure(possible.error());
   return asked;
 }
 

@@ -13,11 +13,16 @@
 //   };
 //
 // A field that is missing keeps its default; one that is not known is ignored. A duration is written as a count of the unit
-// in its name. An enum is written as a word of the table `words(Placement)` beside it. Thread: any (constants).
+// in its name. An enum is written as a word of the table `words(Placement)` beside it. A number may have bounds,
+// `.within(1, 9)`: whoever reads one that is out of them (a peer's message, a record of Python) refuses it.
+// Thread: any (constants).
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <ratio>
 #include <string_view>
@@ -25,6 +30,15 @@
 #include <utility>
 
 namespace pounce {
+
+// What a number may be; of a duration, in the unit of its field's name.
+struct Bounds {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  constexpr bool operator==(const Bounds&) const = default;
+
+  constexpr bool hold(std::integral auto number) const { return std::cmp_greater_equal(number, least) && std::cmp_less_equal(number, most); }
+};
 
 // Get: from the value to the member, const or not as the value is.
 // kAlways: written also where it has its default.
@@ -34,8 +48,10 @@ struct Field {
   std::string_view name;
   Get get;
   std::string_view about;  // empty: the name says it
+  Bounds bounds{};
 
-  constexpr Field<Get, false> only_if_set() const { return {name, get, about}; }
+  constexpr Field<Get, false> only_if_set() const { return {name, get, about, bounds}; }
+  constexpr Field within(std::int64_t least, std::uint64_t most) const { return {name, get, about, {least, most}}; }
 };
 
 template <class Owner, class Member>
@@ -126,7 +142,7 @@ constexpr auto join(const A& a, const B& b, const Rest&... rest) {
 template <class Member, class Owner, std::size_t... kAt>
 constexpr auto part_of(Member Owner::* member, std::index_sequence<kAt...>) {
   const auto through = [member]<class Get, bool kAlways>(const Field<Get, kAlways>& of) {
-    return Field<Through<MemberOf<Owner, Member>, Get>, kAlways>{of.name, {{member}, of.get}, of.about};
+    return Field<Through<MemberOf<Owner, Member>, Get>, kAlways>{of.name, {{member}, of.get}, of.about, of.bounds};
   };
   return Table<decltype(through(kField<Member, kAt>))...>{{{through(kField<Member, kAt>)}...}};
 }
@@ -172,6 +188,29 @@ bool is_written(const Field<Get, kAlways>& field, const Member& member) {
   }
 }
 
+// ---- numbers: whether they are within their bounds ------------------------------------------------------------------
+
+namespace detail {
+
+template <class T>
+inline constexpr bool kIsDuration = false;
+template <class Rep, class Period>
+inline constexpr bool kIsDuration<std::chrono::duration<Rep, Period>> = true;
+
+}  // namespace detail
+
+template <class Member>
+constexpr bool is_within(const Bounds& bounds, const Member& member) {
+  if constexpr (std::is_same_v<Member, bool>)
+    return true;
+  else if constexpr (std::integral<Member>)
+    return bounds.hold(member);
+  else if constexpr (detail::kIsDuration<Member>)
+    return bounds.hold(member.count());
+  else
+    return true;  // no number
+}
+
 // ---- enums: their words, in the order of their enumerators, which count from 0 ------------------------------------
 
 template <class Enum, std::size_t N>
@@ -200,11 +239,6 @@ concept HasWords = std::is_enum_v<Enum> && requires(Enum value) { words(value).o
 // ---- what a table must be, asked where it is used ------------------------------------------------------------------
 
 namespace detail {
-
-template <class T>
-inline constexpr bool kIsDuration = false;
-template <class Rep, class Period>
-inline constexpr bool kIsDuration<std::chrono::duration<Rep, Period>> = true;
 
 template <class T>
 struct Unwrapped {

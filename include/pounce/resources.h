@@ -16,6 +16,16 @@ enum class Placement : std::uint8_t { kAny, kSpread, kPack };
 // One of a later version is a wish that is not known, no condition.
 constexpr auto words(Placement) { return words_of<Placement>({"any", "spread", "pack"}, Placement::kAny); }
 
+// The most that can be asked for: far over any node there is, and below what Slurm's fields hold and what means something else
+// there (NO_VAL, INFINITE, MEM_PER_CPU). A lease is on one node: its workers together have the same bounds as one of them.
+inline constexpr std::uint32_t kMostWorkers = 256;
+inline constexpr std::uint64_t kMostGpus = 4096;
+inline constexpr std::uint64_t kMostCpus = 65'000;             // Slurm counts a node's in 16 bits
+inline constexpr std::uint64_t kMostMemoryMib = 1ull << 32;    // 4 PiB
+inline constexpr std::chrono::minutes kMostTime{10 * 365 * 24 * 60};  // ten years
+inline constexpr std::uint32_t kMostCuda = 999'990;            // 999.99
+inline constexpr std::uint32_t kMostNice = 2'147'483'645;      // as srun --help has it; below 0 is for admins
+
 // Two tasks with equal Resources can share a lease. 0 / empty = "not said": the class and partition decide.
 struct Resources {
   std::string class_name;            // a class of the policy; without one, the QoS of that name
@@ -30,28 +40,30 @@ struct Resources {
   Placement placement = Placement::kAny;
   std::string not_nodes{};           // as Slurm lists them: "g1,g[3-4]"
   std::string account{}, reservation{};  // of Slurm
-  std::uint32_t nice = 0;                // of Slurm: so much later than the user's other jobs; at most 2147483645
+  std::uint32_t nice = 0;                // of Slurm: so much later than the user's other jobs
   std::map<std::string, std::string> slurm{};  // options of sbatch, without dashes; the policy says which may be passed on
   auto operator<=>(const Resources&) const = default;
 
-  std::uint32_t all_gpus() const { return workers * gpus; }
+  // Of all workers. Within the bounds below none of them wraps.
+  std::uint64_t all_gpus() const { return std::uint64_t{workers} * gpus; }
+  std::uint64_t all_cpus() const { return std::uint64_t{workers} * cpus; }
   std::uint64_t all_memory_mib() const { return workers * memory_mib; }
 
   static constexpr auto fields() {
     return table(field("class", &Resources::class_name, "a class of the policy; without one, the QoS of that name"),
-                 field("gpus", &Resources::gpus, "of one worker"),
+                 field("gpus", &Resources::gpus, "of one worker").within(0, kMostGpus),
                  field("gpu_type", &Resources::gpu_type, "as Slurm names it; several: the first is preferred: `a100,v100`"),
-                 field("cpus", &Resources::cpus, "of one worker"),
-                 field("memory_mib", &Resources::memory_mib, "of one worker"),
-                 field("time_min", &Resources::time, "how long the lease may last"),
-                 field("workers", &Resources::workers, "of one lease, on one node"),
-                 field("gpu_memory_mib", &Resources::gpu_memory_mib, "of each GPU, at least").only_if_set(),
-                 field("cuda", &Resources::cuda, "that a GPU's driver runs, at least; 12040 is 12.4").only_if_set(),
+                 field("cpus", &Resources::cpus, "of one worker").within(0, kMostCpus),
+                 field("memory_mib", &Resources::memory_mib, "of one worker").within(0, kMostMemoryMib),
+                 field("time_min", &Resources::time, "how long the lease may last").within(0, kMostTime.count()),
+                 field("workers", &Resources::workers, "of one lease, on one node").within(1, kMostWorkers),
+                 field("gpu_memory_mib", &Resources::gpu_memory_mib, "of each GPU, at least").within(0, kMostMemoryMib).only_if_set(),
+                 field("cuda", &Resources::cuda, "that a GPU's driver runs, at least; 12040 is 12.4").within(0, kMostCuda).only_if_set(),
                  field("placement", &Resources::placement, "beside the other leases of the same client").only_if_set(),
                  field("not_nodes", &Resources::not_nodes, "as Slurm lists nodes").only_if_set(),
                  field("account", &Resources::account, "of Slurm").only_if_set(),
                  field("reservation", &Resources::reservation, "of Slurm").only_if_set(),
-                 field("nice", &Resources::nice, "of Slurm: how much later than other jobs it may start").only_if_set(),
+                 field("nice", &Resources::nice, "of Slurm: how much later than other jobs it may start").within(0, kMostNice).only_if_set(),
                  field("slurm", &Resources::slurm, "options of sbatch, without dashes").only_if_set());
   }
 };

@@ -194,6 +194,8 @@ bool from_python(const py::handle& record, T& value) {
     } catch (const py::cast_error&) {
       throw py::type_error(std::string(name_of<T>) + "." + name_in_python(field.name) + " does not take " + py::repr(item).cast<std::string>());
     }
+    if (!is_within(field.bounds, member))
+      throw py::value_error(std::string(name_of<T>) + "." + name_in_python(field.name) + " is out of its bounds");
   });
   return true;
 }

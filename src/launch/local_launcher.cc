@@ -107,7 +107,7 @@ Result<ClusterFacts> LocalLauncher::answer(const slurm::AskFacts&) const {
 // The devices' name for the user, "" for none. Those that fewest others use first: nobody queues on one's own
 // machine.
 Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
-  const std::uint32_t gpus = asked.all_gpus();
+  const std::uint64_t gpus = asked.all_gpus();
   if (gpus == 0) return std::string();
   if (gpus <= options_.stand_in_gpus) return std::string(kStandIn);
   std::vector<std::uint32_t> here = gpus_here();
@@ -125,7 +125,7 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
     });
   };
   std::ranges::stable_sort(here, {}, users);
-  given.assign(here.begin(), here.begin() + gpus);
+  given.assign(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(gpus));
   std::ranges::sort(given);
   return "gpu:" + std::to_string(gpus) + "(IDX:" + list_of(given) + ")";
 }

@@ -1,6 +1,6 @@
 // Values to JSON and back, by their tables (pounce/fields.h): the only place that knows how a kind of value is written.
-// JSON has one kind of number and the library would cut -1, 1.5 or 2^40 to fit: here what does not fit is malformed. A
-// missing field keeps its default, an unknown one is ignored. Reading throws json::exception; parse() does not.
+// JSON has one kind of number and the library would cut -1, 1.5 or 2^40 to fit: here what does not fit is malformed, and so
+// is a number out of its field's bounds. A missing field keeps its default, an unknown one is ignored. Reading throws json::exception; parse() does not.
 // For .cc files of those who may see JSON (tests/include_table.py). Thread: any.
 #pragma once
 
@@ -171,7 +171,10 @@ void take(const json& from, T& value) {
   if (!from.is_object()) malformed("not an object", from);
   const Nested one_deeper(from);
   for_each_field(value, [&](const auto& field, auto& member) {
-    if (const json* found = find(from, field.name)) model::read(*found, member);
+    const json* found = find(from, field.name);
+    if (found == nullptr) return;
+    model::read(*found, member);
+    if (!is_within(field.bounds, member)) malformed(std::string(field.name) + " is out of its bounds", *found);
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "pounce/resources.h"
+
 namespace pounce::policy {
 namespace {
 
@@ -11,23 +13,22 @@ struct Unit {
 };
 constexpr Unit kTimes[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};  // the largest first
 constexpr Unit kMemories[] = {{"GB", 1024}, {"MB", 1}};
-constexpr std::uint64_t kLargest = 100'000'000;  // three years in seconds; Slurm's numbers have 32 bits
 
 template <std::size_t N>
-std::optional<std::uint64_t> amount(std::string_view text, const Unit (&units)[N]) {
+std::optional<std::uint64_t> amount(std::string_view text, const Unit (&units)[N], std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (error != std::errc{} || number > kLargest) return std::nullopt;
+  if (error != std::errc{}) return std::nullopt;
   for (const Unit& one : units)
-    if (unit == one.name && number * one.worth <= kLargest) return number * one.worth;
+    if (unit == one.name && number <= most / one.worth) return number * one.worth;
   return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::chrono::seconds> duration_from(std::string_view text) {
-  const auto seconds = amount(text, kTimes);
+  const auto seconds = amount(text, kTimes, std::chrono::seconds(kMostTime).count());
   if (!seconds) return std::nullopt;
   return std::chrono::seconds(*seconds);
 }
@@ -39,7 +40,7 @@ std::string duration_text(std::chrono::seconds time) {
   return "0s";
 }
 
-std::optional<std::uint64_t> mib_from(std::string_view text) { return amount(text, kMemories); }
+std::optional<std::uint64_t> mib_from(std::string_view text) { return amount(text, kMemories, kMostMemoryMib); }
 
 std::string memory_text(std::uint64_t mib) {
   return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GB" : std::to_string(mib) + "MB";

@@ -16,7 +16,7 @@ struct Has {
 };
 
 bool enough(const NodeUse& node, const Has& has, const Resources& asked, const std::string& type) {
-  const std::uint32_t cpus = asked.workers * std::max(asked.cpus, 1u);
+  const std::uint64_t cpus = std::max<std::uint64_t>(asked.all_cpus(), asked.workers);
   if (has.cpus < cpus || has.memory_mib < asked.all_memory_mib()) return false;
   if (asked.all_gpus() == 0) return true;
   // Without a type Slurm takes them of several types.

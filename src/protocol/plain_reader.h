@@ -95,7 +95,7 @@ class PlainReader {
     if constexpr (kPlace < kFieldCount<T>) {
       constexpr const auto& kThis = kField<T, kPlace>;
       constexpr bool kMayBeGone = !kThis.always || requires { kThis.get(value).has_value(); };
-      return here ? read(kThis.get(value)) : kMayBeGone;
+      return here ? read(kThis.get(value)) && is_within(kThis.bounds, kThis.get(value)) : kMayBeGone;
     } else if constexpr (kPlace == kFieldCount<T>) {
       return here && raw("\"") && raw(T::kType) && raw("\"");
     } else {

@@ -133,6 +133,50 @@ def test_a_nice_value_is_slurms_and_only_steps_back(nice):
     assert Options().changed(nice=nice).resources.nice == nice
 
 
+# Found in an attack: gpus=2**31 with workers=2 ran a job without a GPU, and 2**63 MiB were 1 MB of each CPU to Slurm.
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        (dict(gpus=4096), dict(gpus=4097)),
+        (dict(gpus="4096"), dict(gpus="2147483648")),
+        (dict(gpus="a100:4096"), dict(gpus="a100:4294967296")),
+        (dict(workers=256), dict(workers=257)),
+        (dict(cpus=65000), dict(cpus=65001)),
+        (dict(memory="4096TB"), dict(memory="4097TB")),
+        (dict(memory=2**52), dict(memory=2**52 + 1)),
+        (dict(memory=2**52), dict(memory=float("inf"))),
+        (dict(gpu_memory="4096TB"), dict(gpu_memory=2**83)),
+        (dict(time="3650d"), dict(time="3651 days")),
+        (dict(time=3650 * 86400), dict(time=float("inf"))),
+        (dict(cuda="999.99"), dict(cuda="1000")),
+        (dict(nice=2147483645), dict(nice=2147483646)),
+    ],
+)
+def test_no_number_is_too_large_to_travel(most, more):
+    Options().changed(**most).resources
+    (name,) = more
+
+    with pytest.raises(BadRequest, match=name) as refused:
+        Options().changed(**more)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("each", "words"), [(dict(gpus=16), "gpus"), (dict(cpus=253), "cpus"), (dict(memory="16TB"), "memory")]
+)
+def test_the_workers_together_have_the_bounds_of_one_node(each, words):
+    Options().changed(workers=256, **each)
+
+    with pytest.raises(BadRequest, match=rf"workers=256 and {words}=.* on one node"):
+        Options().changed(workers=256, **{name: value + 1 if isinstance(value, int) else "17TB" for name, value in each.items()})
+
+
+@pytest.mark.parametrize("words", [dict(memory=float("nan")), dict(time=float("nan")), dict(gpus="²"), dict(gpus="9" * 5000)])
+def test_what_is_no_number_is_refused_as_such(words):
+    with pytest.raises(BadRequest):
+        Options().changed(**words)
+
+
 def test_slurms_own_options_by_their_names():
     options = Options().changed(slurm={"--mail-type": "END", "mail_user": "a@b.c", "nice": 5, "exclusive": True})
 

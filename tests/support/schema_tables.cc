@@ -35,6 +35,14 @@ constexpr std::string_view kWithin = "";
 template <class Owner, class Member, class Inner>
 constexpr std::string_view kWithin<Through<MemberOf<Owner, Member>, Inner>> = kCalled<Member>;
 
+// What it means, and its bounds.
+template <class Field>
+std::string about(const Field& field) {
+  std::string text(field.about);
+  if (field.bounds != Bounds{}) text += (text.empty() ? "" : "; ") + std::to_string(field.bounds.least) + " to " + std::to_string(field.bounds.most);
+  return text;
+}
+
 // do_it(name, where, about) for each field, and once for all that stand there for another value.
 template <class T, class Do>
 void for_each_row(Do do_it) {
@@ -43,9 +51,9 @@ void for_each_row(Do do_it) {
   for_each_field(value, [&]<class Get, bool kAlways, class Member>(const Field<Get, kAlways>& field, const Member&) {
     constexpr bool kRare = !kAlways || requires(Member member) { member.has_value(); };
     if (kWithin<Get>.empty())
-      do_it(code(field.name), kRare ? "if set" : "", field.about);
+      do_it(code(field.name), kRare ? "if set" : "", about(field));
     else if (kWithin<Get> != last)
-      do_it("those of *" + std::string(kWithin<Get>) + "*", "", std::string_view());
+      do_it("those of *" + std::string(kWithin<Get>) + "*", "", std::string());
     last = kWithin<Get>;
   });
 }
@@ -53,7 +61,7 @@ void for_each_row(Do do_it) {
 template <class T>
 std::string names() {
   std::string list;
-  for_each_row<T>([&](const std::string& name, std::string_view, std::string_view) { list += (list.empty() ? "" : " ") + name; });
+  for_each_row<T>([&](const std::string& name, std::string_view, const std::string&) { list += (list.empty() ? "" : " ") + name; });
   return list;
 }
 
@@ -61,7 +69,7 @@ std::string names() {
 template <class T>
 std::string meaning(std::string_view when) {
   std::string text(when);
-  for_each_row<T>([&](const std::string& name, std::string_view, std::string_view about) {
+  for_each_row<T>([&](const std::string& name, std::string_view, const std::string& about) {
     if (!about.empty()) text += (text.empty() ? "" : ". ") + name + ": " + std::string(about);
   });
   return text;
@@ -79,7 +87,7 @@ std::string messages(const std::variant<Messages...>*) {
 template <class T>
 std::string value(std::string_view name, std::string_view where) {
   std::string text = "| **" + std::string(name) + "** | |" + cell(where) + "\n";
-  for_each_row<T>([&](const std::string& field, std::string_view rare, std::string_view about) {
+  for_each_row<T>([&](const std::string& field, std::string_view rare, const std::string& about) {
     const std::string glue = rare.empty() || about.empty() ? "" : ": ";
     text += "| |" + cell(field) + cell(std::string(rare) + glue + std::string(about)) + "\n";
   });

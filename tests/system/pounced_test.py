@@ -325,6 +325,15 @@ def test_a_silent_sessions_lease_is_given_back(make_home, enter):
     wait(lambda: not home.workers(), "the orphan's end")
 
 
+# Two workers with 2**31 GPUs each had none.
+@pytest.mark.parametrize("wrong", [{"gpus": 2**31, "workers": 2}, {"gpus": 4097}, {"memory_mib": 2**63}, {"time_min": -1}, {"workers": 0}])
+def test_a_demand_out_of_bounds_is_a_protocol_error(home, enter, wrong):
+    client = enter(home.ensure())
+    client.open_session(home.folder)
+    client.say("demand", session=client.subject, requests=[{"id": 1, "resources": wrong, "waiting": 1, "running": 0, "holds": []}])
+    assert client.wait_for("refused")["error"]["code"] == "protocol"
+
+
 def test_a_machine_without_slurm_says_so_to_each_session(home, enter):
     if Path("/etc/slurm/slurm.conf").exists() or Path("/run/slurm/conf").exists():
         pytest.skip("this machine has a Slurm of its own")

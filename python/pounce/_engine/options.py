@@ -18,8 +18,7 @@ from .wait_policy import Step, parsed
 _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MOST_WORKERS = 256  # daemon/pounce-worker checks it too
-MOST_NICE = 2147483645  # Slurm's own bound; below 0 is for admins
+MOST_WORKERS, MOST_NICE = _core.BOUNDS["workers"][1], _core.BOUNDS["nice"][1]
 _HINTS = {
     "n_workers": "workers",
     "ntasks": "workers",
@@ -76,13 +75,26 @@ class Options:
             if "gpus" in words:
                 raise BadRequest(f"gpus=0 and {of_gpus[0]} contradict each other", "Leave one of them out.")
             changes["gpus"] = 1
-        return replace(self, **changes)
+        changed = replace(self, **changes)
+        for field, name, unit in _TOGETHER:
+            _check_all_workers(changed.workers, getattr(changed, field), field, name, unit)
+        return changed
 
     @cached_property
     def resources(self) -> _core.Resources:
         """As they travel."""
         said = {name: getattr(self, name) for name in _core.Resources._fields}
         return _core.Resources(**{**said, "slurm": dict(self.slurm)})
+
+
+# What the workers of a lease have together on its node, by the words of the sentence about it.
+_TOGETHER = (("gpus", "gpus", ""), ("cpus", "cpus", ""), ("memory_mib", "memory", "MiB"))
+
+
+def _check_all_workers(workers: int, each: int, field: str, name: str, unit: str) -> None:
+    most = _core.BOUNDS[field][1]
+    if workers * each > most:
+        raise BadRequest(f"workers={workers} and {name}={each}{unit} are {workers * each}{unit} on one node", f"Ask for at most {most}{unit} together.")
 
 
 def name_of_task(value: Any) -> str:
@@ -112,23 +124,36 @@ def _class(value: Any) -> dict[str, Any]:
     return {"class_": value}
 
 
+def _bounded(word: str, field: str, number: float, unit: str, value: Any) -> dict[str, Any]:
+    """The whole number that travels as `field`, rounded up; what it is at most is told in its own unit."""
+    most = _core.BOUNDS[field][1]
+    if not number <= most:  # so that "not a number" is not either
+        raise BadRequest(f"{word}={value!r} is more than anybody can ask for", f"Ask for at most {most}{unit}.")
+    return {field: math.ceil(number)}
+
+
 def _gpus(value: Any) -> dict[str, Any]:
     """2, "a100:2", or "a100_3g.20gb" (one of that type)."""
     if isinstance(value, str):
         kind, colon, count = value.partition(":")
         if kind.isdigit() and not colon:
-            return {"gpus": int(kind), "gpu_type": ""}
-        if kind and (not colon or count.isdigit()):
-            return {"gpus": int(count) if colon else 1, "gpu_type": kind, **_ANY_GPU}
+            if _is_count(kind):
+                return {**_bounded("gpus", "gpus", int(kind), "", value), "gpu_type": ""}
+        elif kind and (not colon or _is_count(count)):
+            return {**_bounded("gpus", "gpus", int(count) if colon else 1, "", value), "gpu_type": kind, **_ANY_GPU}
     elif isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return {"gpus": value, "gpu_type": "", **(_ANY_GPU if value == 0 else {})}
+        return {**_bounded("gpus", "gpus", value, "", value), "gpu_type": "", **(_ANY_GPU if value == 0 else {})}
     raise BadRequest(f"gpus= takes a number, 'a100', or 'a100:2', not {value!r}")
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 20  # Python itself refuses to read thousands of digits
 
 
 def _cpus(value: Any) -> dict[str, Any]:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadRequest(f"cpus= takes a number of CPUs, at least 1, not {value!r}")
-    return {"cpus": value}
+    return _bounded("cpus", "cpus", value, "", value)
 
 
 def _workers(value: Any) -> dict[str, Any]:
@@ -138,14 +163,14 @@ def _workers(value: Any) -> dict[str, Any]:
 
 
 def _memory(value: Any) -> dict[str, Any]:
-    return {"memory_mib": _mib("memory", value)}
+    return _bounded("memory", "memory_mib", _mib("memory", value), "MiB", value)
 
 
 def _gpu_memory(value: Any) -> dict[str, Any]:
-    return {"gpu_memory_mib": _mib("gpu_memory", requirements.at_least(value))}
+    return _bounded("gpu_memory", "gpu_memory_mib", _mib("gpu_memory", requirements.at_least(value)), "MiB", value)
 
 
-def _mib(word: str, value: Any) -> int:
+def _mib(word: str, value: Any) -> float:
     """Bytes, or a text with a unit: "8GB" (as Slurm counts: 8 * 1024 MiB)."""
     if isinstance(value, str) and (found := _MEMORY.fullmatch(value)):
         mib = float(found[1]) * _MIB_OF[found[2].lower()]
@@ -153,17 +178,17 @@ def _mib(word: str, value: Any) -> int:
         mib = value / 2**20
     else:
         raise BadRequest(f"{word}= takes bytes or a text such as '8GB', not {value!r}")
-    if mib <= 0:
+    if not mib > 0:
         raise BadRequest(f"{word}= must be more than nothing, not {value!r}")
-    return math.ceil(mib)
+    return mib
 
 
 def _time(value: Any) -> dict[str, Any]:
     """Seconds, a timedelta, "20min", or Slurm's "1-12:00:00" and "00:20:00". Slurm counts minutes: rounded up."""
     seconds = seconds_of(value)
-    if seconds is None or seconds <= 0:
+    if seconds is None or not seconds > 0:
         raise BadRequest(f"time= takes seconds, a timedelta, '20min' or '00:20:00', not {value!r}")
-    return {"time_min": math.ceil(seconds / 60)}
+    return _bounded("time", "time_min", seconds / 60, "min", value)
 
 
 def _wait_policy(value: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ Cause limit_against(const Resources& asks, const ClassUse& use) {
   const auto limit = [&](CauseCode code, std::int64_t most, std::int64_t used = 0) {
     return Cause{.code = code, .number = static_cast<std::uint32_t>(most), .used = static_cast<std::uint32_t>(used), .word = use.name};
   };
-  const std::int64_t gpus = asks.all_gpus();
+  const auto gpus = static_cast<std::int64_t>(asks.all_gpus());
   if (gpus > 0 && (use.gpus_job == 0 || use.gpus_most == 0)) return limit(CauseCode::kClassWithoutGpu, 0);
   if (use.gpus_job >= 0 && gpus > use.gpus_job) return limit(CauseCode::kClassGpusOfJob, use.gpus_job);
   if (use.gpus_most >= 0 && gpus > use.gpus_most) return limit(CauseCode::kClassGpusOfUser, use.gpus_most);

@@ -70,11 +70,12 @@ struct CasesOf<std::map<std::string, T>> {
 
 }  // namespace detail
 
-// check(name, value) for each field of a T with each case, the others as `others` has them.
+// check(name, value) for each field of a T with each case that is within its bounds, the others as `others` has them.
 template <HasFields T, class Check>
 void for_each_case(const T& others, Check check) {
   for_each_field(others, [&]<class Member>(const auto& field, const Member&) {
     for (const Member& value : cases<Member>()) {
+      if (!is_within(field.bounds, value)) continue;
       T one = others;
       field.get(one) = value;
       check(field.name, one);

@@ -24,7 +24,7 @@ struct Cat {
   std::uint32_t lives = 9;
 
   static constexpr auto fields() {
-    return table(field("name", &Cat::name), part(&Cat::nap), field("lives", &Cat::lives).only_if_set());
+    return table(field("name", &Cat::name), part(&Cat::nap), field("lives", &Cat::lives).within(1, 9).only_if_set());
   }
 };
 struct House {
@@ -88,6 +88,23 @@ TEST(FieldsTest, ARareOneIsWrittenOnlyWhereItDiffersFromItsDefault) {
   cat.lives = 8;
   cat.nap.place = "";
   EXPECT_EQ(written(), (std::vector<std::string>{"name", "time_min", "place", "lives"}));
+}
+
+TEST(BoundsTest, HoldNumbersAndDurationsOfAnyWidth) {
+  constexpr Bounds kBounds{-1, 1ull << 63};
+  EXPECT_TRUE(is_within(kBounds, -1) && is_within(kBounds, std::uint64_t{1} << 63) && is_within(kBounds, std::chrono::minutes(5)));
+  EXPECT_FALSE(is_within(kBounds, -2) || is_within(kBounds, (std::uint64_t{1} << 63) + 1) || is_within(kBounds, std::chrono::minutes(-2)));
+  EXPECT_TRUE(is_within(Bounds{}, std::numeric_limits<std::uint64_t>::max()) && is_within(Bounds{}, std::numeric_limits<std::int64_t>::min()));
+  EXPECT_TRUE(is_within(Bounds{1, 1}, std::string("no number")));
+}
+
+TEST(BoundsTest, AFieldKeepsItsOwnAsAPartOfAnother) {
+  Bounds of_lives;
+  const House house;
+  for_each_field(house, [&](const auto& field, const auto&) {
+    if (field.name == "lives") of_lives = field.bounds;
+  });
+  EXPECT_EQ(of_lives, (Bounds{1, 9}));
 }
 
 enum class Mood : std::uint8_t { kGood, kBad };

@@ -55,6 +55,27 @@ TEST(JsonTest, WhatDoesNotFitIsMalformed) {
     EXPECT_FALSE(parse<Resources>(text)) << text;
 }
 
+// Found in an attack: gpus 2^31 of two workers came to none, and a memory of 2^63 MiB was 1 MB of each CPU to Slurm.
+TEST(JsonTest, ANumberOutOfItsBoundsIsMalformed) {
+  const auto read = [](std::string_view name, const std::string& number) {
+    return parse<Resources>("{\"" + std::string(name) + "\":" + number + "}").has_value();
+  };
+  int bounded = 0;
+  const Resources defaults;
+  for_each_field(defaults, [&](const auto& field, const auto&) {
+    if (field.bounds == Bounds{}) return;
+    ++bounded;
+    EXPECT_TRUE(read(field.name, std::to_string(field.bounds.least))) << field.name;
+    EXPECT_TRUE(read(field.name, std::to_string(field.bounds.most))) << field.name;
+    EXPECT_FALSE(read(field.name, std::to_string(field.bounds.least - 1))) << field.name;
+    EXPECT_FALSE(read(field.name, std::to_string(field.bounds.most + 1))) << field.name;
+  });
+  EXPECT_EQ(bounded, 8);
+  for (const char* text : {R"({"gpus":2147483648,"workers":2})", R"({"memory_mib":9223372036854775808})", R"({"time_min":4294967295})",
+                           R"({"cpus":65534})", R"({"workers":0})", R"({"time_min":-1})"})
+    EXPECT_FALSE(parse<Resources>(text)) << text;
+}
+
 TEST(JsonTest, APlacementOfALaterVersionIsNoCondition) {
   EXPECT_EQ(parse<Resources>(R"({"placement":"orbit"})")->placement, Placement::kAny);
 }

@@ -1,0 +1,44 @@
+#include "base/request_bounds.h"
+
+#include <string>
+
+namespace pounce {
+namespace {
+
+std::string count(const auto& member) {
+  if constexpr (requires { member.count(); })
+    return std::to_string(member.count());
+  else if constexpr (requires { std::to_string(member); })
+    return std::to_string(member);
+  else
+    return {};  // no number: it has no bounds
+}
+
+Error out_of_bounds(const std::string& what, const std::string& said, const Bounds& bounds) {
+  return {ErrorCode::kBadRequest, what + " cannot be " + said,
+          "Ask for " + std::to_string(bounds.least) + " to " + std::to_string(bounds.most) + ".", {}, {}};
+}
+
+struct Sum {
+  const char* what;
+  std::uint64_t all, most;
+};
+
+}  // namespace
+
+Result<void> check_bounds(const Resources& asked) {
+  Error wrong;
+  for_each_field(asked, [&wrong](const auto& field, const auto& member) {
+    if (wrong.empty() && !is_within(field.bounds, member)) wrong = out_of_bounds(std::string(field.name), count(member), field.bounds);
+  });
+  if (!wrong.empty()) return failure(wrong);
+  for (const Sum& sum : {Sum{"GPUs", asked.all_gpus(), kMostGpus}, Sum{"CPUs", asked.all_cpus(), kMostCpus},
+                         Sum{"MiB of memory", asked.all_memory_mib(), kMostMemoryMib}})
+    if (sum.all > sum.most)
+      return failure(ErrorCode::kBadRequest,
+                     std::to_string(asked.workers) + " workers would have " + std::to_string(sum.all) + " " + sum.what + " of one node",
+                     "Ask for at most " + std::to_string(sum.most) + " together.");
+  return {};
+}
+
+}  // namespace pounce
