@@ -13,6 +13,7 @@
 #include "bindings.h"
 #include "client/travelling.h"
 #include "convert.h"
+#include "identity/content_digest.h"
 #include "news.h"
 #include "questions.h"
 #include "records.h"
@@ -229,7 +230,7 @@ void bind_client(py::module_& m) {
   m.def("digest", [](const py::buffer& bytes) {
     const py::buffer_info view = bytes.request();
     const std::span data(static_cast<const std::byte*>(view.ptr), static_cast<std::size_t>(view.size * view.itemsize));
-    const auto digest = client::digest(data);
+    const auto digest = identity::content_digest(data);
     return py::bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
   }, "XXH3-128 of some bytes, 16 bytes.");
 

@@ -11,6 +11,7 @@
 #include "base/random_id.h"
 #include "client/client.h"
 #include "client/travelling.h"
+#include "identity/content_digest.h"
 #include "messages/put_words.h"
 #include "pounce/client.h"
 #include "pounce/version.h"
@@ -127,7 +128,7 @@ Result<Command> Client::command(const std::vector<std::string>& argv, const Reso
   call.resources = resources;
   call.command = true;
   call.function_pickle = client::own_buffer(protocol::encode_command(argv));
-  call.function = FunctionId(client::digest(call.function_pickle.bytes));
+  call.function = FunctionId(identity::content_digest(call.function_pickle.bytes));
   call.payload = {client::own_buffer({})};
   call.submitted_ns = Clock::now().time_since_epoch().count();
   impl_->commands.push_back({call.task, {}, std::nullopt});

@@ -1,12 +1,12 @@
 #include "client/memory.h"
 
 #include <sys/mman.h>
-#include <xxhash.h>
 
 #include <new>
 #include <utility>
+#include <vector>
 
-#include "base/check.h"
+#include "identity/content_digest.h"
 
 namespace pounce::client {
 namespace {
@@ -14,14 +14,6 @@ namespace {
 // Below this a copy is cheaper than telling the owner later.
 constexpr std::size_t kBorrowBytes = 4096;
 constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
-
-std::array<std::uint8_t, 16> bytes_of(XXH128_hash_t hash) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
-  std::array<std::uint8_t, 16> bytes;
-  std::copy(std::begin(canonical.digest), std::end(canonical.digest), bytes.begin());
-  return bytes;
-}
 
 }  // namespace
 
@@ -52,22 +44,10 @@ Memory to_memory(transport::Frame frame) {
   return {bytes, std::move(owner)};
 }
 
-std::array<std::uint8_t, 16> digest(std::span<const std::byte> bytes) {
-  return bytes_of(XXH3_128bits(bytes.data(), bytes.size()));
-}
-
 ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  POUNCE_CHECK(state != nullptr, "no memory for a hash");
-  XXH3_128bits_reset(state.get());
-  const auto add = [&](std::span<const std::byte> bytes) {
-    const std::uint64_t size = bytes.size();
-    XXH3_128bits_update(state.get(), &size, sizeof size);
-    XXH3_128bits_update(state.get(), bytes.data(), bytes.size());
-  };
-  add(pickle.bytes);
-  for (const Buffer& buffer : buffers) add(buffer.bytes);
-  return ObjectId(bytes_of(XXH3_128bits_digest(state.get())));
+  std::vector<std::span<const std::byte>> parts{pickle.bytes};
+  for (const Buffer& buffer : buffers) parts.push_back(buffer.bytes);
+  return ObjectId(identity::content_digest(parts));
 }
 
 }  // namespace pounce::client

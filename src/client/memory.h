@@ -34,10 +34,7 @@ struct Memory {
 Memory fresh_memory(std::size_t size);
 Memory to_memory(transport::Frame frame);
 
-// XXH3-128, the digest that names functions and objects.
-std::array<std::uint8_t, 16> digest(std::span<const std::byte> bytes);
-
-// Of an object: its pickle and its buffers, sizes included, so that no two splits of the same bytes meet.
+// Its id: the digest of its pickle and its buffers.
 ObjectId digest_object(const Buffer& pickle, std::span<const Buffer> buffers);
 
 }  // namespace pounce::client

@@ -49,7 +49,7 @@ struct Attached {
 };
 struct Function {
   static constexpr char kType[] = "function";
-  static constexpr About kAbout{"K → I", "pickle, or a command line", "id: XXH3-128 of the payload. `command` true: §6.1"};
+  static constexpr About kAbout{"K → I", "pickle, or a command line", "id: XXH3-128 of the payload, else it is refused with `protocol`. `command` true: §6.1"};
   FunctionId function;
   bool command = false;
 

@@ -141,15 +141,20 @@ def test_the_handshake_refuses_a_forged_key_file_proof(home, enter):
     assert (answer["type"], answer["error"]["code"]) == ("refused", "not_authenticated")
 
 
+def handshake_at_control(peer) -> int:
+    """How a new connection of that key ends its handshake."""
+    peer.connect(peer.welcome["control"][0], watch=zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_SUCCEEDED)
+    monitor = peer.sockets[-1]
+    assert monitor.poll(5000), "no end of the handshake"
+    return recv_monitor_message(monitor)["event"]
+
+
 def test_the_control_lets_no_key_in_that_the_handshake_has_not_seen(home, enter):
     known = enter(home.ensure())
     known.say("status_ask", question=1)
     assert known.wait_for("status_is")["question"] == 1
     known.public, known.secret = zmq.curve_keypair()
-    known.connect(known.welcome["control"][0], watch=zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_SUCCEEDED)
-    monitor = known.sockets[-1]
-    assert monitor.poll(5000), "no end of the handshake"
-    assert recv_monitor_message(monitor)["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    assert handshake_at_control(known) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
 
 
 def test_a_client_speaks_for_its_own_session_only(home, enter):
@@ -251,6 +256,20 @@ def test_an_idle_lease_is_given_back(home, session):
     session.demand(waiting=0)
     assert session.wait_for("lease_ended")["lease"] == session.granted["lease"]
     wait(lambda: not home.workers(), "the worker's end")
+
+
+def leases_of(session) -> list[dict]:
+    session.say("status_ask", question=7)
+    return json.loads(session.wait_for("status_is")["document"])["leases"]
+
+
+# It stayed until a thousand others had pushed it out.
+def test_the_control_admits_a_workers_key_no_longer_than_its_lease_lasts(session, enter):
+    worker = enter(session.endpoint, role="worker", subject=session.granted["lease"])
+    assert handshake_at_control(worker) == zmq.EVENT_HANDSHAKE_SUCCEEDED
+    session.demand(waiting=0)
+    wait(lambda: not leases_of(session), "the lease's end")
+    assert handshake_at_control(worker) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
 
 
 def test_a_closed_session_gives_its_lease_back_at_once(home, session):

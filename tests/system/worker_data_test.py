@@ -11,7 +11,7 @@ import time
 import cloudpickle
 import pytest
 import zmq
-from fake_daemon import LEASE, FakeClient, pack
+from fake_daemon import LEASE, FakeClient, digest, pack
 from worker_world import MIB
 from zmq.utils.monitor import recv_monitor_message
 
@@ -128,6 +128,18 @@ def test_chunks_out_of_order_are_refused_and_the_object_can_be_sent_again(client
     refused, _ = client.wait_for("refused")
     assert refused["error"]["code"] == "protocol" and refused["error"]["context"]["object"] == identity
     assert client.all("have", object=identity) == []
+
+
+# It was kept, and ran for everybody who named the function of that id.
+def test_a_function_under_an_id_that_is_not_its_contents_is_refused(client):
+    mine, theirs = digest(cloudpickle.dumps(max)), cloudpickle.dumps(min)
+    client.say(pack("function", function=mine), theirs)
+
+    def refused():
+        return [header["error"]["code"] for header, _ in client.all("refused") if "digest" in header["error"]["text"]]
+
+    assert client.wait(refused, "the refusal") == ["protocol"]
+    assert client.result(client.submit(max, 3, 4)) == 4
 
 
 @pytest.mark.parametrize("count", [10, 3 * MIB, 40 * MIB], ids=["inline", "chunked", "many chunks"])

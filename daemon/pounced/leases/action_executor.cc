@@ -42,6 +42,7 @@ void ActionExecutor::act(const lease::RecordOutcome& order) {
   spdlog::info("lease={} ended: {}", record.lease.hex(), messages::sentence(record.why));
   state_.uses.ended(record.lease, record.why, std::time(nullptr));
   std::erase_if(state_.interpreters, [&](const auto& entry) { return entry.first.first == record.lease; });
+  state_.peers.forget_lease(record.lease);  // a worker that lives on says hello again, and is told to end
 }
 
 void ActionExecutor::act(const lease::SubmitJob& order) {

@@ -32,6 +32,10 @@ void Peers::forget_session(const SessionId& session) {
   });
 }
 
+void Peers::forget_lease(const LeaseId& lease) {
+  std::erase_if(peers_, [&](const auto& entry) { return entry.second.role == Role::kWorker && entry.second.lease == lease; });
+}
+
 void Peers::only_worker(const Peer& worker) {
   std::erase_if(peers_, [&](const auto& entry) {
     const Peer& other = entry.second;

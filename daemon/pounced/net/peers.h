@@ -39,6 +39,7 @@ class Peers {
   bool admits(const PublicKey& key) const { return peers_.contains(key); }
   void forget(const PublicKey& key) { peers_.erase(key); }
   void forget_session(const SessionId& session);
+  void forget_lease(const LeaseId& lease);  // its workers: it has ended
   // At most one accepted job identity per lease and worker index: the others lose their entry.
   void only_worker(const Peer& worker);
 

@@ -79,7 +79,8 @@ void WorkerEngine::on(const protocol::Beat& beat, DataMessage data_message) {
 
 void WorkerEngine::on(const protocol::Function& function, DataMessage data_message) {
   if (data_message.frames.size() != 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "function needs one payload"));
-  functions_.add(data_message.session, function.function, data_message.frames[1].text(), function.command);
+  if (!functions_.add(data_message.session, function.function, data_message.frames[1].text(), function.command))
+    refuse(data_message.seat, error_of(ErrorCode::kProtocol, "a function's id is the digest of its payload, and this one's is not"));
 }
 
 void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) {

@@ -1,15 +1,20 @@
 #include "worker/interpreter/function_store.h"
 
 #include <iterator>
+#include <span>
+
+#include "identity/content_digest.h"
 
 namespace pounce::worker {
 
-void FunctionStore::add(const SessionId& session, const FunctionId& id, std::string_view bytes, bool command) {
+bool FunctionStore::add(const SessionId& session, const FunctionId& id, std::string_view bytes, bool command) {
+  if (id != FunctionId(identity::content_digest(std::as_bytes(std::span(bytes))))) return false;
   Value& value = functions_[id];
   value.holders.insert(session);
-  if (value.function.bytes) return;
+  if (value.function.bytes) return true;
   value.function = {std::make_shared<const std::string>(bytes), command};
   bytes_ += bytes.size();
+  return true;
 }
 
 const KeptFunction* FunctionStore::find(const FunctionId& id) const {

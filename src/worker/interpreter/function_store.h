@@ -21,7 +21,8 @@ struct KeptFunction {
 
 class FunctionStore {
  public:
-  void add(const SessionId& session, const FunctionId& id, std::string_view bytes, bool command);
+  // false: the id is not that of these bytes; nothing is kept, else one session's function could stand for another's.
+  bool add(const SessionId& session, const FunctionId& id, std::string_view bytes, bool command);
   const KeptFunction* find(const FunctionId& id) const;  // null: not here
   void drop(const SessionId& session, const FunctionId& id);
   void drop_all(const SessionId& session);

@@ -16,6 +16,7 @@
 
 #include "base/random_id.h"
 #include "client/engine.h"
+#include "identity/content_digest.h"
 #include "identity/key_pair.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
@@ -159,7 +160,7 @@ class EngineTest : public testing::Test {
     call.task = random_id<TaskId>();
     call.retries = retries;
     call.function_pickle = own_buffer(std::move(function));
-    call.function = FunctionId(digest(call.function_pickle.bytes));
+    call.function = FunctionId(identity::content_digest(call.function_pickle.bytes));
     call.payload = {own_buffer("arguments")};
     call.objects = std::move(objects);
     call.submitted_ns = Clock::now().time_since_epoch().count();

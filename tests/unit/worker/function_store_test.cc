@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string_view>
+
+#include "identity/content_digest.h"
 #include "ids.h"
 
 namespace pounce::worker {
 namespace {
 
 const SessionId kAlice = id_of<SessionId>(1), kOther = id_of<SessionId>(2);
-const FunctionId kFunction = id_of<FunctionId>(7);
+FunctionId function_id(std::string_view bytes) { return FunctionId(identity::content_digest(std::as_bytes(std::span(bytes)))); }
+const FunctionId kFunction = function_id("pickle");
 
 TEST(FunctionStoreTest, LetsGoOfAFunctionWhenTheLastSessionDropsIt) {
   FunctionStore store;
@@ -25,8 +30,8 @@ TEST(FunctionStoreTest, LetsGoOfAFunctionWhenTheLastSessionDropsIt) {
 TEST(FunctionStoreTest, LetsGoOfWhatASessionHeldWhenItGoes) {
   FunctionStore store;
   store.add(kAlice, kFunction, "pickle", false);
-  store.add(kAlice, id_of<FunctionId>(8), "other", false);
-  store.add(kOther, id_of<FunctionId>(8), "other", false);
+  store.add(kAlice, function_id("other"), "other", false);
+  store.add(kOther, function_id("other"), "other", false);
   store.drop_all(kAlice);
   EXPECT_EQ(store.bytes(), 5u);
 }
@@ -47,6 +52,17 @@ TEST(FunctionStoreTest, WhatWasDroppedMayComeAgain) {
   store.drop(kAlice, kFunction);
   store.add(kAlice, kFunction, "pickle", false);
   EXPECT_EQ(store.bytes(), 6u);
+}
+
+// A session could leave a function of its own under the id of another's.
+TEST(FunctionStoreTest, KeepsNothingUnderAnIdThatIsNotTheContents) {
+  FunctionStore store;
+  EXPECT_FALSE(store.add(kOther, kFunction, "another pickle", false));
+  EXPECT_EQ(store.find(kFunction), nullptr);
+  EXPECT_EQ(store.bytes(), 0u);
+  EXPECT_TRUE(store.add(kAlice, kFunction, "pickle", false));
+  EXPECT_FALSE(store.add(kOther, kFunction, "another pickle", false));
+  EXPECT_EQ(*store.find(kFunction)->bytes, "pickle");
 }
 
 }  // namespace
