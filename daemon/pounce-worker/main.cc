@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "base/log.h"
+#include "pounce/resources.h"
 #include "pounce/version.h"
 #include "transport/zmq_context.h"
 #include "worker/supervisor/device_partition.h"
@@ -27,7 +28,7 @@ struct RawOptions {
 
 void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
   serve.add_option("--lease", raw.lease, "lease id, 16 hex digits")->required();
-  serve.add_option("--workers", options.workers, "of this lease: one supervisor for each")->check(CLI::Range(1u, kMostWorkers));
+  serve.add_option("--workers", options.workers, "of this lease: one supervisor for each")->check(CLI::Range(1u, pounce::kMostWorkers));
   serve.add_option("--handshake", options.handshake, "pounced's handshake endpoint, tcp://host:port")->required();
   serve.add_option("--daemon-key", raw.key, "pounced's public key, Z85")->required();
   serve.add_option("--proof", raw.proof, "munge or key_file")->check(CLI::IsMember({"munge", "key_file"}));
