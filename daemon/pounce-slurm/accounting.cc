@@ -2,6 +2,7 @@
 // What jobs have held, from slurmdbd. Thread: main.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <optional>
@@ -47,12 +48,17 @@ std::string mode_of(const slurmdb_job_rec_t& record) {
   return kBatch;
 }
 
-// Of the span that is asked about.
-double seconds_of(const slurmdb_job_rec_t& record, const UsageFacts& facts) {
+// Since then, or since its start.
+std::int64_t ran_s(const slurmdb_job_rec_t& record, std::int64_t from_s, std::int64_t to_s) {
   const auto unset = [](time_t stamp) { return stamp <= 0 || stamp >= static_cast<time_t>(NO_VAL); };
   if (unset(record.start)) return 0;
-  const std::int64_t end = unset(record.end) ? facts.to_s : std::min<std::int64_t>(record.end, facts.to_s);
-  return static_cast<double>(std::max<std::int64_t>(end - std::max<std::int64_t>(record.start, facts.from_s), 0));
+  const std::int64_t end = unset(record.end) ? to_s : std::min<std::int64_t>(record.end, to_s);
+  return std::max<std::int64_t>(end - std::max<std::int64_t>(record.start, from_s), 0);
+}
+
+// Of the span that is asked about.
+double seconds_of(const slurmdb_job_rec_t& record, const UsageFacts& facts) {
+  return static_cast<double>(ran_s(record, facts.from_s, facts.to_s));
 }
 
 // The mean use of its GPUs that Slurm has counted, 0 to 1: of its longest step, as sampled by NVML.
@@ -73,7 +79,9 @@ void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, 
   ++share.jobs;
   share.gpu_s += gpu_s;
   share.cpu_s += seconds * static_cast<double>(tres_count(held, kCpu).value_or(0));
-  auto use = busy_part(text(record.derived_es));  // of a lease: what is said of its warm time rests on it
+  // Of a lease: what is said of its warm time rests on it.
+  auto use = busy_part(text(record.derived_es), std::chrono::seconds(ran_s(record, 0, facts.to_s)));
+  if (use) share.said_s += gpu_s;
   if (!use && names.gpu_use) use = counted_use(record, *names.gpu_use);
   if (!use) return;
   share.told_s += gpu_s;

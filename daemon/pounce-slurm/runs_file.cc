@@ -6,15 +6,17 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
 
+#include "base/bounded_file.h"
 #include "base/unique_fd.h"
 #include "base/write_all.h"
 
 namespace pounce::slurm {
 namespace {
+
+constexpr std::size_t kMostBytes = 4 << 20;  // as many runs as are kept, and more
 
 std::string path() {
   const char* named = std::getenv("POUNCE_RUNS");
@@ -25,7 +27,7 @@ std::string path() {
 
 forecast::Runs read_runs() {
   forecast::Runs runs;
-  std::ifstream file(path());
+  std::istringstream file(read_end(path(), kMostBytes));
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     forecast::Run run;

@@ -15,8 +15,8 @@ std::uint32_t count(const std::map<std::string, std::uint32_t>& gpus) {
   return sum;
 }
 
-std::string kind(const AllocatedJob& job) {
-  if (!job.lease.empty()) return "pounce " + short_id(job.lease);
+std::string kind(const AllocatedJob& job, const LeaseStates& states) {
+  if (!job.lease.empty()) return (is_said(job, states) ? "said: pounce " : "pounce ") + short_id(job.lease);
   return (job.batch ? "batch " : "interactive ") + job.name;
 }
 
@@ -36,6 +36,8 @@ std::string listed(const std::map<std::string, std::uint32_t>& reasons) {
 }
 
 }  // namespace
+
+bool is_said(const AllocatedJob& job, const LeaseStates& states) { return !job.lease.empty() && !states.contains(job.job); }
 
 std::vector<AllocatedJob> by_weight(std::vector<AllocatedJob> jobs) {
   std::erase_if(jobs, [](const AllocatedJob& job) { return !job.running; });
@@ -72,7 +74,7 @@ std::vector<Cells> held_cells(const std::vector<AllocatedJob>& jobs, const Lease
   for (const AllocatedJob& job : jobs)
     cells.push_back({job.user, job.class_name, std::to_string(job.job), job.node, gpus_in_words(job.gpus),
                      std::to_string(job.cpus), state(job, states), span(job.start_s, now_s), span(now_s, job.end_s),
-                     kind(job)});
+                     kind(job, states)});
   return cells;
 }
 

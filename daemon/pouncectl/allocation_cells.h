@@ -22,6 +22,9 @@ struct ClassQueue {
   std::map<std::string, std::uint32_t> reasons;  // Slurm's words
 };
 
+// That it is a lease of pounce, and which, stands in a comment that its user can write; of its own this machine's daemon knows it.
+bool is_said(const AllocatedJob& job, const LeaseStates& states);
+
 std::vector<AllocatedJob> by_weight(std::vector<AllocatedJob> jobs);  // those that run: most GPUs first, then the longest
 std::vector<ClassQueue> queues_of(const std::vector<AllocatedJob>& jobs);
 std::string gpus_in_words(const std::map<std::string, std::uint32_t>& gpus);  // "2 a100, 1 a100_3g.20gb"

@@ -134,8 +134,8 @@ Finding check_policy(const Facts& facts) {
   const std::string path = fact(facts, "policy");
   if (fact(facts, "launcher") == "local") return fine("none: work runs on this machine");
   if (path.empty()) return fine("no policy file: the classes are Slurm's QoS");
-  const auto policy = read_policy_file(path);
-  if (!policy) return wrong(policy.error().text, "Correct it: pouncectl policy check " + path);
+  const auto policy = read_trusted_policy(path);
+  if (!policy) return wrong(policy.error().text, std::string(policy.error().advice()));
   return fine(path + ", " + std::to_string(policy->classes.size()) + (policy->classes.size() == 1 ? " class" : " classes"));
 }
 

@@ -2,11 +2,12 @@
 #include "pouncectl/policy_commands.h"
 
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "base/bounded_file.h"
+#include "base/trusted_path.h"
 #include "policy/policy_file.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
@@ -23,15 +24,28 @@ std::vector<std::string> names_of(const policy::Policy& policy) {
 
 }  // namespace
 
-Result<policy::Policy> read_policy_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return failure(ErrorCode::kBadRequest, path + " cannot be read", "Name a policy file that is there.");
-  auto policy = policy::parse_policy(text.str());
+namespace {
+
+Result<policy::Policy> policy_in(const std::string& path, const std::string& text) {
+  auto policy = policy::parse_policy(text);
   if (policy) return policy;
   return failure(ErrorCode::kBadRequest, path + ": " + policy.error().text,
                  "Correct the file; docs/policy.md has the keys.");
+}
+
+}  // namespace
+
+Result<policy::Policy> read_policy_file(const std::string& path) {
+  const auto text = read_whole(path, policy::kMostPolicyBytes);
+  if (text) return policy_in(path, *text);
+  return failure(ErrorCode::kBadRequest, path + " cannot be read, or is longer than " + std::to_string(policy::kMostPolicyBytes) + " bytes",
+                 "Name a policy file that is there.");
+}
+
+Result<policy::Policy> read_trusted_policy(const std::string& path) {
+  const auto text = read_trusted_file(std::filesystem::absolute(path).string(), policy::kMostPolicyBytes);
+  if (text) return policy_in(path, *text);
+  return failure(ErrorCode::kBadRequest, text.error().text, text.error().remedy + ".");
 }
 
 std::vector<policy::RuleChange> drift_of(const PolicyRecord& last, const std::vector<Qos>& now,

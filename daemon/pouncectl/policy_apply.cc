@@ -115,7 +115,7 @@ std::string made_then(const PolicyRecord& record) {
 }  // namespace
 
 int policy_apply(const PolicyOptions& options, bool json) {
-  const auto policy = read_policy_file(options.file);
+  const auto policy = read_trusted_policy(options.file);
   if (!policy) return report(policy.error(), json);
   const auto facts = ask_slurm(slurm::ReadQos{});
   if (!facts) return report(facts.error(), json);

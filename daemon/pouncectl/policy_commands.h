@@ -12,7 +12,10 @@
 
 namespace pounce::ctl {
 
+// One that somebody named, to look at.
 Result<policy::Policy> read_policy_file(const std::string& path);
+// One that is acted on: others than root and this user cannot have written it.
+Result<policy::Policy> read_trusted_policy(const std::string& path);
 
 // What others changed since, of the QoS that the policy names. Pure.
 std::vector<policy::RuleChange> drift_of(const PolicyRecord& last, const std::vector<Qos>& now,

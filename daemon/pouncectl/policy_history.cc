@@ -9,15 +9,16 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "base/bounded_file.h"
 #include "base/unique_fd.h"
 #include "base/write_all.h"
+#include "policy/policy_file.h"
 
 namespace pounce::ctl {
 namespace {
 
+constexpr std::size_t kMostBytes = 2 * policy::kMostPolicyBytes + (64 << 10);  // of a record: the QoS before and after
 constexpr mode_t kForAll = 0644;  // no umask: who may apply may be root with a narrow one, who wants to read is anyone
 
 tl::unexpected<Error> cannot(const std::string& what) {
@@ -60,10 +61,7 @@ Result<std::vector<PolicyRecord>> PolicyHistory::read() const {
   for (const int number : numbers_in(folder_)) {
     PolicyRecord here;
     here.number = number;
-    std::ifstream file(path(here));
-    std::stringstream text;
-    text << file.rdbuf();
-    auto record = decode_record(text.str());
+    auto record = decode_record(read_whole(path(here), kMostBytes).value_or(""));
     if (!record) return failure(ErrorCode::kBadRequest, path(here) + " is no record of a policy", "Move it away.");
     record->number = number;
     records.push_back(std::move(*record));

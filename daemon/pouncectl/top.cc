@@ -48,6 +48,7 @@ json as_json(const Allocations& allocations, const LeaseStates& states) {
                                 {"gpus", job.gpus},
                                 {"cpus", job.cpus},
                                 {"lease", job.lease.empty() ? json() : json(job.lease)},
+                                {"lease_is_said", is_said(job, states)},
                                 {"state", state == states.end() ? json() : json(state->second)},
                                 {"batch", job.batch},
                                 {"start_s", or_null(job.start_s)},

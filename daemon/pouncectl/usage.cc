@@ -29,7 +29,7 @@ json as_json(const UsageFacts& facts, const std::vector<std::string>& by) {
   json document = {{"cluster", facts.cluster}, {"from_s", facts.from_s}, {"to_s", facts.to_s},
                    {"from_slurmdbd", facts.has_database}, {"shares", json::array()}};
   for (const UsedShare& share : grouped(facts.shares, by)) {
-    json row = {{"jobs", share.jobs}, {"cpu_s", share.cpu_s}, {"gpu_s", share.gpu_s}, {"gpu_known_s", share.told_s},
+    json row = {{"jobs", share.jobs}, {"cpu_s", share.cpu_s}, {"gpu_s", share.gpu_s}, {"gpu_known_s", share.told_s}, {"gpu_said_s", share.said_s},
                 {"gpu_busy_s", share.told_s > 0 ? json(share.busy_s) : json()}};
     for (const std::string& one : by) row[one] = one == "class" ? share.class_name : one == "user" ? share.user : share.mode;
     document["shares"].push_back(std::move(row));

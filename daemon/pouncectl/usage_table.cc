@@ -21,10 +21,10 @@ std::string hours(double seconds) {
 
 std::string percent(double part, double whole) { return std::to_string(std::lround(100 * part / whole)) + " %"; }
 
-// Of what is known; how much that is, where it is not all.
+// Of what is known; how much that is, where it is not all. "said": by the jobs, and not measured.
 std::string busy(const UsedShare& share) {
   if (share.told_s <= 0) return {};
-  const std::string words = percent(share.busy_s, share.told_s);
+  const std::string words = percent(share.busy_s, share.told_s) + (share.said_s > 0 ? " said" : "");
   return share.told_s < 0.99 * share.gpu_s ? words + " (known of " + percent(share.told_s, share.gpu_s) + ")" : words;
 }
 
@@ -33,6 +33,7 @@ void add(UsedShare& sum, const UsedShare& one) {
   sum.gpu_s += one.gpu_s;
   sum.cpu_s += one.cpu_s;
   sum.told_s += one.told_s;
+  sum.said_s += one.said_s;
   sum.busy_s += one.busy_s;
 }
 
@@ -77,7 +78,8 @@ std::string idle_line(const std::vector<UsedShare>& shares) {
   if (leased.told_s <= 0) return line + "; how much of it was warm but idle is not known";
   std::string known = leased.told_s < 0.99 * leased.gpu_s ? ", as far as it is known (" + percent(leased.told_s, leased.gpu_s) + ")" : "";
   return line + ": " + percent(leased.busy_s, leased.told_s) + " computing, " +
-         percent(leased.told_s - leased.busy_s, leased.told_s) + " warm but idle" + known;
+         percent(leased.told_s - leased.busy_s, leased.told_s) + " warm but idle" + known +
+         (leased.said_s > 0 ? ", said by the jobs themselves" : "");
 }
 
 }  // namespace pounce::ctl

@@ -1,11 +1,13 @@
 #include "base/job_tag.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
 namespace pounce {
 namespace {
 constexpr std::string_view kPrefix = "pounce:1:";
+constexpr std::chrono::seconds kRounding{60};
 
 std::optional<std::uint64_t> seconds_after(std::string_view comment, std::string_view key) {
   const auto at = comment.find(key);
@@ -38,10 +40,11 @@ std::string format_job_note(const JobTag& tag, std::chrono::seconds busy, std::c
   return format_job_tag(tag) + " busy=" + std::to_string(busy.count()) + "s idle=" + std::to_string(idle.count()) + "s";
 }
 
-std::optional<double> busy_part(std::string_view comment) {
+std::optional<double> busy_part(std::string_view comment, std::chrono::seconds ran) {
   if (!parse_job_tag(comment)) return std::nullopt;
   const auto busy = seconds_after(comment, " busy="), idle = seconds_after(comment, " idle=");
-  if (!busy || !idle || *busy + *idle == 0) return std::nullopt;
+  const auto most = static_cast<std::uint64_t>((std::max(ran, std::chrono::seconds(0)) + kRounding).count());
+  if (!busy || !idle || *busy > most || *idle > most || *busy + *idle > most || *busy + *idle == 0) return std::nullopt;
   return static_cast<double>(*busy) / static_cast<double>(*busy + *idle);
 }
 

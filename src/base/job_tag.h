@@ -21,7 +21,8 @@ struct JobTag {
 std::string format_job_tag(const JobTag& tag);
 std::optional<JobTag> parse_job_tag(std::string_view comment);
 std::string format_job_note(const JobTag& tag, std::chrono::seconds busy, std::chrono::seconds idle);
-// Busy time over all time, 0 to 1, where the comment tells of it.
-std::optional<double> busy_part(std::string_view comment);
+// Busy time over all time, 0 to 1, where the comment tells of it. Whoever owns the job can write anything there: what tells
+// of more time than the job ran (a minute of rounding aside) is not believed.
+std::optional<double> busy_part(std::string_view comment, std::chrono::seconds ran);
 
 }  // namespace pounce

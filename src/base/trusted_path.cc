@@ -12,10 +12,13 @@
 #include <deque>
 #include <filesystem>
 
+#include "base/bounded_file.h"
+
 namespace pounce {
 namespace {
 
 constexpr int kMostLinks = 40;  // as many as the kernel follows
+constexpr char kOwnFile[] = "Name a file that you can read, your own or root's, in folders that nobody else may write";
 
 tl::unexpected<Error> distrust(const std::string& component, const std::string& why, std::string remedy = {}) {
   return failure(ErrorCode::kDaemonUnavailable, component + " " + why, std::move(remedy));
@@ -118,17 +121,18 @@ Result<UniqueFd> open_trusted_folder(const std::string& path) {
 }
 
 Result<std::string> read_trusted_file(const std::string& path, std::size_t most_bytes) {
-  const auto place = Walk(path).finish();
-  if (!place) return failure(place.error());
+  auto place = Walk(path).finish();
+  if (!place) {
+    if (place.error().remedy.empty()) place.error().remedy = kOwnFile;
+    return failure(place.error());
+  }
   struct stat facts {};
-  if (::fstat(place->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return distrust(path, "is no file");
+  if (::fstat(place->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return distrust(path, "is no file", kOwnFile);
   const UniqueFd file = reopened(*place, O_RDONLY);
-  std::string text(most_bytes + 1, '\0');
-  const ssize_t size = file ? ::pread(file.get(), text.data(), text.size(), 0) : -1;
-  if (size < 0) return distrust(path, std::strerror(errno));
-  if (static_cast<std::size_t>(size) > most_bytes) return distrust(path, "is too long");
-  text.resize(static_cast<std::size_t>(size));
-  return text;
+  if (!file) return distrust(path, std::strerror(errno), kOwnFile);
+  auto text = read_whole(file.get(), most_bytes);
+  if (!text) return distrust(path, "cannot be read, or is longer than " + std::to_string(most_bytes) + " bytes", kOwnFile);
+  return *std::move(text);
 }
 
 }  // namespace pounce

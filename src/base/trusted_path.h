@@ -13,7 +13,7 @@
 
 namespace pounce {
 
-// Absolute paths. The error names the component and what is wrong with it.
+// Absolute paths. The error names the component and what is wrong with it; its remedy, where there is one, has no full stop.
 Result<UniqueFd> open_trusted_folder(const std::string& path);
 
 // A regular file of ours or root's that nobody else may write. Longer than `most_bytes`: an error.

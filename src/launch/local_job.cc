@@ -8,9 +8,10 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <sstream>
 
+#include "base/bounded_file.h"
 #include "base/job_tag.h"
 #include "base/unique_fd.h"
 #include "launch/process_table.h"
@@ -19,6 +20,7 @@ namespace pounce::launch {
 namespace {
 
 constexpr char kPrefix[] = "job-";
+constexpr std::size_t kMostBytes = 64 << 10;  // of a record
 
 std::string path_of(const std::string& folder, const LocalJob& job) {
   return folder + "/" + kPrefix + std::to_string(job.pid());
@@ -60,7 +62,7 @@ T number(const std::string& text) {
 
 std::multimap<std::string, std::string> lines_of(const std::filesystem::path& path) {
   std::multimap<std::string, std::string> lines;
-  std::ifstream file(path);
+  std::istringstream file(read_end(path, kMostBytes));
   for (std::string line; std::getline(file, line);)
     if (const auto equals = line.find('='); equals != std::string::npos)
       lines.emplace(line.substr(0, equals), line.substr(equals + 1));

@@ -2,6 +2,7 @@
 // what nobody knows is refused: a misspelt limit must not silently be none. Pure. Thread: any.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "pounce/result.h"
 
 namespace pounce::policy {
+
+inline constexpr std::size_t kMostPolicyBytes = 1 << 20;  // of a file
 
 Result<Policy> parse_policy(std::string_view text);  // kBadRequest
 // A file with these QoS as classes, which parse_policy reads back as they are.

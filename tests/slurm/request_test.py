@@ -238,7 +238,7 @@ def test_slurms_own_options_are_passed_on_as_the_policy_says(site):
 
 
 def test_leases_can_keep_apart_or_together(site):
-    site.alice.folder.chmod(0o777)
+    site.alice.folder.chmod(0o1777)
     run = site.alice.python("""
         import pounce, time
         def node():

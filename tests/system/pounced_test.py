@@ -353,6 +353,15 @@ def test_a_demand_out_of_bounds_is_a_protocol_error(home, enter, wrong):
     assert client.wait_for("refused")["error"]["code"] == "protocol"
 
 
+def test_a_configuration_that_others_can_write_is_refused_with_its_path_and_remedy(home):
+    home.config.chmod(0o666)
+    error = home.failure()
+    assert error["code"] == "bad_request" and str(home.config) in error["text"] and "others" in error["text"]
+    assert f"chmod go-w {home.config}" in error["remedy"]
+    home.config.chmod(0o600)
+    home.ensure()
+
+
 def test_a_machine_without_slurm_says_so_to_each_session(home, enter):
     if Path("/etc/slurm/slurm.conf").exists() or Path("/run/slurm/conf").exists():
         pytest.skip("this machine has a Slurm of its own")

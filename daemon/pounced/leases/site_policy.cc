@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 #include "base/log.h"
+#include "base/trusted_path.h"
 #include "policy/node_room.h"
 #include "policy/placement_choice.h"
 #include "policy/policy_file.h"
@@ -58,24 +58,28 @@ std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
 void SitePolicy::look() {
   const std::string& path = detached_.empty() ? usual_ : detached_;
   const auto stamp = stamp_of(path);
-  if (stamp == stamp_ && (stamp || detached_.empty() || !trouble_.empty())) return;
+  if (stamp == stamp_ && !distrusted_ && (stamp || detached_.empty() || !trouble_.empty())) return;
   stamp_ = stamp;
   if (stamp || !detached_.empty()) return read(path);
   spdlog::info("policy {} is gone: there is none now", path_);
   path_.clear();
   trouble_.clear();
+  distrusted_ = false;
   policy_ = {};
   changed_();
 }
 
 void SitePolicy::read(const std::string& path) {
   path_ = path;
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  auto read = file ? policy::parse_policy(text.str()) : failure(ErrorCode::kBadRequest, "it cannot be read");
-  trouble_ = read ? "" : read.error().text;
-  if (!read) return spdlog::error("policy {} is not used, what was known before holds: {}", path, trouble_);
+  const auto text = read_trusted_file(path, policy::kMostPolicyBytes);
+  distrusted_ = !text;
+  auto read = text ? policy::parse_policy(*text) : failure(text.error());
+  const std::string before = std::exchange(trouble_, read ? "" : read.error().text);
+  if (!read) {
+    const std::string remedy = read.error().remedy.empty() ? "" : ". " + read.error().remedy;
+    if (trouble_ != before) spdlog::error("policy {} is not used, what was known before holds: {}{}", path, trouble_, remedy);
+    return;
+  }
   policy_ = std::move(*read);
   spdlog::info("policy {} holds from now on: {} classes", path, policy_.classes.size());
   changed_();

@@ -1,6 +1,7 @@
 // The site's policy file, as far as pounced acts on it. Looked at before each decision that it rules, and read anew where
 // it has changed: neither daemon nor notebook is started again for it. A file that cannot be used leaves what was known
-// before; the trouble is in the log, in the status and in the doctor's report. Thread: loop.
+// before; the trouble is in the log, in the status and in the doctor's report. Its prologue is run by a shell: a file that others
+// than root and this user could have written (base/trusted_path.h) is not used. Thread: loop.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ class SitePolicy {
 
   const std::string detached_, usual_;
   std::string path_, trouble_;
+  bool distrusted_ = false;  // its folders or owner: what mends that does not change its stamp
   std::optional<Stamp> stamp_;
   policy::Policy policy_;
   std::function<void()> changed_ = [] {};

@@ -1,8 +1,9 @@
 #include "pounced/leases/utilisation_log.h"
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
+#include "base/bounded_file.h"
 #include "base/job_tag.h"
 #include "base/log.h"
 #include "model/json.h"
@@ -58,7 +59,7 @@ JobFigures LeaseUtilisation::figures() const {
 void UtilisationLog::open(const std::string& path, const std::string& default_class) {
   path_ = path;
   default_class_ = default_class;
-  std::ifstream file(path_);
+  std::istringstream file(read_end(path_, kMostBytes));
   for (std::string line; std::getline(file, line);)
     if (auto ended = model::parse<model::EndedLease>(line)) remember(std::move(*ended));  // else a full disk cut it
 }

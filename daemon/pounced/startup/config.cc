@@ -3,10 +3,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "base/trusted_path.h"
 #include "pounced/startup/home.h"
 
 namespace pounce::daemon {
@@ -15,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLongestSeconds = 366.0 * 86400;
+constexpr std::size_t kMostBytes = 1 << 20;  // of the file
 
 tl::unexpected<Error> bad(const std::string& text) { return failure(ErrorCode::kBadRequest, "configuration: " + text); }
 
@@ -80,14 +80,14 @@ Result<void> take(const std::string& name, const json& value, Config& config) {
   return bad("unknown key \"" + name + "\"; the keys are " + valid_keys());
 }
 
+// It names programs that we start and the policy whose prologue a shell runs: nobody else may have written it.
 Result<Config> read_config(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return bad(path + " cannot be read");
-  auto config = parse_config(text.str());
+  const std::string whole = std::filesystem::absolute(path).string();
+  const auto text = read_trusted_file(whole, kMostBytes);
+  if (!text) return failure(ErrorCode::kBadRequest, "configuration: " + text.error().text, text.error().remedy + ".");
+  auto config = parse_config(*text);
   if (!config) return bad(path + ": " + config.error().text.substr(std::string("configuration: ").size()));
-  config->path = std::filesystem::absolute(path).string();
+  config->path = whole;
   return config;
 }
 

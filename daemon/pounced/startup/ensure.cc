@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/bounded_file.h"
 #include "base/clock.h"
 #include "pounced/net/endpoint.h"
 #include "pounced/startup/programs.h"
@@ -34,8 +35,7 @@ std::vector<std::string> serve_command(const CommandLine& command, const Setup& 
 }
 
 std::string last_lines(const std::string& path) {
-  std::string text = read_own_file(path).value_or("");
-  if (text.size() > kLogBytes) text.erase(0, text.size() - kLogBytes);
+  const std::string text = read_end(path, kLogBytes);
   std::size_t from = text.size();
   for (std::size_t line = 0; line <= kLogLines && from != std::string::npos && from > 0; ++line)
     from = text.rfind('\n', from - 1);

@@ -70,7 +70,7 @@ FolderFacts facts_of(const fs::path& folder, fs::file_time_type now) {
 // The leases' use outlives the folder: `pouncectl usage` reads it. False: it could not be kept.
 bool keep_usage(const Folders& gone, const Folders& ours) {
   for (const std::string& path : {gone.usage() + ".1", gone.usage()}) {
-    const std::string lines = read_own_file(path).value_or("");
+    const std::string lines = read_own_file(path, kMostLinesBytes).value_or("");
     if (!lines.empty() && !append_lines(ours.usage_of_gone(), lines, UtilisationLog::kMostBytes)) return false;
     std::error_code trouble;
     fs::remove(path, trouble);  // else it would be counted twice

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/bounded_file.h"
 #include "base/unique_fd.h"
 #include "base/write_all.h"
 
@@ -37,19 +38,12 @@ Result<void> replace_file(const std::string& path, std::string_view content) {
   return {};
 }
 
-std::optional<std::string> read_own_file(const std::string& path) {
+std::optional<std::string> read_own_file(const std::string& path, std::size_t most_bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   struct stat facts {};
   if (!fd || ::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid())
     return std::nullopt;
-  std::string content;
-  char buffer[16384];
-  for (ssize_t n; (n = ::read(fd.get(), buffer, sizeof buffer)) != 0;) {
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return std::nullopt;
-    content.append(buffer, static_cast<std::size_t>(n));
-  }
-  return content;
+  return read_whole(fd.get(), most_bytes);
 }
 
 }  // namespace pounce::daemon

@@ -1,6 +1,7 @@
 // Small files written so that a reader sees the old content or the new, never a part. Thread: any.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,12 @@ namespace pounce::daemon {
 // A 0600 temporary beside it, fsync, rename, fsync of the folder.
 Result<void> replace_file(const std::string& path, std::string_view content);
 
-// Our own file only: no link followed, owner checked. nullopt: there is none, or it is not ours.
-std::optional<std::string> read_own_file(const std::string& path);
+// What is read of one at most, far over what pounced writes.
+inline constexpr std::size_t kMostRecordBytes = 1 << 20;     // one statement: endpoint, lock, place, a detached task's record
+inline constexpr std::size_t kMostJournalBytes = 256 << 20;  // some ten thousand leases between two starts
+inline constexpr std::size_t kMostLinesBytes = 64 << 20;     // a file of lines (line_file.h), some of them together
+
+// Our own file only: no link followed, owner checked. nullopt: there is none, it is not ours, or it is longer.
+std::optional<std::string> read_own_file(const std::string& path, std::size_t most_bytes = kMostRecordBytes);
 
 }  // namespace pounce::daemon

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "base/write_all.h"
@@ -28,7 +29,12 @@ JournalContent parse_journal(std::string_view text) {
   return content;
 }
 
-JournalContent read_journal(const std::string& path) { return parse_journal(read_own_file(path).value_or("")); }
+JournalContent read_journal(const std::string& path) {
+  if (const auto text = read_own_file(path, kMostJournalBytes)) return parse_journal(*text);
+  std::error_code absent;
+  const auto size = std::filesystem::file_size(path, absent);
+  return {{}, absent ? 0 : static_cast<std::size_t>(size)};
+}
 
 std::vector<JournalRecord> open_records(const std::vector<JournalRecord>& records) {
   std::set<LeaseId> ended;

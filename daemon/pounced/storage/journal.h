@@ -19,7 +19,7 @@ struct JournalContent {
 };
 
 JournalContent parse_journal(std::string_view text);
-JournalContent read_journal(const std::string& path);  // no file: empty
+JournalContent read_journal(const std::string& path);  // no file: empty; one that is not ours or too long: damaged
 
 // Without the leases that ended.
 std::vector<lease::JournalRecord> open_records(const std::vector<lease::JournalRecord>& records);

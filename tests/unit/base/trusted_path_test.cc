@@ -99,7 +99,7 @@ TEST_F(TrustedPathTest, ReadsNoFolderNothingAbsentAndNothingTooLong) {
   std::ofstream(folder + "/long") << std::string(kMost + 1, 'x');
   EXPECT_THAT(why_not(folder + "/a"), HasSubstr("is no file"));
   EXPECT_THAT(why_not(folder + "/absent/file"), HasSubstr("No such file"));
-  EXPECT_THAT(why_not(folder + "/long"), HasSubstr("is too long"));
+  EXPECT_THAT(why_not(folder + "/long"), HasSubstr("is longer than 100 bytes"));
 }
 
 TEST_F(TrustedPathTest, AnOwnNameIsTheUsualOneUntilSomebodyElseTakesIt) {

@@ -39,5 +39,15 @@ TEST(AllocationsTest, TellsWhetherAnOwnLeaseWorks) {
   EXPECT_EQ(cells[2][8], "");  // no time limit
 }
 
+// Its comment says so, and anybody can write one.
+TEST(AllocationsTest, SaysOfALeaseThatItsDaemonDoesNotKnowThatItIsSaid) {
+  auto mine = job(5, "alice", true, {}), theirs = job(6, "mallory", true, {}), other = job(7, "bob", true, {});
+  mine.lease = theirs.lease = "3f2a91bc00000001", other.name = "train", other.batch = true;
+  const auto cells = held_cells({mine, theirs, other}, {{5, "busy"}}, 2065);
+  EXPECT_EQ(cells[1].back(), "pounce 3f2a91bc");
+  EXPECT_EQ(cells[2].back(), "said: pounce 3f2a91bc");
+  EXPECT_EQ(cells[3].back(), "batch train");
+}
+
 }  // namespace
 }  // namespace pounce::ctl

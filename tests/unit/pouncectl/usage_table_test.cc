@@ -36,6 +36,14 @@ TEST(UsageTableTest, TellsHowMuchOfTheLeasedTimeWasWarmButIdle) {
   EXPECT_EQ(idle_line({share("a", kBatch, 4, 0, 0)}), "");
 }
 
+TEST(UsageTableTest, MarksWhatOnlyTheJobsThemselvesSay) {
+  auto said = share("mallory", kOffload, 4, 4, 3);
+  said.said_s = said.told_s;
+  EXPECT_EQ(usage_cells({said}, {"user"})[1].back(), "75 % said");
+  EXPECT_EQ(usage_cells({said, share("alice", kOffload, 4, 0, 0)}, {"mode"})[1].back(), "75 % said (known of 50 %)");
+  EXPECT_EQ(idle_line({said}), "pounce leased 4.0 h of GPU time: 75 % computing, 25 % warm but idle, said by the jobs themselves");
+}
+
 TEST(OwnUsageTest, TakesTheTimeOfALeaseThatLiesInTheSpan) {
   const char* line = R"({"class":"lion","gpus":2,"cpus":4,"workers":1,"busy_ms":30000,"idle_ms":70000,"end_s":1100})";
   const auto whole = share_of(line, "alice", 0, 2000), half = share_of(line, "alice", 1050, 2000);

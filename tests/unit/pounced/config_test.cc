@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "unit/pounced/environment.h"
 #include "unit/pounced/scratch_folder.h"
@@ -79,6 +81,31 @@ TEST(ConfigTest, RefusesANamedFileThatDoesNotExist) {
   EXPECT_FALSE(load_config(folder.file("missing.json")));
   const Variable named("POUNCE_CONFIG", folder.file("missing.json"));
   EXPECT_FALSE(load_config(""));
+}
+
+// It names programs that are started, and the policy.
+TEST(ConfigTest, RefusesAFileThatOthersCouldHaveWritten) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("pounced.json", "{}");
+  ASSERT_TRUE(load_config(path));
+  for (const std::string& open : {path, folder.path()}) {
+    ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+    const auto config = load_config(path);
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().text, "configuration: " + open + " can be written by others");
+    EXPECT_EQ(config.error().remedy, "Take that right from them: chmod go-w " + open + ".");
+    ASSERT_EQ(::chmod(open.c_str(), 0700), 0);
+  }
+  if (::geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(load_config(path).error().text, "configuration: " + path + " belongs to another user (uid 12345)");
+}
+
+TEST(ConfigTest, RefusesAFileOfAnUnreasonableSize) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("pounced.json", "{}");
+  std::filesystem::resize_file(path, 512 << 20);
+  EXPECT_THAT(load_config(path).error().text, HasSubstr("is longer than"));
 }
 
 TEST(ConfigTest, PrefersTheCommandLineThenTheVariableThenTheHome) {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "pounced/storage/file.h"
 #include "pounced/storage/journal_line.h"
 #include "unit/pounced/scratch_folder.h"
 
@@ -71,6 +72,15 @@ TEST_F(JournalTest, GivesBackWhatWasAppended) {
 TEST_F(JournalTest, IsEmptyWhereThereIsNone) {
   EXPECT_TRUE(read_journal(path).records.empty());
   EXPECT_EQ(read_journal(path).damaged_bytes, 0u);
+}
+
+// What pounced never wrote must not cost its memory; it is put aside as what is damaged is.
+TEST_F(JournalTest, OfAnUnreasonableSizeIsDamagedAndNotRead) {
+  ASSERT_TRUE(Journal::open(path, {intent(1)}));
+  std::filesystem::resize_file(path, kMostJournalBytes + 1);
+  const JournalContent content = read_journal(path);
+  EXPECT_TRUE(content.records.empty());
+  EXPECT_EQ(content.damaged_bytes, kMostJournalBytes + 1);
 }
 
 // As protocol 1 wrote it: its job has other keys, and would be read as job 0.

@@ -2,6 +2,8 @@
 #include "pounced/leases/site_policy.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -67,7 +69,38 @@ TEST_F(SitePolicyTest, ABrokenFileLeavesTheLastGoodOneAndIsTold) {
 
 TEST_F(SitePolicyTest, ANamedFileThatIsNotThereIsTrouble) {
   SitePolicy policy(path());
-  EXPECT_EQ(policy.trouble(), "it cannot be read");
+  EXPECT_NE(policy.trouble().find("No such file"), std::string::npos);
+}
+
+// Its prologue is shell: who can write the file, or move another into its place, is the one who runs as us.
+TEST_F(SitePolicyTest, AFileThatOthersCanWriteIsNotUsedAndIsOnceTheyCannot) {
+  write(R"({"prologue": "id"})");
+  for (const std::string& open : {path(), scratch_.path()}) {
+    ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+    SitePolicy policy(path());
+    EXPECT_EQ(policy.now().prologue, "");
+    EXPECT_EQ(policy.trouble(), open + " can be written by others");
+    ASSERT_EQ(::chmod(open.c_str(), 0700), 0);
+    policy.look();
+    EXPECT_EQ(policy.now().prologue, "id");
+    EXPECT_EQ(policy.trouble(), "");
+  }
+}
+
+TEST_F(SitePolicyTest, AFileOfAnotherUserIsNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  write(R"({"prologue": "id"})");
+  ASSERT_EQ(::chown(path().c_str(), 12345, 12345), 0);
+  const SitePolicy policy(path());
+  EXPECT_EQ(policy.now().prologue, "");
+  EXPECT_EQ(policy.trouble(), path() + " belongs to another user (uid 12345)");
+}
+
+TEST_F(SitePolicyTest, AFileOfHalfAGigabyteIsNotRead) {
+  write("{}");
+  std::filesystem::resize_file(path(), 512 << 20);
+  const SitePolicy policy(path());
+  EXPECT_NE(policy.trouble().find("is longer than 1048576 bytes"), std::string::npos);
 }
 
 TEST_F(SitePolicyTest, TheUsualFileMayGo) {

@@ -98,9 +98,21 @@ TEST(JobNoteTest, IsATagStillAndTellsThePartThatWasBusy) {
   const std::string note = format_job_note({kInstance, kLease}, 90s, 30s);
   ASSERT_TRUE(parse_job_tag(note).has_value());
   EXPECT_EQ(parse_job_tag(note)->lease, kLease);
-  EXPECT_DOUBLE_EQ(busy_part(note).value(), 0.75);
-  EXPECT_EQ(busy_part(format_job_tag({kInstance, kLease})), std::nullopt);
-  EXPECT_EQ(busy_part("somebody's busy=3s idle=1s"), std::nullopt);
+  EXPECT_DOUBLE_EQ(busy_part(note, 120s).value(), 0.75);
+  EXPECT_EQ(busy_part(format_job_tag({kInstance, kLease}), 120s), std::nullopt);
+  EXPECT_EQ(busy_part("somebody's busy=3s idle=1s", 120s), std::nullopt);
+}
+
+// Anybody can write into the comment of his own job.
+TEST(JobNoteTest, TellsOfNoMoreTimeThanTheJobRan) {
+  const std::string tag = format_job_tag({kInstance, kLease});
+  EXPECT_TRUE(busy_part(tag + " busy=90s idle=30s", 100s));  // the ends are rounded
+  EXPECT_EQ(busy_part(tag + " busy=161s idle=0s", 100s), std::nullopt);
+  EXPECT_EQ(busy_part(tag + " busy=100s idle=100s", 100s), std::nullopt);
+  EXPECT_EQ(busy_part(tag + " busy=1s idle=18446744073709551615s", 100s), std::nullopt);
+  EXPECT_EQ(busy_part(tag + " busy=1s idle=-1s", 100s), std::nullopt);
+  EXPECT_EQ(busy_part(tag + " busy=99999999999999999999s idle=1s", 100s), std::nullopt);
+  EXPECT_EQ(busy_part(tag + " busy=0s idle=0s", 100s), std::nullopt);
 }
 
 }  // namespace

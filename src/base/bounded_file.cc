@@ -1,0 +1,62 @@
+#include "base/bounded_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "base/unique_fd.h"
+
+namespace pounce {
+namespace {
+
+// It may grow meanwhile: `most_bytes` is never passed.
+std::optional<std::string> read_some(int file, std::size_t most_bytes) {
+  std::string text;
+  char buffer[16384];
+  while (text.size() < most_bytes) {
+    const ssize_t n = ::read(file, buffer, std::min(sizeof buffer, most_bytes - text.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::nullopt;
+    if (n == 0) break;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+UniqueFd open_file(const std::string& path, struct stat& facts) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file && (::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode))) return {};
+  return file;
+}
+
+}  // namespace
+
+std::optional<std::string> read_whole(int file, std::size_t most_bytes) {
+  auto text = read_some(file, most_bytes + 1);
+  if (text && text->size() > most_bytes) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> read_whole(const std::string& path, std::size_t most_bytes) {
+  struct stat facts {};
+  const UniqueFd file = open_file(path, facts);
+  return file ? read_whole(file.get(), most_bytes) : std::nullopt;
+}
+
+std::string read_end(const std::string& path, std::size_t most_bytes) {
+  struct stat facts {};
+  const UniqueFd file = open_file(path, facts);
+  if (!file) return {};
+  const bool longer = facts.st_size > static_cast<off_t>(most_bytes);
+  if (longer && ::lseek(file.get(), -static_cast<off_t>(most_bytes), SEEK_END) < 0) return {};
+  const std::string text = read_some(file.get(), most_bytes).value_or("");
+  if (!longer) return text;
+  const auto newline = text.find('\n');  // the first line is a part of one
+  return newline == std::string::npos ? "" : text.substr(newline + 1);
+}
+
+}  // namespace pounce
