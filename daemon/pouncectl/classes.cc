@@ -7,6 +7,7 @@
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -46,7 +47,7 @@ int classes(bool json_wanted) {
   if (known == nullptr) return report(Error{ErrorCode::kProtocol, "pounced answered something else", {}, {}}, json_wanted);
   if (!known->error.empty()) return report(known->error, json_wanted);
   if (json_wanted)
-    std::cout << as_json(*known).dump(2) << '\n';
+    print_json(as_json(*known));
   else if (known->launcher == "local")
     std::cout << "no classes: work runs on this machine\n";
   else

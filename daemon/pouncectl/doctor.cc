@@ -9,10 +9,12 @@
 
 #include "base/clock.h"
 #include "base/pipe.h"
+#include "base/printable.h"
 #include "base/process.h"
 #include "base/unique_fd.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/doctor_check.h"
+#include "pouncectl/output.h"
 #include "pouncectl/style.h"
 
 namespace pounce::ctl {
@@ -80,8 +82,8 @@ void print(const Check& check, const Finding& finding) {
   std::string name(check.name);
   name.resize(14, ' ');
   if (watched()) std::cout << "\r\033[K";  // in the place of the progress
-  std::cout << coloured(kColours[health], word, STDOUT_FILENO) << "  " << name << "  " << finding.text << '\n';
-  if (!finding.fix.empty()) std::cout << "       fix:            " << finding.fix << '\n';
+  std::cout << coloured(kColours[health], word, STDOUT_FILENO) << "  " << name << "  " << printable(finding.text) << '\n';
+  if (!finding.fix.empty()) std::cout << "       fix:            " << printable(finding.fix) << '\n';
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ int doctor(const std::string& python, bool json_wanted) {
   }
   document["wrong"] = wrongs;
   if (json_wanted)
-    std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    print_json(document);
   else
     std::cout << (wrongs == 0 ? "nothing is wrong"
                               : std::to_string(wrongs) + (wrongs == 1 ? " thing is wrong" : " things are wrong"))

@@ -4,19 +4,21 @@
 
 #include <iostream>
 
+#include "base/printable.h"
 #include "messages/sentence.h"
+#include "model/json.h"
 #include "pouncectl/commands.h"
+#include "pouncectl/output.h"
 #include "pouncectl/style.h"
-#include "protocol/codec.h"
 
 namespace pounce::ctl {
 
 int report(const Error& error, bool json) {
   if (json)
-    std::cout << "{\"error\":" << protocol::encode_error(error) << "}\n";
+    print_json({{"error", model::to_json(error)}}, -1);
   else
-    std::cerr << coloured(Colour::kRed, "pouncectl: " + messages::text(error) + ".", STDERR_FILENO) << ' ' << error.advice()
-              << '\n';
+    std::cerr << coloured(Colour::kRed, printable("pouncectl: " + messages::text(error) + "."), STDERR_FILENO) << ' '
+              << printable(error.advice()) << '\n';
   return error.code == ErrorCode::kDaemonUnavailable ? kNoDaemon : kFailed;
 }
 

@@ -10,6 +10,7 @@
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 #include "pouncectl/state_folder.h"
 
 namespace pounce::ctl {
@@ -63,7 +64,7 @@ int eta_score(bool json_wanted) {
   for (const char* name : {"waits.jsonl.1", "waits.jsonl"}) read_statements(*folder / name, statements);
   const Score score = forecast::score(statements);
   if (json_wanted)
-    std::cout << as_json(score).dump(2) << '\n';
+    print_json(as_json(score));
   else
     std::cout << (score.waits == 0 ? "no wait has been estimated yet\n" : score_in_words(score));
   return kOk;

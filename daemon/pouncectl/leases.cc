@@ -7,6 +7,7 @@
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -45,7 +46,7 @@ int leases(bool json_wanted) {
   if (!status) return report(status.error(), json_wanted);
   const auto rows = lease_rows(*status);
   if (json_wanted)
-    std::cout << as_json(rows).dump(2) << '\n';
+    print_json(as_json(rows));
   else
     std::cout << (rows.empty() ? "no leases: nothing waits and nothing is held\n" : table(rows));
   return kOk;

@@ -14,6 +14,7 @@
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 #include "pouncectl/state_folder.h"
 
 namespace pounce::ctl {
@@ -85,7 +86,7 @@ int logs(const LogOptions& options, bool json_wanted) {
   const auto lines = last_lines(file, options.lines);
   if (json_wanted) {
     const json document = {{"log", path->string()}, {"lines", lines}};
-    std::cout << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    print_json(document);
     return kOk;
   }
   for (const std::string& line : lines) std::cout << line << '\n';

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bounded_file.h"
+#include "base/join.h"
 #include "base/trusted_path.h"
 #include "policy/policy_file.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -81,12 +83,11 @@ int policy_check(const PolicyOptions& options, bool json) {
   if (!policy) return report(policy.error(), json);
   const auto names = names_of(*policy);
   if (json) {
-    std::cout << nlohmann::json({{"classes", names}}).dump(2) << '\n';
+    print_json({{"classes", names}});
     return kOk;
   }
-  std::cout << options.file << " is a policy with " << names.size() << (names.size() == 1 ? " class" : " classes");
-  for (std::size_t i = 0; i < names.size(); ++i) std::cout << (i == 0 ? ": " : ", ") << names[i];
-  std::cout << '\n';
+  print_line(options.file + " is a policy with " + std::to_string(names.size()) + (names.size() == 1 ? " class" : " classes") +
+             (names.empty() ? "" : ": ") + joined(names));
   return kOk;
 }
 

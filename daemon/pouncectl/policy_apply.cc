@@ -8,6 +8,7 @@
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
+#include "pouncectl/output.h"
 #include "pouncectl/policy_commands.h"
 
 namespace pounce::ctl {
@@ -72,7 +73,7 @@ int tell(const PolicyReport& done, const std::string& path, const std::string& a
   if (json) {
     auto document = nlohmann::json::parse(report_json(done));
     document["record"] = path;
-    std::cout << document.dump(2) << '\n';
+    print_json(document);
     return kOk;
   }
   std::cout << report_text(done) << also;

@@ -1,11 +1,11 @@
 // pouncectl policy explain: what becomes of a request under a policy. The cluster is not asked: of several GPU types the
 // first that will do is told, and every class is taken to be open.
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "policy/placement_choice.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/output.h"
 #include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_request.h"
 #include "pouncectl/program.h"
@@ -39,18 +39,16 @@ int policy_explain(const PolicyOptions& options, bool json) {
   if (!choice) return report(choice.error(), json);
   const Resources& asked = choice->resources;
   if (json) {
-    std::cout << nlohmann::json({{"class", asked.class_name}, {"qos", choice->qos}, {"partition", choice->partition},
-                                 {"account", asked.account}, {"gpu_type", asked.gpu_type}, {"why", choice->why}})
-                     .dump(2)
-              << '\n';
+    print_json({{"class", asked.class_name}, {"qos", choice->qos}, {"partition", choice->partition},
+                {"account", asked.account}, {"gpu_type", asked.gpu_type}, {"why", choice->why}});
     return kOk;
   }
-  std::cout << "class      " << or_word(asked.class_name, "Slurm's default") << '\n'
-            << "QoS        " << or_word(choice->qos, "Slurm's default") << '\n'
-            << "partition  " << or_word(choice->partition, "Slurm's default") << '\n'
-            << "account    " << or_word(asked.account, "the user's default") << '\n';
-  if (asked.gpus > 0) std::cout << "GPU type   " << or_word(asked.gpu_type, "any") << '\n';
-  for (const std::string& why : choice->why) std::cout << "because    " << why << '\n';
+  print_line("class      " + or_word(asked.class_name, "Slurm's default"));
+  print_line("QoS        " + or_word(choice->qos, "Slurm's default"));
+  print_line("partition  " + or_word(choice->partition, "Slurm's default"));
+  print_line("account    " + or_word(asked.account, "the user's default"));
+  if (asked.gpus > 0) print_line("GPU type   " + or_word(asked.gpu_type, "any"));
+  for (const std::string& why : choice->why) print_line("because    " + why);
   return kOk;
 }
 

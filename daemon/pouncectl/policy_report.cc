@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/join.h"
+#include "base/printable.h"
 #include "pouncectl/columns.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -20,7 +22,7 @@ std::string without_database(const PolicyReport& report) {
   std::string text = "This Slurm has no slurmdbd, so it has no QoS: there is nothing to change.\n";
   if (report.not_enforced.empty()) return text;
   text += "Slurm does not enforce here:\n";
-  for (const std::string& line : report.not_enforced) text += "  " + line + "\n";
+  for (const std::string& line : report.not_enforced) text += "  " + printable(line) + "\n";
   return text + "Where pounced reads this policy it refuses what is over walltime and gpus_per_user, and ends jobs at the walltime; the other rules nobody enforces.\n";
 }
 
@@ -36,13 +38,13 @@ json as_json(const std::vector<policy::RuleChange>& changes, const char* now, co
 std::string report_text(const PolicyReport& report) {
   std::string text;
   for (const std::string& name : report.missing_partitions)
-    text += "note: this Slurm has no partition " + name + "\n";
+    text += "note: this Slurm has no partition " + printable(name) + "\n";
   if (!report.has_database) return text + without_database(report);
   if (!report.drift.empty())
-    text += "Changed by others since the last apply (" + report.last_apply + "):\n" +
+    text += "Changed by others since the last apply (" + printable(report.last_apply) + "):\n" +
             table(report.drift, "APPLIED", "NOW") + "\n";
-  if (!report.plan.left.empty()) text += "note: left as they are, not in the file: " + joined(report.plan.left) + "\n";
-  if (report.plan.changes.empty()) return text + "Nothing to do: the QoS of cluster " + report.cluster + " are so.\n";
+  if (!report.plan.left.empty()) text += "note: left as they are, not in the file: " + printable(joined(report.plan.left)) + "\n";
+  if (report.plan.changes.empty()) return text + "Nothing to do: the QoS of cluster " + printable(report.cluster) + " are so.\n";
   return text + table(report.plan.changes, "NOW", "THEN");
 }
 
@@ -56,7 +58,7 @@ std::string report_json(const PolicyReport& report) {
                          {"last_apply", report.last_apply},
                          {"not_enforced", report.not_enforced},
                          {"missing_partitions", report.missing_partitions}};
-  return document.dump(2) + "\n";
+  return json_text(document, 2, true) + "\n";
 }
 
 }  // namespace pounce::ctl

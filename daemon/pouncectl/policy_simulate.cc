@@ -3,10 +3,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "policy_simulator/simulated_day.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/output.h"
 #include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_site.h"
 
@@ -64,8 +66,11 @@ int policy_simulate(const SimulateOptions& options, bool json) {
   const auto site = site_of(*policy, options);
   if (!site) return report(site.error(), json);
   const policy_simulator::Day day = policy_simulator::simulate(*site);
-  std::cout << (json ? json_of(day).dump(2) + "\n" : text_of(day));
-  for (const std::string& one : day.broken) std::cerr << "broken: " << one << '\n';
+  if (json)
+    print_json(json_of(day));
+  else
+    std::cout << text_of(day);
+  for (const std::string& one : day.broken) std::cerr << "broken: " << printable(one) << '\n';
   return day.broken.empty() ? kOk : kFailed;
 }
 

@@ -6,6 +6,7 @@
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -43,7 +44,7 @@ int queue(bool json) {
   }
   nlohmann::json document = {{"launcher", queue->launcher}, {"jobs", nlohmann::json::array()}};
   for (const auto& row : queue->rows) document["jobs"].push_back(as_json(row));
-  std::cout << document.dump(2) << '\n';
+  print_json(document);
   return kOk;
 }
 

@@ -6,6 +6,7 @@
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 #include "pouncectl/release_words.h"
 
 namespace pounce::ctl {
@@ -39,9 +40,9 @@ void print(const std::vector<LeaseRow>& before, const protocol::ReleaseIs& after
   for (std::size_t i = 0; i < before.size(); ++i) {
     const std::string words = release_words(before[i], after.rows[i], how);
     document["leases"].push_back({{"lease", before[i].lease}, {"state", after.rows[i].state}, {"what", words}});
-    if (!json) std::cout << short_id(before[i].lease) << "  " << words << '\n';
+    if (!json) print_line(short_id(before[i].lease) + "  " + words);
   }
-  if (json) std::cout << document.dump(2) << '\n';
+  if (json) print_json(document);
   if (!json && before.empty()) std::cout << "no leases: there is nothing to give back\n";
 }
 

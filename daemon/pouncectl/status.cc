@@ -9,6 +9,7 @@
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 #include "pouncectl/style.h"
 
 namespace pounce::ctl {
@@ -33,24 +34,25 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
   for (const LeaseRow& row : rows) {
     if (!belongs(row)) continue;
     if (std::exchange(first, false)) std::cout << coloured(Colour::kBold, head, STDOUT_FILENO) << '\n';
-    std::cout << line_of(row) << '\n';
+    print_line(line_of(row));
     const std::string start = starts(row, std::time(nullptr));
-    if (!start.empty()) std::cout << "            it is expected to start " << start << '\n';
-    if (!serves(row) || row.release_asked || row.session.empty()) std::cout << "            " << why(row) << '\n';
+    if (!start.empty()) print_line("            it is expected to start " + start);
+    if (!serves(row) || row.release_asked || row.session.empty()) print_line("            " + why(row));
   }
 }
 
 void print_status(const model::StatusDocument& status) {
   const std::vector<LeaseRow> rows = lease_rows(status);
-  std::cout << "pounced " << status.version << ", pid " << status.pid << ", on " << status.cluster << " (" << status.launcher
-            << "), instance " << status.instance << "\nstate in " << status.state_folder << '\n';
-  if (!status.policy.path.empty()) std::cout << "policy of " << status.policy.path << '\n';
+  print_line("pounced " + status.version + ", pid " + std::to_string(status.pid) + ", on " + status.cluster + " (" + status.launcher +
+             "), instance " + status.instance);
+  print_line("state in " + status.state_folder);
+  if (!status.policy.path.empty()) print_line("policy of " + status.policy.path);
   if (!status.policy.trouble.empty())
-    std::cout << "this policy is not used as it is now, what was known before holds: " << status.policy.trouble << '\n';
+    print_line("this policy is not used as it is now, what was known before holds: " + status.policy.trouble);
   if (!status.reconciled) std::cout << "the batch system has not answered yet since the start\n";
   for (const model::SessionRow& session : status.sessions)
-    std::cout << "notebook " << short_id(session.session) << ": " << session.directory << " (pid " << session.pid << " on "
-              << session.host << ")\n";
+    print_line("notebook " + short_id(session.session) + ": " + session.directory + " (pid " + std::to_string(session.pid) + " on " +
+               session.host + ")");
   if (status.sessions.empty()) std::cout << "no notebook is connected\n";
   if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";
   print_leases("waiting", rows, waits);
@@ -64,7 +66,7 @@ int status(bool json) {
   const auto document = ask_status();
   if (!document) return report(document.error(), json);
   if (json)
-    std::cout << nlohmann::json::parse(*document).dump(2) << '\n';
+    print_json(nlohmann::json::parse(*document));
   else
     print_status(model::parse<model::StatusDocument>(*document).value_or(model::StatusDocument{}));
   return kOk;

@@ -14,6 +14,7 @@
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/libslurm.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -83,7 +84,7 @@ int top(const TopOptions& options, bool json_wanted) {
     if (!allocations) return report(allocations.error(), json_wanted);
     const auto states = own_states();
     if (json_wanted) {
-      std::cout << as_json(*allocations, states).dump(options.every == 0 ? 2 : -1) << std::endl;
+      print_json(as_json(*allocations, states), options.every == 0 ? 2 : -1);
     } else {
       if (options.every > 0 && ::isatty(STDOUT_FILENO) != 0) std::cout << "\033[H\033[2J";
       print(*allocations, states);

@@ -7,6 +7,7 @@
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
+#include "pouncectl/output.h"
 #include "pouncectl/own_accounting.h"
 #include "pouncectl/usage_table.h"
 
@@ -52,7 +53,7 @@ void print_gaps(const UsageFacts& facts) {
 }
 
 void print(const UsageFacts& facts, const UsageOptions& options) {
-  std::cout << "Cluster " << facts.cluster << ", the last " << options.since << '\n';
+  print_line("Cluster " + facts.cluster + ", the last " + options.since);
   std::cout << (facts.shares.empty() ? "no job held anything\n" : columns(usage_cells(facts.shares, options.by)));
   if (const std::string line = idle_line(facts.shares); !line.empty()) std::cout << line << '\n';
   print_gaps(facts);
@@ -70,7 +71,7 @@ int usage(const UsageOptions& options, bool json_wanted) {
   if (!facts) return report(facts.error(), json_wanted);
   if (!facts->has_database) facts->shares = own_usage(facts->cluster, facts->from_s, facts->to_s);
   if (json_wanted)
-    std::cout << as_json(*facts, options.by).dump(2) << '\n';
+    print_json(as_json(*facts, options.by));
   else
     print(*facts, options);
   return kOk;

@@ -10,6 +10,7 @@
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -73,7 +74,7 @@ int use_report(const std::vector<std::string>& leases, bool json_wanted) {
     return report(Error{ErrorCode::kBadRequest, "nothing is known of what such a lease used",
                         "`pouncectl report` shows all of which something is known.", {}}, json_wanted);
   if (json_wanted)
-    std::cout << nlohmann::json({{"reports", model::to_json(reports)}}).dump(2) << '\n';
+    print_json({{"reports", model::to_json(reports)}});
   else
     std::cout << (reports.empty() ? "no lease of this daemon has worked yet\n" : table_of(reports));
   return kOk;

@@ -5,6 +5,7 @@
 #include "pounce/version.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/libslurm.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 int version(bool json) {
@@ -15,7 +16,7 @@ int version(bool json) {
       document["libslurm"] = *libslurm;
     else
       document["libslurm_error"] = libslurm.error().text;
-    std::cout << document.dump(2) << '\n';
+    print_json(document);
   } else {
     std::cout << "pounce    " << kVersion << "\nprotocol  " << kProtocolVersion << "\nlibslurm  "
               << (libslurm ? *libslurm : "none: " + libslurm.error().text) << '\n';

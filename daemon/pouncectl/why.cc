@@ -3,12 +3,14 @@
 #include <ctime>
 #include <iostream>
 
+#include "base/printable.h"
 #include "model/json.h"
 #include "pouncectl/columns.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/daemon_query.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
+#include "pouncectl/output.h"
 
 namespace pounce::ctl {
 namespace {
@@ -59,11 +61,11 @@ std::string instead_of(const Choice& choice) {
 // A line for each that a user could ask for now.
 std::string lines_of(const LeaseRow& row, const std::vector<Choice>& choices) {
   std::string lines;
-  if (row.wait.eta.known()) lines += short_id(row.lease) + "  its start is estimated from " + row.wait.eta.basis + "\n";
+  if (row.wait.eta.known()) lines += printable(short_id(row.lease) + "  its start is estimated from " + row.wait.eta.basis) + "\n";
   for (const Choice& choice : choices) {
     if (choice.kind == "wait" || choice.kind == "cancel") continue;
     const std::string start = choice.eta.known() ? when(choice.eta, std::time(nullptr)) : "when cannot be said";
-    lines += short_id(row.lease) + "  " + instead_of(choice) + ": " + (!choice.against.empty() ? choice.against : choice.now ? "free now" : start) + "\n";
+    lines += printable(short_id(row.lease) + "  " + instead_of(choice) + ": " + (!choice.against.empty() ? choice.against : choice.now ? "free now" : start)) + "\n";
   }
   return lines;
 }
@@ -100,7 +102,7 @@ int explain(const std::vector<std::string>& leases, bool json_wanted) {
     choices += lines_of(row, others);
   }
   if (json_wanted)
-    std::cout << document.dump(2) << '\n';
+    print_json(document);
   else
     std::cout << (rows.empty() ? "nothing waits\n" : table(rows) + (choices.empty() ? "" : "\n" + choices));
   return kOk;

@@ -1,6 +1,9 @@
 // The extension module pounce._core: thin bindings, one file per side.
 #include <pybind11/pybind11.h>
 
+#include <string>
+
+#include "base/printable.h"
 #include "bindings.h"
 #include "pounce/version.h"
 
@@ -8,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "pounce's C++ part. Private: use the package pounce.";
   m.attr("__version__") = pounce::kVersion;
   m.attr("PROTOCOL") = pounce::kProtocolVersion;
+  m.def("printable", [](const std::string& text) { return pounce::printable(text); });
   pounce::bind_records(m);
   pounce::bind_errors(m);
   pounce::bind_client(m);

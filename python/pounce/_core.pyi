@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 __version__: str
 PROTOCOL: int
 ERROR_CODES: tuple[ErrorCode, ...]
+def printable(text: str) -> str: ...  # of strangers: nothing in it acts on a terminal (base/printable.h)
+
 BOUNDS: dict[str, tuple[int, int]]  # of Resources: least and most
 
 # ---- records: of the tables of fields, in their order (python/bindings/records.h); a test compares ----

@@ -88,7 +88,7 @@ class DetachedTask(Task):
             relay, self._relay = self._relay, None
             if relayed:
                 if relay is None:
-                    print(f"pounce: {self.name}: {self.row.reason}", file=sys.stderr, flush=True)
+                    print(_core.printable(f"pounce: {self.name}: {self.row.reason}"), file=sys.stderr, flush=True)
                 self._relay = relay or Relay(self._session, self.row, self._folder)
             elif relay is not None:
                 threading.Thread(target=relay.leave, name="pounce-relay-left", daemon=True).start()

@@ -191,7 +191,7 @@ class Session:
     def _warn(self, state: str | None, lease: _core.LeaseStatus | None) -> None:
         warning = self._time_left.warning(state, lease, cell_number())
         if warning:
-            output().end(warning)  # of its own: a bar would write over a line of stderr
+            output().end(_core.printable(warning))  # of its own: a bar would write over a line of stderr
 
     # ---- news ----
 

@@ -40,7 +40,7 @@ class StatusLine:
         words += f" · {hint}" if hint else ""
         if self._out is None:
             self._out = output()
-        self._out.show(f"pounce: {words} · {self._seconds()}", words != self._shown)
+        self._out.show(_core.printable(f"pounce: {words} · {self._seconds()}"), words != self._shown)
         self._shown = words
         return _TICK_S
 
@@ -53,7 +53,7 @@ class StatusLine:
         if self._out is not None:
             device = f" on {self._device}" if self._device else ""
             words = f"{state}{device}" if state != "over" else f"waited{device}"
-            self._out.end(f"pounce: {words} after {self._seconds()}")
+            self._out.end(_core.printable(f"pounce: {words} after {self._seconds()}"))
 
     def _seconds(self) -> str:
         seconds = int(time.monotonic() - self._since)

@@ -1,4 +1,4 @@
-"""Tables that objects show themselves as: the first row is the heading."""
+"""Tables that objects show themselves as: the first row is the heading. What cells hold is often of strangers, names of jobs, Slurm's words."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import html
 import unicodedata
 from collections.abc import Sequence
 
+from .. import _core
+
 
 def as_text(table: Sequence[Sequence[str]]) -> str:
+    table = [[_core.printable(cell) for cell in row] for row in table]
     widths = [max(map(display_width, column)) for column in zip(*table, strict=True)]
     return "\n".join("  ".join(map(padded, row, widths)).rstrip() for row in table)
 
 
 def as_html(table: Sequence[Sequence[str]]) -> str:
+    table = [[_core.printable(cell) for cell in row] for row in table]
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table[0])
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table[1:])
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from IPython.core.error import UsageError
 
-from .. import errors
+from .. import _core, errors
 from .._engine.status_line import words_of
 from .._engine.text_table import padded
 from .._worker.cell import runner
@@ -32,14 +32,15 @@ def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     waiting = [job for job in remote.jobs if job.state == "waiting"]
     for job in waiting:
-        print(f"a cell in the background waits: {words_of(job.lease())}")
+        print(_core.printable(f"a cell in the background waits: {words_of(job.lease())}"))
         for choice in job.choices():
-            print(f"  {choice}")
+            print(_core.printable(f"  {choice}"))
     if not waiting:
         print("nothing of this notebook waits")
     for row in remote.client().queue():
         devices = f" on {row.node or 'no node yet'}{', ' + row.devices if row.devices else ''}"
-        print(f"Slurm says: job {row.job} is {row.state}{f' ({row.reason})' if row.reason not in ('', 'None') else ''}{devices}")
+        reason = f" ({row.reason})" if row.reason not in ("", "None") else ""
+        print(_core.printable(f"Slurm says: job {row.job} is {row.state}{reason}{devices}"))
 
 
 def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
