@@ -344,6 +344,28 @@ def test_a_silent_sessions_lease_is_given_back(make_home, enter):
     wait(lambda: not home.workers(), "the orphan's end")
 
 
+# Killed, or its machine gone: it says no goodbye. Its row stayed for as long as the daemon lived.
+def test_a_silent_session_is_no_longer_in_the_status_and_may_come_back(make_home, enter):
+    home = make_home(orphan_grace_s=1)
+    endpoint = home.ensure()
+    silent, asks = enter(endpoint), enter(endpoint)
+    silent.open_session(home.folder)
+    silent.beats = False
+    asks.beats = True
+
+    def listed():
+        asks.say("status_ask", question=7)
+        status = json.loads(asks.wait_for("status_is")["document"])
+        return silent.subject in [row["session"] for row in status["sessions"]]
+
+    wait(listed, "the session's row")
+    wait(lambda: not listed(), "the end of the row of one who is silent")
+    silent.demand(waiting=1)
+    silent.beats = True
+    silent.wait_for("granted")
+    assert listed()
+
+
 # Two workers with 2**31 GPUs each had none.
 @pytest.mark.parametrize("wrong", [{"gpus": 2**31, "workers": 2}, {"gpus": 4097}, {"memory_mib": 2**63}, {"time_min": -1}, {"workers": 0}])
 def test_a_demand_out_of_bounds_is_a_protocol_error(home, enter, wrong):

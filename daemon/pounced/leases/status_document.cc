@@ -63,10 +63,11 @@ model::LeaseRow row_of(const lease::LeaseView& view, bool stand_in, TimePoint no
   return row;
 }
 
-std::vector<model::SessionRow> sessions_of(const DaemonState& state) {
+// Those that are here. What one said of itself is kept for longer: it may have been suspended, and come back.
+std::vector<model::SessionRow> sessions_of(const DaemonState& state, const lease::LeaseCore& core) {
   std::vector<model::SessionRow> rows;
   for (const auto& [session, client] : state.clients)
-    rows.push_back({session.hex(), client.opened.pid, client.opened.host, client.opened.directory});
+    if (core.has_session(session)) rows.push_back({session.hex(), client.opened.pid, client.opened.host, client.opened.directory});
   return rows;
 }
 
@@ -89,7 +90,7 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
   model::StatusDocument document{kVersion, ::getpid(), setup.instance.hex(), setup.place.cluster,
                                  std::string(word(setup.launcher)), facts.version, setup.config.path,
                                  {policy.path(), policy.trouble()}, setup.folders.state, setup.config.stand_in_gpus,
-                                 core.reconciled(), sessions_of(state), rpc_of(core.counters()), {},
+                                 core.reconciled(), sessions_of(state, core), rpc_of(core.counters()), {},
                                  {state.uses.recent().begin(), state.uses.recent().end()}};
   for (const lease::LeaseView& view : core.leases()) {
     model::LeaseRow& row = document.leases.emplace_back(row_of(view, stand_in, now));

@@ -36,10 +36,18 @@ void ClientHandler::take(Peer& peer, const OpenSession& message) {
   if (message.interpreter.empty() || !message.directory.starts_with('/'))
     return refuse(peer, ErrorCode::kProtocol, "a session names its interpreter and its directory");
   const bool is_new = !state_.clients.contains(peer.session);
+  if (is_new) forget_the_gone();
   state_.clients[peer.session].opened = message;
   if (is_new) spdlog::info("session={} opened pid={} host={}", message.session.hex(), message.pid, message.host);
   if (!notice_.empty()) control_.send(peer, Notice{notice_});
   driver_.tell(lease::SessionOpened{peer.session});
+}
+
+// Of clients that died without a word: who is not even a peer any more cannot come back.
+void ClientHandler::forget_the_gone() {
+  std::erase_if(state_.clients, [this](const auto& known) {
+    return !driver_.core().has_session(known.first) && !detached_.keeps(known.first) && state_.peers.client(known.first) == nullptr;
+  });
 }
 
 void ClientHandler::take(Peer& peer, const Demand& message) {

@@ -34,6 +34,7 @@ class ClientHandler {
   void take(Peer& peer, const protocol::StatusAsk& message);
   void take(Peer& peer, const protocol::ReleaseAsk& message);
   void refuse(Peer& peer, ErrorCode code, const std::string& text);
+  void forget_the_gone();
   bool speaks_for(Peer& peer, const SessionId& session);
 
   DaemonState& state_;

@@ -108,10 +108,7 @@ void Ending::finish(Lease& lease, Error why) {
 
 void Ending::detach(Lease& lease, const Error& why) {
   if (!lease.owner) return;
-  Error reason = why;
-  reason.context.try_emplace("lease", lease.id.hex());
-  if (lease.job) reason.context.try_emplace("job", std::to_string(lease.job->job.value));
-  context_.act(TellLeaseEnded{lease.owner->session, lease.owner->request, lease.id, std::move(reason)});
+  context_.act(TellLeaseEnded{lease.owner->session, lease.owner->request, lease.id, with_evidence(lease, why)});
   lease.owner.reset();
   lease.unclaimed_since = context_.now();
 }

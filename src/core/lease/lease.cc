@@ -15,4 +15,10 @@ JournalRecord journal_line(const Lease& lease, JournalRecord::Kind kind, const C
   return line;
 }
 
+Error with_evidence(const Lease& lease, Error error) {
+  error.context.try_emplace("lease", lease.id.hex());
+  if (lease.job) error.context.try_emplace("job", std::to_string(lease.job->job.value));
+  return error;
+}
+
 }  // namespace pounce::lease

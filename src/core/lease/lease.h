@@ -120,4 +120,7 @@ struct Lease {
 // What the journal is told of it. why: it ended.
 JournalRecord journal_line(const Lease& lease, JournalRecord::Kind kind, const Cause& why = {});
 
+// An error of something on it, for its owner: which lease it was, and which job.
+Error with_evidence(const Lease& lease, Error error);
+
 }  // namespace pounce::lease

@@ -52,6 +52,7 @@ void LeaseCore::settle() {
 
 TimePoint LeaseCore::next_deadline() const { return rules_->context.deadline(); }
 const Counters& LeaseCore::counters() const { return rules_->context.counters(); }
+bool LeaseCore::has_session(const SessionId& session) const { return rules_->context.sessions.here(session); }
 std::size_t LeaseCore::session_count() const { return rules_->context.sessions.size(); }
 bool LeaseCore::reconciled() const { return rules_->context.reconciliation.done_once(); }
 

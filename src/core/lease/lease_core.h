@@ -40,6 +40,7 @@ class LeaseCore {
   std::vector<HistoryLine> history(const LeaseId& lease) const;  // also of recently ended ones
   std::vector<LeaseId> ended_leases() const;
   std::size_t session_count() const;
+  bool has_session(const SessionId& session) const;  // not one that has been silent for longer than its grace
   bool reconciled() const;  // a reconciliation has succeeded: the state can be trusted
   const Counters& counters() const;
 

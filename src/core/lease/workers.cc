@@ -116,7 +116,7 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
   worker.running = 0;
   lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
   if (!lease.owner) return;
-  context_.act(TellWorkerDown{lease.owner->session, lease.owner->request, lease.id, event.worker, event.epoch, event.error});
+  context_.act(TellWorkerDown{lease.owner->session, lease.owner->request, lease.id, event.worker, event.epoch, with_evidence(lease, event.error)});
 }
 
 // One that is not worth another start. Others of its lease go on without it; the last one takes the lease with it.

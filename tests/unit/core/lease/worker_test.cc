@@ -37,6 +37,8 @@ TEST_F(WorkerTest, ADeadInterpreterIsToldAndItsSuccessorGranted) {
   die(1);
   ASSERT_EQ(count<TellWorkerDown>(), 1u);
   EXPECT_EQ(only<TellWorkerDown>()[0].error.code, ErrorCode::kWorkerCrashed);
+  EXPECT_EQ(only<TellWorkerDown>()[0].error.context.at("lease"), lease(1).hex());
+  EXPECT_EQ(only<TellWorkerDown>()[0].error.context.at("job"), "7");
   EXPECT_EQ(state(), LeaseState::kStarting);
   come_up(2);
   ASSERT_EQ(count<GrantWorker>(), 1u);
