@@ -288,7 +288,7 @@ void Engine::acknowledge(const task::Acknowledge& order) {
 void Engine::send_demand(const task::SendDemand& order) {
   protocol::Demand demand{setup_.session.session, {}};
   for (const task::Request& request : order.requests)
-    demand.requests.push_back({request.id, request.resources, request.waiting, request.running, request.holds});
+    demand.requests.push_back({request.id, request.resources, request.waiting, request.running, request.holds, request.generation});
   daemon_.send(demand, Clock::now());
 }
 

@@ -65,7 +65,7 @@ void Engine::on_message(const protocol::Header& header) {
     const task::Place place{down->lease, down->worker};
     hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error)}, down->lease, down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
-    hold_back(task::LeaseLost{ended->lease, ended->error}, ended->lease, std::nullopt);
+    hold_back(task::LeaseLost{ended->request, ended->lease, ended->error}, ended->lease, std::nullopt);
     cache_.forget(ended->lease);
     news_.push(StatusChanged{ended->request});
     if (ended->error.context.contains("given_back")) news_.push(GivenBack{ended->request, ended->error.context});

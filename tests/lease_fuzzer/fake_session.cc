@@ -59,6 +59,7 @@ void FakeSession::new_tasks() {
   request.resources.workers = id.value == 2 ? 3 : 1;
   const std::uint32_t tasks = world_.random.below(4) + 1;
   request.waiting += tasks;
+  if (std::exchange(request.told_end, false)) ++request.generation;
   asked += tasks;
   tell_demand();
 }
@@ -66,7 +67,7 @@ void FakeSession::new_tasks() {
 void FakeSession::tell_demand() {
   lease::DemandChanged demand{id_, {}};
   for (const auto& [id, request] : requests_) {
-    lease::Request told{id, request.resources, request.waiting, request.running, {}};
+    lease::Request told{id, request.resources, request.waiting, request.running, {}, request.generation};
     if (request.holds) told.holds.push_back(*request.holds);
     if (request.waiting + request.running > 0 || request.holds) demand.requests.push_back(std::move(told));
   }
@@ -103,13 +104,16 @@ void FakeSession::lease_ended(const lease::TellLeaseEnded& ended) {
   if (!alive_) return;
   Request& request = requests_[ended.request];
   if (request.holds == ended.lease) request.holds.reset();
+  request.told_end = true;
   if (ended.error.code == ErrorCode::kJobCancelled) failed += std::exchange(request.waiting, 0);
   tell_demand();
 }
 
 void FakeSession::request_failed(const lease::TellRequestFailed& told) {
   if (!alive_) return;
-  failed += std::exchange(requests_[told.request].waiting, 0);
+  Request& request = requests_[told.request];
+  request.told_end = true;
+  failed += std::exchange(request.waiting, 0);
   tell_demand();
 }
 

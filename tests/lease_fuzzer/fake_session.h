@@ -32,6 +32,8 @@ class FakeSession {
     Resources resources;
     std::uint32_t waiting = 0, running = 0;
     std::optional<LeaseId> holds;
+    std::uint32_t generation = 0;
+    bool told_end = false;
   };
 
   void second();

@@ -8,7 +8,7 @@ namespace {
 
 using namespace protocol;
 
-lease::Request to_core(const Request& request) { return {request.id, request.resources, request.waiting, request.running, request.holds}; }
+lease::Request to_core(const Request& request) { return {request.id, request.resources, request.waiting, request.running, request.holds, request.generation}; }
 
 }  // namespace
 

@@ -7,11 +7,16 @@
 namespace pounce::lease {
 namespace {
 
+void forget_hold_off(RequestState& record) {
+  record.not_before = {};
+  record.on_purpose = false;
+  record.wait_reason = {};
+}
+
 // Whatever stood in the way belonged to the tasks that are gone.
 void forget_trouble(RequestState& record) {
+  forget_hold_off(record);
   record.failed.reset();
-  record.not_before = {};
-  record.wait_reason = {};
   record.backoff = {};
   record.bad_starts = 0;
 }
@@ -41,11 +46,12 @@ void Demand::on(const DemandChanged& event) {
 void Demand::take(const SessionId& session, RequestState& record, const Request& request) {
   const Owner owner{session, request.id};
   const bool was_demanded = record.demanded();
+  const bool new_calls = request.generation > record.request.generation;
   record.request = request;
-  if (!record.demanded()) {
-    forget_trouble(record);
-  } else if (record.failed) {
-    if (same_counts_as_failed(record)) return context_.act(TellRequestFailed{session, request.id, *record.failed});
+  if (!record.demanded()) forget_trouble(record);
+  if (new_calls && record.on_purpose) forget_hold_off(record);
+  if (record.failed) {
+    if (!new_calls && same_counts_as_failed(record)) return context_.act(TellRequestFailed{session, request.id, *record.failed});
     record.failed.reset();
   }
   answer_holds(owner, request);

@@ -46,6 +46,7 @@ struct Request {
   Resources resources;
   std::uint32_t waiting = 0, running = 0;
   std::vector<LeaseId> holds;  // leases the client talks to; claims them after a restart of pounced
+  std::uint32_t generation = 0;  // grows with the first call after the client was told of an end
 };
 struct DemandChanged {  // the whole truth of one session, idempotent; opens a session that fell silent
   SessionId session;

@@ -16,11 +16,13 @@ void Requests::hold_off(RequestState& record, const Error& error) {
   const Duration least = context_.times.poll_min, most = context_.times.poll_max;
   record.backoff = std::clamp<Duration>(record.backoff * 2, least, most);
   record.not_before = context_.now() + record.backoff;
+  record.on_purpose = false;
   record.wait_reason = {.code = CauseCode::kRetrySoon, .because = {cause_of(error)}};
 }
 
 void Requests::no_replacement(RequestState& record, CauseCode why) {
   record.not_before = context_.now() + context_.times.no_replacement;
+  record.on_purpose = true;
   record.wait_reason = {why};
 }
 

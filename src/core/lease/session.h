@@ -15,6 +15,7 @@ struct RequestState {
   std::optional<Error> failed;  // a clear refusal; the counts below are those it was told for
   std::uint32_t failed_waiting = 0, failed_running = 0;
   TimePoint not_before{};       // no submission earlier (back-off, foreign scancel)
+  bool on_purpose = false;      // that is so because somebody ended its lease: new calls are made in spite of it
   TimePoint starts_at{};        // when this daemon may start a lease for it, where starts are counted
   Cause wait_reason;            // why not, for the user
   Duration backoff{};

@@ -52,6 +52,7 @@ struct Request {
   Resources resources;
   std::uint32_t waiting = 0, running = 0;
   std::vector<LeaseId> holds;
+  std::uint32_t generation = 0;  // of its calls: those after an end that the client was told are of a new one
   bool operator==(const Request&) const = default;
 };
 struct SendDemand {  // the whole truth

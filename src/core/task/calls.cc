@@ -1,4 +1,6 @@
 // Events that the user and the daemon cause: submit, cancel, close, grants and refusals.
+#include <utility>
+
 #include "core/task/machine.h"
 
 namespace pounce::task {
@@ -11,7 +13,9 @@ void Machine::on(const TaskSubmitted& event) {
   task.request = request;
   task.sequence = next_sequence_++;
   task.retries_left = event.retries;
-  requests_[request].waiting.emplace(task.sequence, event.task);
+  RequestRecord& record = requests_[request];
+  record.waiting.emplace(task.sequence, event.task);
+  if (std::exchange(record.told_end, false)) ++record.generation;
   demand_changed_ = true;
   dispatch(request);
 }
@@ -71,7 +75,9 @@ void Machine::on(const DaemonFailed& event) {
 }
 
 void Machine::on(const RequestRefused& event) {
-  if (requests_.contains(event.request)) fail_waiting(event.request, event.error);
+  if (!requests_.contains(event.request)) return;
+  told_end(event.request);
+  fail_waiting(event.request, event.error);
 }
 
 void Machine::on(const WorkerGranted& event) {

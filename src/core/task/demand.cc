@@ -11,7 +11,7 @@ std::vector<Request> Machine::demand() const {
   for (const auto& [id, record] : requests_) {
     // The peak: a stream of short tasks must not look idle at the moments when it is looked at.
     const std::uint32_t running = std::max(record.running, record.peak);
-    Request request{id, record.resources, static_cast<std::uint32_t>(record.waiting.size()), running, {}};
+    Request request{id, record.resources, static_cast<std::uint32_t>(record.waiting.size()), running, {}, record.generation};
     for (const auto& [lease, held] : leases_)
       if (held.request == id) request.holds.push_back(lease);
     requests.push_back(std::move(request));
@@ -41,7 +41,8 @@ void Machine::tell_demand() {
 bool Machine::demand_is_urgent(const std::vector<Request>& wanted) const {
   return std::ranges::any_of(wanted, [this](const Request& request) {
     const auto sent = std::ranges::find(sent_demand_, request.id, &Request::id);
-    return request.waiting > (sent == sent_demand_.end() ? 0 : sent->waiting);
+    const Request& told = sent == sent_demand_.end() ? Request{} : *sent;
+    return request.waiting > told.waiting || request.generation > told.generation;
   });
 }
 

@@ -65,6 +65,7 @@ struct WorkerDied {
   std::optional<std::vector<TaskId>> started{};  // no other task was ever started there; nullopt: not known
 };
 struct LeaseLost {
+  RequestId request;
   LeaseId lease;
   Error error;
 };

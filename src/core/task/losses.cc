@@ -29,6 +29,7 @@ void Machine::on(const WorkerDied& event) {
 }
 
 void Machine::on(const LeaseLost& event) {
+  told_end(event.request);
   const auto lease = leases_.find(event.lease);
   if (lease == leases_.end()) return;  // said twice, or never granted: nothing of ours is there
   const RequestId request = lease->second.request;

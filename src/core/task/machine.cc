@@ -50,6 +50,11 @@ RequestId Machine::request_for(const Resources& resources) {
   return entry->second;
 }
 
+// Whatever held its calls back is told with the end: calls that come afterwards are made in spite of it.
+void Machine::told_end(RequestId request) {
+  if (const auto known = requests_.find(request); known != requests_.end()) known->second.told_end = true;
+}
+
 Machine::Worker* Machine::worker_at(const Place& place, Epoch epoch) {
   const auto found = workers_.find(place);
   return found == workers_.end() || found->second.epoch != epoch ? nullptr : &found->second;

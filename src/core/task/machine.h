@@ -63,6 +63,8 @@ class Machine {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
+    std::uint32_t generation = 0;         // of its calls
+    bool told_end = false;                // of a lease of it, or of it: the next call begins a new generation
   };
   using Started = std::optional<std::vector<TaskId>>;  // tasks that may have run; nullopt: any may
   enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
@@ -108,6 +110,7 @@ class Machine {
     actions_.emplace_back(std::in_place_type<Order>, std::move(order));
   }
   RequestId request_for(const Resources& resources);
+  void told_end(RequestId request);
   Worker* worker_at(const Place& place, Epoch epoch);
   Task* task_at(const Place& place, Epoch epoch, TaskId id);
   void dispatch(RequestId request);

@@ -80,7 +80,7 @@ inline std::vector<Header> handshake_and_client_examples() {
       Welcome{{"ipc:///run/user/1001/pounce/0a0b0c0d0e0f/control", "tcp://10.77.0.254:40000"}, "0a0b0c0d0e0f", 2000},
       Refused{example_error()},
       OpenSession{kSession, 4711, "login1", "/home/alice", {"/opt/python/bin/python", "-X", "dev"}, {{"LANG", "C.UTF-8"}}, true, true},
-      Demand{kSession, {Request{{3}, example_resources(), 5, 1, {kLease}}}},
+      Demand{kSession, {Request{{3}, example_resources(), 5, 1, {kLease}, 2}}},
       CloseSession{kSession},
       Beat{true, 123'456'789'012, 987'654'321'098},
       Granted{{3}, kLease, {1}, {2}, kDataEndpoint, kKey},

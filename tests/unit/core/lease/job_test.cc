@@ -70,6 +70,32 @@ TEST_F(JobTest, TasksSubmittedAfterAScancelAreServedAtOnce) {
   EXPECT_EQ(count<SubmitJob>(), 1u);
 }
 
+// The demand goes from one call to one call: what failed and what is new look alike but for the generation.
+TEST_F(JobTest, ACallMadeAtOnceAfterAScancelIsServedAtOnce) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCancelled)}});
+  ASSERT_EQ(count<SubmitJob>(), 0u);
+  new_calls(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
+TEST_F(JobTest, ADemandThatWasOnItsWayWhenItsJobWasCancelledStartsNoOther) {
+  given_busy();
+  new_calls(1);
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCancelled)}});
+  new_calls(2);  // of the same generation: said before the client heard of the end
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(JobTest, NewCallsDoNotHurryTheNextTryAfterABadStart) {
+  given_queued();
+  polled(view(JobState::kEnded, JobEnd::kFailed));
+  new_calls(1);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
 TEST_F(JobTest, OurOwnCancelIsNotSomebodys) {
   given_ending();
   polled(view(JobState::kEnded, JobEnd::kCancelled));

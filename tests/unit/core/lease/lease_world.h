@@ -85,6 +85,10 @@ class LeaseWorld {
   void demand(std::uint32_t waiting, std::uint32_t running = 0, Resources resources = one_gpu(), int who = 1) {
     tell(DemandChanged{session(who), {{RequestId{1}, resources, waiting, running, {}}}});
   }
+  // Calls that were made after the client was told of an end.
+  void new_calls(std::uint32_t waiting, std::uint32_t generation = 1) {
+    tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), waiting, 0, {}, generation}}});
+  }
   void open(int who = 1) { tell(SessionOpened{session(who)}); }
   // A lease in the state of that name, of session 1's want 1: lease(1), job(7), link 1.
   void given_submitting() {

@@ -110,6 +110,13 @@ TEST_F(ReleaseTest, TasksThatComeAfterwardsGetALeaseOfTheirOwn) {
   EXPECT_EQ(state(2), LeaseState::kSubmitting);
 }
 
+TEST_F(ReleaseTest, ACallMadeAtOnceAfterwardsGetsALeaseOfItsOwn) {
+  given_busy();
+  release(true);
+  new_calls(1);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
+
 TEST_F(ReleaseTest, NowHurriesALeaseThatWasLeavingWhenIdle) {
   given_idle();
   release(false);

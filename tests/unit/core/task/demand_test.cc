@@ -63,6 +63,35 @@ TEST_F(DemandTest, CancellingTheOnlyWaitingTaskIsTold) {
   EXPECT_THAT(when_due(), ElementsAre("demand 0/0/0"));
 }
 
+// Else pounced would not hear of it: it looks like the call that failed.
+TEST_F(DemandTest, ACallMadeAtOnceAfterARefusalIsOfANewGenerationAndTold) {
+  submit(1);
+  told(RequestRefused{RequestId{1}, {ErrorCode::kUnsatisfiable, "Too much.", {}, {}}});
+  submit(2);
+  EXPECT_THAT(when_due(), ElementsAre("demand 1/0/0"));
+  EXPECT_EQ(machine.demand().at(0).generation, 1u);
+}
+
+TEST_F(DemandTest, ACallMadeAtOnceAfterALeasesEndIsOfANewGeneration) {
+  submit(1);
+  grant(1);
+  attach(1);
+  submit(2);
+  EXPECT_EQ(machine.demand().at(0).generation, 0u);
+  lease_ends(1, ErrorCode::kJobCancelled);
+  EXPECT_EQ(machine.demand().at(0).generation, 0u);  // what waits was there before
+  submit(3);
+  submit(4);
+  EXPECT_EQ(machine.demand().at(0).generation, 1u);
+}
+
+TEST_F(DemandTest, ACallAfterTheEndOfALeaseThatWasNeverGrantedIsOfANewGeneration) {
+  submit(1);
+  lease_ends(1, ErrorCode::kJobCancelled);
+  submit(2);
+  EXPECT_EQ(machine.demand().at(0).generation, 1u);
+}
+
 TEST_F(DemandTest, TheEndOfALeaseIsTold) {
   submit(1);
   grant(1);

@@ -40,7 +40,7 @@ class Walk {
       case 4: return WorkerGranted{RequestId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
       case 5:
         return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()})};
-      case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_place().lease, error()});
+      case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{RequestId{1}, some_place().lease, error()});
       case 7: return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{RequestId{1}, error()});
       case 8:
       case 9: return WorkerAttached{some_place(), some_epoch()};

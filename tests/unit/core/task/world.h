@@ -100,7 +100,7 @@ class TaskTest : public testing::Test {
   Words dies(int lease, ErrorCode code = ErrorCode::kWorkerCrashed, std::uint32_t epoch = 1) {
     return happens(WorkerDied{place(lease), Epoch{epoch}, {code, "It died.", {}, {}}});
   }
-  Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{place(lease).lease, {code, "It ended.", {}, {}}}); }
+  Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{RequestId{1}, place(lease).lease, {code, "It ended.", {}, {}}}); }
   Words unreachable(int lease) { return happens(WorkerUnreachable{place(lease), Epoch{1}}); }
   Words silent(int lease) { return happens(WorkerSilent{place(lease), Epoch{1}}); }
   Words heard(int lease) { return happens(WorkerSeen{place(lease), Epoch{1}}); }
