@@ -175,6 +175,9 @@ void Daemon::wire() {
     else
       workers_->hear(peer, header);
   });
+  control_->on_loss([this](const Peer& peer) {
+    if (peer.role == protocol::Role::kWorker) workers_->lost(peer);
+  });
 }
 
 void Daemon::wire_core() {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "transport/connection_monitor.h"
 #include "transport/zmq_parts.h"
 
 namespace pounce::transport {
@@ -55,6 +56,10 @@ struct RouterSocket::Impl {
     keys.secret_key.bytes() = pair.secret_key.bytes();
   }
 
+  ~Impl() {
+    if (socket.handle() != nullptr) zmq_socket_monitor(socket.handle(), nullptr, 0);
+  }
+
   void open(const std::vector<std::string>& wanted);
   void close();
 
@@ -62,6 +67,7 @@ struct RouterSocket::Impl {
   KeyPair keys;
   ServerOptions options;
   zmq::socket_t socket;
+  ConnectionMonitor connections;
   std::vector<std::string> endpoints;
 };
 
@@ -87,6 +93,7 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
     socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
     socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
   }
+  if (options.tells_losses) connections.watch(context, socket);
   endpoints.clear();
   for (const std::string& endpoint : wanted) {
     bind_one(socket, endpoint);
@@ -140,6 +147,7 @@ std::optional<Received> RouterSocket::receive() {
     const auto key = from_z85(property(first, "User-Id").value_or(""));
     if (!key) continue;  // cannot be: ZAP set it
     received.peer = *key;
+    if (impl_->options.tells_losses) impl_->connections.came_in(received.route, first);
     received.address = property(first, "Peer-Address").value_or("");
     received.uid = uid_of(received.address);
     message->erase(message->begin());
@@ -156,6 +164,9 @@ Sent RouterSocket::send(const std::string& route, Message& frames) {
     return Sent::kNoSuchPeer;  // EHOSTUNREACH: ROUTER_MANDATORY tells
   }
 }
+
+std::optional<std::string> RouterSocket::lost_route() { return impl_->connections.lost_route(); }
+void* RouterSocket::monitor_handle() { return impl_->connections.handle(); }
 
 void RouterSocket::rebind() {
   const auto same = impl_->endpoints;

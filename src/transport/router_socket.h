@@ -23,6 +23,7 @@ struct ServerOptions {
   std::chrono::milliseconds handshake{2000};
   std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (handshake endpoint)
   std::chrono::milliseconds heartbeat_timeout{0};
+  bool tells_losses = false;                          // lost_route() is asked
 };
 
 struct Received {
@@ -47,6 +48,9 @@ class RouterSocket {
   std::optional<Received> receive();                  // non-blocking
   Sent send(const std::string& route, Message& frames);  // non-blocking; frames are consumed only on kYes
   void* handle();                                     // for polling
+  // A connection over which something came and that is gone; each once. Ask again after each receive(), which finds some.
+  std::optional<std::string> lost_route();
+  void* monitor_handle();                             // readable when there may be one; it may also have nothing
   void rebind();                                      // close and bind the same endpoints again: drops all peers
 
  private:

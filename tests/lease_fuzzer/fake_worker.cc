@@ -106,15 +106,15 @@ void FakeWorker::end(bool only_if_idle) {
 }
 
 void FakeWorker::leave(bool only_idle) {
-  die();
+  die(false);
   world_.worker_left(*this, job_, only_idle);
 }
 
-void FakeWorker::die() {
+void FakeWorker::die(bool cut) {
   if (!alive_) return;
   alive_ = ready_ = false;
   lose_tasks();
-  if (world_.faults.partition == 0 || world_.random.chance(800'000)) say(lease::WorkerLost{lease_, index_, link_});
+  if (world_.faults.partition == 0 || world_.random.chance(800'000)) say(lease::WorkerLost{lease_, index_, link_, cut});
 }
 
 }  // namespace pounce::fuzz

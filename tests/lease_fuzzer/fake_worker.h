@@ -24,7 +24,7 @@ class FakeWorker {
   void admit(const SessionId& session) { admitted_.insert(session); }
   void dismiss(const SessionId& session);
   void end(bool only_if_idle);
-  void die();  // its job's processes were killed
+  void die(bool cut = true);  // its job's processes were killed
 
   lease::WorkerLink link() const { return link_; }
   bool alive() const { return alive_; }

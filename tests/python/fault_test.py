@@ -1,4 +1,4 @@
-"""Loads that need no Slurm: an argument of 3 GiB, a hundred thousand calls cancelled at once, a crowd of clients."""
+"""Faults and loads that need no Slurm: a job that is ended from outside, an argument of 3 GiB, a hundred thousand calls cancelled at once."""
 
 from __future__ import annotations
 
@@ -46,3 +46,22 @@ def test_a_hundred_thousand_calls_that_wait_are_cancelled_and_all_end(home):
     # The window may have taken a few ahead: those are interrupted or done, the rest never ran.
     assert reports["cancelled"] >= 99_900
     assert reports["held"] == "held" and reports["again"] == 32
+
+
+def test_a_call_made_at_once_after_its_job_was_cancelled_runs_at_once(home):
+    home.run("""
+        client = pounce.Client()
+        supervisor = client.submit(os.getppid).result(60)
+        future = client.submit(time.sleep, 600)
+        while not future.running():
+            time.sleep(0.01)
+        os.kill(supervisor, signal.SIGKILL)  # to the local launcher what scancel is to Slurm
+        told = error_of(lambda: future.result(60))
+        again = client.submit(pow, 2, 5).result(40)  # no new job for 60 s, but for new calls
+        report(told=told, again=again)
+        client.close()
+    """)
+
+    reports = home_reports(home)
+    assert reports["told"]["type"] == "JobCancelled", reports
+    assert reports["again"] == 32

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 from faults import AGAIN, HeldTask, assert_told, measured
 from login_node import CLUSTER
@@ -35,6 +36,19 @@ def test_a_killed_worker_is_told_at_once_and_started_again(make_user):
     assert_told(task.error(), "WorkerCrashed", "SIGKILL")
     assert task.run.reported("again") == 32
     measured("SIGKILL of the worker until WorkerCrashed", task.run.reported("told_at") - start)
+
+
+def test_a_killed_supervisor_is_told_with_slurms_word_for_it(make_user):
+    task = HeldTask(make_user())
+    stat = Path(f"/proc/{task.run.reported('worker')}/stat").read_text()
+    supervisor = int(stat.rpartition(")")[2].split()[1])
+
+    start = time.time()
+    os.kill(supervisor, signal.SIGKILL)
+
+    assert_told(task.error(), "LeaseEnded", "signal 9")
+    assert "unreachable" not in task.run.output
+    measured("SIGKILL of the supervisor until LeaseEnded", task.run.reported("told_at") - start)
 
 
 def test_a_requeue_by_the_admin_ends_the_task_and_leaves_no_job(make_user):

@@ -252,6 +252,22 @@ def test_a_demand_is_granted_a_worker_and_every_status_says_what_it_is(home, ses
     assert len(home.workers()) == 1
 
 
+def test_a_killed_supervisors_lease_ends_at_once_with_its_reason(make_home, enter):
+    home = make_home(heartbeat_ms=5000, worker_silence_s=100, lost_after_s=200, reconcile_interval_s=100, poll_min_s=2)
+    client = enter(home.ensure())
+    client.open_session(home.folder)
+    client.demand(waiting=1, gpus=1)
+    client.wait_for("granted")
+    (supervisor,) = home.workers()
+
+    start = time.monotonic()
+    os.kill(supervisor, signal.SIGKILL)
+
+    error = client.wait_for("lease_ended")["error"]
+    assert error["code"] == "job_cancelled" and error["cause"]["code"] == "job_cancelled", error
+    assert time.monotonic() - start < 10, "its silence was waited for"
+
+
 def test_an_idle_lease_is_given_back(home, session):
     session.demand(waiting=0)
     assert session.wait_for("lease_ended")["lease"] == session.granted["lease"]

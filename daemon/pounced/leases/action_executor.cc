@@ -196,7 +196,7 @@ void ActionExecutor::to_worker(const LeaseId& lease, lease::WorkerLink link, con
   if (worker == nullptr || control_.send(*worker, header)) return;
   const WorkerIndex index = worker->worker;
   state_.peers.forget(PublicKey(worker->key));  // if it lives it notices our silence, and says hello again
-  driver_.tell(lease::WorkerLost{lease, index, link});
+  driver_.tell(lease::WorkerLost{lease, index, link, true});
 }
 
 void ActionExecutor::to_client(const SessionId& session, const protocol::Header& header) {

@@ -16,6 +16,7 @@ Result<std::unique_ptr<ControlChannel>> ControlChannel::open(transport::EventLoo
   // Only to drop connections of hosts that vanished: peers' own beats say that they live.
   options.heartbeat = heartbeat * 3;
   options.heartbeat_timeout = heartbeat * 9;
+  options.tells_losses = true;
   context.admit(kDomain, [&peers, uid](const transport::ZapQuestion& question) {
     return peers.admits(question.key) && question.uid.value_or(uid) == uid;
   });
@@ -23,12 +24,22 @@ Result<std::unique_ptr<ControlChannel>> ControlChannel::open(transport::EventLoo
   if (!socket) return failure(socket.error());
   control->socket_ = std::move(*socket);
   control->watch_ = loop.watch_socket(control->socket_->handle(), [control = control.get()] { control->drain(); });
+  control->losses_ = loop.watch_socket(control->socket_->monitor_handle(), [control = control.get()] { control->drain(); });
   return control;
 }
 
-ControlChannel::~ControlChannel() { loop_.unwatch(watch_); }
+ControlChannel::~ControlChannel() {
+  loop_.unwatch(watch_);
+  loop_.unwatch(losses_);
+}
 
+// What a peer has said comes before the loss of its connection.
 void ControlChannel::drain() {
+  receive();
+  notice_losses();
+}
+
+void ControlChannel::receive() {
   constexpr int kMostPerTurn = 256;  // the handshake endpoint's and the timers' turn must come; the socket stays readable
   for (int i = 0; i < kMostPerTurn; ++i) {
     const auto received = socket_->receive();
@@ -51,6 +62,11 @@ void ControlChannel::hear(const transport::Received& received) {
     return;
   }
   on_message_(*peer, *header, back);
+}
+
+void ControlChannel::notice_losses() {
+  while (const auto route = socket_->lost_route())
+    if (Peer* peer = peers_.on_route(*route)) on_loss_(*peer);
 }
 
 bool ControlChannel::send(Peer& peer, const protocol::Header& header) {

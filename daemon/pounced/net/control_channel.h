@@ -22,6 +22,7 @@ class ControlChannel {
   static constexpr char kDomain[] = "control";
   // back: the peer missed something before and is heard again.
   using MessageHandler = std::function<void(Peer& peer, const protocol::Header& header, bool back)>;
+  using LossHandler = std::function<void(Peer& peer)>;  // its connection is gone; it may come back over another one
 
   static Result<std::unique_ptr<ControlChannel>> open(transport::EventLoop& loop, transport::Context& context,
                                             const KeyPair& keys, const std::vector<std::string>& endpoints,
@@ -29,6 +30,7 @@ class ControlChannel {
   ~ControlChannel();
 
   void on_message(MessageHandler handler) { on_message_ = std::move(handler); }
+  void on_loss(LossHandler handler) { on_loss_ = std::move(handler); }
   const std::vector<std::string>& endpoints() const { return socket_->endpoints(); }
 
   // false: it could not be sent; the peer is marked and told everything again when it speaks next.
@@ -37,13 +39,16 @@ class ControlChannel {
  private:
   ControlChannel(transport::EventLoop& loop, Peers& peers) : loop_(loop), peers_(peers) {}
   void drain();
+  void receive();
   void hear(const transport::Received& received);
+  void notice_losses();
 
   transport::EventLoop& loop_;
   Peers& peers_;
   std::unique_ptr<transport::RouterSocket> socket_;
-  transport::EventLoop::WatchId watch_ = 0;
+  transport::EventLoop::WatchId watch_ = 0, losses_ = 0;
   MessageHandler on_message_;
+  LossHandler on_loss_;
 };
 
 }  // namespace pounce::daemon

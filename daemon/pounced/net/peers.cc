@@ -61,4 +61,10 @@ Peer* Peers::worker(lease::WorkerLink link) {
   return nullptr;
 }
 
+Peer* Peers::on_route(const std::string& route) {
+  for (auto& [key, peer] : peers_)
+    if (peer.route == route) return &peer;
+  return nullptr;
+}
+
 }  // namespace pounce::daemon

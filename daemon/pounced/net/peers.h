@@ -46,6 +46,7 @@ class Peers {
   Peer* find(const PublicKey& key);
   Peer* client(const SessionId& session);
   Peer* worker(lease::WorkerLink link);
+  Peer* on_route(const std::string& route);
   std::size_t size() const { return peers_.size(); }
 
  private:

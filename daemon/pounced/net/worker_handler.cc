@@ -24,6 +24,13 @@ void WorkerHandler::hear(Peer& peer, const Header& header) {
   refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
 }
 
+// It may be a link that is out for a moment, then it says hello again; or the process is dead, and the batch system knows how.
+void WorkerHandler::lost(const Peer& peer) {
+  if (!peer.named) return;
+  spdlog::info("lease={} worker={} its connection is gone", peer.lease.hex(), peer.worker.value);
+  driver_.tell(lease::WorkerLost{peer.lease, peer.worker, peer.link, true});
+}
+
 void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   if (!peer.named) peer.worker = message.worker;
   if (!speaks_for(peer, message.lease, message.worker)) return;

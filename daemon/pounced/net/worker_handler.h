@@ -17,6 +17,7 @@ class WorkerHandler {
       : state_(state), driver_(driver), control_(control), detached_(named) {}
 
   void hear(Peer& peer, const protocol::Header& header);
+  void lost(const Peer& peer);  // its connection is gone
 
  private:
   void take(Peer& peer, const protocol::WorkerUp& message);

@@ -20,8 +20,9 @@ void Ending::give_back(Lease& lease, Error why, bool only_if_idle) {
     case LeaseState::kStarting:
     case LeaseState::kIdle:
     case LeaseState::kBusy:
-    case LeaseState::kDraining:
       return lease.linked() ? drain(lease, only_if_idle) : cancel(lease);
+    case LeaseState::kDraining:  // also one that is cut off: it was told before
+      return drain(lease, only_if_idle);
     case LeaseState::kEnding:
       return detach(lease, *lease.end);
     case LeaseState::kEnded:

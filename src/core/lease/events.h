@@ -122,6 +122,7 @@ struct WorkerLost {  // its connection is gone
   LeaseId lease;
   WorkerIndex worker;
   WorkerLink link;
+  bool cut = false;  // without a word: it may be there still, and come back
 };
 
 // ---- time ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 namespace pounce::lease {
+namespace {
+constexpr std::chrono::seconds kClosely{10};  // a batch system needs one or two to notice a dead process
+constexpr int kCloser = 4;                    // than poll_min
+}  // namespace
 
 void Polling::soon(Duration wait) {
   wait_ = times_.poll_min;
@@ -10,12 +14,22 @@ void Polling::soon(Duration wait) {
   step_.change();
 }
 
+// A process that dies loses its connections first. Why it died is the batch system's word, which its owner waits for.
+void Polling::closely() {
+  closely_until_ = step_.now() + kClosely;
+  soon(Duration{});
+}
+
 bool Polling::answered() {
   if (!under_way_) return false;
   under_way_ = false;
+  step_.change();
+  if (step_.now() < closely_until_) {
+    at_ = step_.now() + Duration(times_.poll_min) / kCloser;
+    return true;
+  }
   at_ = step_.now() + wait_;
   wait_ = std::clamp<Duration>(wait_ * 2, times_.poll_min, times_.poll_max);
-  step_.change();
   return true;
 }
 

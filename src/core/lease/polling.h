@@ -13,6 +13,7 @@ class Polling {
   Polling(Step& step, const Defaults& times, const LeaseTable& leases) : step_(step), times_(times), leases_(leases) {}
 
   void soon(Duration wait);  // something has changed: ask then, and often at first
+  void closely();            // a worker's connection is gone: ask now, and again and again for a while
   bool answered();           // false: nobody had asked
   void settle();             // orders the poll when it is due; one at a time, for all jobs
 
@@ -25,6 +26,7 @@ class Polling {
   bool under_way_ = false;
   TimePoint at_ = TimePoint::max();
   Duration wait_{};
+  TimePoint closely_until_{};
 };
 
 }  // namespace pounce::lease

@@ -159,6 +159,7 @@ void Workers::on(const WorkerLost& event) {
   if (lease == nullptr || !worker->linked) return;
   worker->linked = false;
   lease->history.add(context_.now(), {.code = CauseCode::kWorkerDisconnected, .number = event.worker.value});
+  if (event.cut || lease->state < LeaseState::kDraining) return context_.polling.closely();
   if (lease->state == LeaseState::kDraining && !lease->linked()) {  // it ends, as it was told
     lease->only_if_idle = false;
     ending_.detach(*lease, *lease->end);

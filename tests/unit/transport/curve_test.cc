@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "identity/key_pair.h"
@@ -24,20 +25,25 @@ struct CurveTest : testing::Test {
   std::unique_ptr<RouterSocket> server;
   std::unique_ptr<DealerSocket> client;
 
-  void open(const PublicKey& admitted, const PublicKey& expected_server) {
+  void open(const PublicKey& admitted, const PublicKey& expected_server, bool tells_losses = false) {
     context.admit("control", [admitted](const ZapQuestion& question) { return question.key == admitted; });
     ServerOptions options;
     options.zap_domain = "control";
     options.max_frame_bytes = 1024;
+    options.tells_losses = tells_losses;
     auto bound = RouterSocket::bind(context, server_keys, options, {"tcp://127.0.0.1:*"});
     ASSERT_TRUE(bound) << bound.error().text;
     server = std::move(*bound);
+    ASSERT_TRUE(connect(expected_server));
+  }
+
+  bool connect(const PublicKey& expected_server) {
     ClientOptions client_options;
     client_options.max_frame_bytes = 1024;
     auto connected =
         DealerSocket::connect(context, client_keys, expected_server, client_options, server->endpoints().front());
-    ASSERT_TRUE(connected) << connected.error().text;
-    client = std::move(*connected);
+    if (connected) client = std::move(*connected);
+    return connected.has_value();
   }
 
   // Turns until `done` or ten seconds.
@@ -48,8 +54,9 @@ struct CurveTest : testing::Test {
     while (!done()) {
       if (Clock::now() > deadline) return false;
       poll.clear();
-      for (void* handle : {context.zap_handle(), server->handle(), client->handle(), client->monitor_handle()})
-        poll.add_socket(handle);
+      for (void* handle : {context.zap_handle(), server->handle()}) poll.add_socket(handle);
+      if (client)
+        for (void* handle : {client->handle(), client->monitor_handle()}) poll.add_socket(handle);
       poll.wait(std::min(deadline, Clock::now() + std::chrono::milliseconds(20)));
       context.service_zap();
     }
@@ -101,6 +108,43 @@ TEST_F(CurveTest, TellsTheServerTheKeyOfTheConnectionAMessageCameInOn) {
   std::optional<Message> back;
   ASSERT_TRUE(turn_until([&] { return (back = client->receive()).has_value(); }));
   EXPECT_EQ(back->front().text(), "welcome");
+}
+
+TEST_F(CurveTest, TellsTheServerWhichConnectionIsGone) {
+  open(client_keys.public_key, server_keys.public_key, true);
+  ASSERT_TRUE(send("hello"));
+  std::optional<Received> received;
+  ASSERT_TRUE(turn_until([&] { return (received = server->receive()).has_value(); }));
+  EXPECT_EQ(server->lost_route(), std::nullopt);
+
+  client.reset();
+
+  std::optional<std::string> lost;
+  ASSERT_TRUE(turn_until([&] { return (lost = server->lost_route()).has_value(); }));
+  EXPECT_EQ(*lost, received->route);
+  EXPECT_EQ(server->lost_route(), std::nullopt);
+}
+
+// Its descriptor is used again at once: neither connection may be taken for the other.
+TEST_F(CurveTest, ANewConnectionIsNotTakenForTheOneThatIsGone) {
+  open(client_keys.public_key, server_keys.public_key, true);
+  std::set<std::string> routes, lost;
+  constexpr std::size_t kConnections = 20;
+  for (std::size_t n = 0; n < kConnections; ++n) {
+    ASSERT_TRUE(connect(server_keys.public_key));
+    ASSERT_TRUE(send("hello"));
+    std::optional<Received> received;
+    ASSERT_TRUE(turn_until([&] { return (received = server->receive()).has_value(); }));
+    EXPECT_TRUE(routes.insert(received->route).second);
+    while (const auto gone = server->lost_route()) EXPECT_TRUE(lost.insert(*gone).second);
+    EXPECT_FALSE(lost.contains(received->route));
+  }
+  client.reset();
+  ASSERT_TRUE(turn_until([&] {
+    while (const auto gone = server->lost_route()) lost.insert(*gone);
+    return lost.size() == kConnections;
+  }));
+  EXPECT_EQ(lost, routes);
 }
 
 TEST_F(CurveTest, RefusesAKeyThatIsNotAdmittedAndSaysSo) {

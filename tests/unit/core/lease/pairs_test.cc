@@ -69,7 +69,7 @@ class PairWorld : public LeaseWorld {
                                            trouble(ErrorCode::kWorkerCrashed), again});
       }
       for (const std::uint32_t running : {0u, 1u}) events.push_back(WorkerSeen{lease(1), WorkerIndex{0}, which, running});
-      events.push_back(WorkerLost{lease(1), WorkerIndex{0}, which});
+      for (const bool cut : {false, true}) events.push_back(WorkerLost{lease(1), WorkerIndex{0}, which, cut});
     }
     for (const std::uint32_t waiting : {0u, 1u})
       for (const std::uint32_t running : {0u, 1u})

@@ -199,6 +199,62 @@ TEST_F(WorkerTest, ALostWorkersJobIsLookedUpAtOnce) {
   EXPECT_EQ(state(), LeaseState::kBusy);
 }
 
+// A process that dies is cut off first; Slurm knows a second later how it ended, and its owner must not wait for longer.
+TEST_F(WorkerTest, WhyACutOffWorkerDiedIsToldHalfASecondAfterSlurmKnowsIt) {
+  given_busy();
+  polled(view(JobState::kRunning));
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  ASSERT_EQ(count<PollJobs>(), 1u);
+  const TimePoint cut = now;
+  tell(Polled{std::vector{view(JobState::kRunning)}});
+  while (now < cut + 1s) polled(view(JobState::kRunning));
+  JobView ended = view(JobState::kEnded, JobEnd::kFailed);
+  ended.signal = 9;
+  polled(ended);
+  EXPECT_LE(now - cut, 1500ms);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause, (Cause{.code = CauseCode::kJobSignal, .job = 7, .number = 9}));
+}
+
+TEST_F(WorkerTest, ACutOffWorkersJobIsLookedUpOftenForAWhileOnly) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  const TimePoint cut = now;
+  tell(Polled{std::vector{view(JobState::kRunning)}});
+  const std::uint64_t before = core.counters().polls;
+  while (now < cut + 30s) {
+    if (state() != LeaseState::kBusy) break;
+    polled(view(JobState::kRunning));
+  }
+  EXPECT_LE(core.counters().polls - before, 26u);
+}
+
+TEST_F(WorkerTest, ACutOffWorkerThatComesBackIsNotLookedUpAnyMore) {
+  given_busy();
+  polled(view(JobState::kRunning));
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  tell(Polled{std::vector{view(JobState::kRunning)}});
+  link = WorkerLink{2};
+  tell(connected());
+  come_up(1);
+  advance_alive(10s, 1);
+  EXPECT_EQ(count<PollJobs>(), 0u);
+}
+
+// It may have got a task just before: whether that is lost is Slurm's word.
+TEST_F(WorkerTest, ADrainingWorkerThatIsCutOffIsGoneWhenSlurmSaysSo) {
+  given_busy();
+  polled(view(JobState::kRunning));
+  demand(0);
+  advance_alive(61s);
+  ASSERT_EQ(state(), LeaseState::kDraining);
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  ASSERT_EQ(count<PollJobs>(), 1u);
+  tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kCompleted)}});
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+}
+
 TEST_F(WorkerTest, AWorkerThatComesBackIsGrantedAgain) {
   given_busy();
   tell(WorkerLost{lease(1), WorkerIndex{0}, link});

@@ -1,0 +1,51 @@
+#include "transport/connection_monitor.h"
+
+#include <cstring>
+#include <utility>
+
+namespace pounce::transport {
+
+void ConnectionMonitor::watch(Context& context, zmq::socket_t& socket) {
+  const std::string name = unused_monitor_name();
+  if (zmq_socket_monitor(socket.handle(), name.c_str(), ZMQ_EVENT_DISCONNECTED) != 0) throw zmq::error_t();
+  monitor_ = zmq::socket_t(zmq_context(context), zmq::socket_type::pair);
+  monitor_.set(zmq::sockopt::linger, 0);
+  monitor_.set(zmq::sockopt::rcvhwm, 0);  // a full one would hold up libzmq's own thread
+  monitor_.connect(name);
+  routes_.clear();
+  lost_.clear();
+}
+
+// A descriptor is used again: what is told of it so far is of the connection that had it before.
+void ConnectionMonitor::came_in(const std::string& route, const zmq::message_t& message) {
+  read_events();
+  const int descriptor = zmq_msg_get(message.handle(), ZMQ_SRCFD);
+  if (descriptor < 0) return;
+  std::string& known = routes_[descriptor];
+  if (!known.empty() && known != route) lost_.push_back(known);
+  known = route;
+}
+
+std::optional<std::string> ConnectionMonitor::lost_route() {
+  read_events();
+  if (lost_.empty()) return std::nullopt;
+  std::string route = std::move(lost_.front());
+  lost_.pop_front();
+  return route;
+}
+
+// zmq_socket_monitor(3): the event's number (16 bits) and its value (32 bits), here the descriptor; then the endpoint.
+void ConnectionMonitor::read_events() {
+  while (const auto event = receive_message(monitor_)) {
+    std::int32_t descriptor = -1;
+    if (event->empty() || event->front().size() < sizeof(std::uint16_t) + sizeof descriptor) continue;
+    std::memcpy(&descriptor, event->front().bytes().data() + sizeof(std::uint16_t), sizeof descriptor);
+    lost(descriptor);
+  }
+}
+
+void ConnectionMonitor::lost(int descriptor) {
+  if (auto known = routes_.extract(descriptor)) lost_.push_back(std::move(known.mapped()));
+}
+
+}  // namespace pounce::transport
