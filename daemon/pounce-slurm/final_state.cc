@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <string>
 
 #include "base/pipe.h"
@@ -20,6 +22,9 @@ namespace pounce::slurm {
 namespace {
 
 constexpr unsigned kAccountingSeconds = 8;
+constexpr int kLooks = 5;  // for a record that slurmctld is about to send
+constexpr useconds_t kBetweenLooks = 200'000;
+constexpr std::uint32_t kRoot = 0;
 
 // A connection to slurmdbd.
 class Accounting {
@@ -54,11 +59,13 @@ JobView gone(const JobIdentity& job) {
 }
 
 // Job numbers are used again: only the record with the same submit time is of this job, where the time is known.
-void read_record(const slurmdb_job_rec_t& record, JobView& view) {
-  const MappedState mapped = map_job_state(record.state);
+bool tells_end_of(const slurmdb_job_rec_t& record, const JobView& view) {
   const std::int64_t submitted = view.job_identity.submit_time_s;
-  if (mapped.state != JobState::kEnded || (submitted != 0 && record.submit != submitted)) return;
-  view.end = mapped.end;
+  return map_job_state(record.state).state == JobState::kEnded && (submitted == 0 || record.submit == submitted);
+}
+
+void read_end(const slurmdb_job_rec_t& record, JobView& view) {
+  view.end = map_job_state(record.state).end;
   view.raw_state = record.state;
   if (const char* word = slurm_job_state_string(record.state)) view.state_name = word;
   view.start_time_s = time_or_zero(record.start);
@@ -69,7 +76,15 @@ void read_record(const slurmdb_job_rec_t& record, JobView& view) {
   if (nodes != "None assigned") view.nodes = nodes;
 }
 
-void ask(const Accounting& accounting, JobView& view) {
+void read_canceller(const slurmdb_job_rec_t& record, JobView& view) {
+  if (record.requid == kRoot) view.end = JobEnd::kNotStarted;
+}
+
+using Read = void (*)(const slurmdb_job_rec_t& record, JobView& view);
+
+// False: there is no record of its end.
+bool ask(const Accounting& accounting, JobView& view, Read read) {
+  bool found = false;
   slurm_selected_step_t step;
   std::memset(&step, 0, sizeof step);
   step.array_task_id = step.het_job_offset = NO_VAL;
@@ -82,18 +97,23 @@ void ask(const Accounting& accounting, JobView& view) {
   condition.step_list = slurm_list_create(nullptr);
   slurm_list_append(condition.step_list, &step);
   if (auto* records = slurmdb_jobs_get(accounting.get(), &condition)) {
-    for_each<slurmdb_job_rec_t>(records, [&](const slurmdb_job_rec_t& record) { read_record(record, view); });
+    for_each<slurmdb_job_rec_t>(records, [&](const slurmdb_job_rec_t& record) {
+      if (!tells_end_of(record, view)) return;
+      found = true;
+      read(record, view);
+    });
     slurm_list_destroy(records);
   }
   slurm_list_destroy(condition.step_list);
+  return found;
 }
 
-int ask_and_write(std::vector<JobView> views, int to) {
+int ask_and_write(std::vector<JobView> views, Read read, int looks, int to) {
   ::alarm(kAccountingSeconds);
   {
     const Accounting accounting;
-    if (accounting)
-      for (JobView& view : views) ask(accounting, view);
+    for (JobView& view : views)
+      for (int look = 1; accounting && !ask(accounting, view, read) && look < looks; ++look) ::usleep(kBetweenLooks);
   }
   const std::string record = encode({0, std::any(std::move(views))}, Poll{});
   for (std::string_view left = record; !left.empty();) {
@@ -115,15 +135,12 @@ std::string read_all(int from) {
   }
 }
 
-}  // namespace
-
-std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
-  std::vector<JobView> views;
-  for (const JobIdentity& job : jobs) views.push_back(gone(job));
-  auto pipe = jobs.empty() ? std::nullopt : make_pipe();
+// As they are where there is no answer. A child: slurmdbd's connection has no time limit of its own, and its fatal errors
+// are libslurm's exit().
+std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int looks) {
+  auto pipe = views.empty() ? std::nullopt : make_pipe();
   if (!pipe) return views;
-  // A child: slurmdbd's connection has no time limit of its own, and its fatal errors are libslurm's exit().
-  const auto child = start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, pipe->writer.get()); });
+  const auto child = start_function(Standing::kOurs, SIGKILL, [&] { return ask_and_write(views, read, looks, pipe->writer.get()); });
   pipe->writer.reset();
   if (!child) return views;
   const std::string record = read_all(pipe->reader.get());
@@ -132,6 +149,25 @@ std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
   if (!answer || !answer->value) return views;
   auto known = std::any_cast<std::vector<JobView>>(*std::move(answer->value));
   return known.size() == views.size() ? known : views;
+}
+
+}  // namespace
+
+std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
+  std::vector<JobView> views;
+  for (const JobIdentity& job : jobs) views.push_back(gone(job));
+  return looked_up(views, read_end, 1);
+}
+
+void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>& unheard) {
+  std::vector<JobView> cancelled;
+  // One that waited has no nodes (gotchas S19): to take that back is an order.
+  std::ranges::copy_if(views, std::back_inserter(cancelled), [&](const JobView& view) {
+    return view.end == JobEnd::kCancelled && !view.nodes.empty() && std::ranges::count(unheard, view.job_identity.job) > 0;
+  });
+  for (const JobView& known : looked_up(cancelled, read_canceller, kLooks))
+    for (JobView& view : views)
+      if (view.job_identity == known.job_identity) view.end = known.end;
 }
 
 }  // namespace pounce::slurm

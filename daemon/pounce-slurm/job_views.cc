@@ -169,6 +169,7 @@ Result<std::vector<JobView>> answer(const Poll& asked) {
       forgotten.push_back(job);
   }
   std::ranges::move(final_states(forgotten), std::back_inserter(views));
+  tell_not_started(views, asked.unheard);
   return views;
 }
 

@@ -61,6 +61,7 @@ namespace pounce {
   X(kJobNodeLost, "job_node_lost")                                                         \
   X(kJobSignal, "job_signal")                   /* number: the signal's number */           \
   X(kJobExited, "job_exited")                   /* number: the exit code */                 \
+  X(kJobNotStarted, "job_not_started")          /* node */                                 \
   X(kJobGone, "job_gone")                                                                  \
   X(kJobEnded, "job_ended")                                                                \
   X(kJobRequeued, "job_requeued")                                                          \

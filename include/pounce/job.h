@@ -28,13 +28,14 @@ enum class JobEnd : std::uint8_t {
   kNodeFail,
   kBootFail,
   kDeadline,
+  kNotStarted,   // cancelled by the batch system itself, which could not start it
   kGone          // the batch system has no record any more and accounting cannot tell
 };
 
 constexpr auto words(JobState) { return words_of<JobState>({"unknown", "queued", "running", "ending", "ended"}); }
 constexpr auto words(JobEnd) {
   return words_of<JobEnd>({"none", "completed", "failed", "cancelled", "timeout", "out_of_memory", "preempted", "node_fail",
-                           "boot_fail", "deadline", "gone"});
+                           "boot_fail", "deadline", "not_started", "gone"});
 }
 
 // A limit that a queued job waits for, as far as the batch system tells its numbers.

@@ -128,6 +128,8 @@ std::string sentence(const Cause& cause) {
       return job(cause) + " was ended by signal " + number(cause.number) + ".";
     case CauseCode::kJobExited:
       return job(cause) + " ended by itself with exit code " + number(cause.number) + ".";
+    case CauseCode::kJobNotStarted:
+      return job(cause) + " could not be started" + on(cause.node) + ", and Slurm cancelled it: a prolog failed there, or the node cannot run jobs.";
     case CauseCode::kJobGone:
       return job(cause) + " is gone; Slurm has no record of how it ended.";
     case CauseCode::kJobEnded:

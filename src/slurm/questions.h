@@ -69,7 +69,8 @@ struct Poll {  // a view for each, those that slurmctld has forgotten last
   using Answer = std::vector<JobView>;
   static constexpr char kName[] = "poll";
   std::vector<JobIdentity> jobs;
-  static constexpr auto fields() { return table(field("jobs", &Poll::jobs)); }
+  std::vector<SlurmJobId> unheard{};  // no worker of these has spoken: one that was cancelled had perhaps never been started
+  static constexpr auto fields() { return table(field("jobs", &Poll::jobs), field("unheard", &Poll::unheard)); }
   friend Result<Answer> answer(const Poll&);
 };
 struct Reconcile {  // all that slurmctld still shows with the tag of this instance, ended ones too

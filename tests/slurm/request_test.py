@@ -6,12 +6,15 @@ The cluster is a spare one: accounts, reservations and full GPUs are everybody's
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
-from login_node import User, wait_until
+from login_node import CLUSTER, User, wait_until
 
 POLICY = {
     "classes": {
@@ -308,3 +311,26 @@ def test_a_prologue_that_fails_ends_the_job_and_its_words_are_told(site):
     assert error["type"] == "LeaseEnded" and "ended by itself with exit code 3" in error["text"]
     logs = Path(site.alice.endpoint()["log"]).parent / "leases"
     assert any("the module is gone" in log.read_text() for log in logs.iterdir())
+
+
+def test_a_job_that_root_ends_before_its_worker_came_is_tried_again_soon(site):
+    """As slurmd does where it cannot start one: another is asked for at once, and not after the minute that an order holds."""
+    started = site.folder / "started"
+    site.write(prologue=f"[ -e {started} ] || sleep 100")
+    run = site.alice.python("""
+        import pounce
+        client = pounce.Client()
+        report(result=client.submit(pow, 2, 10).result(100))
+        client.close()
+    """)
+    wait_until(lambda: [job for job in site.alice.jobs() if job["state"] == "RUNNING"], 60, "its job runs")
+    (job,) = site.alice.jobs()
+
+    started.touch()
+    start = time.monotonic()
+    cluster = {**os.environ, "POUNCE_CLUSTER_ID": str(site.alice.node.cluster_id)}
+    subprocess.run([str(CLUSTER), "run", "--", "scancel", job["id"]], check=True, env=cluster)
+
+    assert run.ended(100).reported("result") == 1024
+    assert time.monotonic() - start < 40, "it was taken for somebody's order"
+    assert "could not be started on" in run.output

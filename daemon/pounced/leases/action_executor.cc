@@ -75,7 +75,7 @@ void ActionExecutor::act(const lease::CancelJob& order) {
 }
 
 void ActionExecutor::act(const lease::PollJobs& order) {
-  launcher_.ask(slurm::Poll{order.jobs}, [this](Views views) { driver_.tell(lease::Polled{as_ours(std::move(views))}); });
+  launcher_.ask(slurm::Poll{order.jobs, order.unheard}, [this](Views views) { driver_.tell(lease::Polled{as_ours(std::move(views))}); });
 }
 
 void ActionExecutor::act(const lease::TakeQueueSnapshot& order) {

@@ -40,6 +40,7 @@ struct CancelJob {
 };
 struct PollJobs {  // one RPC; never two under way
   std::vector<JobIdentity> jobs;
+  std::vector<SlurmJobId> unheard{};  // no worker of these has come
 };
 struct TakeQueueSnapshot {  // who waits for what these hold; one RPC, a second one where somebody does. Never two under way
   std::vector<JobIdentity> jobs;

@@ -68,6 +68,8 @@ Error error_of_end(const JobView& view, std::chrono::seconds grace) {
     case JobEnd::kFailed:
     case JobEnd::kNone:
       return ended(ErrorCode::kLeaseEnded, view, how_it_failed(view));
+    case JobEnd::kNotStarted:
+      return ended(ErrorCode::kLeaseEnded, view, {.code = CauseCode::kJobNotStarted, .node = view.nodes});
     case JobEnd::kGone:
       return ended(ErrorCode::kLeaseEnded, view, CauseCode::kJobGone);
   }

@@ -135,8 +135,9 @@ Error JobNews::reason_of_end(Lease& lease, const JobView& view) {
   RequestState* record = context_.sessions.request_of(lease);
   if (record != nullptr && foreign)
     requests_.no_replacement(*record, CauseCode::kCancelledOutside);
-  const bool own_fault = view.end == JobEnd::kCompleted || view.end == JobEnd::kFailed || view.end == JobEnd::kGone;
-  if (own_fault) requests_.count_bad_start(lease, why);
+  const bool bad_start = view.end == JobEnd::kCompleted || view.end == JobEnd::kFailed || view.end == JobEnd::kNotStarted ||
+                         view.end == JobEnd::kGone;
+  if (bad_start) requests_.count_bad_start(lease, why);
   return why;
 }
 

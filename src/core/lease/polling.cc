@@ -37,7 +37,7 @@ void Polling::settle() {
   if (under_way_) return;
   PollJobs poll;
   for (const auto& [id, lease] : leases_)
-    if (to_poll(lease)) poll.jobs.push_back(*lease.job);
+    if (to_poll(lease)) add(lease, poll);
   if (poll.jobs.empty()) {
     at_ = TimePoint::max();
     return;
@@ -47,6 +47,11 @@ void Polling::settle() {
   under_way_ = true;
   ++step_.count().polls;
   step_.act(std::move(poll));
+}
+
+void Polling::add(const Lease& lease, PollJobs& poll) {
+  poll.jobs.push_back(*lease.job);
+  if (lease.workers.empty() && !lease.cancelled_by_us) poll.unheard.push_back(lease.job->job);
 }
 
 bool Polling::to_poll(const Lease& lease) const {

@@ -19,6 +19,7 @@ class Polling {
 
  private:
   bool to_poll(const Lease& lease) const;
+  static void add(const Lease& lease, PollJobs& poll);
 
   Step& step_;
   const Defaults& times_;

@@ -63,6 +63,15 @@ TEST(ErrorOfEndTest, CarriesTheEvidence) {
   EXPECT_EQ(error.context.at("signal"), "9");
 }
 
+TEST(ErrorOfEndTest, AJobThatSlurmCouldNotStartIsNobodysCancel) {
+  JobView view;
+  view.job_identity.job = {7};
+  view.nodes = "g1";
+  view.end = JobEnd::kNotStarted;
+  EXPECT_EQ(error_of_end(view).code, ErrorCode::kLeaseEnded);
+  EXPECT_EQ(error_of_end(view).cause, (Cause{.code = CauseCode::kJobNotStarted, .job = 7, .node = "g1"}));
+}
+
 TEST(ErrorOfEndTest, ABatchStateBeyondTheEnumIsStillALeaseEnd) {
   JobView view;
   view.end = static_cast<JobEnd>(200);

@@ -33,6 +33,7 @@ INSTANTIATE_TEST_SUITE_P(EachEnd, JobEndTest,
                                            EndCase{JobEnd::kNodeFail, ErrorCode::kNodeFailed},
                                            EndCase{JobEnd::kBootFail, ErrorCode::kNodeFailed},
                                            EndCase{JobEnd::kDeadline, ErrorCode::kWalltimeReached},
+                                           EndCase{JobEnd::kNotStarted, ErrorCode::kLeaseEnded},
                                            EndCase{JobEnd::kGone, ErrorCode::kLeaseEnded}));
 
 TEST_F(JobTest, APreemptedLeaseIsReplacedWhenTasksStillWait) {
@@ -262,6 +263,27 @@ TEST_F(JobTest, AJobThatNeverGetsItsWorkerUpIsTriedThreeTimes) {
   ASSERT_EQ(count<TellRequestFailed>(), 1u);
   advance_alive(60s);
   EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+TEST_F(JobTest, AJobThatSlurmCouldNotStartIsTriedAgainSoon) {
+  given_queued();
+  polled(view(JobState::kRunning));
+  polled(view(JobState::kEnded, JobEnd::kNotStarted));
+  ASSERT_GE(count<TellStatus>(), 1u);
+  EXPECT_EQ(core.leases()[0].reason.code, CauseCode::kRetrySoon);
+  const TimePoint ended = now;
+  wait_for<SubmitJob>();
+  EXPECT_EQ(now - ended, 2s);
+}
+
+TEST_F(JobTest, APollSaysOfWhichJobsNoWorkerHasCome) {
+  given_queued();
+  wait_for<PollJobs>();
+  EXPECT_EQ(only<PollJobs>()[0].unheard, std::vector{job(7).job});
+  tell(Polled{std::vector{view(JobState::kRunning)}});
+  tell(connected());
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  EXPECT_EQ(only<PollJobs>()[0].unheard, std::vector<SlurmJobId>{});
 }
 
 TEST_F(JobTest, AJobThatTwoReconcilesDoNotShowIsGone) {
