@@ -13,7 +13,7 @@ namespace pounce::slurm {
 // One view for each, in order; JobEnd::kGone where accounting cannot tell: that the job is over is known, how is not.
 std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs);
 
-// A slurmd that cannot start a job cancels it as root (gotchas S22), which looks as if somebody had done so. Of these jobs
+// A slurmd that cannot start a job cancels it as root (gotchas S23), which looks as if somebody had done so. Of these jobs
 // nothing was ever heard: one that root cancelled on its node becomes JobEnd::kNotStarted.
 void tell_not_started(std::vector<JobView>& views, const std::vector<SlurmJobId>& unheard);
 

@@ -108,6 +108,10 @@ Result<void> Daemon::open_journal() {
   return {};
 }
 
+void Daemon::look_after_journal() {
+  if (journal_->mend()) spdlog::warn("the journal had been removed: it is written anew, with the leases that are open");
+}
+
 // One address, never all of them: a handshake endpoint stands only where somebody is expected.
 Result<std::string> Daemon::address() const {
   if (setup_.launcher == LauncherKind::kLocal) return std::string("127.0.0.1");

@@ -41,6 +41,9 @@ class Daemon {
   // Publishes the endpoint and starts the core: from here on clients and workers come.
   Result<void> start();
 
+  // Somebody may have removed its journal. Only while the lock is ours.
+  void look_after_journal();
+
  private:
   Daemon(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts, launch::Launcher& launcher);
 

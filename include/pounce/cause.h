@@ -50,6 +50,7 @@ namespace pounce {
   X(kWorkerSilent, "worker_silent")             /* node, time */                           \
   X(kUnknownToSlurm, "unknown_to_slurm")        /* job, or 0 */                            \
   X(kLeaseOver, "lease_over")                                                              \
+  X(kEndedUnseen, "ended_unseen")                                                          \
   X(kNotSubmitted, "not_submitted")                                                        \
   X(kWorkerTooMany, "worker_too_many")                                                     \
   /* how its job ended: job */                                                             \

@@ -106,6 +106,8 @@ std::string sentence(const Cause& cause) {
       return "Slurm does not know " + (cause.job != 0 ? "job " + number(cause.job) : std::string("a job of this lease")) + " any more.";
     case CauseCode::kLeaseOver:
       return "This lease has ended.";
+    case CauseCode::kEndedUnseen:
+      return "It ended while no pounced watched it, and Slurm does not show its job any more: a task that ran there may have executed.";
     case CauseCode::kNotSubmitted:
       return "This lease has not been submitted.";
     case CauseCode::kWorkerTooMany:

@@ -334,6 +334,16 @@ def test_a_lease_outlives_its_killed_daemon_and_is_claimed_again(home, session, 
     assert (home.state(session.endpoint) / "journal.damaged").exists() == (journal == "damaged")
 
 
+def test_a_journal_that_is_removed_is_made_anew(home, session):
+    path = home.state(session.endpoint) / "journal"
+    path.unlink()
+
+    wait(path.exists, "the journal")
+
+    assert session.granted["lease"] in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_lease_that_nobody_claims_after_a_kill_is_ended(home, session):
     home.end_daemon(session.endpoint["pid"], signal.SIGKILL)
     home.ensure()

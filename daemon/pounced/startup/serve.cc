@@ -23,7 +23,7 @@
 namespace pounce::daemon {
 namespace {
 
-constexpr std::chrono::seconds kLookAtLock{5};  // one small file each time
+constexpr std::chrono::seconds kLookAtFiles{5};  // one small file each time
 constexpr std::chrono::hours kShowLife{1};      // gone_folders.cc counts on it
 constexpr std::chrono::milliseconds kBetweenFolders{50};
 constexpr rlim_t kDescriptors = 65536;  // each peer is one (gotchas Z3)
@@ -52,9 +52,12 @@ std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, l
 
 // Whoever removed our folder (and its lock) has made room for another daemon, whose leases ours would become: we go. A
 // client that needs one starts it, and it finds the leases by their tags.
-void step_down_without_lock(transport::EventLoop& loop, const Setup& setup, const StartLock& lock) {
-  loop.at(Clock::now() + kLookAtLock, [&loop, &setup, &lock] {
-    if (lock.held(setup.folders.lock())) return step_down_without_lock(loop, setup, lock);
+void look_after_files(transport::EventLoop& loop, const Setup& setup, const StartLock& lock, Daemon& daemon) {
+  loop.at(Clock::now() + kLookAtFiles, [&loop, &setup, &lock, &daemon] {
+    if (lock.held(setup.folders.lock())) {
+      daemon.look_after_journal();
+      return look_after_files(loop, setup, lock, daemon);
+    }
     spdlog::error("{} is gone or another's: ending; leases stay", setup.folders.lock());
     loop.stop();
   });
@@ -90,7 +93,7 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   if (const auto started = (*daemon)->start(); !started) return started;
   spdlog::info("pounced {} serves instance={} pid={}", kVersion, setup.instance.hex(), ::getpid());
   report.ready();
-  step_down_without_lock(loop, setup, lock);
+  look_after_files(loop, setup, lock, **daemon);
   show_life(loop, setup, lock);
   tidy(loop, std::make_shared<GoneFolders>(setup.folders, setup.place));
   loop.run();

@@ -21,14 +21,13 @@ void sync_folder_of(const std::string& path) {
   if (fd) ::fsync(fd.get());  // some network file systems cannot sync a folder: the rename is then as safe as they are
 }
 
-}  // namespace
-
-Result<void> replace_file(const std::string& path, std::string_view content) {
+// publish: gives the file that is whole its name; 0: done.
+Result<void> write_beside(const std::string& path, std::string_view content, int (*publish)(const char* from, const char* to)) {
   const std::string temporary = path + ".new." + std::to_string(::getpid());
   ::unlink(temporary.c_str());  // of a dead process with our number
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool written = fd && write_all(fd.get(), content) && ::fsync(fd.get()) == 0;
-  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!written || publish(temporary.c_str(), path.c_str()) != 0) {
     const std::string why = std::strerror(errno);
     ::unlink(temporary.c_str());
     return failure(ErrorCode::kDaemonUnavailable, path + " cannot be written: " + why,
@@ -37,6 +36,14 @@ Result<void> replace_file(const std::string& path, std::string_view content) {
   sync_folder_of(path);
   return {};
 }
+
+int link_and_unlink(const char* from, const char* to) { return ::link(from, to) != 0 ? -1 : ::unlink(from); }
+
+}  // namespace
+
+Result<void> replace_file(const std::string& path, std::string_view content) { return write_beside(path, content, ::rename); }
+
+Result<void> create_file(const std::string& path, std::string_view content) { return write_beside(path, content, link_and_unlink); }
 
 std::optional<std::string> read_own_file(const std::string& path, std::size_t most_bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));

@@ -13,6 +13,9 @@ namespace pounce::daemon {
 // A 0600 temporary beside it, fsync, rename, fsync of the folder.
 Result<void> replace_file(const std::string& path, std::string_view content);
 
+// The same where there is none; one that is there stays as it is, and is an error.
+Result<void> create_file(const std::string& path, std::string_view content);
+
 // What is read of one at most, far over what pounced writes.
 inline constexpr std::size_t kMostRecordBytes = 1 << 20;     // one statement: endpoint, lock, place, a detached task's record
 inline constexpr std::size_t kMostJournalBytes = 256 << 20;  // some ten thousand leases between two starts

@@ -1,6 +1,7 @@
 #include "pounced/storage/journal.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,16 @@
 namespace pounce::daemon {
 
 using lease::JournalRecord;
+
+namespace {
+
+std::string text_of(const std::vector<JournalRecord>& records) {
+  std::string text;
+  for (const JournalRecord& record : records) text += encode_journal_line(record);
+  return text;
+}
+
+}  // namespace
 
 JournalContent parse_journal(std::string_view text) {
   JournalContent content;
@@ -47,15 +58,29 @@ std::vector<JournalRecord> open_records(const std::vector<JournalRecord>& record
 }
 
 Result<Journal> Journal::open(const std::string& path, const std::vector<JournalRecord>& records) {
-  std::string text;
-  for (const JournalRecord& record : records) text += encode_journal_line(record);
-  if (const auto written = replace_file(path, text); !written) return failure(written.error());
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
-  if (!file) return failure(ErrorCode::kInternal, path + " cannot be opened: " + std::strerror(errno));
-  return Journal(std::move(file), text.size());
+  if (const auto written = replace_file(path, text_of(records)); !written) return failure(written.error());
+  Journal journal(path, open_records(records));
+  if (const auto opened = journal.take_file(); !opened) return failure(opened.error());
+  return journal;
+}
+
+Result<void> Journal::take_file() {
+  UniqueFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0) return failure(ErrorCode::kInternal, path_ + " cannot be opened: " + std::strerror(errno));
+  file_ = std::move(file);
+  size_ = static_cast<std::size_t>(facts.st_size);
+  return {};
+}
+
+bool Journal::mend() {
+  struct stat facts {};
+  if (::fstat(file_.get(), &facts) != 0 || facts.st_nlink > 0) return false;
+  return create_file(path_, text_of(open_)) && take_file();
 }
 
 Result<void> Journal::append(const JournalRecord& record, bool sync) {
+  mend();
   const std::string line = encode_journal_line(record);
   if (!write_all(file_.get(), line) || (sync && ::fdatasync(file_.get()) != 0)) {
     const std::string why = std::strerror(errno);
@@ -65,6 +90,8 @@ Result<void> Journal::append(const JournalRecord& record, bool sync) {
     return failure(ErrorCode::kInternal, "the journal cannot be written: " + why);
   }
   size_ += line.size();
+  open_.push_back(record);
+  if (record.kind == JournalRecord::Kind::kEnded) open_ = open_records(open_);
   return {};
 }
 

@@ -33,10 +33,18 @@ class Journal {
   // sync: on disk when this returns. After a failure the file is as before.
   Result<void> append(const lease::JournalRecord& record, bool sync);
 
+  // Where somebody has removed the file: writes it anew, with the leases that are open. True: it did. One that is there
+  // and not ours is another daemon's, and stays: then ours goes on without a name.
+  bool mend();
+
  private:
-  explicit Journal(UniqueFd file, std::size_t size) : file_(std::move(file)), size_(size) {}
+  Journal(std::string path, std::vector<lease::JournalRecord> open) : path_(std::move(path)), open_(std::move(open)) {}
+  Result<void> take_file();
+
+  std::string path_;
+  std::vector<lease::JournalRecord> open_;  // what the file says of leases that have not ended
   UniqueFd file_;
-  std::size_t size_;
+  std::size_t size_ = 0;
 };
 
 // Moves a damaged journal aside; returns the name it got.

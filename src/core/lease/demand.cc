@@ -69,7 +69,7 @@ void Demand::answer_holds(const Owner& owner, const Request& request) {
     // One on its way out that has nobody told its holder already, perhaps while the holder could not hear.
     const bool is_told = held != nullptr && !held->owner && held->end && held->state >= LeaseState::kDraining;
     if (held != nullptr && !held->over() && !is_told) continue;
-    const Error unknown = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kLeaseOver}, {{"lease", id.hex()}});
+    const Error unknown = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kEndedUnseen}, {{"lease", id.hex()}});
     context_.act(TellLeaseEnded{owner.session, owner.request, id, held != nullptr && held->end ? *held->end : unknown});
   }
 }

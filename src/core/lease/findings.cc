@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "core/lease/job_end.h"
+
 namespace pounce::lease {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr std::uint32_t kAbsentTwice = 2;
 }  // namespace
 
 void Findings::on(const ReconcileDone& event) {
+  const bool first = !context_.reconciliation.done_once();
   if (!context_.reconciliation.answered(event.jobs.has_value())) return context_.ignore("a reconciliation nobody asked for");
   notices_.slurm_answered(event.jobs);
   if (!event.jobs) return;
@@ -20,6 +23,7 @@ void Findings::on(const ReconcileDone& event) {
   for (const JobView& view : *event.jobs) {
     if (view.instance != context_.instance || !view.lease) continue;
     seen.insert(*view.lease);
+    if (first && view.state == JobState::kEnded && context_.leases.find(*view.lease) == nullptr) remember_end(view);
     found(view);
   }
   for (auto& [id, lease] : context_.leases)
@@ -37,6 +41,22 @@ void Findings::found(const JobView& view) {
   }
   if (!known && (view.state == JobState::kEnded || view.state == JobState::kEnding)) return;
   jobs_.seen(known ? *lease : adopt(view), view);
+}
+
+// It ended while no pounced watched it, and no journal tells of it: whoever held it is told how, once they are here.
+void Findings::remember_end(const JobView& view) {
+  Lease lease;
+  lease.id = *view.lease;
+  lease.state = LeaseState::kEnded;
+  lease.born = lease.since = context_.now();
+  lease.resources = view.resources;
+  lease.job = view.job_identity;
+  lease.journalled = true;
+  lease.end = error_of_end(view);
+  lease.end->context.try_emplace("lease", lease.id.hex());
+  lease.history.add(context_.now(), cause_of(*lease.end));
+  context_.leases.ended(lease.id);
+  context_.leases.add(std::move(lease));
 }
 
 // A job with our tag that is not known, or only on a worker's word: after a restart without a journal.

@@ -76,7 +76,9 @@ Error error_of_end(const JobView& view, std::chrono::seconds grace) {
   return ended(ErrorCode::kLeaseEnded, view, CauseCode::kJobEnded);
 }
 
-bool covers(const Resources& have, const Resources& request) {
+bool covers(const Resources& have, const Resources& asked_for) {
+  Resources request = asked_for;
+  if (request.cpus == 1) request.cpus = 0;  // every job has one: Slurm does not tell whether it was asked for
   if (have.workers != request.workers || have.gpus != request.gpus) return false;
   bool fits = true;
   for_each_field(request, [&](const auto& field, const auto& asked) {

@@ -100,7 +100,7 @@ TEST_F(HandshakeTest, GivesTheGreetingAndTheEntryTheirTimeEach) {
 TEST_F(HandshakeTest, IsNotHeldInTheGreetingByOtherMessages) {
   reach(kGreeting);
   now += 9s;
-  handshake.heard(now);
+  handshake.seen(now);
   handle(Signal::kConnected);
   now += 1s;
   EXPECT_TRUE(handshake.time_up(now));
@@ -121,7 +121,7 @@ TEST_F(HandshakeTest, TakesADaemonForGoneAfterItsSilentBeats) {
   reach(kOpen);
   now += 14s;
   EXPECT_FALSE(handshake.time_up(now));
-  handshake.heard(now);
+  handshake.seen(now);
   now += 14s;
   EXPECT_FALSE(handshake.time_up(now));
   now += 1s;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "pounced/storage/file.h"
 #include "pounced/storage/journal_line.h"
@@ -67,6 +68,41 @@ TEST_F(JournalTest, GivesBackWhatWasAppended) {
   const JournalContent content = read_journal(path);
   EXPECT_EQ(content.records, (std::vector{intent(1), submitted(1), ended(1)}));
   EXPECT_EQ(content.damaged_bytes, 0u);
+}
+
+TEST_F(JournalTest, IsMadeAnewWhereSomebodyRemovesItWithTheLeasesThatAreOpen) {
+  auto journal = Journal::open(path, {intent(1), submitted(1)});
+  ASSERT_TRUE(journal);
+  for (const JournalRecord& record : {intent(2), ended(1)}) ASSERT_TRUE(journal->append(record, true));
+  EXPECT_FALSE(journal->mend());
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+
+  EXPECT_TRUE(journal->mend());
+
+  EXPECT_EQ(read_journal(path).records, std::vector{intent(2)});
+  ASSERT_TRUE(journal->append(submitted(2), true));
+  EXPECT_EQ(read_journal(path).records, (std::vector{intent(2), submitted(2)}));
+}
+
+TEST_F(JournalTest, AnIntentIsOnDiskAlsoWhereTheFileHasJustBeenRemoved) {
+  auto journal = Journal::open(path, {intent(1)});
+  ASSERT_TRUE(journal);
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  ASSERT_TRUE(journal->append(intent(2), true));
+  EXPECT_EQ(read_journal(path).records, (std::vector{intent(1), intent(2)}));
+}
+
+TEST_F(JournalTest, AnotherDaemonsFileInItsPlaceStaysAsItIs) {
+  auto ours = Journal::open(path, {intent(1)});
+  ASSERT_TRUE(ours);
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  auto theirs = Journal::open(path, {intent(9)});
+  ASSERT_TRUE(theirs);
+
+  EXPECT_TRUE(ours->append(intent(2), true));
+
+  EXPECT_FALSE(ours->mend());
+  EXPECT_EQ(read_journal(path).records, std::vector{intent(9)});
 }
 
 TEST_F(JournalTest, IsEmptyWhereThereIsNone) {

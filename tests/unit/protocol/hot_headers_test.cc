@@ -69,7 +69,7 @@ TEST(HotHeadersTest, LeavesEveryOtherMessageToTheGeneralCodec) {
 // A text that is not of the form is declined, or means the same to the general codec.
 TEST(HotHeadersTest, NoDamagedTextMeansSomethingElseHere) {
   std::mt19937 random(1);
-  Outcome failed{kTask, false, {ErrorCode::kTaskRaised, "ValueError: no", "", {{"line", "3"}}}, {7}, false, 1, 4, {2, 3}};
+  Outcome failed{kTask, false, Error{ErrorCode::kTaskRaised, "ValueError: no", "", {{"line", "3"}}}, {7}, false, 1, 4, {2, 3}};
   Outcome done{kTask, true, {}, {0, 1, 1ull << 63}, true, 1, 4, {2, 3}};
   for (const Header& header : {Header(Task{kTask, kFunction, {kObject}, 3}), Header(failed), Header(done)}) {
     const std::string text = *encode_hot(header);

@@ -46,6 +46,12 @@ TEST(CoversTest, WhatIsNotKnownOfAnAdoptedJobIsNotTakenForGranted) {
   }
 }
 
+// Else a request for one CPU does not get its own queued job back after a restart without a journal.
+TEST(CoversTest, EveryJobHasOneCpu) {
+  EXPECT_TRUE(covers(asked(1), asked(1, {}, 1)));
+  EXPECT_FALSE(covers(asked(1), asked(1, {}, 2)));
+}
+
 TEST(CoversTest, GpusMustBeEqualAlsoWhenNoneIsAsked) {
   EXPECT_FALSE(covers(asked(1), asked(0)));
   EXPECT_FALSE(covers(asked(1), asked(2)));

@@ -125,6 +125,45 @@ TEST_F(ReconcileTest, AnAdoptedQueuedJobServesARequestThatWaits) {
   EXPECT_EQ(core.leases()[0].lease, lease(50));
 }
 
+TEST_F(ReconcileTest, AQueuedJobOfOneCpuIsAdoptedByItsRequestAndKeepsItsPlace) {
+  Resources one_cpu = one_gpu();
+  one_cpu.cpus = 1;
+  tell(JournalRead{});
+  open();
+  demand(1, 0, one_cpu);
+  tell(ReconcileDone{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7), 50)}});  // Slurm shows no CPUs of it
+  EXPECT_EQ(count<SubmitJob>() + count<CancelJob>(), 0u);
+  ASSERT_EQ(core.leases().size(), 1u);
+  EXPECT_EQ(core.leases()[0].lease, lease(50));
+}
+
+TEST_F(ReconcileTest, AHolderIsToldHowItsLeaseEndedMeanwhile) {
+  start({}, {view(JobState::kEnded, JobEnd::kTimeout)});
+  open();
+  claim(0, 1);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause, (Cause{.code = CauseCode::kJobTimeLimit, .job = 7}));
+  EXPECT_TRUE(core.leases().empty());
+}
+
+TEST_F(ReconcileTest, AHolderOfALeaseOfWhichNothingIsKnownIsToldThat) {
+  start({}, {});
+  open();
+  claim(0, 1);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause.code, CauseCode::kEndedUnseen);
+}
+
+TEST_F(ReconcileTest, AJobThatRunsAgainAfterItsLeaseEndedUnseenIsCancelled) {
+  start({}, {view(JobState::kEnded, JobEnd::kTimeout, job(7), 60)});
+  open();
+  demand(1);
+  tell(Submitted{lease(1), job(8)});
+  reconciled_jobs({view(JobState::kQueued, JobEnd::kNone, job(8)), view(JobState::kRunning, JobEnd::kNone, job(7, 1), 60)});
+  ASSERT_EQ(count<CancelJob>(), 1u);
+  EXPECT_EQ(only<CancelJob>()[0].job, job(7, 1));
+}
+
 TEST_F(ReconcileTest, TheHolderComesBeforeOthersThatCouldUseIt) {
   tell(JournalRead{});
   open(1);
