@@ -50,6 +50,10 @@ void print_status(const model::StatusDocument& status) {
   if (!status.policy.trouble.empty())
     print_line("this policy is not used as it is now, what was known before holds: " + status.policy.trouble);
   if (!status.reconciled) std::cout << "the batch system has not answered yet since the start\n";
+  for (const model::ListenerRow& listener : status.listeners)
+    if (listener.full)
+      std::cout << "its " << listener.name << " listener takes nobody now: it holds " << listener.connections << " connections of at most "
+                << listener.most << "; newcomers wait\n";
   for (const model::SessionRow& session : status.sessions)
     print_line("notebook " + short_id(session.session) + ": " + session.directory + " (pid " + std::to_string(session.pid) + " on " +
                session.host + ")");

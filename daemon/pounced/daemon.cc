@@ -1,6 +1,7 @@
 #include "pounced/daemon.h"
 
 #include <pwd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -21,6 +22,8 @@
 namespace pounce::daemon {
 namespace {
 
+const std::string kIpc = "ipc://";
+
 ProofChecker::Verify verifier(const protocol::EndpointFile& endpoint) {
   if (endpoint.proof == "munge")
     return [socket = endpoint.munge_socket](const identity::Claim& claim, const std::string& proof) {
@@ -29,6 +32,12 @@ ProofChecker::Verify verifier(const protocol::EndpointFile& endpoint) {
   return [path = endpoint.key_file](const identity::Claim& claim, const std::string& proof) {
     return identity::verify_key_file_proof(claim, proof, path);
   };
+}
+
+std::size_t descriptor_limit() {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  return files.rlim_cur;
 }
 
 policy::Who this_user() {
@@ -68,7 +77,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(transport::EventLoop& loop, const S
 // workers wait for the next daemon.
 Daemon::~Daemon() {
   withdraw_endpoint(setup_.folders.endpoint(), endpoint_);  // 1. not found any more
-  handshake_.reset();  // 2. no new peer
+  listeners_.clear();  // 2. no new peer
+  handshake_.reset();
   if (checker_) loop_.unwatch(proof_watch_);
   checker_.reset();  // 3. the proof thread
   control_.reset();  // 4. no message; every peer notices
@@ -121,31 +131,53 @@ Result<std::string> Daemon::address() const {
 }
 
 Result<void> Daemon::open_sockets() {
-  const auto host = address();
-  if (!host) return failure(host.error());
-  const std::string ports = policy::ports_text(policy_.now());
-  const std::string runtime = setup_.folders.runtime, tcp = "tcp://" + *host + ":" + (ports.empty() ? "*" : ports);
-  for (const char* name : {"/handshake", "/control"}) ::unlink((runtime + name).c_str());  // of a previous instance that died
+  const std::string runtime = setup_.folders.runtime;
+  const std::string handshake = runtime + "/handshake", control = runtime + "/control";
+  const std::string handshake_inside = runtime + "/hs_tcp", control_inside = runtime + "/ctl_tcp";  // behind the listeners
+  for (const std::string& path : {handshake, control, handshake_inside, control_inside}) ::unlink(path.c_str());  // of a previous instance that died
   context_ = std::make_unique<transport::Context>();
   zap_watch_ = loop_.watch_socket(context_->zap_handle(), [this] { context_->service_zap(); });
   checker_ = std::make_unique<ProofChecker>(verifier(endpoint_));
   proof_watch_ = loop_.watch_fd(checker_->fd(), [this] { checker_->on_readable(); });
   const auto heartbeat = setup_.config.times.heartbeat;
-  auto control = ControlChannel::open(loop_, *context_, keys_, {"ipc://" + runtime + "/control", tcp}, heartbeat,
-                         ::geteuid(), state_.peers);
-  if (!control) return failure(control.error());
-  control_ = std::move(*control);
+  auto channel = ControlChannel::open(loop_, *context_, keys_, {kIpc + control, kIpc + control_inside}, heartbeat, ::geteuid(), state_.peers);
+  if (!channel) return failure(channel.error());
+  control_ = std::move(*channel);
+  const std::size_t descriptors = descriptor_limit();
+  const auto control_tcp = listen("control", control_bounds(descriptors), control_inside);
+  if (!control_tcp) return failure(control_tcp.error());
   const auto proof = endpoint_.proof == "munge" ? protocol::Proof::kMunge : protocol::Proof::kKeyFile;
-  HandshakeEndpointPlan plan{{"ipc://" + runtime + "/handshake", tcp},
-                control_->endpoints(),
+  HandshakeEndpointPlan plan{kIpc + handshake,
+                kIpc + handshake_inside,
+                {kIpc + control, *control_tcp},
                 setup_.instance,
                 static_cast<std::uint32_t>(heartbeat.count()),
                 ::geteuid()};
-  auto handshake = HandshakeEndpoint::open(loop_, *context_, keys_, std::move(plan), Authenticator(keys_.public_key, proof, ::geteuid()),
+  auto opened = HandshakeEndpoint::open(loop_, *context_, keys_, std::move(plan), Authenticator(keys_.public_key, proof, ::geteuid()),
                          state_.peers, *checker_);
-  if (!handshake) return failure(handshake.error());
-  handshake_ = std::move(*handshake);
+  if (!opened) return failure(opened.error());
+  handshake_ = std::move(*opened);
+  const auto handshake_tcp = listen("handshake", handshake_bounds(descriptors), handshake_inside);
+  if (!handshake_tcp) return failure(handshake_tcp.error());
+  endpoint_.handshake = {kIpc + handshake, *handshake_tcp};
   return {};
+}
+
+// Its endpoint.
+Result<std::string> Daemon::listen(const std::string& name, ListenerBounds bounds, const std::string& inside) {
+  const auto host = address();
+  if (!host) return failure(host.error());
+  auto socket = listen_at(*host, policy_.now().ports);
+  if (!socket) return failure(socket.error());
+  auto listener = BoundedListener::open(name, std::move(*socket), inside, bounds);
+  if (!listener) return failure(listener.error());
+  return listeners_.emplace_back(std::move(*listener))->endpoint();
+}
+
+std::vector<model::ListenerRow> Daemon::listener_rows() const {
+  std::vector<model::ListenerRow> rows;
+  for (const auto& listener : listeners_) rows.push_back(listener->row());
+  return rows;
 }
 
 void Daemon::wire() {
@@ -155,7 +187,6 @@ void Daemon::wire() {
   endpoint_.pid = static_cast<std::uint32_t>(::getpid());
   endpoint_.uid = ::geteuid();
   endpoint_.key = transport::to_z85(keys_.public_key);
-  endpoint_.handshake = handshake_->endpoints();
   endpoint_.launcher = word(setup_.launcher);
   endpoint_.version = kVersion;
   endpoint_.log = setup_.folders.log();
@@ -168,7 +199,7 @@ void Daemon::wire() {
       [this](const PublicKey& asker, const protocol::ClassesAsk& question) { answer_classes(asker, question); },
       [this] {
         policy_.look();
-        return status_document({setup_, facts_, state_, policy_}, driver_->core(), Clock::now());
+        return status_document({setup_, facts_, state_, policy_, listener_rows()}, driver_->core(), Clock::now());
       }};
   clients_ = std::make_unique<ClientHandler>(state_, *driver_, *control_, *detached_, setup_.notice, std::move(answers));
   workers_ = std::make_unique<WorkerHandler>(state_, *driver_, *control_, *detached_);

@@ -17,6 +17,7 @@
 #include "pounced/leases/job_builder.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/leases/wait_log.h"
+#include "pounced/net/bounded_listener.h"
 #include "pounced/net/client_handler.h"
 #include "pounced/net/control_channel.h"
 #include "pounced/net/handshake_endpoint.h"
@@ -48,6 +49,8 @@ class Daemon {
   Daemon(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts, launch::Launcher& launcher);
 
   Result<void> open_sockets();
+  Result<std::string> listen(const std::string& name, ListenerBounds bounds, const std::string& inside);
+  std::vector<model::ListenerRow> listener_rows() const;
   Result<void> open_journal();
   Result<std::string> address() const;
   void choose_proof();
@@ -74,6 +77,7 @@ class Daemon {
   std::unique_ptr<ProofChecker> checker_;
   std::unique_ptr<ControlChannel> control_;
   std::unique_ptr<HandshakeEndpoint> handshake_;
+  std::vector<std::unique_ptr<BoundedListener>> listeners_;
   std::optional<Journal> journal_;
   WaitLog waits_;
   std::unique_ptr<CoreDriver> driver_;

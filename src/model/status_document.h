@@ -113,6 +113,21 @@ struct SessionRow {
   }
 };
 
+struct ListenerRow {
+  std::string name;
+  std::uint64_t connections = 0, most = 0;
+  bool full = false;
+  std::uint64_t times_full = 0;
+
+  static constexpr auto fields() {
+    return table(field("name", &ListenerRow::name, "`handshake` or `control`"),
+                 field("connections", &ListenerRow::connections, "that it holds, from other machines and users"),
+                 field("most", &ListenerRow::most, "that it may hold"),
+                 field("full", &ListenerRow::full, "at this moment newcomers wait until one of these has gone"),
+                 field("times_full", &ListenerRow::times_full, "since the start"));
+  }
+};
+
 struct PolicyInUse {
   std::string path, trouble;
 
@@ -139,6 +154,7 @@ struct StatusDocument {
   std::string state_folder;
   std::uint32_t stand_in_gpus = 0;
   bool reconciled = false;
+  std::vector<ListenerRow> listeners;
   std::vector<SessionRow> sessions;
   RpcCounts rpc;
   std::vector<LeaseRow> leases;
@@ -152,6 +168,7 @@ struct StatusDocument {
                  field("policy", &StatusDocument::policy), field("state_folder", &StatusDocument::state_folder),
                  field("stand_in_gpus", &StatusDocument::stand_in_gpus),
                  field("reconciled", &StatusDocument::reconciled, "a reconciliation has succeeded since the start"),
+                 field("listeners", &StatusDocument::listeners),
                  field("sessions", &StatusDocument::sessions), field("rpc", &StatusDocument::rpc),
                  field("leases", &StatusDocument::leases),
                  field("ended", &StatusDocument::ended, "the last that ended after they had worked"));

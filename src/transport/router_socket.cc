@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "base/check.h"
@@ -16,7 +15,6 @@ namespace pounce::transport {
 namespace {
 
 constexpr int kZapEnforceDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, a draft name: Debian's build has the option
-constexpr std::chrono::milliseconds kCloseListener{2000};
 
 struct Ports {
   std::string before;  // "tcp://10.77.0.1:"
@@ -61,7 +59,6 @@ struct RouterSocket::Impl {
   }
 
   void open(const std::vector<std::string>& wanted);
-  void close();
 
   Context& context;
   KeyPair keys;
@@ -99,26 +96,6 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
     bind_one(socket, endpoint);
     endpoints.push_back(socket.get(zmq::sockopt::last_endpoint));
   }
-}
-
-// zmq_unbind and zmq_close only ask: the I/O thread closes each listener later, and then also removes the file of an ipc
-// endpoint, were it meanwhile our next socket's. So wait for its word, which comes within a millisecond.
-void RouterSocket::Impl::close() {
-  const std::string watch = unused_monitor_name();
-  if (zmq_socket_monitor(socket.handle(), watch.c_str(), ZMQ_EVENT_CLOSED) != 0) throw zmq::error_t();
-  zmq::socket_t monitor(zmq_context(context), zmq::socket_type::pair);
-  monitor.set(zmq::sockopt::linger, 0);
-  monitor.set(zmq::sockopt::rcvtimeo, milliseconds(kCloseListener));
-  monitor.connect(watch);
-  for (const std::string& endpoint : endpoints) {
-    socket.unbind(endpoint);
-    for (int part = 0; part < 2; ++part) {  // the event, its address
-      zmq::message_t ignored;
-      if (!through_signals([&] { return monitor.recv(ignored); })) throw std::runtime_error(endpoint + " does not close");
-    }
-  }
-  zmq_socket_monitor(socket.handle(), nullptr, 0);
-  socket.close();
 }
 
 RouterSocket::RouterSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -167,11 +144,5 @@ Sent RouterSocket::send(const std::string& route, Message& frames) {
 
 std::optional<std::string> RouterSocket::lost_route() { return impl_->connections.lost_route(); }
 void* RouterSocket::monitor_handle() { return impl_->connections.handle(); }
-
-void RouterSocket::rebind() {
-  const auto same = impl_->endpoints;
-  impl_->close();
-  impl_->open(same);
-}
 
 }  // namespace pounce::transport

@@ -51,7 +51,6 @@ class RouterSocket {
   // A connection over which something came and that is gone; each once. Ask again after each receive(), which finds some.
   std::optional<std::string> lost_route();
   void* monitor_handle();                             // readable when there may be one; it may also have nothing
-  void rebind();                                      // close and bind the same endpoints again: drops all peers
 
  private:
   struct Impl;

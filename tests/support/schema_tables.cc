@@ -109,7 +109,7 @@ std::string values() {
 
 std::string status() {
   using namespace pounce::model;
-  return kValueHead + value<StatusDocument>("the document", "") + value<SessionRow>("session", "in `sessions`") +
+  return kValueHead + value<StatusDocument>("the document", "") + value<ListenerRow>("listener", "in `listeners`") + value<SessionRow>("session", "in `sessions`") +
          value<PolicyInUse>("policy", "") + value<RpcCounts>("rpc", "how often, since the start") +
          value<LeaseRow>("lease", "in `leases`") + value<Used>("used", "of a lease") + value<HistoryLine>("history line", "") +
          value<EndedLease>("ended lease", "in `ended`; also a line of the state folder's file `usage`");

@@ -21,7 +21,7 @@ import zmq
 from zmq_contexts import end, new_context
 
 DEADLINE_S = int(os.environ.get("POUNCE_TEST_DEADLINE_S", "30"))
-HELLOS, HELLO_PATIENCE_MS = 3, 5000  # a hello is repeated: the handshake endpoint may just be opened again
+HELLOS, HELLO_PATIENCE_MS = 3, 5000  # a hello is repeated, as programs do
 SHORT = {
     "launcher": "local", "stand_in_gpus": 1, "heartbeat_ms": 200, "idle_release_s": 0.4, "drain_s": 5,
     "poll_min_s": 0.1, "poll_max_s": 0.4, "orphan_grace_s": 5, "worker_silence_s": 1, "reconcile_interval_s": 2,

@@ -85,12 +85,12 @@ void shorten_histories(model::StatusDocument& document, std::size_t most) {
 }  // namespace
 
 std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now) {
-  const auto& [setup, facts, state, policy] = sources;
+  const auto& [setup, facts, state, policy, listeners] = sources;
   const bool stand_in = setup.launcher == LauncherKind::kLocal && setup.config.stand_in_gpus > 0;
   model::StatusDocument document{kVersion, ::getpid(), setup.instance.hex(), setup.place.cluster,
                                  std::string(word(setup.launcher)), facts.version, setup.config.path,
                                  {policy.path(), policy.trouble()}, setup.folders.state, setup.config.stand_in_gpus,
-                                 core.reconciled(), sessions_of(state, core), rpc_of(core.counters()), {},
+                                 core.reconciled(), listeners, sessions_of(state, core), rpc_of(core.counters()), {},
                                  {state.uses.recent().begin(), state.uses.recent().end()}};
   for (const lease::LeaseView& view : core.leases()) {
     model::LeaseRow& row = document.leases.emplace_back(row_of(view, stand_in, now));

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/lease/lease_core.h"
+#include "model/status_document.h"
 #include "pounce/cluster.h"
 #include "pounced/daemon_state.h"
 #include "pounced/leases/site_policy.h"
@@ -16,6 +18,7 @@ struct StatusSources {
   const ClusterFacts& facts;
   const DaemonState& state;
   const SitePolicy& policy;
+  std::vector<model::ListenerRow> listeners;
 };
 
 // Fits into one message of the control channel: with many leases the histories get shorter.

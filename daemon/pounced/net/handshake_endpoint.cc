@@ -1,6 +1,6 @@
 #include "pounced/net/handshake_endpoint.h"
 
-#include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -18,111 +18,88 @@ constexpr int kHighWaterMark = 64;  // nobody has more than one HELLO under way
 
 Result<std::unique_ptr<HandshakeEndpoint>> HandshakeEndpoint::open(transport::EventLoop& loop, transport::Context& context, const KeyPair& keys,
                                          HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers, ProofChecker& checker) {
-  std::unique_ptr<HandshakeEndpoint> handshake(new HandshakeEndpoint(loop, std::move(plan), authenticator, peers, checker));
+  std::unique_ptr<HandshakeEndpoint> self(new HandshakeEndpoint(loop, std::move(plan), authenticator, peers, checker));
+  // The kernel names the peer's user: another one (root too) has nothing to say here. The listener is this user.
+  context.admit(kDomain, [uid = self->plan_.uid](const transport::ZapQuestion& question) { return question.uid == uid; });
+  for (auto [entrance, endpoint] : {std::pair(&self->local_, &self->plan_.local), std::pair(&self->remote_, &self->plan_.remote)})
+    if (const auto opened = self->open(*entrance, *endpoint, context, keys); !opened) return failure(opened.error());
+  return self;
+}
+
+HandshakeEndpoint::~HandshakeEndpoint() {
+  loop_.unwatch(local_.watch);
+  loop_.unwatch(remote_.watch);
+}
+
+Result<void> HandshakeEndpoint::open(Entrance& entrance, const std::string& endpoint, transport::Context& context, const KeyPair& keys) {
   transport::ServerOptions options;
   options.zap_domain = kDomain;
   options.max_frame_bytes = protocol::kHandshakeMessageBytes;
   options.high_water_mark = kHighWaterMark;
-  context.admit(kDomain, [&handshake = *handshake](const transport::ZapQuestion& question) { return handshake.let_handshake(question); });
-  auto socket = transport::RouterSocket::bind(context, keys, options, handshake->plan_.endpoints);
+  auto socket = transport::RouterSocket::bind(context, keys, options, {endpoint});
   if (!socket) return failure(socket.error());
-  handshake->socket_ = std::move(*socket);
-  handshake->watch();
-  return handshake;
+  entrance.socket = std::move(*socket);
+  entrance.watch = loop_.watch_socket(entrance.socket->handle(), [this, &entrance] { drain(entrance); });
+  return {};
 }
 
-HandshakeEndpoint::~HandshakeEndpoint() {
-  loop_.unwatch(watch_);
-  loop_.unwatch(recycle_timer_);
-}
-
-void HandshakeEndpoint::watch() {
-  watch_ = loop_.watch_socket(socket_->handle(), [this] { drain(); });
-}
-
-// On ipc the kernel names the peer's user: another one (root too) has nothing to say here.
-bool HandshakeEndpoint::let_handshake(const transport::ZapQuestion& question) {
-  if (question.uid && *question.uid != plan_.uid) return false;
-  ++visits_;
-  if (recycle_timer_ == 0) recycle_timer_ = loop_.at(Clock::now() + kRecycle, [this] { recycle(); });
-  if (visits_ == kMostVisits) {
-    loop_.unwatch(recycle_timer_);
-    recycle_timer_ = loop_.at(Clock::now() + kServe, [this] { recycle(); });
-  }
-  return true;
-}
-
-void HandshakeEndpoint::drain() {
+void HandshakeEndpoint::drain(Entrance& entrance) {
   constexpr int kMostPerTurn = 64;  // the control channel's turn must come
   for (int i = 0; i < kMostPerTurn; ++i) {
-    const auto received = socket_->receive();
+    const auto received = entrance.socket->receive();
     if (!received) return;
-    hear(*received);
+    hear(entrance, *received);
   }
 }
 
-void HandshakeEndpoint::hear(const transport::Received& received) {
-  Handshake handshake{received.peer, received.uid, {}};
+void HandshakeEndpoint::hear(Entrance& entrance, const transport::Received& received) {
+  Handshake handshake{received.peer, entrance.local ? received.uid : std::nullopt, {}};
   for (const transport::Frame& frame : received.frames) handshake.frames.push_back(frame.text());
-  const bool local = received.uid.has_value();
+  const Caller caller{entrance, received.route};
   Verdict verdict = authenticator_.judge(handshake, Clock::now());
-  if (const auto* error = std::get_if<Error>(&verdict)) return refuse(received.route, *error);
-  if (auto* peer = std::get_if<Peer>(&verdict)) return welcome(received.route, local, std::move(*peer));
-  check(received.route, local, std::move(std::get<ProofToCheck>(verdict)));
+  if (const auto* error = std::get_if<Error>(&verdict)) return refuse(caller, *error);
+  if (auto* peer = std::get_if<Peer>(&verdict)) return welcome(caller, std::move(*peer));
+  check(caller, std::move(std::get<ProofToCheck>(verdict)));
 }
 
-void HandshakeEndpoint::check(const std::string& route, bool local, ProofToCheck question) {
-  auto done = [this, route, local, peer = std::move(question.peer)](const Result<void>& outcome) {
+void HandshakeEndpoint::check(const Caller& caller, ProofToCheck question) {
+  auto done = [this, caller, peer = std::move(question.peer)](const Result<void>& outcome) {
     if (outcome)
-      welcome(route, local, peer);
+      welcome(caller, peer);
     else
-      refuse(route, outcome.error());
+      refuse(caller, outcome.error());
   };
   if (!checker_.check(std::move(question.claim), std::move(question.proof), std::move(done)))
-    refuse(route, {ErrorCode::kDaemonUnavailable, "too many hellos wait: try again in a second", {}, {}});
+    refuse(caller, {ErrorCode::kDaemonUnavailable, "too many hellos wait: try again in a second", {}, {}});
 }
 
-void HandshakeEndpoint::welcome(const std::string& route, bool local, Peer peer) {
+void HandshakeEndpoint::welcome(const Caller& caller, Peer peer) {
   const std::string who = peer.role == protocol::Role::kClient ? "client session=" + peer.session.hex()
                                                                 : "worker lease=" + peer.lease.hex();
   if (!peers_.admit(std::move(peer), Clock::now()))
-    return refuse(route,
+    return refuse(caller,
                   {ErrorCode::kDaemonUnavailable, "this daemon serves all the clients and workers it can", {}, {}});
   spdlog::info("admitted {}", who);
   protocol::Welcome answer;
   for (const std::string& endpoint : plan_.control_endpoints)
-    if (local || !endpoint.starts_with("ipc://")) answer.control.push_back(endpoint);
+    if (caller.entrance.local || !endpoint.starts_with("ipc://")) answer.control.push_back(endpoint);
   answer.instance = plan_.instance.hex();
   answer.heartbeat_ms = plan_.heartbeat_ms;
-  send(route, answer);
+  send(caller, answer);
 }
 
-void HandshakeEndpoint::refuse(const std::string& route, const Error& error) {
+void HandshakeEndpoint::refuse(const Caller& caller, const Error& error) {
   if (lines_.take(Clock::now()))
     spdlog::warn("refused a hello ({} more since the last line): {}", std::exchange(unsaid_, 0), printable(error.text, kShown));
   else
     ++unsaid_;
-  send(route, protocol::Refused{error});
+  send(caller, protocol::Refused{error});
 }
 
-void HandshakeEndpoint::send(const std::string& route, const protocol::Header& header) {
+void HandshakeEndpoint::send(const Caller& caller, const protocol::Header& header) {
   transport::Message message;
   message.push_back(transport::Frame::copy(protocol::encode(header)));
-  if (socket_->send(route, message) != transport::Sent::kYes) spdlog::debug("the one who said hello is gone");
-}
-
-void HandshakeEndpoint::recycle() {
-  recycle_timer_ = 0;
-  visits_ = 0;
-  loop_.unwatch(watch_);
-  try {
-    socket_->rebind();
-    watch();
-  } catch (const std::exception& error) {
-    // Without a handshake endpoint no worker could come back: better a new daemon, which takes everything over.
-    spdlog::critical("the handshake endpoint cannot be opened again: {}", error.what());
-    loop_.stop();
-  }
+  if (caller.entrance.socket->send(caller.route, message) != transport::Sent::kYes) spdlog::debug("the one who said hello is gone");
 }
 
 }  // namespace pounce::daemon

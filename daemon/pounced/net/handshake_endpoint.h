@@ -1,7 +1,6 @@
-// The handshake endpoint's socket: anybody may connect and say one HELLO; who proves to be this user is admitted to the
-// control channel. The Authenticator decides, the ProofChecker's thread verifies. libzmq cannot drop one peer, so the
-// socket is closed and opened again a while after somebody came: idle connections go, nobody else is hurt (a HELLO is
-// repeated). Thread: loop.
+// The handshake endpoint: anybody may connect and say one HELLO; who proves to be this user is admitted to the control
+// channel. The Authenticator decides, the ProofChecker's thread verifies. It has two sockets: the kernel's word about a
+// peer's user counts at the local one only, since the other's peers come through the BoundedListener. Thread: loop.
 #pragma once
 
 #include <memory>
@@ -22,7 +21,7 @@
 namespace pounce::daemon {
 
 struct HandshakeEndpointPlan {
-  std::vector<std::string> endpoints;       // to bind
+  std::string local, remote;                // ipc endpoints to bind: for this machine, and behind the listener
   std::vector<std::string> control_endpoints;  // as bound: ipc first
   InstanceId instance;
   std::uint32_t heartbeat_ms = 0;
@@ -32,39 +31,39 @@ struct HandshakeEndpointPlan {
 class HandshakeEndpoint {
  public:
   static constexpr char kDomain[] = "handshake";
-  static constexpr std::chrono::seconds kRecycle{60};  // after the first handshake since the last time
-  static constexpr int kMostVisits = 512;              // handshakes; then it is recycled as soon as those are served
-  static constexpr std::chrono::seconds kServe{1};
-
   static Result<std::unique_ptr<HandshakeEndpoint>> open(transport::EventLoop& loop, transport::Context& context,
                                             const KeyPair& keys, HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers,
                                             ProofChecker& checker);
   ~HandshakeEndpoint();
 
-  const std::vector<std::string>& endpoints() const { return socket_->endpoints(); }
-
  private:
+  struct Entrance {
+    bool local = false;
+    std::unique_ptr<transport::RouterSocket> socket{};
+    transport::EventLoop::WatchId watch = 0;
+  };
+  struct Caller {  // along whose connection the answer goes
+    Entrance& entrance;
+    std::string route;
+  };
+
   HandshakeEndpoint(transport::EventLoop& loop, HandshakeEndpointPlan plan, Authenticator authenticator, Peers& peers, ProofChecker& checker)
       : loop_(loop), plan_(std::move(plan)), authenticator_(authenticator), peers_(peers), checker_(checker) {}
 
-  bool let_handshake(const transport::ZapQuestion& question);
-  void drain();
-  void hear(const transport::Received& received);
-  void check(const std::string& route, bool local, ProofToCheck question);
-  void welcome(const std::string& route, bool local, Peer peer);
-  void refuse(const std::string& route, const Error& error);
-  void send(const std::string& route, const protocol::Header& header);
-  void watch();
-  void recycle();
+  Result<void> open(Entrance& entrance, const std::string& endpoint, transport::Context& context, const KeyPair& keys);
+  void drain(Entrance& entrance);
+  void hear(Entrance& entrance, const transport::Received& received);
+  void check(const Caller& caller, ProofToCheck question);
+  void welcome(const Caller& caller, Peer peer);
+  void refuse(const Caller& caller, const Error& error);
+  void send(const Caller& caller, const protocol::Header& header);
 
   transport::EventLoop& loop_;
   const HandshakeEndpointPlan plan_;
   Authenticator authenticator_;
   Peers& peers_;
   ProofChecker& checker_;
-  std::unique_ptr<transport::RouterSocket> socket_;
-  transport::EventLoop::WatchId watch_ = 0, recycle_timer_ = 0;
-  int visits_ = 0;  // handshakes since the last recycling
+  Entrance local_{true}, remote_{false};
   TokenBucket lines_{1, 10};  // anybody who reaches the port could fill the log
   std::size_t unsaid_ = 0;    // refusals since the last line
 };

@@ -180,31 +180,6 @@ TEST_F(CurveTest, SendsBorrowedMemoryAndReleasesItOnce) {
   }));
 }
 
-TEST_F(CurveTest, DropsAllPeersOnRebindAndKeepsItsEndpoints) {
-  const std::string path = "/tmp/pounce-rebind-" + std::to_string(::getpid());
-  context.admit("handshake", [](const ZapQuestion&) { return true; });
-  ServerOptions options;
-  options.zap_domain = "handshake";
-  options.max_frame_bytes = 1024;
-  auto bound = RouterSocket::bind(context, server_keys, options, {"ipc://" + path, "tcp://127.0.0.1:*"});
-  ASSERT_TRUE(bound) << bound.error().text;
-  server = std::move(*bound);
-  const auto endpoints = server->endpoints();
-
-  for (int i = 0; i < 20; ++i) server->rebind();
-
-  EXPECT_EQ(server->endpoints(), endpoints);
-  for (const std::string& endpoint : endpoints) {
-    ClientOptions client_options;
-    client_options.max_frame_bytes = 1024;
-    client = *DealerSocket::connect(context, client_keys, server_keys.public_key, client_options, endpoint);
-    ASSERT_TRUE(send("still there?")) << endpoint;
-    ASSERT_TRUE(turn_until([&] { return server->receive().has_value(); })) << endpoint;
-  }
-  server->rebind();
-  EXPECT_TRUE(turn_until([&] { return client->link_event() == Link::kDisconnected; }));
-}
-
 TEST_F(CurveTest, SaysWhichUserIsAtTheOtherEndOfAnIpcSocket) {
   const std::string path = "/tmp/pounce-uid-" + std::to_string(::getpid());
   std::optional<unsigned> asked;

@@ -1,0 +1,171 @@
+#include "pounced/net/bounded_listener.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stop_token>
+
+#include "base/log.h"
+#include "base/thread_name.h"
+
+namespace pounce::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kPort = 0, kStop = 1;
+constexpr auto kNoDescriptor = 200ms;  // until it is tried again
+
+bool tell_of(int epoll, int fd, std::uint64_t id, std::uint32_t events, int how = EPOLL_CTL_ADD) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  return ::epoll_ctl(epoll, how, fd, &event) == 0;
+}
+
+UniqueFd connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return {};
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
+  return fd;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BoundedListener>> BoundedListener::open(std::string name, ListeningSocket listening, std::string inside,
+                                                               ListenerBounds bounds) {
+  std::unique_ptr<BoundedListener> self(new BoundedListener(std::move(name), std::move(listening), std::move(inside), bounds));
+  if (const auto watched = self->watch(); !watched) return failure(watched.error());
+  self->thread_ = std::jthread([self = self.get()](std::stop_token stop) { self->serve(std::move(stop)); });
+  return self;
+}
+
+BoundedListener::~BoundedListener() = default;
+
+Result<void> BoundedListener::watch() {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (epoll_ && stop_ && tell_of(epoll_.get(), listening_.fd.get(), kPort, EPOLLIN) && tell_of(epoll_.get(), stop_.get(), kStop, EPOLLIN))
+    return {};
+  return failure(ErrorCode::kInternal, "the " + name_ + " listener: " + std::strerror(errno));
+}
+
+model::ListenerRow BoundedListener::row() const {
+  return {name_, held_.load(), static_cast<std::uint64_t>(bounds_.connections), full_.load(), times_full_.load()};
+}
+
+void BoundedListener::serve(std::stop_token stop) {
+  name_thread("pounced-listen");
+  const std::stop_callback wake(stop, [this] { ::eventfd_write(stop_.get(), 1); });
+  while (!stop.stop_requested()) turn();
+}
+
+void BoundedListener::turn() {
+  std::array<epoll_event, 64> events;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), time_left());
+  for (int i = 0; i < count; ++i) {
+    const Id id = events[static_cast<std::size_t>(i)].data.u64;
+    if (id == kPort)
+      accept_some();
+    else if (id != kStop)
+      look_at(id);
+  }
+  settle_newcomers();
+  note_room();
+}
+
+int BoundedListener::time_left() const {
+  constexpr TimePoint kNever = TimePoint::max();
+  const TimePoint settles = newcomers_.empty() ? kNever : newcomers_.begin()->second;
+  const TimePoint again = no_descriptor_until_ > Clock::now() ? no_descriptor_until_ : kNever;
+  const TimePoint next = std::min(settles, again);
+  if (next == kNever) return -1;
+  return static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count()));
+}
+
+void BoundedListener::look_at(Id id) {
+  const auto found = connections_.find(id);
+  if (found != connections_.end() && !found->second.pump()) close(id);  // else: closed in this very turn
+}
+
+bool BoundedListener::has_room() const {
+  return connections_.size() < bounds_.connections && newcomers_.size() < bounds_.newcomers && Clock::now() >= no_descriptor_until_;
+}
+
+void BoundedListener::accept_some() {
+  constexpr int kMostPerTurn = 64;  // those who are here must be heard
+  for (int i = 0; i < kMostPerTurn && has_room(); ++i)
+    if (!accept_one()) return;
+}
+
+// False: nobody is in line, or there is no descriptor.
+bool BoundedListener::accept_one() {
+  UniqueFd peer(::accept4(listening_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  const bool no_descriptor = !peer && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+  if (no_descriptor) no_descriptor_until_ = Clock::now() + kNoDescriptor;
+  if (!peer) return !no_descriptor && errno != EAGAIN;
+  const int on = 1;  // as libzmq has it
+  ::setsockopt(peer.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  UniqueFd inside = connect_to(inside_);
+  if (!inside) return true;  // it is turned away, and comes again
+  const Id id = ++last_id_;
+  const int both[] = {peer.get(), inside.get()};
+  connections_.try_emplace(id, std::move(peer), std::move(inside), kNewcomerBytes);
+  newcomers_.emplace(id, Clock::now() + bounds_.newcomer);
+  held_ = connections_.size();
+  for (const int fd : both)  // an edge tells of each change; the first one comes at once
+    if (!tell_of(epoll_.get(), fd, id, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)) close(id);
+  return true;
+}
+
+void BoundedListener::settle_newcomers() {
+  const TimePoint now = Clock::now();
+  while (!newcomers_.empty() && newcomers_.begin()->second <= now) {
+    const Id id = newcomers_.begin()->first;
+    if (!bounds_.stays) {
+      close(id);
+      continue;
+    }
+    newcomers_.erase(id);
+    connections_.at(id).settle();
+    look_at(id);
+  }
+}
+
+void BoundedListener::close(Id id) {
+  newcomers_.erase(id);
+  connections_.erase(id);
+  held_ = connections_.size();
+}
+
+// While there is no room the port is not looked at. Said once a minute at most, and its end as often.
+void BoundedListener::note_room() {
+  const bool full = !has_room();
+  if (full == waits_) return;
+  waits_ = full_ = full;
+  tell_of(epoll_.get(), listening_.fd.get(), kPort, full ? 0u : static_cast<std::uint32_t>(EPOLLIN), EPOLL_CTL_MOD);
+  if (full) {
+    ++times_full_;
+    said_ = lines_.take(Clock::now());
+    if (said_)
+      spdlog::warn("the {} listener takes nobody now: it holds {} connections, the newcomers among them {} ({} times more since the last line)",
+                   name_, connections_.size(), newcomers_.size(), std::exchange(unsaid_, 0));
+    else
+      ++unsaid_;
+  } else if (std::exchange(said_, false)) {
+    spdlog::info("the {} listener takes newcomers again", name_);
+  }
+}
+
+}  // namespace pounce::daemon

@@ -1,0 +1,73 @@
+// A TCP port of pounced's in front of one of its ZeroMQ sockets, for all who come from elsewhere. libzmq takes every
+// connection there is a descriptor for, keeps every part of an unfinished message, and aborts where an ipc socket finds no
+// descriptor (gotchas Z3, Z11). Here connections, their number, their bytes and their time are counted first; what passes
+// goes on, unread, to a socket in the runtime folder, where libzmq asks for keys as ever. Whoever finds no room waits in the
+// kernel's line. Thread: its own; the questions from any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+#include "model/status_document.h"
+#include "pounce/result.h"
+#include "pounced/net/listener_bounds.h"
+#include "pounced/net/listening_socket.h"
+#include "pounced/net/proxied_connection.h"
+#include "pounced/net/token_bucket.h"
+
+namespace pounce::daemon {
+
+class BoundedListener {
+ public:
+  // inside: the path of the socket that it stands in front of.
+  static Result<std::unique_ptr<BoundedListener>> open(std::string name, ListeningSocket listening, std::string inside,
+                                                       ListenerBounds bounds);
+  ~BoundedListener();
+
+  const std::string& endpoint() const { return listening_.endpoint; }
+  model::ListenerRow row() const;
+
+ private:
+  using Id = std::uint64_t;
+
+  BoundedListener(std::string name, ListeningSocket listening, std::string inside, ListenerBounds bounds)
+      : name_(std::move(name)), listening_(std::move(listening)), inside_(std::move(inside)), bounds_(bounds) {}
+  Result<void> watch();
+  void serve(std::stop_token stop);
+  void turn();
+  void look_at(Id id);
+  void accept_some();
+  bool accept_one();
+  bool has_room() const;
+  void note_room();
+  void settle_newcomers();
+  void close(Id id);
+  int time_left() const;
+
+  const std::string name_;
+  const ListeningSocket listening_;
+  const std::string inside_;
+  const ListenerBounds bounds_;
+  UniqueFd epoll_, stop_;
+
+  std::map<Id, ProxiedConnection> connections_;
+  std::map<Id, TimePoint> newcomers_;  // in the order in which they came: the first is the first that settles
+  Id last_id_ = 1;                     // 0: the port, 1: the end
+  TimePoint no_descriptor_until_{};    // the process's limit is reached in spite of all
+  TokenBucket lines_{1.0 / 60, 1};     // anybody could fill the log
+  std::uint64_t unsaid_ = 0;
+  bool said_ = false, waits_ = false;
+
+  std::atomic<std::uint64_t> held_ = 0, times_full_ = 0;
+  std::atomic<bool> full_ = false;
+  std::jthread thread_;  // last: it uses all of the above until it is joined
+};
+
+}  // namespace pounce::daemon
