@@ -11,7 +11,7 @@ from pathlib import Path
 import cloudpickle
 import pytest
 from fake_daemon import LEASE, FakeClient, FakeDaemon, RealWorker, pack
-from worker_world import World
+from worker_world import MIB, World
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as a notebook's functions: this file is not on the workers
 
@@ -49,6 +49,22 @@ def test_each_kind_of_death_is_told_and_the_interpreter_comes_back(world):
 
     client = world.again(3)
     assert client.result(client.submit(lambda: "alive")) == "alive"
+
+
+# One that printed 150 MB filled the home with its log.
+def test_a_task_that_prints_much_leaves_a_bounded_log_and_its_last_words(world):
+    def shout():
+        import os
+
+        for _ in range(20):
+            os.write(1, (b"x" * 99 + b"\n") * 10_000)
+        print("last words")
+        os._exit(3)
+
+    error = crash(world, shout)
+
+    assert error["context"]["last_lines"].endswith("x\nlast words")
+    assert world.worker.log.stat().st_size < 10 * MIB
 
 
 def test_a_crash_report_tells_started_tasks_from_those_that_never_started(world):

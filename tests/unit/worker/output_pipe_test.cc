@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/check.h"
+#include "worker/common/job_log.h"
 
 namespace pounce::worker {
 namespace {
@@ -59,6 +61,27 @@ TEST_F(OutputPipeTest, GivesAFullPieceAndDoesNotRestWhenMoreIsThere) {
   EXPECT_EQ(pipe->read(kNow).size(), OutputPipe::kPieceBytes);
   EXPECT_FALSE(pipe->resting(kNow));
   EXPECT_EQ(pipe->read(kNow).size(), 10u);
+}
+
+// A task that printed 150 MB filled the home's quota.
+TEST_F(OutputPipeTest, LogsNoMoreThanTheLimitAndKeepsTheLastLines) {
+  const std::string line = std::string(kJobLogKeptBytes / 32, 'x') + "\n";
+  for (std::size_t written = 0; written < 2 * kJobLogBytes; written += line.size()) {
+    write(line);
+    pipe->read(kNow);
+  }
+  write("the last line\n");
+  EXPECT_EQ(pipe->read(kNow), "the last line\n") << "the reader gets all";
+
+  struct stat facts {};
+  ASSERT_EQ(::fstat(log.get(), &facts), 0);
+  EXPECT_LE(facts.st_size, static_cast<off_t>(kJobLogBytes));
+  std::string end(line.size() + 14, '\0');
+  ASSERT_EQ(::pread(log.get(), end.data(), end.size(), facts.st_size - static_cast<off_t>(end.size())), static_cast<ssize_t>(end.size()));
+  EXPECT_EQ(end, line + "the last line\n");
+  std::string beginning(14, '\0');
+  ASSERT_EQ(::pread(log.get(), beginning.data(), beginning.size(), 0), static_cast<ssize_t>(beginning.size()));
+  EXPECT_EQ(beginning, "pounce-worker:");
 }
 
 TEST_F(OutputPipeTest, IsNotPolledAnyMoreWhenUserCodeClosedTheStream) {
