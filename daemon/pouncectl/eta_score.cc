@@ -20,10 +20,10 @@ using forecast::Score;
 using forecast::Statement;
 using nlohmann::json;
 
-constexpr std::size_t kMostBytes = 8 << 20;  // of one file; pounced keeps them far below
+constexpr std::size_t kScoresBytes = 8 << 20;  // of one file; pounced keeps them far below
 
 void read_statements(const std::filesystem::path& path, std::vector<Statement>& statements) {
-  std::istringstream file(read_end(path, kMostBytes));
+  std::istringstream file(read_end(path, kScoresBytes));
   for (std::string line; std::getline(file, line);) {
     const auto one = model::parse<model::StartStatement>(line);
     if (!one) continue;  // cut off when the disk was full

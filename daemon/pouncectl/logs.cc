@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kLook{200};
-constexpr std::streamoff kMostBytes = 4 * 1024 * 1024;  // of a long log only the end is looked at
+constexpr std::streamoff kEndBytes = 4 * 1024 * 1024;  // of a long log only the end is looked at
 
 Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning) {
   std::vector<LeaseRow> known;
@@ -42,7 +42,7 @@ Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning)
 
 std::vector<std::string> last_lines(std::ifstream& file, int most) {
   file.seekg(0, std::ios::end);
-  file.seekg(std::max<std::streamoff>(file.tellg() - kMostBytes, 0));
+  file.seekg(std::max<std::streamoff>(file.tellg() - kEndBytes, 0));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
   const auto surplus = std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(lines.size()) - most, 0);

@@ -16,7 +16,7 @@ namespace pounce::ctl {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMostBytes = 64 << 20;  // of one file of leases; pounced keeps them far below
+constexpr std::size_t kFileBytes = 64 << 20;  // of one file of leases; pounced keeps them far below
 using nlohmann::json;
 
 std::string user_name() {
@@ -70,7 +70,7 @@ std::vector<UsedShare> own_usage(const std::string& cluster, std::int64_t from_s
   std::vector<UsedShare> shares;
   const std::string user = user_name();
   for (const fs::path& path : records(cluster)) {
-    std::istringstream file(read_end(path, kMostBytes));
+    std::istringstream file(read_end(path, kFileBytes));
     for (std::string line; std::getline(file, line);)
       if (UsedShare share = share_of(line, user, from_s, to_s); share.jobs > 0) shares.push_back(std::move(share));
   }

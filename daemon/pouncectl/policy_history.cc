@@ -18,7 +18,7 @@
 namespace pounce::ctl {
 namespace {
 
-constexpr std::size_t kMostBytes = 2 * policy::kMostPolicyBytes + (64 << 10);  // of a record: the QoS before and after
+constexpr std::size_t kRecordBytes = 2 * policy::kMostPolicyBytes + (64 << 10);  // of a record: the QoS before and after
 constexpr mode_t kForAll = 0644;  // no umask: who may apply may be root with a narrow one, who wants to read is anyone
 
 tl::unexpected<Error> cannot(const std::string& what) {
@@ -61,7 +61,7 @@ Result<std::vector<PolicyRecord>> PolicyHistory::read() const {
   for (const int number : numbers_in(folder_)) {
     PolicyRecord here;
     here.number = number;
-    auto record = decode_record(read_whole(path(here), kMostBytes).value_or(""));
+    auto record = decode_record(read_whole(path(here), kRecordBytes).value_or(""));
     if (!record) return failure(ErrorCode::kBadRequest, path(here) + " is no record of a policy", "Move it away.");
     record->number = number;
     records.push_back(std::move(*record));

@@ -106,7 +106,7 @@ def status_of(client) -> dict:
     return json.loads(client.wait_for("status_is")["document"])
 
 
-# They took its last descriptor, and libzmq aborted when somebody came to the local socket (Z11).
+# They took its last descriptor, and libzmq aborted when somebody came to the local socket (Z12).
 def test_a_crowd_that_says_nothing_ends_neither_pounced_nor_what_runs(home, enter):
     started = subprocess.run(["prlimit", f"--nofile={FEW_DESCRIPTORS}:{FEW_DESCRIPTORS}", program("pounced"), "ensure"],
                              env=home.environment, capture_output=True, text=True, check=True)

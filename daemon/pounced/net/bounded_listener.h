@@ -1,6 +1,6 @@
 // A TCP port of pounced's in front of one of its ZeroMQ sockets, for all who come from elsewhere. libzmq takes every
 // connection there is a descriptor for, keeps every part of an unfinished message, and aborts where an ipc socket finds no
-// descriptor (gotchas Z3, Z11). Here connections, their number, their bytes and their time are counted first; what passes
+// descriptor (gotchas Z3, Z12). Here connections, their number, their bytes and their time are counted first; what passes
 // goes on, unread, to a socket in the runtime folder, where libzmq asks for keys as ever. Whoever finds no room waits in the
 // kernel's line. Thread: its own; the questions from any.
 #pragma once
