@@ -63,8 +63,8 @@ struct UsedShare {
   std::uint64_t jobs = 0;
   double gpu_s = 0, cpu_s = 0;  // held: GPUs (CPUs) times seconds
   double told_s = 0;            // of gpu_s: those of which it is known what was done with them
-  double said_s = 0;            // of told_s: those of which only the jobs' own comments tell, which their users can write
   double busy_s = 0;            // of told_s: computing
+  double said_s = 0;            // of told_s: those of which only the jobs' own comments tell, which their users can write
 
   static constexpr auto fields() {
     return table(field("user", &UsedShare::user),
@@ -74,8 +74,8 @@ struct UsedShare {
                  field("gpu_s", &UsedShare::gpu_s),
                  field("cpu_s", &UsedShare::cpu_s),
                  field("told_s", &UsedShare::told_s),
-                 field("said_s", &UsedShare::said_s),
-                 field("busy_s", &UsedShare::busy_s));
+                 field("busy_s", &UsedShare::busy_s),
+                 field("said_s", &UsedShare::said_s));
   }
 };
 

@@ -110,7 +110,7 @@ class Lease:
 
     def _now(self) -> _core.LeaseStatus:
         if self._status.state != "ended":
-            status = self._session.lease_status(self.id)
+            status = self._session.status_of(self.id)
             self._status = status if status is not None else self._status._replace(state="ended")
         return self._status
 

@@ -94,7 +94,8 @@ _TOGETHER = (("gpus", "gpus", ""), ("cpus", "cpus", ""), ("memory_mib", "memory"
 def _check_all_workers(workers: int, each: int, field: str, name: str, unit: str) -> None:
     most = _core.BOUNDS[field][1]
     if workers * each > most:
-        raise BadRequest(f"workers={workers} and {name}={each}{unit} are {workers * each}{unit} on one node", f"Ask for at most {most}{unit} together.")
+        together = f"workers={workers} and {name}={each}{unit} are {workers * each}{unit} on one node"
+        raise BadRequest(together, f"Ask for at most {most}{unit} together.")
 
 
 def name_of_task(value: Any) -> str:

@@ -126,10 +126,10 @@ class Session:
     def why(self, task: Task) -> Wait | None:
         return wait_of(self.lease_status(task)) if self.state(task) == "waiting" else None
 
-    def lease_status(self, id: str) -> _core.LeaseStatus | None:
+    def status_of(self, lease: str) -> _core.LeaseStatus | None:
         """As pounced last told of it; None: it has ended."""
         try:
-            return next((status for status in self.core.leases() if status.lease == id), None)
+            return next((status for status in self.core.leases() if status.lease == lease), None)
         except errors.ClientClosed:
             return None
 

@@ -1,4 +1,4 @@
-"""Tables that objects show themselves as: the first row is the heading. What cells hold is often of strangers, names of jobs, Slurm's words."""
+"""Tables that objects show themselves as: the first row is the heading. What cells hold is often of strangers: printable() is for that."""
 
 from __future__ import annotations
 

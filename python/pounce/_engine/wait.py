@@ -96,7 +96,8 @@ def wait_of(status: _core.LeaseStatus | _core.DetachedRow | None) -> Wait:
     wait = Wait(status.state, status.reason, status.slurm_reason, status.class_, status.job, limit=limit)
     if status.state not in ("queued", "waiting"):
         return wait
-    return wait._replace(ahead=status.ahead if status.ahead >= 0 else None, start=float(status.start_estimate) or None, eta=eta_of(status.eta))
+    ahead = status.ahead if status.ahead >= 0 else None
+    return wait._replace(ahead=ahead, start=float(status.start_estimate) or None, eta=eta_of(status.eta))
 
 
 def eta_of(eta: _core.Eta | None) -> Eta | None:
