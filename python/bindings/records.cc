@@ -11,13 +11,13 @@ using records::define;
 
 namespace {
 
-// {"gpus": (0, 4096), …}
+// The largest that each number may be: {"gpus": 4096, …}
 template <class T>
-pybind11::dict bounds() {
+pybind11::dict most() {
   pybind11::dict all;
   const T defaults{};
   for_each_field(defaults, [&all](const auto& field, const auto&) {
-    if (field.bounds != Bounds{}) all[records::name_in_python(field.name).c_str()] = pybind11::make_tuple(field.bounds.least, field.bounds.most);
+    if (field.bounds != Bounds{}) all[records::name_in_python(field.name).c_str()] = field.bounds.most;
   });
   return all;
 }
@@ -29,7 +29,7 @@ void bind_records(pybind11::module_& m) {
   define<Cause>(m, "Cause");
   define<Error>(m, "Error");
   define<Resources>(m, "Resources");
-  m.attr("BOUNDS") = bounds<Resources>();
+  m.attr("MOST") = most<Resources>();
   define<LimitUse>(m, "LimitUse");
   define<Eta>(m, "Eta");
   define<Choice>(m, "Choice");

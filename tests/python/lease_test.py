@@ -21,7 +21,7 @@ class Told:
     def leases(self):
         return [] if self.told is None else [self.told]
 
-    def lease_told(self, id):
+    def status_of(self, id):
         return self.told
 
 

@@ -253,7 +253,7 @@ def test_a_demand_is_granted_a_worker_and_every_status_says_what_it_is(home, ses
 
 
 def test_a_killed_supervisors_lease_ends_at_once_with_its_reason(make_home, enter):
-    home = make_home(heartbeat_ms=5000, worker_silence_s=100, lost_after_s=200, reconcile_interval_s=100, poll_min_s=2)
+    home = make_home(heartbeat_ms=5000, worker_silence_s=100, lost_after_s=200, reconcile_interval_s=100, poll_min_s=2, poll_max_s=4)
     client = enter(home.ensure())
     client.open_session(home.folder)
     client.demand(waiting=1, gpus=1)

@@ -18,7 +18,7 @@ from .wait_policy import Step, parsed
 _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MOST_WORKERS, MOST_NICE = _core.BOUNDS["workers"][1], _core.BOUNDS["nice"][1]
+MOST_WORKERS, MOST_NICE = _core.MOST["workers"], _core.MOST["nice"]
 _HINTS = {
     "n_workers": "workers",
     "ntasks": "workers",
@@ -92,7 +92,7 @@ _TOGETHER = (("gpus", "gpus", ""), ("cpus", "cpus", ""), ("memory_mib", "memory"
 
 
 def _check_all_workers(workers: int, each: int, field: str, name: str, unit: str) -> None:
-    most = _core.BOUNDS[field][1]
+    most = _core.MOST[field]
     if workers * each > most:
         together = f"workers={workers} and {name}={each}{unit} are {workers * each}{unit} on one node"
         raise BadRequest(together, f"Ask for at most {most}{unit} together.")
@@ -127,7 +127,7 @@ def _class(value: Any) -> dict[str, Any]:
 
 def _bounded(word: str, field: str, number: float, unit: str, value: Any) -> dict[str, Any]:
     """The whole number that travels as `field`, rounded up; what it is at most is told in its own unit."""
-    most = _core.BOUNDS[field][1]
+    most = _core.MOST[field]
     if not number <= most:  # so that "not a number" is not either
         raise BadRequest(f"{word}={value!r} is more than anybody can ask for", f"Ask for at most {most}{unit}.")
     return {field: math.ceil(number)}
