@@ -399,9 +399,11 @@ def test_every_dependency_has_its_reason():
     assert missing + [name for name in pinned if f"`{name}`" not in reasons] == []
 
 
-def test_each_test_that_the_faults_name_is_there():
-    named = set(re.findall(r"`(test_\w+)`", text_of(ROOT / "docs" / "faults.md")))
-    there = {name for path in sources(".py") for name in re.findall(r"^def (test_\w+)\(", text_of(path), re.M)}
+@pytest.mark.parametrize("page", ["faults.md", "security.md"])
+def test_each_test_that_a_page_of_promises_names_is_there(page):
+    named = set(re.findall(r"`(test_\w+|\w+Test\.\w+)`", text_of(ROOT / "docs" / page)))
+    there = {name for path in sources(".py") for name in re.findall(r"^ *def (test_\w+)\(", text_of(path), re.M)}
+    there |= {".".join(names) for path in sources(".cc") for names in re.findall(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", text_of(path), re.M)}
     assert len(named) > 30
     assert named - there == set()
 
