@@ -1,0 +1,179 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/job_tag.h"
+#include "decoder_fuzzer/decoder.h"
+#include "policy/policy_file.h"
+#include "pounced/startup/config.h"
+#include "pounced/storage/journal.h"
+#include "pounced/storage/journal_line.h"
+#include "protocol/codec.h"
+#include "protocol/endpoint_file.h"
+#include "protocol/message_limits.h"
+#include "protocol/stream_framing.h"
+#include "slurm/wire.h"
+#include "unit/protocol/examples.h"
+
+namespace pounce::decoder_fuzzer {
+namespace {
+
+using Text = std::optional<std::string>;
+
+const std::string kRead = "read";
+
+Text header_again(std::string_view bytes) {
+  const auto header = protocol::decode(bytes, protocol::kControlMessageBytes);
+  return header ? Text(protocol::encode(*header)) : std::nullopt;
+}
+
+std::vector<std::string> headers() {
+  std::vector<std::string> all;
+  for (const protocol::Header& header : protocol::one_of_each()) all.push_back(protocol::encode(header));
+  return all;
+}
+
+Text endpoint_again(std::string_view bytes) {
+  const auto file = protocol::decode_endpoint_file(protocol::lines_of(bytes).statement);
+  return file ? Text(protocol::encode_endpoint_file(*file)) : std::nullopt;
+}
+
+std::vector<std::string> endpoints() {
+  protocol::EndpointFile file;
+  file.instance = "0123456789ab", file.cluster = "test", file.pid = 7, file.uid = 1000, file.key = protocol::kKey;
+  file.handshake = {"ipc:///run/user/1000/pounce/handshake", "tcp://10.77.0.1:40000"}, file.proof = "munge";
+  return {protocol::encode_endpoint_file(file), protocol::encode_endpoint_file(file) + "\nseal"};
+}
+
+Text journal_again(std::string_view bytes) {
+  std::string text;
+  for (const lease::JournalRecord& record : daemon::parse_journal(bytes).records) text += daemon::encode_journal_line(record);
+  return text;
+}
+
+std::vector<std::string> journals() {
+  lease::JournalRecord record;
+  record.lease = protocol::kLease;
+  record.resources = protocol::example_resources();
+  const std::string intent = daemon::encode_journal_line(record);
+  record.kind = lease::JournalRecord::Kind::kEnded;
+  record.why = protocol::example_cause();
+  return {intent, intent + daemon::encode_journal_line(record)};
+}
+
+Text config_again(std::string_view bytes) { return daemon::parse_config(bytes) ? Text(kRead) : std::nullopt; }
+Text policy_again(std::string_view bytes) { return policy::parse_policy(bytes) ? Text(kRead) : std::nullopt; }
+
+std::vector<std::string> policies() {
+  std::vector<std::string> all;
+  for (const auto& entry : std::filesystem::directory_iterator(POUNCE_SOURCE_DIR "/examples/policies")) {
+    std::ifstream file(entry.path());
+    all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return all;
+}
+
+Text question_again(std::string_view bytes) {
+  const auto request = slurm::decode_request(bytes);
+  return request ? Text(slurm::encode(*request)) : std::nullopt;
+}
+
+template <class... Asked>
+std::vector<slurm::Question> each_question(const std::variant<Asked...>*) {
+  return {slurm::Question(Asked{})...};
+}
+
+const std::vector<slurm::Question>& questions() {
+  static const std::vector<slurm::Question> all = each_question(static_cast<const slurm::Question*>(nullptr));
+  return all;
+}
+
+std::vector<std::string> asked() {
+  std::vector<std::string> all;
+  for (const slurm::Question& question : questions()) all.push_back(slurm::encode(slurm::Request{7, question}));
+  return all;
+}
+
+// As the answer to each question, for several may take the same bytes.
+Text answer_again(std::string_view bytes) {
+  bool read = false;
+  for (const slurm::Question& question : questions()) {
+    const auto answer = slurm::decode_answer(bytes, question);
+    if (!answer || !answer->value) continue;
+    read = true;
+    const std::string once = slurm::encode(*answer, question);
+    const auto twice = slurm::decode_answer(once, question);
+    if (!twice || slurm::encode(*twice, question) != once) return "it changed when it was read again: " + once;
+  }
+  return read ? Text(kRead) : std::nullopt;
+}
+
+std::vector<std::string> answers() {
+  std::vector<std::string> all;
+  const auto add = [&all](const slurm::Question& question, const std::any& value) { all.push_back(slurm::encode(slurm::Answer{7, value}, question)); };
+  add(slurm::AskVersion{}, std::string("libslurm.so.38 (22.05.8)"));
+  add(slurm::AskFacts{}, slurm::AskFacts::Answer{});
+  add(slurm::Cancel{}, slurm::Done{});
+  add(slurm::AskUsage{}, slurm::AskUsage::Answer{});
+  return all;
+}
+
+// Whole and in two pieces: the same records.
+Text records_again(std::string_view bytes) {
+  std::string text;
+  for (const std::size_t cut : {std::size_t{0}, bytes.size() / 2}) {
+    protocol::RecordReader reader(1024);
+    std::string records;
+    for (const std::string_view piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
+      reader.append(piece);
+      while (true) {
+        const auto record = reader.next();
+        if (!record || !*record) break;
+        records += protocol::frame_record(**record);
+      }
+    }
+    if (cut == 0) text = records;
+    else if (records != text) return "other records when it came in two pieces";
+  }
+  return text;
+}
+
+std::vector<std::string> records() { return {protocol::frame_record("one"), protocol::frame_record("one") + protocol::frame_record("another")}; }
+
+Text tag_again(std::string_view bytes) {
+  static_cast<void>(busy_part(bytes, std::chrono::hours(1)));
+  const auto tag = parse_job_tag(bytes);
+  return tag ? Text(format_job_tag(*tag)) : std::nullopt;
+}
+
+std::vector<std::string> tags() {
+  const JobTag tag{*InstanceId::from_hex("0123456789ab"), protocol::kLease};
+  return {format_job_tag(tag), format_job_note(tag, std::chrono::seconds(812), std::chrono::seconds(61))};
+}
+
+}  // namespace
+
+const std::vector<Decoder>& decoders() {
+  static const std::vector<Decoder> all = {
+      {"header", header_again, headers},
+      {"endpoint", endpoint_again, endpoints},
+      {"journal", journal_again, journals},
+      {"config", config_again, [] { return std::vector<std::string>{"{}", R"({"launcher":"local","idle_release_s":60,"stand_in_gpus":2})"}; }},
+      {"policy", policy_again, policies},
+      {"question", question_again, asked},
+      {"answer", answer_again, answers},
+      {"records", records_again, records},
+      {"tag", tag_again, tags},
+  };
+  return all;
+}
+
+std::string trouble_with(const Decoder& decoder, std::string_view bytes) {
+  const Text once = decoder.again(bytes);
+  if (!once || *once == kRead) return {};
+  const Text twice = decoder.again(*once);
+  if (!twice) return "what it was read as is refused: " + *once;
+  return *twice == *once ? "" : "it was read as\n" + *once + "\nand that as\n" + *twice;
+}
+
+}  // namespace pounce::decoder_fuzzer
