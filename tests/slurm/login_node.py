@@ -50,8 +50,8 @@ class Running:
 
     @property
     def reports(self) -> list[dict]:
-        # Not always at a line's beginning: a worker that dies in the middle of a line leaves it open.
-        found = (line.partition("REPORT ")[2] for line in self.output.splitlines())
+        # Not always at a line's beginning, and not always one to a line: unbuffered, a text and its newline are two writes.
+        found = (text for line in self.output.splitlines() for text in line.split("REPORT ")[1:])
         return [json.loads(text) for text in found if text.startswith("{") and text.endswith("}")]
 
     def reported(self, key: str, seconds: float = 60):

@@ -23,8 +23,8 @@ struct Settings {
   // (docs/states.md, watchdog_busy_s, 15 min) has passed. Before that its tasks may still be running.
   Duration fenced_after = std::chrono::minutes(16);
   // A worker out of reach for so long is told to the user. Not at once: the death of a worker cuts its connection
-  // first and is told with its cause right after.
-  Duration unreachable_after = std::chrono::seconds(2);
+  // first and is told with its cause right after; that of a job, when Slurm knows it, a few seconds later.
+  Duration unreachable_after = std::chrono::seconds(5);
 };
 
 }  // namespace pounce::task
