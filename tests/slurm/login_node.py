@@ -6,6 +6,7 @@ one scenario's killed daemon is nobody else's. A User runs programs there as an 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -38,6 +39,14 @@ def wait_until(condition, seconds: float, what: str):
     return value
 
 
+def reports_in(text: str) -> list[dict]:
+    """Those that are whole, each behind "REPORT "; the first at the beginning."""
+    with contextlib.suppress(json.JSONDecodeError):
+        report, end = json.JSONDecoder().raw_decode(text)
+        return [report, *reports_in(text[end:].removeprefix("REPORT "))]
+    return []
+
+
 class Running:
     """A program a user has started."""
 
@@ -51,8 +60,7 @@ class Running:
     @property
     def reports(self) -> list[dict]:
         # Not always at a line's beginning, and not always one to a line: unbuffered, a text and its newline are two writes.
-        found = (text for line in self.output.splitlines() for text in line.split("REPORT ")[1:])
-        return [json.loads(text) for text in found if text.startswith("{") and text.endswith("}")]
+        return [report for line in self.output.splitlines() for report in reports_in(line.partition("REPORT ")[2])]
 
     def reported(self, key: str, seconds: float = 60):
         """The value of `key` in the first report that has it."""
