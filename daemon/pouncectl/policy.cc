@@ -24,10 +24,6 @@ std::vector<std::string> names_of(const policy::Policy& policy) {
   return names;
 }
 
-}  // namespace
-
-namespace {
-
 Result<policy::Policy> policy_in(const std::string& path, const std::string& text) {
   auto policy = policy::parse_policy(text);
   if (policy) return policy;

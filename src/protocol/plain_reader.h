@@ -17,7 +17,6 @@
 #include "pounce/ids.h"
 #include "pounce/version.h"
 #include "protocol/plain_keys.h"
-#include "protocol/plain_writer.h"
 
 namespace pounce::protocol {
 
@@ -32,7 +31,7 @@ class PlainReader {
     else if constexpr (std::integral<T>) return number(value);
     else if constexpr (std::is_enum_v<T>) return word(value);
     else if constexpr (std::same_as<T, std::string>) return text(value);
-    else if constexpr (HasFields<T>) return part(value);
+    else if constexpr (HasFields<T>) return object(value);
     else return get(value);
   }
   bool done() const { return rest_.empty(); }
@@ -102,13 +101,6 @@ class PlainReader {
       int version = 0;
       return here && number(version) && version == kProtocolVersion;
     }
-  }
-
-  template <HasFields T>
-  bool part(T& value) {
-    if constexpr (std::equality_comparable<T>)
-      if (raw(plain_default<T>())) return true;
-    return object(value);
   }
 
   template <class Tag, std::size_t N>

@@ -22,11 +22,6 @@
 
 namespace pounce::protocol {
 
-// The text of a value that has its default, where that can be asked.
-template <HasFields T>
-  requires std::equality_comparable<T>
-const std::string& plain_default();
-
 class PlainWriter {
  public:
   PlainWriter() { text_.reserve(448); }
@@ -37,7 +32,7 @@ class PlainWriter {
     else if constexpr (std::integral<T>) return number(value);
     else if constexpr (std::is_enum_v<T>) return text(words(value).of(value));
     else if constexpr (std::same_as<T, std::string>) return text(value);
-    else if constexpr (HasFields<T>) return part(value);
+    else if constexpr (HasFields<T>) return object(value);
     else return put(value);
   }
   std::string take() { return std::move(text_); }
@@ -84,14 +79,6 @@ class PlainWriter {
     }
   }
 
-  // One that has its default is a constant text.
-  template <HasFields T>
-  bool part(const T& value) {
-    if constexpr (std::equality_comparable<T>)
-      if (value == T{}) return raw(plain_default<T>());
-    return object(value);
-  }
-
   template <class Tag, std::size_t N>
   bool put(const HexId<Tag, N>& id) {
     constexpr char kDigits[] = "0123456789abcdef";
@@ -135,16 +122,5 @@ class PlainWriter {
 
   std::string text_;
 };
-
-template <HasFields T>
-  requires std::equality_comparable<T>
-const std::string& plain_default() {
-  static const std::string text = [] {
-    PlainWriter writer;
-    writer.object(T{});
-    return writer.take();
-  }();
-  return text;
-}
 
 }  // namespace pounce::protocol

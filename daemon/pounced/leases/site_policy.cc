@@ -45,7 +45,7 @@ std::string policy_path(const Config& config) {
 }
 
 SitePolicy::SitePolicy(const std::string& configured, std::string usual)
-    : detached_(configured.empty() ? "" : std::filesystem::absolute(configured).string()), usual_(std::move(usual)) {
+    : configured_(configured.empty() ? "" : std::filesystem::absolute(configured).string()), usual_(std::move(usual)) {
   look();
 }
 
@@ -56,11 +56,11 @@ std::optional<SitePolicy::Stamp> SitePolicy::stamp_of(const std::string& path) {
 }
 
 void SitePolicy::look() {
-  const std::string& path = detached_.empty() ? usual_ : detached_;
+  const std::string& path = configured_.empty() ? usual_ : configured_;
   const auto stamp = stamp_of(path);
-  if (stamp == stamp_ && !distrusted_ && (stamp || detached_.empty() || !trouble_.empty())) return;
+  if (stamp == stamp_ && !distrusted_ && (stamp || configured_.empty() || !trouble_.empty())) return;
   stamp_ = stamp;
-  if (stamp || !detached_.empty()) return read(path);
+  if (stamp || !configured_.empty()) return read(path);
   spdlog::info("policy {} is gone: there is none now", path_);
   path_.clear();
   trouble_.clear();

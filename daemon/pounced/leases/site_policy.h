@@ -40,7 +40,7 @@ class SitePolicy {
   static std::optional<Stamp> stamp_of(const std::string& path);
   void read(const std::string& path);
 
-  const std::string detached_, usual_;
+  const std::string configured_, usual_;
   std::string path_, trouble_;
   bool distrusted_ = false;  // its folders or owner: what mends that does not change its stamp
   std::optional<Stamp> stamp_;

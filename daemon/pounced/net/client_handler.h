@@ -19,8 +19,8 @@ class ClientHandler {
     std::function<std::string()> status;
   };
 
-  ClientHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& named, std::string notice, Answers answers)
-      : state_(state), driver_(driver), control_(control), detached_(named), notice_(std::move(notice)), answers_(std::move(answers)) {}
+  ClientHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached, std::string notice, Answers answers)
+      : state_(state), driver_(driver), control_(control), detached_(detached), notice_(std::move(notice)), answers_(std::move(answers)) {}
 
   void hear(Peer& peer, const protocol::Header& header, bool back);
 

@@ -13,8 +13,8 @@ namespace pounce::daemon {
 
 class WorkerHandler {
  public:
-  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& named)
-      : state_(state), driver_(driver), control_(control), detached_(named) {}
+  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached)
+      : state_(state), driver_(driver), control_(control), detached_(detached) {}
 
   void hear(Peer& peer, const protocol::Header& header);
   void lost(const Peer& peer);  // its connection is gone

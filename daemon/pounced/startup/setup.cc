@@ -61,7 +61,7 @@ void settle_in(const std::string& base, Setup& setup) {
   setup.folders = name_folders(base, setup.place.cluster, setup.instance);
 }
 
-// Where nothing was configured; `told` is what `ensure` found, so that the daemon it starts settles in the same folder.
+// Where nothing was configured; `chosen` is what `ensure` found, so that the daemon it starts settles in the same folder.
 void choose_state_folder(const std::string& chosen, Setup& setup) {
   const auto lives = [&](const std::string& base) {
     settle_in(base, setup);

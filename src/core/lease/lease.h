@@ -79,7 +79,7 @@ struct Lease {
   // Workers
   std::map<WorkerIndex, Worker> workers;  // those that came, in the order of their indexes
   bool ever_ready = false;                // one of them has had an interpreter
-  TimePoint last_seen;                        // any of them
+  TimePoint last_seen;                    // any of them
   bool silence_noted = false;
 
   // Ending and Release

@@ -73,7 +73,7 @@ class Machine {
     Epoch epoch;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
-    bool reported = false;            // the user was told that it cannot be reached
+    bool reported = false;        // the user was told that it cannot be reached
     std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
     std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
     TimePoint begun{};            // when the first of its window was at the front
@@ -144,7 +144,7 @@ class Machine {
   std::map<LeaseId, Lease> leases_;
   std::uint64_t next_sequence_ = 0, late_results_ = 0;
 
-  std::vector<Request> sent_demand_;                  // what the daemon was told last
+  std::vector<Request> sent_demand_;           // what the daemon was told last
   TimePoint sent_demand_at_{};
   TimePoint demand_due_ = TimePoint::max();
   bool demand_changed_ = false;  // in the event under way
