@@ -12,8 +12,6 @@ void ConnectionMonitor::watch(Context& context, zmq::socket_t& socket) {
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.set(zmq::sockopt::rcvhwm, 0);  // a full one would hold up libzmq's own thread
   monitor_.connect(name);
-  routes_.clear();
-  lost_.clear();
 }
 
 // A descriptor is used again: what is told of it so far is of the connection that had it before.

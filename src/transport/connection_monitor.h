@@ -14,7 +14,7 @@ namespace pounce::transport {
 
 class ConnectionMonitor {
  public:
-  void watch(Context& context, zmq::socket_t& socket);  // before it is bound; what was known of another one is forgotten
+  void watch(Context& context, zmq::socket_t& socket);  // once, before it is bound
   void came_in(const std::string& route, const zmq::message_t& message);
   std::optional<std::string> lost_route();  // each once
   void* handle() { return monitor_.handle(); }

@@ -41,8 +41,8 @@ void Machine::tell_demand() {
 bool Machine::demand_is_urgent(const std::vector<Request>& wanted) const {
   return std::ranges::any_of(wanted, [this](const Request& request) {
     const auto sent = std::ranges::find(sent_demand_, request.id, &Request::id);
-    const Request& told = sent == sent_demand_.end() ? Request{} : *sent;
-    return request.waiting > told.waiting || request.generation > told.generation;
+    if (sent == sent_demand_.end()) return request.waiting > 0 || request.generation > 0;
+    return request.waiting > sent->waiting || request.generation > sent->generation;
   });
 }
 
