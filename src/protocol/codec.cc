@@ -63,7 +63,7 @@ Result<Header> decode(std::string_view bytes, std::size_t limit) {
 Result<Header> decode_generally(std::string_view bytes) {
   try {
     const json object = json::parse(bytes);
-    if (object.value("v", 0) != kProtocolVersion)
+    if (model::from_json<int>(object.value("v", json(0))) != kProtocolVersion)
       return failure(ErrorCode::kVersionMismatch, "the peer speaks protocol " + object.value("v", json()).dump() +
                                                       ", this side " + std::to_string(kProtocolVersion));
     const std::string type = object.value("type", "");

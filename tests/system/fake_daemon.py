@@ -157,8 +157,8 @@ class FakeDaemon:
 class FakeClient:
     """One session on one worker."""
 
-    def __init__(self, daemon: FakeDaemon, session: str | None = None):
-        self.daemon, self.key = daemon, Key()
+    def __init__(self, daemon: FakeDaemon, session: str | None = None, key: Key | None = None):
+        self.daemon, self.key = daemon, key or Key()
         self.session = session or secrets.token_hex(16)
         self.heard: list[list[bytes]] = []
         daemon.say(pack("admit", lease=LEASE, session=self.session, key=self.key.text))

@@ -263,9 +263,7 @@ def test_outcomes_are_kept_for_a_client_that_lost_its_connection(world, tmp_path
     lost.socket.close()
     gate.touch()
 
-    again = FakeClient(world.daemon, lost.session)
-    again.key = lost.key
-    world.daemon.say(pack("admit", lease=LEASE, session=again.session, key=again.key.text))
+    again = FakeClient(world.daemon, lost.session, lost.key)
     again.connect(up["endpoint"], up["key"])
     again.say(pack("query", tasks=[running, queued, done_before]))
     answer, _ = again.wait_for("query_is")

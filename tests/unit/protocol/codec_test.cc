@@ -72,6 +72,8 @@ TEST(CodecTest, RefusesWhatIsNotAnObjectOfFields) {
 TEST(CodecTest, RefusesFieldsOfTheWrongKind) {
   for (const char* bytes : {
            R"({"v":"2","type":"beat"})",
+           R"({"v":1e300,"type":"beat"})",  // read as an int, it was what the language leaves undefined
+           R"({"v":18446744073709551615,"type":"beat"})",
            R"({"v":2,"type":7})",
            R"({"v":2,"type":"beat","sent_ns":"soon"})",
            R"({"v":2,"type":"close_session","session":"short"})",
