@@ -5,9 +5,12 @@
 
 namespace pounce::transport {
 
-void ConnectionMonitor::watch(Context& context, zmq::socket_t& socket) {
+void ConnectionMonitor::watch(Context& context, zmq::socket_t& socket, Wanted wanted) {
+  wanted_ = wanted;
+  if (wanted.most_newcomers > 0) newcomers_.emplace(wanted.most_newcomers);
   const std::string name = unused_monitor_name();
-  if (zmq_socket_monitor(socket.handle(), name.c_str(), ZMQ_EVENT_DISCONNECTED) != 0) throw zmq::error_t();
+  const int events = ZMQ_EVENT_DISCONNECTED | (newcomers_ ? ZMQ_EVENT_ACCEPTED : 0);
+  if (zmq_socket_monitor(socket.handle(), name.c_str(), events) != 0) throw zmq::error_t();
   monitor_ = zmq::socket_t(zmq_context(context), zmq::socket_type::pair);
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.set(zmq::sockopt::rcvhwm, 0);  // a full one would hold up libzmq's own thread
@@ -19,6 +22,8 @@ void ConnectionMonitor::came_in(const std::string& route, const zmq::message_t& 
   read_events();
   const int descriptor = zmq_msg_get(message.handle(), ZMQ_SRCFD);
   if (descriptor < 0) return;
+  if (newcomers_) newcomers_->spoke(descriptor);
+  if (!wanted_.losses) return;
   std::string& known = routes_[descriptor];
   if (!known.empty() && known != route) lost_.push_back(known);
   known = route;
@@ -32,14 +37,27 @@ std::optional<std::string> ConnectionMonitor::lost_route() {
   return route;
 }
 
+void ConnectionMonitor::cut_newcomers(std::uint16_t port) {
+  read_events();
+  if (newcomers_) newcomers_->cut_oldest(port);
+}
+
 // zmq_socket_monitor(3): the event's number (16 bits) and its value (32 bits), here the descriptor; then the endpoint.
 void ConnectionMonitor::read_events() {
   while (const auto event = receive_message(monitor_)) {
+    std::uint16_t number = 0;
     std::int32_t descriptor = -1;
-    if (event->empty() || event->front().size() < sizeof(std::uint16_t) + sizeof descriptor) continue;
-    std::memcpy(&descriptor, event->front().bytes().data() + sizeof(std::uint16_t), sizeof descriptor);
-    lost(descriptor);
+    if (event->empty() || event->front().size() < sizeof number + sizeof descriptor) continue;
+    std::memcpy(&number, event->front().bytes().data(), sizeof number);
+    std::memcpy(&descriptor, event->front().bytes().data() + sizeof number, sizeof descriptor);
+    on_event(number, descriptor);
   }
+}
+
+void ConnectionMonitor::on_event(std::uint16_t event, int descriptor) {
+  if (event == ZMQ_EVENT_ACCEPTED) return newcomers_->came(descriptor);
+  if (newcomers_) newcomers_->went(descriptor);
+  lost(descriptor);
 }
 
 void ConnectionMonitor::lost(int descriptor) {

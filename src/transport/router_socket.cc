@@ -31,6 +31,13 @@ std::optional<Ports> ports_of(const std::string& endpoint) {
   return ports;
 }
 
+std::optional<std::uint16_t> port_of(const std::string& endpoint) {
+  std::uint16_t port = 0;
+  const char* const end = endpoint.data() + endpoint.size();
+  if (!endpoint.starts_with("tcp://") || std::from_chars(endpoint.data() + endpoint.rfind(':') + 1, end, port).ptr != end) return std::nullopt;
+  return port;
+}
+
 // Of a range the first free port, from a place of our own on: many processes of a node look at once.
 void bind_one(zmq::socket_t& socket, const std::string& endpoint) {
   const auto ports = ports_of(endpoint);
@@ -44,7 +51,6 @@ void bind_one(zmq::socket_t& socket, const std::string& endpoint) {
   errno = EADDRINUSE;
   throw zmq::error_t();
 }
-
 
 }  // namespace
 
@@ -90,7 +96,8 @@ void RouterSocket::Impl::open(const std::vector<std::string>& wanted) {
     socket.set(zmq::sockopt::heartbeat_timeout, milliseconds(options.heartbeat_timeout));
     socket.set(zmq::sockopt::heartbeat_ttl, milliseconds(options.heartbeat_timeout));
   }
-  if (options.tells_losses) connections.watch(context, socket);
+  const ConnectionMonitor::Wanted news{options.tells_losses, options.most_newcomers};
+  if (news.anything()) connections.watch(context, socket, news);
   endpoints.clear();
   for (const std::string& endpoint : wanted) {
     bind_one(socket, endpoint);
@@ -124,7 +131,7 @@ std::optional<Received> RouterSocket::receive() {
     const auto key = from_z85(property(first, "User-Id").value_or(""));
     if (!key) continue;  // cannot be: ZAP set it
     received.peer = *key;
-    if (impl_->options.tells_losses) impl_->connections.came_in(received.route, first);
+    if (impl_->connections.handle() != nullptr) impl_->connections.came_in(received.route, first);
     received.address = property(first, "Peer-Address").value_or("");
     received.uid = uid_of(received.address);
     message->erase(message->begin());
@@ -143,6 +150,12 @@ Sent RouterSocket::send(const std::string& route, Message& frames) {
 }
 
 std::optional<std::string> RouterSocket::lost_route() { return impl_->connections.lost_route(); }
+
+void RouterSocket::cut_newcomers() {
+  for (const std::string& endpoint : impl_->endpoints)
+    if (const auto port = port_of(endpoint)) impl_->connections.cut_newcomers(*port);
+}
+
 void* RouterSocket::monitor_handle() { return impl_->connections.handle(); }
 
 }  // namespace pounce::transport

@@ -24,6 +24,7 @@ struct ServerOptions {
   std::chrono::milliseconds heartbeat{0};             // ZMTP heartbeats; 0 = off (handshake endpoint)
   std::chrono::milliseconds heartbeat_timeout{0};
   bool tells_losses = false;                          // lost_route() is asked
+  std::size_t most_newcomers = 0;                     // over tcp, that said nothing yet: cut_newcomers() is called; 0: no bound
 };
 
 struct Received {
@@ -50,7 +51,8 @@ class RouterSocket {
   void* handle();                                     // for polling
   // A connection over which something came and that is gone; each once. Ask again after each receive(), which finds some.
   std::optional<std::string> lost_route();
-  void* monitor_handle();                             // readable when there may be one; it may also have nothing
+  void cut_newcomers();                               // the oldest over their bound
+  void* monitor_handle();                             // readable when there may be a loss or a newcomer; it may also have nothing
 
  private:
   struct Impl;

@@ -21,8 +21,8 @@ def client(shared) -> FakeClient:
 
 
 @pytest.fixture
-def world(tmp_path):
-    world = World(tmp_path)
+def world(request, tmp_path):
+    world = World(tmp_path, **getattr(request, "param", {}))
     yield world
     world.close()
 

@@ -7,13 +7,18 @@ import json
 import resource
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
+import cloudpickle
 import pytest
 import zmq
 from daemon_world import program, running, wait
+from fake_daemon import FakeClient
 from zmq.utils.monitor import recv_monitor_message
 from zmq_contexts import end, new_context
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # this file is not on the workers
 
 MIB = 1024
 PART = bytes(8000)  # within the limit of a frame
@@ -127,3 +132,30 @@ def test_a_crowd_that_says_nothing_ends_neither_pounced_nor_what_runs(home, ente
     assert another.hello("client", over="tcp")["error"]["code"] == "not_authenticated"
     assert [lease["lease"] for lease in status_of(alice)["leases"]] == [granted["lease"]]
     assert "listener takes nobody now" in Path(endpoint["log"]).read_text()
+
+
+def open_files_until(stop: str) -> int:
+    """In a task: most of the descriptors that its site leaves it, again and again. How often."""
+    import os
+
+    rounds = 0
+    while rounds == 0 or not os.path.exists(stop):
+        for descriptor in [os.open("/dev/null", os.O_RDONLY) for _ in range(160)]:
+            os.close(descriptor)
+        rounds += 1
+    return rounds
+
+
+# libzmq took them all, and the task's open() failed with EMFILE.
+@pytest.mark.parametrize("world", [{"interpreter": ("/usr/bin/prlimit", "--nofile=256:4096", sys.executable)}], indirect=True)
+def test_a_crowd_at_a_workers_port_takes_neither_the_tasks_descriptors_nor_the_place_of_a_client(world, tmp_path):
+    up, stop = world.daemon.ready(), tmp_path / "stop"
+    task = world.client.submit(open_files_until, str(stop))
+    world.client.wait_for("started", task=task)
+
+    with half_open([up["endpoint"]], HALF_OPEN):
+        another = FakeClient(world.daemon).connect(up["endpoint"], up["key"])
+    stop.touch()
+
+    assert world.client.result(task) > 0
+    assert another.result(another.submit(len, "four")) == 4

@@ -1,5 +1,6 @@
 #include "worker/interpreter/worker_engine.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr char kZapDomain[] = "data";
 constexpr int kHighWaterMark = 128;                            // messages, of 1 MB when bulk: 128 MB on their way
+constexpr std::size_t kMostNewcomers = 64;                     // who may hold a descriptor of the task's without having said who they are
+constexpr rlim_t kCrowd = 1024;                                // so many of them libzmq may take before they are cut
 constexpr std::size_t kTurnMessages = 64;                      // so that whoever asks for the leader token waits little
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
 constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;       // then printing waits for the reader, as on a terminal
@@ -32,6 +35,14 @@ std::string host_name() {
 std::string working_directory() {
   const std::unique_ptr<char, decltype(&std::free)> path(::get_current_dir_name(), std::free);
   return path ? path.get() : "";
+}
+
+// What strangers at our port may take comes on top of what the site leaves a process: the task has as many as elsewhere.
+void leave_room_for_strangers() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = std::min(files.rlim_max, files.rlim_cur + kCrowd);
+  ::setrlimit(RLIMIT_NOFILE, &files);  // lowered by nothing: at worst all stays as it is
 }
 
 }  // namespace
@@ -70,6 +81,7 @@ Result<void> WorkerEngine::bind() {
   const auto address =
       setup_.interface.empty() ? address_facing(setup_.facing) : address_of_interface(setup_.interface);
   if (!address) return failure(address.error());
+  leave_room_for_strangers();
   context_.admit(kZapDomain, [this](const transport::ZapQuestion& question) {
     if (!clients_.admits(question.key)) read_supervisor();  // its introduction may be waiting there
     return clients_.admits(question.key);
@@ -80,6 +92,7 @@ Result<void> WorkerEngine::bind() {
   options.high_water_mark = kHighWaterMark;
   options.heartbeat = 2s;
   options.heartbeat_timeout = 10s;
+  options.most_newcomers = kMostNewcomers;
   auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports)});
   if (!socket) return failure(std::move(socket.error()));
   socket_ = std::move(*socket);
@@ -117,12 +130,14 @@ void WorkerEngine::wait(int wake_fd, TimePoint until) {
   poll_.clear();
   poll_.add_socket(socket_->handle());
   poll_.add_socket(context_.zap_handle());
+  const std::size_t connections = poll_.add_socket(socket_->monitor_handle());
   poll_.add_fd(wake_fd);
   if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());
   const TimePoint now = Clock::now();
   for (const OutputPipe& pipe : pipes_)
     if (pipe.fd() >= 0 && !pipe.resting(now) && !output_blocked()) poll_.add_fd(pipe.fd());
   poll_.wait(until);
+  if (poll_.readable(connections)) socket_->cut_newcomers();
 }
 
 void WorkerEngine::receive_messages() {

@@ -1,13 +1,18 @@
 // A CURVE server and its clients: who gets in, and what each side is told.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <set>
 #include <thread>
 
+#include "base/unique_fd.h"
 #include "identity/key_pair.h"
 #include "transport/dealer_socket.h"
 #include "transport/poll_set.h"
@@ -25,12 +30,14 @@ struct CurveTest : testing::Test {
   std::unique_ptr<RouterSocket> server;
   std::unique_ptr<DealerSocket> client;
 
-  void open(const PublicKey& admitted, const PublicKey& expected_server, bool tells_losses = false) {
+  void open(const PublicKey& admitted, const PublicKey& expected_server, bool tells_losses = false,
+            std::size_t most_newcomers = 0) {
     context.admit("control", [admitted](const ZapQuestion& question) { return question.key == admitted; });
     ServerOptions options;
     options.zap_domain = "control";
     options.max_frame_bytes = 1024;
     options.tells_losses = tells_losses;
+    options.most_newcomers = most_newcomers;
     auto bound = RouterSocket::bind(context, server_keys, options, {"tcp://127.0.0.1:*"});
     ASSERT_TRUE(bound) << bound.error().text;
     server = std::move(*bound);
@@ -145,6 +152,40 @@ TEST_F(CurveTest, ANewConnectionIsNotTakenForTheOneThatIsGone) {
     return lost.size() == kConnections;
   }));
   EXPECT_EQ(lost, routes);
+}
+
+std::size_t open_descriptors() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+// One that says nothing. libzmq's own end of it is in this process too.
+UniqueFd silent_connection(const std::string& endpoint) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+TEST_F(CurveTest, CutsTheOldestOfManyThatSayNothingAndNobodyWhoSpoke) {
+  constexpr std::size_t kMost = 4, kStrangers = 50;
+  open(client_keys.public_key, server_keys.public_key, false, kMost);
+  ASSERT_TRUE(send("hello"));
+  ASSERT_TRUE(turn_until([&] { return server->receive().has_value(); }));
+  const std::size_t before = open_descriptors();
+
+  std::vector<UniqueFd> strangers;
+  while (strangers.size() < kStrangers) strangers.push_back(silent_connection(server->endpoints().front()));
+  const bool cut = turn_until([&] {
+    server->cut_newcomers();
+    return open_descriptors() <= before + kStrangers + kMost;
+  });
+
+  EXPECT_TRUE(cut) << open_descriptors() - before << " more descriptors, " << kStrangers << " of them the strangers' own";
+  ASSERT_TRUE(send("still here"));
+  EXPECT_TRUE(turn_until([&] { return server->receive().has_value(); }));
 }
 
 TEST_F(CurveTest, RefusesAKeyThatIsNotAdmittedAndSaysSo) {
