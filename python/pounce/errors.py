@@ -26,7 +26,7 @@ _ALSO: dict[str, tuple[type[BaseException], ...]] = {
 
 
 class PounceError(Exception):
-    """Any failure that pounce reports.
+    """Any failure that pounce reports. As text, what strangers said (a job's name, Slurm's words) acts on no terminal.
 
     Attributes
     ----------
@@ -53,7 +53,8 @@ class PounceError(Exception):
         text = self.text.rstrip()
         if text and text[-1] not in ".!?":
             text += "."
-        return f"{text} {self.remedy}".strip() + self._evidence()
+        whole = f"{text} {self.remedy}".strip() + self._evidence()
+        return "\n".join(_core.printable(line) for line in whole.split("\n"))
 
     def _evidence(self) -> str:
         """What the user should see without asking: where it was, and the last lines of the log."""

@@ -60,3 +60,12 @@ def test_errors_can_be_pickled(code):
     again = pickle.loads(pickle.dumps(error))
 
     assert (type(again), str(again), again.context) == (type(error), str(error), {"a": "b"})
+
+
+def test_what_strangers_wrote_acts_on_no_terminal_and_its_lines_stay_lines():
+    error = errors.make("rejected", "job '\x1b[2Jmine' waits\nfor \x07", "Ask.", {"node": "\x1b[31mg1", "last_lines": "one\n\x1b[Htwo"})
+
+    assert "\x1b" not in str(error) and "\x07" not in str(error)
+    assert str(error).split("\n")[0] == r"job '\x1b[2Jmine' waits"
+    assert str(error).endswith("    one\n    " + r"\x1b[Htwo")
+    assert error.context["last_lines"] == "one\n\x1b[Htwo"
