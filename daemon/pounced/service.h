@@ -1,0 +1,90 @@
+// The daemon behind authentication: the core and everything around it, from the frames of peers whose keys are known to
+// the questions for the launcher. It has no socket, so that a test can be its peers (tests/daemon_fuzzer). It builds and
+// connects, and decides nothing. Members stand in the order in which they are made; they go in the reverse order.
+// Thread: loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "launch/launcher.h"
+#include "pounce/cluster.h"
+#include "pounced/daemon_state.h"
+#include "pounced/detached/detached_tasks.h"
+#include "pounced/leases/action_executor.h"
+#include "pounced/leases/core_driver.h"
+#include "pounced/leases/job_builder.h"
+#include "pounced/leases/site_policy.h"
+#include "pounced/leases/wait_log.h"
+#include "pounced/net/client_handler.h"
+#include "pounced/net/control_channel.h"
+#include "pounced/net/worker_handler.h"
+#include "pounced/startup/previous_instances.h"
+#include "pounced/startup/setup.h"
+#include "pounced/storage/journal.h"
+#include "protocol/endpoint_file.h"
+#include "transport/event_loop.h"
+
+namespace pounce::daemon {
+
+class Service {
+ public:
+  // What only who has the sockets knows.
+  struct Network {
+    protocol::EndpointFile endpoint;  // by which workers find this daemon
+    ControlChannel::SendFrame send;
+    std::function<std::vector<model::ListenerRow>()> listeners;
+  };
+
+  // Takes over the journals. facts: what the launcher told before.
+  static Result<std::unique_ptr<Service>> open(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts,
+                                               launch::Launcher& launcher);
+
+  void connect(Network network);  // then frames may come
+  void start();                   // the core, and what it remembers
+
+  // Somebody may have removed its journal. Only while the lock is ours.
+  void look_after_journal();
+
+  ControlChannel& control() { return control_; }
+  Peers& peers() { return state_.peers; }
+  const SitePolicy& policy() const { return policy_; }
+  const std::vector<PreviousInstance>& previous_instances() const { return previous_instances_; }
+  const lease::LeaseCore& core() const { return driver_->core(); }
+  const DaemonState& state() const { return state_; }
+
+ private:
+  Service(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts, launch::Launcher& launcher);
+
+  Result<void> open_journal();
+  void wire_core();
+  void wire_handlers();
+  DetachedSetup detached_setup() const;
+  void answer_classes(const PublicKey& asker, const protocol::ClassesAsk& question);
+  void say_classes(const PublicKey& asker, const protocol::ClassesAsk& question, Result<ClusterSnapshot> cluster_snapshot);
+  void answer_queue(const PublicKey& asker, std::uint32_t question);
+
+  transport::EventLoop& loop_;
+  const Setup& setup_;
+  const ClusterFacts facts_;
+  launch::Launcher& launcher_;
+
+  DaemonState state_;
+  SitePolicy policy_;
+  Network network_;
+  ControlChannel control_{state_.peers};
+  std::vector<PreviousInstance> previous_instances_;
+  std::vector<lease::JournalRecord> remembered_;  // until start() tells them
+  std::optional<Journal> journal_;
+  WaitLog waits_;
+  std::unique_ptr<CoreDriver> driver_;
+  std::unique_ptr<JobBuilder> jobs_;
+  std::unique_ptr<ActionExecutor> executor_;
+  std::unique_ptr<DetachedTasks> detached_;
+  std::unique_ptr<ClientHandler> clients_;
+  std::unique_ptr<WorkerHandler> workers_;
+};
+
+}  // namespace pounce::daemon
