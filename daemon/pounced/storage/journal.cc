@@ -81,6 +81,8 @@ bool Journal::mend() {
 
 Result<void> Journal::append(const JournalRecord& record, bool sync) {
   mend();
+  if (sync && ::access(path_.c_str(), F_OK) != 0)
+    return failure(ErrorCode::kInternal, "the journal was removed and cannot be written anew: " + std::string(std::strerror(errno)));
   const std::string line = encode_journal_line(record);
   if (!write_all(file_.get(), line) || (sync && ::fdatasync(file_.get()) != 0)) {
     const std::string why = std::strerror(errno);

@@ -92,6 +92,14 @@ TEST_F(JournalTest, AnIntentIsOnDiskAlsoWhereTheFileHasJustBeenRemoved) {
   EXPECT_EQ(read_journal(path).records, (std::vector{intent(1), intent(2)}));
 }
 
+// An intent was written to a file without a name, and its job submitted: a daemon that died then would not know of it.
+TEST_F(JournalTest, AnIntentIsNotWrittenWhereTheRemovedFileCannotBeMadeAnew) {
+  auto journal = Journal::open(path, {intent(1)});
+  ASSERT_TRUE(journal);
+  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+  EXPECT_FALSE(journal->append(intent(2), true));
+}
+
 TEST_F(JournalTest, AnotherDaemonsFileInItsPlaceStaysAsItIs) {
   auto ours = Journal::open(path, {intent(1)});
   ASSERT_TRUE(ours);
