@@ -21,7 +21,7 @@ struct RequestState {
   Duration backoff{};
   std::uint32_t bad_starts = 0;  // leases in a row that ended without a ready interpreter
 
-  bool demanded() const { return request.waiting + request.running > 0; }
+  bool demanded() const { return request.waiting > 0 || request.running > 0; }  // their sum may wrap: a client says them
 };
 
 struct Session {

@@ -1,4 +1,6 @@
 // From demand to a job.
+#include <limits>
+
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {
@@ -7,6 +9,14 @@ namespace {
 using ::testing::IsEmpty;
 
 class SubmitTest : public LeaseTest {};
+
+// The fuzzer of sequences found it: their sum was 0, and the core asked for a lease and gave it up for ever.
+TEST_F(SubmitTest, CountsWhoseSumWrapsAreADemand) {
+  start();
+  open();
+  demand(1, std::numeric_limits<std::uint32_t>::max());
+  EXPECT_EQ(count<SubmitJob>(), 1u);
+}
 
 TEST_F(SubmitTest, NothingIsSubmittedBeforeAReconcileHasSucceeded) {
   tell(JournalRead{});
