@@ -39,8 +39,19 @@ void Findings::found(const JobView& view) {
     if (alive(view)) ending_.cancel_excess(view.job_identity, "a job too many of lease " + lease->id.hex());
     return;
   }
+  if (!known && lease != nullptr && view.state == JobState::kEnded) return over_already(*lease, view);
   if (!known && (view.state == JobState::kEnded || view.state == JobState::kEnding)) return;
   jobs_.seen(known ? *lease : adopt(view), view);
+}
+
+// A late worker spoke for a job that Slurm shows as ended: there is nothing to wait for. One that came after this
+// reconciliation began may know better.
+void Findings::over_already(Lease& lease, const JobView& view) {
+  const bool another_run = lease.job && (lease.job->job != view.job_identity.job || lease.job->restart > view.job_identity.restart);
+  if (another_run || context_.reconciliation.begun() <= lease.doubt_from || !transitions_.accept(lease, News::kJobEnded)) return;
+  const Error why = error_of_end(view);
+  ending_.send_away(lease, cause_of(why), false);
+  ending_.finish(lease, why);
 }
 
 // It ended while no pounced watched it, and no journal tells of it: whoever held it is told how, once they are here.

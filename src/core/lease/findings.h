@@ -21,6 +21,7 @@ class Findings {
 
  private:
   void found(const JobView& view);
+  void over_already(Lease& lease, const JobView& view);
   void remember_end(const JobView& view);
   void missed(Lease& lease);
   Lease& adopt(const JobView& view);

@@ -44,6 +44,23 @@ TEST_F(ReconcileTest, ASecondJobOfOneLeaseIsCancelled) {
   EXPECT_EQ(state(), LeaseState::kQueued);
 }
 
+// The fuzzer of sequences found it: the lease stayed, and Slurm was asked every two seconds until it forgot the job.
+TEST_F(ReconcileTest, ALateWorkersLeaseGoesWhenSlurmShowsThatItsJobHasEnded) {
+  start();
+  tell(connected());
+  ASSERT_EQ(state(), LeaseState::kSubmitting);
+  reconciled_jobs({view(JobState::kEnded, JobEnd::kCompleted)});
+  EXPECT_EQ(state(), std::nullopt);
+  EXPECT_EQ(count<EndWorker>(), 1u);
+}
+
+TEST_F(ReconcileTest, ALateWorkersLeaseStaysWhereOnlyAnEarlierRunOfItsJobHasEnded) {
+  start();
+  tell(connected(1));
+  reconciled_jobs({view(JobState::kEnded, JobEnd::kCompleted)});
+  EXPECT_EQ(state(), LeaseState::kSubmitting);
+}
+
 TEST_F(ReconcileTest, ARestartWithTheJournalAdoptsTheLeaseForItsOwner) {
   start({intent(), submitted()}, {view(JobState::kRunning)});
   EXPECT_EQ(state(), LeaseState::kStarting);
