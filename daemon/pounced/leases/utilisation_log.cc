@@ -88,6 +88,10 @@ const LeaseUtilisation* UtilisationLog::of(const LeaseId& lease) const {
   return found == live_.end() || found->second.workers.empty() ? nullptr : &found->second;
 }
 
+void UtilisationLog::forget(const std::function<bool(const LeaseId&)>& which) {
+  std::erase_if(live_, [&](const auto& entry) { return which(entry.first); });
+}
+
 std::optional<JobIdentity> UtilisationLog::job(const LeaseId& lease) const {
   const LeaseUtilisation* use = of(lease);
   return use != nullptr ? use->asked.job : std::nullopt;

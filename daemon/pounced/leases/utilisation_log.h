@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,6 +40,7 @@ class UtilisationLog {
   std::optional<std::string> note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const;
   std::optional<JobIdentity> job(const LeaseId& lease) const;
   void ended(const LeaseId& lease, const Cause& why, std::int64_t now_s);
+  void forget(const std::function<bool(const LeaseId&)>& which);
 
   const LeaseUtilisation* of(const LeaseId& lease) const;
   const std::deque<model::EndedLease>& recent() const { return recent_; }  // oldest first

@@ -1,5 +1,7 @@
 #include "pounced/net/worker_handler.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "messages/sentence.h"
 #include "transport/zmq_context.h"
@@ -34,26 +36,40 @@ void WorkerHandler::lost(const Peer& peer) {
 void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   if (!peer.named) peer.worker = message.worker;
   if (!speaks_for(peer, message.lease, message.worker)) return;
+  if (message.interpreter_ready && !may_be_interpreter(peer, message.endpoint, message.key)) return;
   peer.named = true;
   state_.peers.only_worker(peer);
   spdlog::info("lease={} worker={} up job={} restart={} node={} pid={}", message.lease.hex(), message.worker.value,
                message.job, message.restart, message.node, message.pid);
-  const bool ready =
-      message.interpreter_ready && interpreter_is(peer, message.worker, message.epoch, message.endpoint, message.key);
   const lease::WorkerLink link = peer.link;
   driver_.tell(lease::WorkerConnected{message.lease, message.worker, link, SlurmJobId{message.job}, message.restart,
                                       message.node, message.devices});
-  if (ready) driver_.tell(lease::InterpreterStarted{message.lease, message.worker, link, message.epoch});
+  if (message.interpreter_ready) started(message.lease, message.worker, link, {message.epoch, message.endpoint, message.key});
   for (const lease::LeaseView& view : driver_.core().leases())
     if (view.lease == message.lease) state_.uses.up(view);
 }
 
 void WorkerHandler::take(Peer& peer, const InterpreterUp& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
-  if (!interpreter_is(peer, message.worker, message.epoch, message.endpoint, message.key)) return;
+  if (!may_be_interpreter(peer, message.endpoint, message.key)) return;
   spdlog::info("lease={} worker={} interpreter up epoch={}", message.lease.hex(), message.worker.value,
                message.epoch.value);
-  driver_.tell(lease::InterpreterStarted{message.lease, message.worker, peer.link, message.epoch});
+  started(message.lease, message.worker, peer.link, {message.epoch, message.endpoint, message.key});
+}
+
+void WorkerHandler::started(const LeaseId& lease, WorkerIndex worker, lease::WorkerLink link, Interpreter interpreter) {
+  const Epoch epoch = interpreter.epoch;
+  state_.interpreters[{lease, worker}] = std::move(interpreter);
+  driver_.tell(lease::InterpreterStarted{lease, worker, link, epoch});
+  forget_the_gone();
+}
+
+// Of leases that ended without a line in the journal, which were known by a worker's word alone: nobody tells of their end.
+void WorkerHandler::forget_the_gone() {
+  const auto leases = driver_.core().leases();
+  const auto gone = [&leases](const LeaseId& lease) { return std::ranges::find(leases, lease, &lease::LeaseView::lease) == leases.end(); };
+  std::erase_if(state_.interpreters, [&](const auto& entry) { return gone(entry.first.first); });
+  state_.uses.forget(gone);
 }
 
 void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
@@ -87,15 +103,11 @@ bool WorkerHandler::speaks_for(Peer& peer, const LeaseId& lease, WorkerIndex wor
   return false;
 }
 
-// Clients will connect to what is noted here: it must at least look like an address and a key.
-bool WorkerHandler::interpreter_is(Peer& peer, WorkerIndex worker, Epoch epoch, const std::string& endpoint,
-                                const std::string& key) {
-  if (!endpoint.starts_with("tcp://") || endpoint.size() > kEndpointBytes || !transport::from_z85(key)) {
-    refuse(peer, ErrorCode::kProtocol, "an interpreter has a tcp endpoint and a key");
-    return false;
-  }
-  state_.interpreters[{peer.lease, worker}] = {epoch, endpoint, key};
-  return true;
+// Clients will connect there: it must at least look like an address and a key.
+bool WorkerHandler::may_be_interpreter(Peer& peer, const std::string& endpoint, const std::string& key) {
+  if (endpoint.starts_with("tcp://") && endpoint.size() <= kEndpointBytes && transport::from_z85(key)) return true;
+  refuse(peer, ErrorCode::kProtocol, "an interpreter has a tcp endpoint and a key");
+  return false;
 }
 
 void WorkerHandler::refuse(Peer& peer, ErrorCode code, const std::string& text) {

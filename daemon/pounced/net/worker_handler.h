@@ -27,8 +27,9 @@ class WorkerHandler {
   void take(Peer& peer, const protocol::DetachedEnded& message);
   void take(Peer& peer, const protocol::Beat& message);
   bool speaks_for(Peer& peer, const LeaseId& lease, WorkerIndex worker);
-  bool interpreter_is(Peer& peer, WorkerIndex worker, Epoch epoch, const std::string& endpoint,
-                      const std::string& key);
+  bool may_be_interpreter(Peer& peer, const std::string& endpoint, const std::string& key);
+  void started(const LeaseId& lease, WorkerIndex worker, lease::WorkerLink link, Interpreter interpreter);
+  void forget_the_gone();
   void refuse(Peer& peer, ErrorCode code, const std::string& text);
 
   DaemonState& state_;

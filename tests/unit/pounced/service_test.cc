@@ -1,0 +1,85 @@
+// What the fuzzer of sequences (tests/daemon_fuzzer) has found, each by its name.
+#include "pounced/service.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "protocol/codec.h"
+#include "unit/pounced/scratch_folder.h"
+#include "unit/protocol/examples.h"
+
+namespace pounce::daemon {
+namespace {
+
+using namespace protocol;
+
+// One that never answers.
+class SilentLauncher : public launch::Launcher {
+ public:
+  void send(slurm::Question, Reply<std::any>) override {}
+};
+
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() {
+    setup_.config.policy = scratch_.write("policy.json", "{}");
+    setup_.place = {"test", "machine", "boot", 1, 0, ""};
+    setup_.instance = *InstanceId::from_hex("0123456789ab");
+    setup_.folders = {scratch_.file("test/0123456789ab"), scratch_.file("run")};
+    EXPECT_TRUE(make_folders(setup_.folders));
+    service_ = std::move(*Service::open(loop_, setup_, {}, launcher_));
+    service_->connect({{}, [this](const auto&, const auto& frame) { return sent_.push_back(frame), true; }, [] { return std::vector<model::ListenerRow>(); }});
+    service_->start();
+  }
+
+  PublicKey admit(Role role, const SessionId& session, const LeaseId& lease) {
+    Peer peer;
+    peer.role = role, peer.session = session, peer.lease = lease;
+    peer.key.bytes[0] = ++keys_;
+    service_->peers().admit(peer, Clock::now());
+    return peer.key;
+  }
+  void hear(const PublicKey& from, const Header& header) {
+    sent_.clear();
+    service_->control().hear(from, std::to_string(from.bytes[0]), encode(header));
+  }
+  PublicKey client(const SessionId& session) {
+    const PublicKey key = admit(Role::kClient, session, {});
+    OpenSession open;
+    open.session = session, open.directory = "/home/" + session.hex(), open.interpreter = {"python"};
+    hear(key, open);
+    return key;
+  }
+  WorkerUp worker_up(const std::string& endpoint) const {
+    WorkerUp up;
+    up.lease = kLease, up.job = 7, up.interpreter_ready = true, up.endpoint = endpoint, up.key = kKey;
+    return up;
+  }
+  bool refused() const { return sent_.size() == 1 && sent_[0].find("\"refused\"") != std::string::npos; }
+
+  ScratchFolder scratch_;
+  daemon::Setup setup_;
+  SilentLauncher launcher_;
+  transport::EventLoop loop_;
+  std::vector<std::string> sent_;
+  std::unique_ptr<Service> service_;
+  std::uint8_t keys_ = 0;
+};
+
+TEST_F(ServiceTest, AWorkerThatIsRefusedForItsInterpreterIsNotConnected) {
+  const PublicKey worker = admit(Role::kWorker, {}, kLease);
+  hear(worker, worker_up("ipc:///tmp/not-for-clients"));
+  EXPECT_TRUE(refused());
+  EXPECT_TRUE(service_->core().leases().empty());
+}
+
+TEST_F(ServiceTest, AnInterpreterOfALeaseThatIsNotThereIsNotKept) {
+  const PublicKey worker = admit(Role::kWorker, {}, kLease);
+  InterpreterUp up;
+  up.lease = kLease, up.endpoint = kDataEndpoint, up.key = kKey;
+  hear(worker, up);
+  EXPECT_TRUE(service_->state().interpreters.empty());
+}
+
+}  // namespace
+}  // namespace pounce::daemon
