@@ -30,6 +30,9 @@ void DetachedTasks::hear(Peer& client, const protocol::SubmitDetached& message) 
     return answer(client, message.question, {}, {ErrorCode::kBadRequest, "not a name: " + message.name, {}, {}});
   if (const auto said = folder_.record(message.name); said && said->row.task == message.task)
     return answer(client, message.question, {said->row});  // again: our answer was lost with its connection
+  // Of another client's session or task it would take the place.
+  if (const SessionId session = session_of(message.task); live_.contains(session) || state_.clients.contains(session))
+    return answer(client, message.question, {}, {ErrorCode::kBadRequest, "this id is in use: " + message.task.hex(), {}, {}});
   protocol::DetachedRecord record;
   record.instance = setup_.instance;
   record.row.name = message.name;

@@ -81,5 +81,18 @@ TEST_F(ServiceTest, AnInterpreterOfALeaseThatIsNotThereIsNotKept) {
   EXPECT_TRUE(service_->state().interpreters.empty());
 }
 
+TEST_F(ServiceTest, ADetachedTaskDoesNotTakeThePlaceOfASession) {
+  const SessionId session = id_of<SessionId>(0x60);
+  client(session);
+  const PublicKey another = client(id_of<SessionId>(0x70));
+  SubmitDetached submit;
+  submit.question = 1, submit.name = "train", submit.task = id_of<TaskId>(0x60);
+  ASSERT_EQ(::mkdir((setup_.folders.results() + "/." + submit.task.hex()).c_str(), 0700), 0);
+  hear(another, submit);
+  EXPECT_EQ(service_->state().clients.at(session).opened.directory, "/home/" + session.hex());
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_NE(sent_[0].find("bad_request"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pounce::daemon
