@@ -83,7 +83,6 @@ Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), scr
   actors_.push_back(stranger);
   for (const TaskId& task : pool_.tasks) pool_.sessions.push_back(session_of(task));
   for (std::size_t i = 0; i < kClients; ++i) {  // a task may be called as a session is
-    TaskId task;
     std::array<std::uint8_t, TaskId::kBytes> bytes;
     std::ranges::copy(actors_[i].session.bytes(), bytes.begin());
     pool_.tasks.push_back(TaskId(bytes));
@@ -539,9 +538,9 @@ void Life::check_detached() {
 void Life::check_interpreters(const Header& heard) {
   if (!std::holds_alternative<InterpreterUp>(heard)) return;
   const auto leases = service_->core().leases();
-  for (const auto& [of, interpreter] : service_->state().interpreters)
-    if (std::ranges::none_of(leases, [&](const auto& view) { return view.lease == of.first; }))
-      return complain("an interpreter is remembered of lease " + of.first.hex() + ", which is not there");
+  for (const auto& entry : service_->state().interpreters)
+    if (std::ranges::find(leases, entry.first.first, &lease::LeaseView::lease) == leases.end())
+      return complain("an interpreter is remembered of lease " + entry.first.first.hex() + ", which is not there");
 }
 
 }  // namespace pounce::daemon_fuzzer
