@@ -7,9 +7,7 @@ import subprocess
 
 import pytest
 from gateway import of_cluster
-from login_node import CLUSTER, LoginNode, User, wait_until
-
-SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))
+from login_node import CLUSTER, SHARED, LoginNode, User, wait_until
 
 
 @pytest.fixture(scope="session")

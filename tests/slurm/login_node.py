@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "packaging" / "cluster"
+SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))  # the cluster of all tests but those that stop its daemons
 
 # What a scenario script starts with: every line it reports is one JSON object on standard output.
 PRELUDE = """
@@ -89,7 +90,7 @@ _namespaces: list[int] = []  # of login nodes that are gone
 class LoginNode:
     """One network namespace with an address on the cluster's bridge."""
 
-    def __init__(self, number: int, cluster_id: int = 0):
+    def __init__(self, number: int, cluster_id: int = SHARED):
         self.cluster_id = cluster_id
         self.name = f"pounce{cluster_id}-login{number}"
         self.address = f"10.77.{cluster_id}.{100 + number}"
