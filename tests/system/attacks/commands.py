@@ -33,7 +33,7 @@ def ran(it, words: tuple[str, ...]) -> dict:
 
 
 def refused(outcome: dict) -> bool:
-    return outcome["goes_on"] and (exits_with_error()(outcome) or any(word in outcome["output"].lower() for word in ("denied", "not permitted", "no job")))
+    return outcome["goes_on"] and (exits_with_error()(outcome) or any(word in outcome["output"].lower() for word in ("denied", "not permitted", "error")))
 
 
 ATTACKS = [

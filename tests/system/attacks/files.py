@@ -30,6 +30,15 @@ def guessed(it) -> dict:
     return worst(it, "read", [key_file(it), str(it.alice.state / "key"), f"{it.alice.state}/../key"])
 
 
+def it_is_no_script(outcome: dict) -> bool:
+    return "pounce-worker" not in outcome["output"]
+
+
+def scripts(it) -> dict:
+    look = 'cd "$(dirname "$SLURM_CONF")/.." && cat spool/*/job*/slurm_script state/hash.*/job.*/* 2>/dev/null; exit 0'
+    return {**it.run("sh", "-c", look), "lease": it.alice.worker["lease"]}
+
+
 ATTACKS = [
     Attack("reads_alices_state", EITHER, "reads endpoint file, journal, logs", lambda it: worst(it, "read", files(it)), denied,
            lambda it: it.ask("read", path=files(it)[0]), done),
@@ -47,14 +56,9 @@ ATTACKS = [
            lambda it: worst(it, "remove", folders(it) + [str(it.alice.runtime.parent)]), lambda outcome: not done(outcome)),
     Attack("a_result_in_alices_name", EITHER, "makes a detached task's folder in alice's results",
            lambda it: it.ask("make", path=f"{it.alice.endpoint['results']}/train-7", kind="folder"), denied),
-    Attack("the_script_of_alices_job", EITHER, "reads the job's script and environment in Slurm's spool and state",
-           lambda it: it.run("sh", "-c", 'cd "$(dirname "$SLURM_CONF")/.." && cat spool/*/job*/slurm_script state/hash.*/job.*/* 2>/dev/null | head -c 1000; exit 0'),
-           lambda outcome: "pounce" not in outcome["output"], where=(SLURM,)),
+    Attack("the_script_of_alices_job", EITHER, "reads the jobs' scripts in Slurm's spool and state", scripts, lambda outcome: outcome["lease"] not in outcome["output"],
+           scripts, lambda outcome: outcome["lease"] in outcome["output"], where=(SLURM,)),
     Attack("slurms_view_of_alices_script", EITHER, "asks Slurm for the script of alice's job",
-           lambda it: it.run("scontrol", "write", "batch_script", it.job(), "-"), lambda outcome: it_is_no_script(outcome),
+           lambda it: it.run("scontrol", "write", "batch_script", it.job(), "-"), it_is_no_script,
            lambda it: it.run("scontrol", "write", "batch_script", it.job(), "-"), lambda outcome: not it_is_no_script(outcome), where=(SLURM,)),
 ]
-
-
-def it_is_no_script(outcome: dict) -> bool:
-    return "pounce-worker" not in outcome["output"]

@@ -31,7 +31,6 @@ TEXTS = {
     "account": ("ml --uid=0", "root" + BAD),
     "reservation": ("--wrap=id", BAD),
     "not_nodes": ("g[1-99999999]", "g1" + BAD),
-    "placement": ("--wrap=id", BAD),
 }
 OPTIONS = {"wrap": "id", "uid": "0", "gid": "0", "chdir": "/root", "output": "/tmp/pounce-attack-ran", "export": "ALL,LD_PRELOAD=/tmp/x", "prolog": "/tmp/x",
            "comment": "pounce:1:000000000000:0000000000000000", "job-name": "x\ny", "clusters": "all", "get-user-env": "1", "wckey\nuid": "0", "--wrap": "id", "": ""}
@@ -68,7 +67,7 @@ ATTACKS = [
              lambda it, asked=asked: demanded(it, **asked), failed) for name, asked in NUMBERS.items()),
     Attack("a_request_that_can_be_served", TASK, "asks for a worker: the control of all these rows", lambda it: demanded(it), granted),
     *(Attack(f"a_{field}_with_more_in_it_{number}", TASK, f"asks for the {field.replace('_', ' ')} {text[:30]!r}",
-             lambda it, field=field, text=text: demanded(it, **{field: text}), failed, where=(SLURM,))
+             lambda it, field=field, text=text: demanded(it, **{field: text, "gpus": int(field == "gpu_type")}), failed, where=(SLURM,))
       for field, texts in TEXTS.items() for number, text in enumerate(texts, 1)),
     *(Attack(f"an_option_of_sbatch_{number}", TASK, f"asks for Slurm's option {name!r}",
              lambda it, name=name, value=value: demanded(it, slurm={name: value}), failed, where=(SLURM,))
