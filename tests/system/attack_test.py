@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -16,17 +17,17 @@ from attacks import ATTACKS
 from attacks.attempt import Attempt
 from attacks.table import LOCAL
 from attacks.target import Target, opened, uid_of
-from daemon_world import wait
+from daemon_world import program, wait
 
 USERS = ("alice", "bob", "mallory")
 
 
 def command(folders: dict[str, Path]):
-    def words(user: str, program: list[str]) -> list[str]:
+    def words(user: str, run: list[str]) -> list[str]:
         settings = [f"HOME={folders[user]}", f"USER={user}", "LANG=C.UTF-8", f"POUNCE_CONFIG={folders[user]}/pounced.json",
-                    "PATH=/opt/pounce-demo/bin:/usr/bin:/bin"]
+                    f"PATH={Path(program('pounced')).parent}:/opt/pounce-demo/bin:/usr/bin:/bin"]
         become = ["setpriv", f"--reuid={uid_of(user)}", f"--regid={pwd.getpwnam(user).pw_gid}", "--init-groups"]
-        return [*become, "env", "-i", "-C", "/", *settings, *program]
+        return [*become, "env", "-i", "-C", "/", *settings, *run]
 
     return words
 
@@ -58,7 +59,8 @@ def target():
         ours = [str(folder) for folder in folders.values()]
         wait(lambda: not [line for line in processes() if "--endpoint-file" in line and any(folder in line for folder in ours)], "the workers' end")
         for person in target.people.values():
-            os.kill(person.endpoint["pid"], signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(person.endpoint["pid"], signal.SIGTERM)
             wait(lambda pid=person.endpoint["pid"]: not [line for line in processes() if line.split()[0] == str(pid)], "pounced's end")
         for folder in folders.values():
             shutil.rmtree(folder)

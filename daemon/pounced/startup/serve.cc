@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "base/log.h"
 #include "pounce/version.h"
@@ -38,6 +40,10 @@ void harden() {
   files.rlim_cur = std::min(files.rlim_max, kDescriptors);
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
+
+// libzmq counts its names for connections from rand(), which nobody seeds: the first are the same in every process, and
+// whoever takes the next one as a name of their own ends this one (gotchas Z14).
+void make_names_unguessable() { std::srand(std::random_device{}()); }
 
 // Runs the loop until the launcher has answered; nullopt: a signal came first.
 std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, launch::Launcher& launcher) {
@@ -123,6 +129,7 @@ int serve_here(const CommandLine& command, bool detached, StartReport& report) {
     return 0;
   }
   harden();
+  make_names_unguessable();
   const auto lived = live(*setup, **lock, report);
   if (!lived) return fail(report, lived.error());
   spdlog::info("ended");

@@ -63,4 +63,23 @@ def many_parts(request: dict) -> dict:
     return {"handshake": met, "link": link}
 
 
-REQUESTS = {"half_open": half_open, "let_go": let_go, "many_hellos": many_hellos, "many_parts": many_parts}
+def names_of_the_next(request: dict) -> dict:
+    """endpoint, daemon_key, starts, every, names, newcomers: takes the names that libzmq will give to later connections, then
+    makes some. A ROUTER numbers them from a number of its own; who has a name of that number already ends the process."""
+    named = []
+    for start in request["starts"]:
+        for number in range(request["names"]):
+            named.append(Peer())
+            name = (start + number * request["every"]) % 2**32
+            named[-1].connect(request["endpoint"], request["daemon_key"], identity="00" + name.to_bytes(4, "big").hex(), seconds=2)
+    met = []
+    for _ in range(request["newcomers"]):
+        newcomer = Peer()
+        met.append(newcomer.connect(request["endpoint"], request["daemon_key"], seconds=2))
+        newcomer.close()
+    for one in named:
+        one.close()
+    return {"met": sorted(set(met))}
+
+
+REQUESTS = {"names_of_the_next": names_of_the_next, "half_open": half_open, "let_go": let_go, "many_hellos": many_hellos, "many_parts": many_parts}

@@ -54,7 +54,20 @@ def parts(it, endpoint: str, key: str, mib: int = 300) -> Outcome:
     return it.ask("many_parts", endpoint=endpoint, daemon_key=key, mib=mib)
 
 
+# The numbers from which a ROUTER names its connections where nobody has seeded rand(): of the first four
+# that a process makes (docs/gotchas.md Z14).
+UNSEEDED = (0x6B8B4567, 0xE43C9869, 0xF4B0DC51, 0x2AE8944A)
+
+
+def names(it) -> Outcome:
+    """Of each likely number the next 1,000, one in 25, and then enough connections to meet one."""
+    met = it.ask("names_of_the_next", endpoint=it.alice.handshake("tcp"), daemon_key=it.alice.endpoint["key"], starts=UNSEEDED, every=25, names=40,
+                 newcomers=30)
+    return {**met, "afterwards": welcomed(it.own_hello())}
+
+
 ATTACKS = [
+    Attack("the_names_of_the_next_connections", STRANGER, "calls her connections as libzmq will call the next ones", names, lambda outcome: outcome["afterwards"]),
     Attack("a_message_of_40_000_parts", STRANGER, "says a hello of 40,000 parts, 300 MiB",
            lambda it: measured(it, lambda: parts(it, it.alice.handshake("tcp"), it.alice.endpoint["key"])), small),
     Attack("parts_at_the_control", STRANGER, "says 40,000 parts where she is not let in",
