@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from text_rules import ALLOWED, OLD_WORDS, is_there, named_files, old_words
 from touched_files import ADDITIONS, Addition, pattern_of, touched
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "system"))
+from attacks import ATTACKS
+from attacks.table import LOCAL, SLURM
+
 GPL = "SPDX-License-Identifier: GPL-3.0-or-later"
 
 
@@ -401,11 +406,19 @@ def test_every_dependency_has_its_reason():
 
 @pytest.mark.parametrize("page", ["faults.md", "security.md"])
 def test_each_test_that_a_page_of_promises_names_is_there(page):
-    named = set(re.findall(r"`(test_\w+|\w+Test\.\w+)`", text_of(ROOT / "docs" / page)))
+    text = text_of(ROOT / "docs" / page)
+    named = set(re.findall(r"`(test_\w+|test_attack\[\w+\]|\w+Test\.\w+)`", text))
     there = {name for path in sources(".py") for name in re.findall(r"^ *def (test_\w+)\(", text_of(path), re.M)}
     there |= {".".join(names) for path in sources(".cc") for names in re.findall(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", text_of(path), re.M)}
+    there |= {f"test_attack[{attack.name}]" for attack in ATTACKS}
     assert len(named) > 30
     assert named - there == set()
+
+
+def test_the_page_of_security_counts_the_attacks():
+    where = [len(ATTACKS)] + [sum(place in attack.where for attack in ATTACKS) for place in (LOCAL, SLURM)]
+    counts = re.search(r"(\d+) attacks, .* (\d+) are\nrun against the local launcher, (\d+) on", text_of(ROOT / "docs" / "security.md"))
+    assert counts and [int(count) for count in counts.groups()] == where
 
 
 def test_every_suite_says_what_it_takes():

@@ -4,7 +4,6 @@ login node and compute node: what alice sends is not to be found in a capture of
 
 from __future__ import annotations
 
-import base64
 import pwd
 import secrets
 import sys
@@ -12,6 +11,7 @@ import sys
 import pytest
 from bridge import Capture
 from conftest import worker_number
+from hunt import forms
 from login_node import ROOT, SHARED, LoginNode, User
 
 sys.path.insert(0, str(ROOT / "tests" / "system"))
@@ -69,12 +69,6 @@ LISTEN = """
             pass
         peer.sendall(b"k")
 """
-
-
-def forms(marker: bytes) -> list[bytes]:
-    """As it is, and as text might carry it."""
-    encoded = [base64.b64encode(bytes(shift) + marker)[4:-4] for shift in range(3)]  # wherever a group of three begins
-    return [marker, marker.hex().encode(), marker.hex().upper().encode(), *encoded]
 
 
 def test_nothing_that_alice_sends_returns_or_prints_can_be_read_on_the_wire(make_user):

@@ -32,13 +32,15 @@ def ran(it, words: tuple[str, ...]) -> dict:
     return {**outcome, "goes_on": shown.startswith("RUNNING|pounce:1:" + it.alice.endpoint["instance"])}
 
 
+def own(it) -> dict:
+    return it.run("scontrol", "update", "JobId=" + it.job(), "Nice=1")
+
+
 def refused(outcome: dict) -> bool:
     return outcome["goes_on"] and (exits_with_error()(outcome) or any(word in outcome["output"].lower() for word in ("denied", "not permitted", "error")))
 
 
 ATTACKS = [
-    *(Attack(name, EITHER, "runs `" + " ".join(words).format(job="JOB") + "`", lambda it, words=words: ran(it, words), refused, where=(SLURM,))
+    *(Attack(name, EITHER, "runs `" + " ".join(words).format(job="JOB") + "`", lambda it, words=words: ran(it, words), refused, *((own, exits_well) if name == "another_comment" else ()), where=(SLURM,))
       for name, words in COMMANDS.items()),
-    Attack("alices_job_shown_to_alice", "alice", "runs `squeue` on her own job: the control of all these rows",
-           lambda it: it.run("scontrol", "update", "JobId=" + it.job(), "Nice=1"), exits_well, where=(SLURM,)),
 ]

@@ -41,7 +41,7 @@ ATTACKS = [
              lambda it, kind=kind, fields=fields: it.strange({"type": kind, **fields}, WITH_PROOF), PROTOCOL) for kind, fields in NOT_HELLO.items()),
     *(Attack(f"a_hello_of_{name}", STRANGER, "says hello with " + name.replace("_", " "),
              lambda it, text=text: it.strange(text, WITH_PROOF), PROTOCOL) for name, text in MALFORMED.items()),
-    *(Attack(f"a_hello_of_version_{version}", STRANGER, f"says hello in version {version} of the protocol",
+    *(Attack(f"a_hello_of_version_{version}".replace("-", "minus_"), STRANGER, f"says hello in version {version} of the protocol",
              lambda it, version=version: it.strange({**HELLO, "v": version}, WITH_PROOF), refused()) for version in (0, 1, 3, 2**64, -1)),
     Attack("a_key_that_is_no_key", STRANGER, "says hello with text in place of a key",
            lambda it: it.strange(HELLO, WITH_PROOF), refused("not the key of the connection")),

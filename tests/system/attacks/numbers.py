@@ -64,8 +64,7 @@ def submitted(it, name: str) -> Outcome:
 
 ATTACKS = [
     *(Attack(name, TASK, "asks for " + ", ".join(f"{key}={value}" for key, value in asked.items()),
-             lambda it, asked=asked: demanded(it, **asked), failed) for name, asked in NUMBERS.items()),
-    Attack("a_request_that_can_be_served", TASK, "asks for a worker: the control of all these rows", lambda it: demanded(it), granted),
+             lambda it, asked=asked: demanded(it, **asked), failed, *((demanded, granted) if name == "gpus_that_wrap" else ())) for name, asked in NUMBERS.items()),
     *(Attack(f"a_{field}_with_more_in_it_{number}", TASK, f"asks for the {field.replace('_', ' ')} {text[:30]!r}",
              lambda it, field=field, text=text: demanded(it, **{field: text, "gpus": int(field == "gpu_type")}), failed, where=(SLURM,))
       for field, texts in TEXTS.items() for number, text in enumerate(texts, 1)),

@@ -74,7 +74,7 @@ ATTACKS = [
     *(Attack(f"control_characters_as_{name}", STRANGER, f"says hello with control characters and a whole line of a log as its {name}",
              lambda it, frame=frame: logged(it, frame), clean) for name, frame in KINDS.items()),
     Attack("3000_hellos_for_the_log", STRANGER, "says hello 3,000 times with 2 KiB of text", said_much, lambda outcome: outcome["grown"] < 64 * 1024),
-    *(Attack(f"a_job_whose_{option}_{what}", BOB, f"submits a job whose {option} {what.replace('_', ' ')}",
+    *(Attack(f"a_job_whose_{option}_{what}".replace("-", "_"), BOB, f"submits a job whose {option} {what.replace('_', ' ')}",
              lambda it, option=option, text=text: looked_at(it, f"--{option}={text}"), harmless, where=(SLURM,))
       for option in ("job-name", "comment") for what, text in
       (("acts_on_a_terminal", "pounce-x\x1b]0;owned\x07\x1b[2J"), ("is_several_lines", "pounce-x\r\nowned\ttab"))),
