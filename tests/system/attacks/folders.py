@@ -5,10 +5,12 @@ Each has a machine's folders of its own (attacks/place.py). pounced starts elsew
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import time
 
-from attacks.place import Place
-from attacks.table import MALLORY, Attack, Outcome
+from attacks.table import BOB, MALLORY, Attack, Outcome
 
 NO_HOME = {"HOME": "/proc"}  # where nothing can be made: the state goes to /var/tmp
 KINDS = {
@@ -98,6 +100,23 @@ def loosened(mode: int, owner: str = "alice"):
     return tries
 
 
+def followed(it) -> Outcome:
+    """Alice's pounced is killed, and where her worker looks for the next one lies bob's endpoint file: as if he had found a
+    way to put it there, as alice's own file. What the worker says of it."""
+    with it.place() as place, place.session(it.target) as (person, log):
+        os.kill(person.endpoint["pid"], signal.SIGKILL)
+        planted = person.state / "endpoint"
+        planted.write_bytes((it.bob.state / "endpoint").read_bytes())
+        deadline = time.monotonic() + 30
+        while "is believed" not in log.read_text() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return {"worker": log.read_text(), "bob": (it.bob.state / "pounced.log").read_text(), "lease": person.worker["lease"]}
+
+
+def not_believed(outcome: Outcome) -> bool:
+    return "no other pounced is believed" in outcome["worker"] and outcome["lease"] not in outcome["bob"]
+
+
 def name_taken(name: str, script: str) -> str:
     return script.format(name=name)
 
@@ -123,6 +142,7 @@ ATTACKS = [
            squatted("mkdir -m 0777 {shared}/hers; ln -s {shared}/hers /tmp/state", config={"state_folder": "/tmp/state"}), refused_by_name),
     Attack("a_home_that_her_group_may_write", MALLORY, "is in a group that may write in alice's home", group_writable,
            lambda outcome: elsewhere(outcome) and outcome["below"] == []),
+    Attack("an_endpoint_file_where_alices_worker_looks", BOB, "puts his endpoint file where alice's worker looks for the next pounced", followed, not_believed),
     Attack("a_configuration_of_hers", MALLORY, "has alice name her configuration file", configured(CONFIG + "mv {shared}/hers.json {shared}/pounced.json"), refused_by_name),
     Attack("a_configuration_by_a_link_of_hers", MALLORY, "makes a link where alice's configuration is to be",
            configured(CONFIG + "ln -s {shared}/hers.json {shared}/pounced.json"), refused_by_name),
@@ -131,4 +151,3 @@ ATTACKS = [
     Attack("a_configuration_that_all_may_write", MALLORY, "may write alice's configuration", loosened(0o666), refused_by_name, loosened(0o644), elsewhere),
     Attack("a_configuration_that_she_owns", MALLORY, "owns alice's configuration", loosened(0o644, "mallory"), refused_by_name),
 ]
-__all__ = ["ATTACKS", "Place"]

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from attacks.target import ANSWER_S, uid_of
+from attacks.target import ANSWER_S, PYTHON, Person, Program, Target, uid_of
 
 PROGRAMS = "/opt/pounce-demo/bin:/usr/bin:/bin"
 
@@ -70,6 +70,24 @@ class Place:
         end(told["pid"])
         return outcome
 
+    @contextlib.contextmanager
+    def session(self, target: Target):
+        """A session of alice's there with a worker, and the log of its lease; all of it ends with the place."""
+        shutil.copytree(target.folder / "attacker", self.root / "attacker")
+        usual = {"HOME": str(self.home), "POUNCE_CONFIG": str(self.config)}
+        person = Person(json.loads(self.run("alice", "pounced ensure", **usual).stdout.splitlines()[-1]))
+        program = Program(self.words("alice", f"exec {PYTHON} -I {self.root}/attacker", **usual))
+        person.live = target.open(person, program, "alice", demand={"memory_mib": 100}, directory=str(self.home))
+        worker = person.live["attached"]["pid"]
+        supervisor = int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])
+        try:
+            yield person, person.state / "leases" / f"{person.worker['lease']}.log"
+        finally:
+            program.process.kill()
+            program.close()
+            for pid in (person.endpoint["pid"], supervisor):
+                end(pid, signal.SIGKILL)
+
     def taken(self) -> list[str]:
         """What is alice's and lies in a folder of somebody else's (not of root's), or beside her own in an open one."""
         found = []
@@ -82,8 +100,8 @@ class Place:
         return found
 
 
-def end(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
+def end(pid: int, how: signal.Signals = signal.SIGTERM) -> None:
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        os.kill(pid, how)
         while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
             time.sleep(0.01)
