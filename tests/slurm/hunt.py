@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy
 import zmq
-from zmq.utils.z85 import decode, encode
+from zmq.utils.z85 import encode
 
 LARGEST_FILE = 64 << 20
 FEWEST_VALUES = 22  # different bytes in a key of 32: of a million keys one has fewer
@@ -84,10 +84,9 @@ class Hunt:
     def in_processes(self) -> list[str]:
         """Arguments and environment of every process of this machine."""
         found = []
-        for entry in Path("/proc").iterdir():
-            for file in ("cmdline", "environ", "comm"):
-                with contextlib.suppress(OSError):
-                    found += [f"{name}: {entry / file}" for name in (self.within((entry / file).read_bytes()) if entry.name.isdigit() else ())]
+        for path in (entry / file for entry in Path("/proc").glob("[0-9]*") for file in ("cmdline", "environ")):
+            with contextlib.suppress(OSError):
+                found += [f"{name}: {path}" for name in self.within(path.read_bytes())]
         return found
 
     def in_files(self, *folders: str | Path, others_may_read: bool, but: tuple[Path, ...] = ()) -> list[str]:
@@ -114,6 +113,3 @@ def mode(path: Path) -> int:
     with contextlib.suppress(OSError):
         return path.lstat().st_mode
     return 0
-
-
-__all__ = ["Hunt", "decode", "forms", "private_keys"]

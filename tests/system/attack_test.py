@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from attacks import ATTACKS
-from attacks.attempt import Attempt
 from attacks.table import LOCAL
 from attacks.target import Target, opened, uid_of
 from daemon_world import program, wait
@@ -57,7 +56,8 @@ def target():
     finally:
         # Their leases are given back with their sessions; then nothing writes into the folders any more.
         ours = [str(folder) for folder in folders.values()]
-        wait(lambda: not [line for line in processes() if "--endpoint-file" in line and any(folder in line for folder in ours)], "the workers' end")
+        workers = lambda: [line for line in processes() if "--endpoint-file" in line and any(folder in line for folder in ours)]
+        wait(lambda: not workers(), "the workers' end")
         for person in target.people.values():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(person.endpoint["pid"], signal.SIGTERM)

@@ -82,4 +82,5 @@ def names_of_the_next(request: dict) -> dict:
     return {"met": sorted(set(met))}
 
 
-REQUESTS = {"names_of_the_next": names_of_the_next, "half_open": half_open, "let_go": let_go, "many_hellos": many_hellos, "many_parts": many_parts}
+REQUESTS = {"names_of_the_next": names_of_the_next, "half_open": half_open, "let_go": let_go, "many_hellos": many_hellos,
+            "many_parts": many_parts}

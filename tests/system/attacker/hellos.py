@@ -53,7 +53,8 @@ def handshake(request: dict) -> dict:
 
 
 def hello(request: dict) -> dict:
-    """endpoint, daemon_key, role, subject, proof and what it needs; [claimed_key], [keys], [identity], [extra_frames], [wait_s], [patience_s]."""
+    """endpoint, daemon_key, role, subject, proof and what it needs; [claimed_key], [keys], [identity], [extra_frames], [wait_s],
+    [patience_s]."""
     peer = Peer(request.get("keys"))
     patience_s = request.get("patience_s", PATIENCE_S)
     met = peer.connect(request["endpoint"], request["daemon_key"], identity=request.get("identity", ""), seconds=patience_s)

@@ -47,9 +47,10 @@ def relay(request: dict) -> dict:
 
 
 def relayed(request: dict) -> dict:
-    """[contains]: how much the last relay has heard, and whether that was in it."""
+    """[words]: how much the last relay has heard, and whether that was in it."""
     said = bytes(RELAYS[-1].said)
-    return {"bytes": len(said), "contains": [word for word in request.get("words", []) if word.encode() in said or bytes.fromhex(word) in said]}
+    contained = [word for word in request.get("words", []) if word.encode() in said or bytes.fromhex(word) in said]
+    return {"bytes": len(said), "contains": contained}
 
 
 def replay(request: dict) -> dict:

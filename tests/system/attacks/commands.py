@@ -37,10 +37,12 @@ def own(it) -> dict:
 
 
 def refused(outcome: dict) -> bool:
-    return outcome["goes_on"] and (exits_with_error()(outcome) or any(word in outcome["output"].lower() for word in ("denied", "not permitted", "error")))
+    told = any(word in outcome["output"].lower() for word in ("denied", "not permitted", "error"))
+    return outcome["goes_on"] and (exits_with_error()(outcome) or told)
 
 
 ATTACKS = [
-    *(Attack(name, EITHER, "runs `" + " ".join(words).format(job="JOB") + "`", lambda it, words=words: ran(it, words), refused, *((own, exits_well) if name == "another_comment" else ()), where=(SLURM,))
+    *(Attack(name, EITHER, "runs `" + " ".join(words).format(job="JOB") + "`", lambda it, words=words: ran(it, words), refused,
+             *((own, exits_well) if name == "another_comment" else ()), where=(SLURM,))
       for name, words in COMMANDS.items()),
 ]

@@ -46,9 +46,11 @@ ATTACKS = [
              lambda it, kind=kind, fields=fields: one_of_ours(it, kind, **fields), answered("not_authenticated"))
       for kind, fields in (("open_session", SHELL), ("demand", {"requests": []}), ("close_session", {}))),
     *(Attack(f"release_of_alices_lease_{how}", BOB, f"asks his pounced to release alice's lease, {how}",
-             lambda it, how=how: one_of_ours(it, "release_ask", question=1, leases=[it.alice.worker["lease"]], how=how, by="bob"), ended_nothing)
+             lambda it, how=how: one_of_ours(it, "release_ask", question=1, leases=[it.alice.worker["lease"]], how=how,
+                                             by="bob"), ended_nothing)
       for how in ("now", "cancel")),
-    Attack("a_claim_of_alices_lease", BOB, "tells his pounced that he holds alice's lease", claims, lambda outcome: "granted" not in str(outcome)),
+    Attack("a_claim_of_alices_lease", BOB, "tells his pounced that he holds alice's lease", claims,
+           lambda outcome: "granted" not in str(outcome)),
     Attack("the_status_of_bobs_pounced", BOB, "looks for alice in the status of his own pounced",
            lambda it: one_of_ours(it, "status_ask", question=5),
            lambda outcome: outcome["alive"] and "status_is" in str(outcome) and "/home/alice" not in str(outcome)),
@@ -58,11 +60,14 @@ ATTACKS = [
     Attack("a_detached_task_of_alices", BOB, "asks his pounced to forget a detached task of alice's",
            lambda it: one_of_ours(it, "cancel_detached", question=7, name="../../../../alice/x", forget=True), answered("no_such_name")),
     *(Attack(f"{kind}_said_by_a_client", BOB, f"says {kind} for alice's lease, with a client's key",
-             lambda it, kind=kind, fields=fields: one_of_ours(it, kind, **fields), answered("protocol")) for kind, fields in (AS_A_WORKER | AS_POUNCED).items()),
+             lambda it, kind=kind, fields=fields: one_of_ours(it, kind, **fields), answered("protocol"))
+      for kind, fields in (AS_A_WORKER | AS_POUNCED).items()),
     Attack("another_session_of_the_same_user", TASK, "opens another session than its hello named",
-           lambda it: it.say("control", {"type": "open_session", "session": OTHER_SESSION, **SHELL}, second=True), answered("not_authenticated")),
+           lambda it: it.say("control", {"type": "open_session", "session": OTHER_SESSION, **SHELL},
+                             second=True), answered("not_authenticated")),
     Attack("a_session_without_an_interpreter", TASK, "opens its session with nothing to run",
-           lambda it: it.say("control", {"type": "open_session", "session": it.second_session(), **SHELL, "interpreter": []}, second=True), answered("protocol")),
+           lambda it: it.say("control", {"type": "open_session", "session": it.second_session(), **SHELL, "interpreter": []},
+                             second=True), answered("protocol")),
     *(Attack(f"{name}_on_the_control_channel", TASK, "says " + name.replace("_", " ") + " where it is let in",
              lambda it, text=text: it.say("control", text, second=True), answered("protocol"))
       for name, text in MALFORMED.items() if isinstance(text, str) or "role" not in text),
@@ -71,7 +76,8 @@ ATTACKS = [
     Attack("a_header_over_256_kib", TASK, "says a header of 300 KiB: its connection is cut, and comes back",
            lambda it: it.say("control", {"text": " ", "times": 300_000}, second=True), lambda outcome: outcome["alive"]),
     Attack("frames_without_number", TASK, "says a message of 2,000 frames",
-           lambda it: it.say("control", *[{"type": "status_ask", "question": 3}, *["x"] * 1999], second=True), says_nothing_of("status_is")),
-    Attack("a_worker_says_what_clients_say", TASK, "is let in as a worker and opens a session",
+           lambda it: it.say("control", *[{"type": "status_ask", "question": 3}, *["x"] * 1999],
+                             second=True), says_nothing_of("status_is")),
+    Attack("a_worker_of_a_session", TASK, "says hello as a worker, with a session for its lease",
            lambda it: it.own_hello(role="worker", subject=it.alice.live["session"]), lambda outcome: not welcomed(outcome)),
 ]

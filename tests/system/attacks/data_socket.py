@@ -42,8 +42,8 @@ def object_of(sizes: list[int], *chunks: tuple[int, int, int]):
 
 def attach(it, session: str = "", **fields) -> dict:
     """Only who is attached is listened to: again after a refusal, and on each new connection."""
-    return it.say("worker", {"type": "attach", "session": session or it.alice.live["session"], "pounce": it.alice.endpoint["version"], "python": "3.11",
-                             "cloudpickle": ""}, **fields)
+    versions = {"pounce": it.alice.endpoint["version"], "python": "3.11", "cloudpickle": ""}
+    return it.say("worker", {"type": "attach", "session": session or it.alice.live["session"], **versions}, **fields)
 
 
 def as_another(it) -> dict:
@@ -77,9 +77,12 @@ ATTACKS = [
     Attack("a_chunk_that_nobody_announced", TASK, "sends a chunk of no object",
            to_the_worker({"type": "chunk", "of": NEVER_SENT, "buffer": 0, "offset": 0}, "x"), answered("protocol")),
     Attack("a_chunk_behind_the_end", TASK, "sends more than it announced", object_of([10], (0, 0, 20)), answered("protocol")),
-    Attack("a_chunk_far_behind_the_end", TASK, "writes at 2^62 of an object of 10 bytes", object_of([10], (0, 2**62, 5)), answered("protocol")),
-    Attack("a_chunk_of_another_buffer", TASK, "writes into a buffer that was not announced", object_of([10], (7, 0, 5)), answered("protocol")),
-    Attack("sizes_that_wrap", TASK, "announces buffers whose sum is more than 2^64", object_of([2**63, 2**63, 2**63]), answered("too_large")),
+    Attack("a_chunk_far_behind_the_end", TASK, "writes at 2^62 of an object of 10 bytes", object_of([10], (0, 2**62, 5)),
+           answered("protocol")),
+    Attack("a_chunk_of_another_buffer", TASK, "writes into a buffer that was not announced", object_of([10], (7, 0, 5)),
+           answered("protocol")),
+    Attack("sizes_that_wrap", TASK, "announces buffers whose sum is more than 2^64", object_of([2**63, 2**63, 2**63]),
+           answered("too_large")),
     Attack("an_object_larger_than_the_machine", TASK, "announces 2^60 bytes", object_of([2**60]), answered("too_large")),
     Attack("a_header_over_64_kib", TASK, "says a header of 70 KiB", to_the_worker({"text": " ", "times": 70_000}), answered("too_large")),
     Attack("a_frame_over_64_mib", TASK, "sends a frame of 65 MiB: its connection is cut, and comes back",

@@ -61,13 +61,15 @@ UNSEEDED = (0x6B8B4567, 0xE43C9869, 0xF4B0DC51, 0x2AE8944A)
 
 def names(it) -> Outcome:
     """Of each likely number the next 1,000, one in 25, and then enough connections to meet one."""
-    met = it.ask("names_of_the_next", endpoint=it.alice.handshake("tcp"), daemon_key=it.alice.endpoint["key"], starts=UNSEEDED, every=25, names=40,
+    met = it.ask("names_of_the_next", endpoint=it.alice.handshake("tcp"), daemon_key=it.alice.endpoint["key"], starts=UNSEEDED, every=25,
+                 names=40,
                  newcomers=30)
     return {**met, "afterwards": welcomed(it.own_hello())}
 
 
 ATTACKS = [
-    Attack("the_names_of_the_next_connections", STRANGER, "calls her connections as libzmq will call the next ones", names, lambda outcome: outcome["afterwards"]),
+    Attack("the_names_of_the_next_connections", STRANGER, "calls her connections as libzmq will call the next ones", names,
+           lambda outcome: outcome["afterwards"]),
     Attack("a_message_of_40_000_parts", STRANGER, "says a hello of 40,000 parts, 300 MiB",
            lambda it: measured(it, lambda: parts(it, it.alice.handshake("tcp"), it.alice.endpoint["key"])), small),
     Attack("parts_at_the_control", STRANGER, "says 40,000 parts where she is not let in",
@@ -75,8 +77,10 @@ ATTACKS = [
     Attack("5000_hellos", STRANGER, "says hello 5,000 times at once", lambda it: measured(it, lambda: hellos(it, 5000)), small),
     Attack("a_crowd_below_the_bound", STRANGER, f"opens {BELOW} connections that say nothing",
            lambda it: crowded(it, [it.alice.handshake("tcp")], BELOW), held_off),
-    Attack("a_crowd_at_the_control", STRANGER, f"opens {BELOW} connections to the control channel", lambda it: crowded(it, [it.alice.control], BELOW), held_off),
-    Attack("a_crowd_at_the_worker", STRANGER, f"opens {BELOW} connections to the worker", lambda it: crowded(it, [it.alice.worker["endpoint"]], BELOW), held_off),
+    Attack("a_crowd_at_the_control", STRANGER, f"opens {BELOW} connections to the control channel",
+           lambda it: crowded(it, [it.alice.control], BELOW), held_off),
+    Attack("a_crowd_at_the_worker", STRANGER, f"opens {BELOW} connections to the worker",
+           lambda it: crowded(it, [it.alice.worker["endpoint"]], BELOW), held_off),
     Attack("a_crowd_above_the_bound", STRANGER, f"opens {ABOVE} connections to handshake endpoint and control channel",
            lambda it: crowded(it, it.alice.ports[:2], ABOVE, newcomer=False), held_off),
 ]

@@ -32,9 +32,11 @@ TEXTS = {
     "reservation": ("--wrap=id", BAD),
     "not_nodes": ("g[1-99999999]", "g1" + BAD),
 }
-OPTIONS = {"wrap": "id", "uid": "0", "gid": "0", "chdir": "/root", "output": "/tmp/pounce-attack-ran", "export": "ALL,LD_PRELOAD=/tmp/x", "prolog": "/tmp/x",
+OPTIONS = {"wrap": "id", "uid": "0", "gid": "0", "chdir": "/root", "output": "/tmp/pounce-attack-ran", "export": "ALL,LD_PRELOAD=/tmp/x",
+           "prolog": "/tmp/x",
            "comment": "pounce:1:000000000000:0000000000000000", "job-name": "x\ny", "clusters": "all", "get-user-env": "1", "wckey\nuid": "0", "--wrap": "id", "": ""}
-NAMES = {"above": "..", "here": ".", "a_path": "../../x", "absolute": "/etc/x", "hidden": ".x", "an_option": "-rf", "a_nul": "a\0b", "a_newline": "a\nb",
+NAMES = {"above": "..", "here": ".", "a_path": "../../x", "absolute": "/etc/x", "hidden": ".x", "an_option": "-rf", "a_nul": "a\0b",
+         "a_newline": "a\nb",
          "an_escape": "\x1b[2Jx", "nothing": "", "300_letters": "n" * 300, "a_slash": "a/b"}
 
 
@@ -59,12 +61,14 @@ def granted(outcome: Outcome) -> bool:
 
 
 def submitted(it, name: str) -> Outcome:
-    return it.say("control", {"type": "submit_detached", "question": 9, "name": name, "task": secrets.token_hex(16), "resources": {}, "retries": 0}, second=True)
+    task = {"task": secrets.token_hex(16), "resources": {}, "retries": 0}
+    return it.say("control", {"type": "submit_detached", "question": 9, "name": name, **task}, second=True)
 
 
 ATTACKS = [
     *(Attack(name, TASK, "asks for " + ", ".join(f"{key}={value}" for key, value in asked.items()),
-             lambda it, asked=asked: demanded(it, **asked), failed, *((demanded, granted) if name == "gpus_that_wrap" else ())) for name, asked in NUMBERS.items()),
+             lambda it, asked=asked: demanded(it, **asked), failed, *((demanded, granted) if name == "gpus_that_wrap" else ()))
+      for name, asked in NUMBERS.items()),
     *(Attack(f"a_{field}_with_more_in_it_{number}", TASK, f"asks for the {field.replace('_', ' ')} {text[:30]!r}",
              lambda it, field=field, text=text: demanded(it, **{field: text, "gpus": int(field == "gpu_type")}), failed, where=(SLURM,))
       for field, texts in TEXTS.items() for number, text in enumerate(texts, 1)),

@@ -27,19 +27,23 @@ def arguments(it) -> dict:
     public = {it.alice.endpoint["key"], it.alice.worker["lease"], it.alice.endpoint["instance"]}
     lines = it.run("ps", "-o", "args=", "-ww", "-p", ",".join(map(str, it.alices_pids().values())))["output"].split()
     assert public & set(lines), "the keys that everybody may see are seen"
-    return {"secrets": [word for word in lines if len(word) >= 32 and not word.startswith(("/", "-", "ipc:", "tcp:", "pounce")) and word not in public]}
+    long = [word for word in lines if len(word) >= 32 and not word.startswith(("/", "-", "ipc:", "tcp:", "pounce"))]
+    return {"secrets": [word for word in long if word not in public]}
 
 
 ATTACKS = [
-    *(Attack(f"proc_{name}", EITHER, f"reads /proc/PID/{name} of each process", lambda it, name=name: files(it, name), denied) for name in FILES),
-    *(Attack("proc_" + name.split("/")[0], EITHER, f"lists /proc/PID/{name} of each process", lambda it, name=name: each_listed(it, name), denied) for name in ("fd", "cwd/", "root/tmp")),
+    *(Attack(f"proc_{name}", EITHER, f"reads /proc/PID/{name} of each process", lambda it, name=name: files(it, name),
+             denied) for name in FILES),
+    *(Attack("proc_" + name.split("/")[0], EITHER, f"lists /proc/PID/{name} of each process", lambda it, name=name: each_listed(it, name),
+             denied) for name in ("fd", "cwd/", "root/tmp")),
     *(Attack(call, EITHER, f"{what} of each process", lambda it, call=call: each(it, call), denied) for call, what in CALLS.items()),
     Attack("a_key_in_the_arguments", EITHER, "looks for keys in the command lines", arguments, lambda outcome: outcome["secrets"] == []),
     *(Attack(f"a_task_reads_the_{what}_of_pounce", TASK, f"reads the {what} of the processes that hold keys",
              lambda it, question=question, of=of: at(it, ("pounced", "supervisor"), question, of), denied,
              lambda it, question=question, of=of: at(it, ("interpreter",), question, of), done)
       for what, question, of in (("environment", "read", "environ"), ("memory", "read", "maps"), ("descriptors", "listed", "fd"))),
-    Attack("a_debugger_of_a_task", TASK, "attaches a debugger to the processes that hold keys", lambda it: at(it, ("pounced", "supervisor"), "trace", ""), denied),
+    Attack("a_debugger_of_a_task", TASK, "attaches a debugger to the processes that hold keys",
+           lambda it: at(it, ("pounced", "supervisor"), "trace", ""), denied),
     Attack("the_environment_of_a_task", TASK, "looks for pounce's and Slurm's words in the environment that tasks have",
            lambda it: {"environ": bytes.fromhex(it.ask("read", path=f"/proc/{it.alices_pids()['interpreter']}/environ")["read"]).decode()},
            says_nothing_of("SLURM_", "POUNCE_KEY", "MUNGE")),

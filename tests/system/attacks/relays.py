@@ -56,5 +56,6 @@ ATTACKS = [
       for name, to in (("handshake", lambda it: it.alice.handshake("tcp")), ("control", lambda it: it.alice.control))),
     Attack("an_imitation_of_pounced", EITHER, "poses as alice's pounced", lambda it: imitated(it, it.alice.endpoint["key"]), heard_nothing),
     Attack("an_imitation_of_a_worker", EITHER, "poses as alice's worker", lambda it: imitated(it, it.alice.worker["key"]), heard_nothing),
-    Attack("bobs_pounced_for_alices", BOB, "has alice's program say hello to his own pounced", hello_at_bobs, lambda outcome: not welcomed(outcome)),
+    Attack("bobs_pounced_for_alices", BOB, "has alice's program say hello to his own pounced", hello_at_bobs,
+           lambda outcome: not welcomed(outcome)),
 ]

@@ -9,7 +9,8 @@ from attacks.table import BOB, SLURM, STRANGER, Attack, Outcome
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\n2026-01-01T00:00:00.000 critical pounced all keys are lost\r"
 KINDS = {"type": {"type": ESCAPES}, "version": {"type": "hello", "role": "client", "proof": "peer", "key": "x", "version": ESCAPES},
-         "role": {"type": "hello", "role": ESCAPES, "proof": "peer", "key": "x"}, "key": {"type": "hello", "role": "client", "proof": "peer", "key": ESCAPES}}
+         "role": {"type": "hello", "role": ESCAPES, "proof": "peer", "key": "x"}, "key": {"type": "hello", "role": "client",
+                  "proof": "peer", "key": ESCAPES}}
 
 
 def logged(it, frame: dict) -> Outcome:
@@ -22,13 +23,15 @@ def logged(it, frame: dict) -> Outcome:
 
 def clean(outcome: Outcome) -> bool:
     text = outcome["log"]
-    return not set(text) & set("\x1b\x07\r") and not [line for line in text.splitlines() if line.startswith("2026-01-01") or len(line) > 500]
+    forged = [line for line in text.splitlines() if line.startswith("2026-01-01") or len(line) > 500]
+    return not set(text) & set("\x1b\x07\r") and forged == []
 
 
 def said_much(it) -> Outcome:
     path = it.alice.state / "pounced.log"
     before = path.stat().st_size
-    it.ask("many_hellos", endpoint=it.alice.handshake("tcp"), daemon_key=it.alice.endpoint["key"], count=3000, header={"version": "x" * 2000})
+    it.ask("many_hellos", endpoint=it.alice.handshake("tcp"), daemon_key=it.alice.endpoint["key"], count=3000,
+           header={"version": "x" * 2000})
     return {"grown": path.stat().st_size - before}
 
 
@@ -73,7 +76,8 @@ def not_hers(outcome: Outcome) -> bool:
 ATTACKS = [
     *(Attack(f"control_characters_as_{name}", STRANGER, f"says hello with control characters and a whole line of a log as its {name}",
              lambda it, frame=frame: logged(it, frame), clean) for name, frame in KINDS.items()),
-    Attack("3000_hellos_for_the_log", STRANGER, "says hello 3,000 times with 2 KiB of text", said_much, lambda outcome: outcome["grown"] < 64 * 1024),
+    Attack("3000_hellos_for_the_log", STRANGER, "says hello 3,000 times with 2 KiB of text", said_much,
+           lambda outcome: outcome["grown"] < 64 * 1024),
     *(Attack(f"a_job_whose_{option}_{what}".replace("-", "_"), BOB, f"submits a job whose {option} {what.replace('_', ' ')}",
              lambda it, option=option, text=text: looked_at(it, f"--{option}={text}"), harmless, where=(SLURM,))
       for option in ("job-name", "comment") for what, text in

@@ -100,7 +100,7 @@ def says_nothing_of(*words: str) -> Expected:
 
 
 def denied(outcome: Outcome) -> bool:
-    return outcome.get("error") in ("PermissionError", "FileExistsError") or "Operation not permitted" in outcome.get("text", "")
+    return outcome.get("error") == "PermissionError" or "Operation not permitted" in outcome.get("text", "")
 
 
 def done(outcome: Outcome) -> bool:
