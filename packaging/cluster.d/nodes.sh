@@ -99,10 +99,13 @@ node_connect() {
 nodes_up() {
   local node
   for node in "${NODES[@]}"; do
-    daemon_alive "slurmd-$node" slurmd || daemon_start "slurmd-$node" \
-      nsenter --net="/run/netns/$(node_namespace "$node")" slurmd -D -N "$node"
+    node_start "$node"
   done
   until_true 30 nodes_answer
+}
+
+node_start() {
+  daemon_alive "slurmd-$1" slurmd || daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1"
 }
 
 # "g1 idle", a line each. A crowd of jobs keeps slurmctld from answering for seconds: that is not down.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-import subprocess
 import time
-from pathlib import Path
 
+from cluster_parts import clock_library, set_clock
 from faults import AGAIN, HeldTask
 from login_node import wait_until
 
@@ -15,7 +13,7 @@ def test_a_clock_set_by_an_hour_changes_nothing(make_user):
     alice = make_user(idle_release_s=2)
     clock = alice.folder / "clock"
     set_clock(clock, 0)
-    moved = {"LD_PRELOAD": str(library(alice.folder)), "MOVED_CLOCK": str(clock)}
+    moved = {"LD_PRELOAD": str(clock_library(alice.folder)), "MOVED_CLOCK": str(clock)}
     daemon = alice.start(["pounced", "serve"], **moved)
     wait_until(lambda: "serves instance" in daemon.output or daemon.process.poll() is not None, 60, "pounced serves")
     assert daemon.process.poll() is None, (daemon.process.poll(), daemon.output)
@@ -27,17 +25,3 @@ def test_a_clock_set_by_an_hour_changes_nothing(make_user):
         assert task.result() == 1024 and task.run.reported("again") == 32
         assert abs(task.run.reported("at") - time.time() - hours * 3600) < 600, "the clock was set"
     wait_until(lambda: not alice.jobs(alice.endpoint()["instance"]), 60, "the leases are given back")
-
-
-def set_clock(clock: Path, seconds: int) -> None:
-    with clock.open("r+b" if clock.exists() else "wb") as file:  # in place: it is mapped
-        file.write(struct.pack("=q", seconds))
-    clock.chmod(0o644)
-
-
-def library(folder: Path) -> Path:
-    built = folder / "moved_clock.so"
-    source = Path(__file__).with_name("moved_clock.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", str(built), str(source)], check=True)
-    built.chmod(0o755)
-    return built

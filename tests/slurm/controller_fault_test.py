@@ -7,8 +7,9 @@ import signal
 from pathlib import Path
 
 import pytest
+from cluster_parts import daemon_pid, stopped
 from conftest import cluster_command
-from faults import AGAIN, HeldTask, daemon_pid, stopped
+from faults import AGAIN, HeldTask
 from login_node import wait_until
 
 pytestmark = pytest.mark.xdist_group("controllers")  # one spare cluster for all of them

@@ -1,14 +1,9 @@
-"""What the fault tests share: a task that runs until the test lets it go, and the daemons and links of a quiet cluster."""
+"""What the fault tests share: a task that runs until the test lets it go, and what its user is told."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import textwrap
 import time
-from contextlib import contextmanager
-from pathlib import Path
 
 from login_node import User, Running, wait_until
 
@@ -100,33 +95,3 @@ def submit_script(call: str, functions: str = "", options: str = "", after: str 
         {after}
         client.close()
     """).format(call=call, functions=textwrap.dedent(functions).strip(), options=options, after=textwrap.dedent(after).strip())
-
-
-# ---- a cluster's parts -------------------------------------------------------------------------------------------------
-
-def daemon_pid(cluster_id: int, name: str) -> int:
-    return int(Path(f"/opt/pounce-cluster-{cluster_id}/run/{name}.pid").read_text())
-
-
-@contextmanager
-def stopped(pid: int):
-    """The process hangs while the block runs."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
-@contextmanager
-def unplugged(link: str):
-    """The cable is out while the block runs: what is behind the bridge's port neither hears nor is heard."""
-    subprocess.run(["ip", "link", "set", link, "down"], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["ip", "link", "set", link, "up"], check=True)
-
-
-def node_link(cluster_id: int, node: str) -> str:
-    return f"pounce{cluster_id}{node}"

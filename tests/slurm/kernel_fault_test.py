@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from faults import AGAIN, HeldTask, assert_told, measured, stopped, unplugged
+from cluster_parts import stopped, unplugged
+from faults import AGAIN, HeldTask, assert_told, measured
 from login_node import wait_until
 
 

@@ -6,7 +6,8 @@ import os
 import time
 
 import pytest
-from faults import HeldTask, assert_told, daemon_pid, measured, node_link, unplugged
+from cluster_parts import daemon_pid, node_link, unplugged
+from faults import HeldTask, assert_told, measured
 
 pytestmark = pytest.mark.xdist_group("nodes")  # one spare cluster for all of them
 
