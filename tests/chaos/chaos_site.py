@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
+import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
-from cluster_parts import clock_library, set_clock
+from cluster_parts import clock_library, daemon_pid, set_clock
 from history import HistoryFile
 from login_node import CLUSTER, LoginNode, User
 
@@ -43,7 +46,7 @@ class Site:
         self.home = Path(os.environ.get("POUNCE_CLUSTER_DIR") or f"/opt/pounce-cluster-{cluster}")
         self.environment = {**os.environ, "POUNCE_CLUSTER_ID": str(cluster)}
         self.history = HistoryFile(self.folder)
-        self.turns = itertools.count()
+        self.turns, self.suspected = itertools.count(), set()
         self.logins = {name: LoginNode(number, cluster) for number, name in enumerate("abc", 1)}
 
     def __enter__(self) -> Site:
@@ -107,6 +110,28 @@ class Site:
     def resume(self, node: str) -> None:
         if "drain" in self.slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T"):
             self.slurm("scontrol", "update", f"nodename={node}", "state=resume")
+
+    def mend_slurm(self) -> None:
+        """What Slurm 22.05 does not mend by itself after its controller was killed: GPUs that it has given out and no job has,
+        until it is restarted in order, and a node that it has drained for a job that it had forgotten."""
+        given = {node: self.given_gpus(node) for node in self.nodes}
+        mine = [job for job in self.jobs() if job.state != "PENDING"]
+        lost = {node for node, gpus in given.items() if gpus > sum(job.gpus for job in mine if job.node == node)}
+        if lost and lost == self.suspected:
+            self.history.note("slurm lost gpus", nodes=sorted(lost))
+            with contextlib.suppress(OSError, ValueError):
+                os.kill(daemon_pid(self.cluster, "slurmctld"), signal.SIGTERM)
+                time.sleep(1)
+            self.start("slurmctld")
+            lost = set()
+        self.suspected = lost
+        for node in self.nodes:
+            if "Duplicate jobid" in self.slurm("scontrol", "show", "node", node):
+                self.resume(node)
+
+    def given_gpus(self, node: str) -> int:
+        found = re.search(r"AllocTRES=\S*gres/gpu=(\d+)", self.slurm("scontrol", "show", "node", node, "--oneliner"))
+        return int(found[1]) if found else 0
 
     def heal(self) -> None:
         for daemon in ("munged", "slurmdbd", "slurmctld", *(f"slurmd-{node}" for node in self.nodes)):

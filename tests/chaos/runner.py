@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -14,6 +16,7 @@ from workload import Workload
 
 FINDS_S = 3.0    # so long a fault waits for a target, then it has hit nothing
 QUIET_S = 260.0  # at most, for the futures; and then
+MENDS_S = 5.0
 BACK_S = 90.0    # for leases and processes
 DAEMONS = {"pounced", "pounce-slurm"}  # they may stay, idle
 OF_THE_NODE = {"slurmd", "slurmstepd"}
@@ -30,23 +33,24 @@ def run(site: Site, faults: list[Fault], seed: int, say) -> Progress:
     workload.keep_alive()
     wait_until(lambda: site.history.rows("end"), 90, "the first task ends")
     start = time.monotonic()
-    with ThreadPoolExecutor(12) as threads:
-        doing = []
-        for fault in faults:
-            while (left := start + fault.after_s - time.monotonic()) > 0:
-                time.sleep(min(left, 0.5))
-                workload.keep_alive()
-            doing.append(threads.submit(one_fault, site, fault))
-            say(f"{fault.number}/{len(faults)} at {time.monotonic() - start:.0f} s: {fault.kind}")
-    for done in doing:
-        done.result()
-    site.heal()
-    workload.finish()
-    say("quiet: what waits and runs ends by itself")
-    patient(workload.ended, QUIET_S)
-    workload.collect()
-    say("the leases go back")
-    patient(lambda: nothing_left(site), BACK_S)
+    with mending(site):
+        with ThreadPoolExecutor(12) as threads:
+            doing = []
+            for fault in faults:
+                while (left := start + fault.after_s - time.monotonic()) > 0:
+                    time.sleep(min(left, 0.5))
+                    workload.keep_alive()
+                doing.append(threads.submit(one_fault, site, fault))
+                say(f"{fault.number}/{len(faults)} at {time.monotonic() - start:.0f} s: {fault.kind}")
+        for done in doing:
+            done.result()
+        site.heal()
+        workload.finish()
+        say("quiet: what waits and runs ends by itself")
+        patient(workload.ended, QUIET_S)
+        workload.collect()
+        say("the leases go back")
+        patient(lambda: nothing_left(site), BACK_S)
     look(site)
     return Progress(len(site.history.rows("fault")), len(site.history.rows("missed")), time.monotonic() - start)
 
@@ -64,6 +68,23 @@ def one_fault(site: Site, fault: Fault) -> None:
         time.sleep(fault.lasts_s)
         undo()
     site.history.note("fault", kind=fault.kind, number=fault.number, target=target, since=at, until=time.monotonic())
+
+
+@contextlib.contextmanager
+def mending(site: Site):
+    over = threading.Event()
+
+    def mend() -> None:
+        while not over.wait(MENDS_S):
+            site.mend_slurm()
+
+    admin = threading.Thread(target=mend)
+    admin.start()
+    try:
+        yield
+    finally:
+        over.set()
+        admin.join()
 
 
 def patient(condition, seconds: float) -> None:
