@@ -6,18 +6,18 @@ import contextlib
 import itertools
 import os
 import re
-import signal
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
-from cluster_parts import clock_library, daemon_pid, set_clock
+from cluster_parts import clock_library, end, set_clock
 from history import HistoryFile
 from login_node import CLUSTER, LoginNode, User
 
 TIMES = {"idle_release_s": 3, "orphan_grace_s": 12, "no_replacement_s": 5}  # short: waiting for them shows nothing
+
+LONG_SILENCE = 4  # looks
 
 
 class Process(NamedTuple):
@@ -46,7 +46,7 @@ class Site:
         self.home = Path(os.environ.get("POUNCE_CLUSTER_DIR") or f"/opt/pounce-cluster-{cluster}")
         self.environment = {**os.environ, "POUNCE_CLUSTER_ID": str(cluster)}
         self.history = HistoryFile(self.folder)
-        self.turns, self.suspected = itertools.count(), set()
+        self.turns, self.suspected, self.silent = itertools.count(), set(), 0
         self.logins = {name: LoginNode(number, cluster) for number, name in enumerate("abc", 1)}
 
     def __enter__(self) -> Site:
@@ -114,14 +114,17 @@ class Site:
     def mend_slurm(self) -> None:
         """What Slurm 22.05 does not mend by itself after its controller was killed: GPUs that it has given out and no job has,
         until it is restarted in order, and a node that it has drained for a job that it had forgotten."""
+        self.silent = 0 if " is UP" in self.slurm("scontrol", "ping", seconds=3) else self.silent + 1
+        if self.silent >= LONG_SILENCE:  # longer than any fault: two of them have met
+            self.heal()
+            self.silent = 0
         given = {node: self.given_gpus(node) for node in self.nodes}
         mine = [job for job in self.jobs() if job.state != "PENDING"]
         lost = {node for node, gpus in given.items() if gpus > sum(job.gpus for job in mine if job.node == node)}
         if lost and lost == self.suspected:
             self.history.note("slurm lost gpus", nodes=sorted(lost))
-            with contextlib.suppress(OSError, ValueError):
-                os.kill(daemon_pid(self.cluster, "slurmctld"), signal.SIGTERM)
-                time.sleep(1)
+            with contextlib.suppress(OSError, ValueError, AssertionError):
+                end(self.cluster, "slurmctld")
             self.start("slurmctld")
             lost = set()
         self.suspected = lost

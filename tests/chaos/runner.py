@@ -14,9 +14,9 @@ from fault_table import BY_NAME, Fault
 from login_node import wait_until
 from workload import Workload
 
-FINDS_S = 3.0    # so long a fault waits for a target, then it has hit nothing
+FINDS_S = 10.0   # so long a fault waits for a target, then it has hit nothing
 QUIET_S = 260.0  # at most, for the futures; and then
-MENDS_S = 5.0
+MENDS_S = 3.0
 BACK_S = 90.0    # for leases and processes
 DAEMONS = {"pounced", "pounce-slurm"}  # they may stay, idle
 OF_THE_NODE = {"slurmd", "slurmstepd"}

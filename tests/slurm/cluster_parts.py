@@ -9,10 +9,27 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+from login_node import wait_until
+
 
 def daemon_pid(cluster_id: int, name: str) -> int:
     folder = os.environ.get("POUNCE_CLUSTER_DIR") or f"/opt/pounce-cluster-{cluster_id}"
     return int(Path(folder, "run", f"{name}.pid").read_text())
+
+
+def end(cluster_id: int, daemon: str) -> None:
+    """Ends a daemon as its service manager would, and waits until it has."""
+    pid = daemon_pid(cluster_id, daemon)
+    os.kill(pid, signal.SIGCONT)  # a hung one hears of it only then
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not runs(pid), 30, f"{daemon} ends")
+
+
+def runs(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()  # whoever adopted it may not wait for it
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @contextmanager

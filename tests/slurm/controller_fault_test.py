@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from pathlib import Path
-
 import pytest
-from cluster_parts import daemon_pid, stopped
+from cluster_parts import daemon_pid, end, stopped
 from conftest import cluster_command
 from faults import AGAIN, HeldTask
 from login_node import wait_until
@@ -31,20 +27,6 @@ SUBMIT = """
 @pytest.fixture
 def alice(quiet_cluster, login_node, make_user):
     return make_user(node=login_node(quiet_cluster), idle_release_s=2)
-
-
-def end(cluster_id: int, daemon: str) -> None:
-    """Ends a daemon as its service manager would, and waits until it has."""
-    pid = daemon_pid(cluster_id, daemon)
-    os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not runs(pid), 30, f"{daemon} ends")
-
-
-def runs(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()  # whoever adopted it may not wait for it
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_running_work_and_the_next_call_go_on_over_a_restart_of_slurmctld(alice, quiet_cluster):
