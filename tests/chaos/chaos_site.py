@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from cluster_parts import clock_library, end, set_clock
 from history import HistoryFile
-from login_node import CLUSTER, LoginNode, User
+from login_node import CLUSTER, LoginNode, User, wait_until
 
-TIMES = {"idle_release_s": 3, "orphan_grace_s": 12, "no_replacement_s": 5}  # short: waiting for them shows nothing
+TIMES = {"idle_release_s": 3, "orphan_grace_s": 12, "no_replacement_s": 5,
+         "hello_deadline_s": 20}  # short: waiting for them shows nothing
 
 LONG_SILENCE = 4  # looks
 
@@ -63,9 +64,19 @@ class Site:
         self.clocks = {"c": self.folder / "clock"}
         set_clock(self.clocks["c"], 0)
         self.moved = {"c": {"LD_PRELOAD": str(clock_library(self.folder)), "MOVED_CLOCK": str(self.clocks["c"])}}
+        self.empty()
         self.slurm("sacctmgr", "-i", "modify", "qos", "cheetah", "set", "Preempt=lion")
         self.first_job = int(re.search(r"NEXT_JOB_ID\s*=\s*(\d+)", self.slurm("scontrol", "show", "config"))[1])
         return self
+
+    def empty(self) -> None:
+        """Without the jobs of a run that was cut short, and what its controller believed of them."""
+        self.heal()
+        for user in ("alice", "bob", "root"):
+            self.slurm("scancel", f"--user={user}")
+        wait_until(lambda: not self.jobs(), 120, "no job is left of an earlier run")
+        self.suspected = set(self.nodes)
+        self.mend_slurm()
 
     def __exit__(self, *_) -> None:
         self.heal()
@@ -121,7 +132,7 @@ class Site:
         given = {node: self.given_gpus(node) for node in self.nodes}
         mine = [job for job in self.jobs() if job.state != "PENDING"]
         lost = {node for node, gpus in given.items() if gpus > sum(job.gpus for job in mine if job.node == node)}
-        if lost and lost == self.suspected:
+        if lost and lost <= self.suspected:
             self.history.note("slurm lost gpus", nodes=sorted(lost))
             with contextlib.suppress(OSError, ValueError, AssertionError):
                 end(self.cluster, "slurmctld")

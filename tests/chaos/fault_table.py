@@ -59,7 +59,7 @@ KINDS = [
     Kind("node drained", targets.nodes, actions.drain, (1, 4)),
 ]
 BY_NAME = {kind.name: kind for kind in KINDS}
-PER_SECOND = 0.36
+PER_SECOND = 0.4
 
 
 @dataclass(frozen=True)
