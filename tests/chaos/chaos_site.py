@@ -116,32 +116,40 @@ class Site:
     # ---- made whole again ----
 
     def start(self, daemon: str) -> None:
-        subprocess.run([CLUSTER, "start", daemon], check=False, env=self.environment, capture_output=True, timeout=90)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # another fault is in its way
+            subprocess.run([CLUSTER, "start", daemon], check=False, env=self.environment, capture_output=True, timeout=90)
 
     def resume(self, node: str) -> None:
         if "drain" in self.slurm("sinfo", "--noheader", f"--nodes={node}", "--format=%T"):
             self.slurm("scontrol", "update", f"nodename={node}", "state=resume")
 
     def mend_slurm(self) -> None:
-        """What Slurm 22.05 does not mend by itself after its controller was killed: GPUs that it has given out and no job has,
-        until it is restarted in order, and a node that it has drained for a job that it had forgotten."""
-        self.silent = 0 if " is UP" in self.slurm("scontrol", "ping", seconds=3) else self.silent + 1
+        """What Slurm 22.05 does not mend by itself after its controller was killed (docs/gotchas.md, S24): GPUs that it has given
+        out and no job has, until it is restarted in order, and a node that it has drained for a job that it had forgotten."""
+        self.silent = 0 if self.answers() else self.silent + 1
         if self.silent >= LONG_SILENCE:  # longer than any fault: two of them have met
             self.heal()
             self.silent = 0
-        given = {node: self.given_gpus(node) for node in self.nodes}
-        mine = [job for job in self.jobs() if job.state != "PENDING"]
-        lost = {node for node, gpus in given.items() if gpus > sum(job.gpus for job in mine if job.node == node)}
+        lost = self.nodes_with_lost_gpus()
+        if not self.answers():  # then what was seen may be half of it
+            return
         if lost and lost <= self.suspected:
             self.history.note("slurm lost gpus", nodes=sorted(lost))
             with contextlib.suppress(OSError, ValueError, AssertionError):
                 end(self.cluster, "slurmctld")
             self.start("slurmctld")
-            lost = set()
-        self.suspected = lost
+        self.suspected = lost - self.suspected
         for node in self.nodes:
             if "Duplicate jobid" in self.slurm("scontrol", "show", "node", node):
                 self.resume(node)
+
+    def answers(self) -> bool:
+        return " is UP" in self.slurm("scontrol", "ping", seconds=3)
+
+    def nodes_with_lost_gpus(self) -> set[str]:
+        given = {node: self.given_gpus(node) for node in self.nodes}
+        here = [job for job in self.jobs() if job.state != "PENDING"]
+        return {node for node, gpus in given.items() if gpus > sum(job.gpus for job in here if job.node == node)}
 
     def given_gpus(self, node: str) -> int:
         found = re.search(r"AllocTRES=\S*gres/gpu=(\d+)", self.slurm("scontrol", "show", "node", node, "--oneliner"))

@@ -20,7 +20,7 @@ class Kind:
     acts: Callable          # (site, target) -> what undoes it, or None
     lasts: tuple[float, float] = (0, 0)   # seconds until it is undone
     may: frozenset = frozenset()          # the types of error it may truly cause …
-    to: str = "job"         # … to the tasks with the same: job, login (all of that node's users)
+    to: str = "job"         # … to the tasks with the same job, to all of the same login node, or to everybody on the cluster
     weight: int = 1
 
 
@@ -44,7 +44,7 @@ KINDS = [
     Kind("login node unplugged", targets.login_links, actions.unplug, (2, 5)),
     Kind("disk full", targets.disks, actions.fill, (1, 5), errors("DaemonUnavailable", "ResultGone"), "login"),
     Kind("clock moved", targets.clocks, actions.move_clock, (1, 5)),
-    Kind("slurmctld killed", targets.named("slurmctld"), actions.kill_and_start, (0.5, 3)),
+    Kind("slurmctld killed", targets.named("slurmctld"), actions.kill_and_start, (0.5, 3), errors("LeaseEnded"), "cluster"),  # it forgets jobs
     Kind("slurmctld restarted", targets.named("slurmctld"), actions.end_and_start, (0, 1)),
     Kind("slurmctld hung", targets.named("slurmctld"), actions.hang, (0.5, 5)),
     Kind("slurmdbd killed", targets.named("slurmdbd"), actions.kill_and_start, (0.5, 4)),
@@ -55,7 +55,7 @@ KINDS = [
     Kind("munged hung", targets.named("munged"), actions.hang, (0.5, 3)),
     Kind("job requeued", targets.jobs, actions.requeue, may=errors("LeaseEnded", "JobCancelled")),
     Kind("job cancelled", targets.jobs, actions.cancel, may=errors("JobCancelled"), weight=2),
-    Kind("job preempted", targets.preemptable_jobs, actions.preempt, (4, 4), errors("Preempted"), weight=2),
+    Kind("job preempted", targets.preemptable_jobs, actions.preempt, (4, 4), weight=2),
     Kind("node drained", targets.nodes, actions.drain, (1, 4)),
 ]
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -22,5 +22,6 @@ class HistoryFile:
             file.write(json.dumps({"what": what, "at": time.monotonic(), **facts}).encode() + b"\n")
 
     def rows(self, what: str = "") -> list[dict]:
-        rows = [json.loads(line) for line in self.path.read_text().splitlines()]
+        whole = self.path.read_text().rpartition("\n")[0]  # somebody may be just about to write the last line
+        rows = [json.loads(line) for line in whole.splitlines()]
         return [row for row in rows if what in ("", row["what"])]

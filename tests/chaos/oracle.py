@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fault_table import BY_NAME
 
 LINGERS_S = 90  # so long after a fault an error that it causes may be told: a call that waits learns of it late
+SLURM_SAYS = {"Preempted": "PREEMPTED", "NodeFailed": "NODE_FAIL", "WalltimeReached": "TIMEOUT"}  # its own word is the proof
 NEVER = {"InternalError", "ProtocolError", "NotAuthenticated", "VersionMismatch", "BadRequest", "Timeout", "NoSuchName", "NameTaken"}
 
 
@@ -94,20 +95,19 @@ def no_acknowledged_result_was_lost(history: History):
 
 
 def every_error_is_true(history: History):
-    preempted = {row["job"] for row in history.accounts if row["state"].startswith("PREEMPTED")}
     for asked, said in history.outcomes():
-        if "error" in said and said["error"] != "Timeout" and (trouble := false_error(history, asked, said, preempted)):
+        if "error" in said and said["error"] != "Timeout" and (trouble := false_error(history, asked, said)):
             yield f"{asked['task']} ({asked['kind']}) was told {said['error']}: {trouble}; its text: {said['text'].splitlines()[0]}"
 
 
-def false_error(history: History, asked: dict, said: dict, preempted: set[str]) -> str:
+def false_error(history: History, asked: dict, said: dict) -> str:
     if not said["ours"]:
         return "that is no error of pounce"
     if said["error"] in NEVER:
         return "no fault may cause it"
-    if said["error"] == "Preempted":
-        job = said["context"].get("job")
-        return "" if job in preempted or job is None and preempted else "Slurm did not preempt its job"
+    if state := SLURM_SAYS.get(said["error"]):
+        jobs = {row["job"] for row in history.accounts if row["state"].startswith(state)}
+        return "" if said["context"].get("job") in jobs or jobs and "job" not in said["context"] else f"for Slurm its job was not {state}"
     may = [fault for fault in history.faults if said["error"] in BY_NAME[fault["kind"]].may]
     if not may:
         return "no fault of this run may cause it"
@@ -120,6 +120,8 @@ def caused(history: History, fault: dict, asked: dict, said: dict) -> bool:
     target, context = fault["target"], said.get("context", {})
     if BY_NAME[fault["kind"]].to == "login":
         return target["login"] == history.login.get(asked["client"])
+    if BY_NAME[fault["kind"]].to == "cluster":
+        return True
     named = [key for key in ("job", "lease") if key in context and key in target]
     return all(context[key] == target[key] for key in named)
 
@@ -156,6 +158,7 @@ def it_was_looked_at_in_the_end(history: History):
     """Else a run that was cut short would show nothing, and pass."""
     if not history.after:
         yield "there is no look at the cluster after the last fault"
+    yield from (f"a fault could not be done: {row['text']}" for row in history.rows if row["what"] == "trouble")
     if not any("error" not in row for row in history.told.values()):
         yield "not one task ended well"
 

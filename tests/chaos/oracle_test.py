@@ -35,6 +35,7 @@ def found(*rows: dict) -> set[str]:
     (TASK, ACCEPTED, BEGIN, END, TOLD, KEPT),
     (TASK, BEGIN, error("JobCancelled", job="7"), fault("job cancelled", job="7")),
     (TASK, BEGIN, error("Preempted", job="7"), {**ACCOUNT, "state": "PREEMPTED"}),
+    (TASK, BEGIN, error("NodeFailed", job="7"), {**ACCOUNT, "state": "NODE_FAIL"}),
     (TASK, BEGIN, {"what": "killed", "at": 12, "client": "c"}),
     ({**TASK, "retries": 1}, BEGIN, {**BEGIN, "run": "r2"}, {**END, "run": "r2"}, TOLD),
 ])

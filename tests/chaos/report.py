@@ -9,10 +9,10 @@ from pathlib import Path
 from oracle import PROPERTIES, History, Violation, endings
 
 
-def facts(rows: list[dict], found: list[Violation], seed: int, seconds: float) -> dict:
+def facts(rows: list[dict], found: list[Violation], seed: int) -> dict:
     history = History(rows)
     kinds = Counter(asked["kind"] for asked in history.asked.values() if asked["kind"] != "open")
-    return {"seed": seed, "seconds": round(seconds), "faults": dict(Counter(row["kind"] for row in history.faults)),
+    return {"seed": seed, "seconds": round(rows[-1]["at"] - rows[0]["at"]), "faults": dict(Counter(row["kind"] for row in history.faults)),
             "hit_nothing": sum(row["what"] == "missed" for row in rows), "tasks": dict(kinds), "ended": dict(endings(rows)),
             "slurm_lost_gpus": sum(row["what"] == "slurm lost gpus" for row in rows), "jobs": len(history.accounts), "violations": [violation._asdict() for violation in found]}
 

@@ -7,7 +7,6 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 from chaos_site import Site
 from fault_table import BY_NAME, Fault
@@ -22,13 +21,7 @@ DAEMONS = {"pounced", "pounce-slurm"}  # they may stay, idle
 OF_THE_NODE = {"slurmd", "slurmstepd"}
 
 
-class Progress(NamedTuple):
-    faults: int
-    missed: int
-    seconds: float
-
-
-def run(site: Site, faults: list[Fault], seed: int, say) -> Progress:
+def run(site: Site, faults: list[Fault], seed: int, say) -> None:
     workload = Workload(site, seed)
     workload.keep_alive()
     wait_until(lambda: site.history.rows("end"), 90, "the first task ends")
@@ -42,8 +35,8 @@ def run(site: Site, faults: list[Fault], seed: int, say) -> Progress:
                     workload.keep_alive()
                 doing.append(threads.submit(one_fault, site, fault))
                 say(f"{fault.number}/{len(faults)} at {time.monotonic() - start:.0f} s: {fault.kind}")
-        for done in doing:
-            done.result()
+        for broken in filter(None, (done.exception() for done in doing)):
+            site.history.note("trouble", text=repr(broken))
         site.heal()
         workload.finish()
         say("quiet: what waits and runs ends by itself")
@@ -52,7 +45,6 @@ def run(site: Site, faults: list[Fault], seed: int, say) -> Progress:
         say("the leases go back")
         patient(lambda: nothing_left(site), BACK_S)
     look(site)
-    return Progress(len(site.history.rows("fault")), len(site.history.rows("missed")), time.monotonic() - start)
 
 
 def one_fault(site: Site, fault: Fault) -> None:
@@ -63,8 +55,7 @@ def one_fault(site: Site, fault: Fault) -> None:
         site.history.note("missed", kind=fault.kind, number=fault.number)
         return
     target, at = found[int(fault.pick * len(found))], time.monotonic()
-    undo = kind.acts(site, target)
-    if undo:
+    if undo := kind.acts(site, target):
         time.sleep(fault.lasts_s)
         undo()
     site.history.note("fault", kind=fault.kind, number=fault.number, target=target, since=at, until=time.monotonic())
