@@ -138,7 +138,8 @@ class Site:
             with contextlib.suppress(OSError, ValueError, AssertionError):
                 end(self.cluster, "slurmctld")
             self.start("slurmctld")
-        self.suspected = lost - self.suspected
+            lost = set()
+        self.suspected = lost
         for node in self.nodes:
             if "Duplicate jobid" in self.slurm("scontrol", "show", "node", node):
                 self.resume(node)
