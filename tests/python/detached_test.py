@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
+import pounce
 import pytest
+from pounce._engine import detached
 
 SUBMIT = """
     def work(go_on, value):
@@ -185,3 +189,16 @@ def test_bad_names_and_many_tasks_of_one_name_are_refused_at_once(home):
     """)
 
     assert run.reports == {"types": ["BadRequest"] * 6}
+
+
+def test_a_results_folder_whose_disk_is_full_is_named_and_nothing_is_left_in_it(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(detached.result_store, "write_call", full)
+
+    with pytest.raises(pounce.DaemonUnavailable) as told:
+        detached.submit(SimpleNamespace(results=str(tmp_path)), "train-7", [b""], None, 0)
+
+    assert str(told.value).startswith(f"{tmp_path} cannot be written: No space left on device. Make room there, or")
+    assert list(tmp_path.iterdir()) == []

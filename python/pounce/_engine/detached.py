@@ -142,15 +142,23 @@ def submit(session: Session, name: str, parts: list[Any], resources: _core.Resou
     task = secrets.token_hex(16)
     prepared = os.path.join(session.results, f".{task}")
     _see(session.results)
-    os.mkdir(prepared, 0o700)
     try:
-        result_store.write_call(prepared, task, parts)
-        os.close(os.open(os.path.join(prepared, f"{task}.log"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        _prepare(prepared, task, parts)
         ask = session.core.submit_detached
         (row,) = session.ask_detached(lambda request, asked: ask(request, asked, name, task, resources, retries))
     finally:
         shutil.rmtree(prepared, ignore_errors=True)  # if it has not become the task's folder
     return DetachedTask(session, row)
+
+
+def _prepare(folder: str, task: str, parts: list[Any]) -> None:
+    try:
+        os.mkdir(folder, 0o700)
+        result_store.write_call(folder, task, parts)
+        os.close(os.open(os.path.join(folder, f"{task}.log"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError as problem:  # a full disk, for one
+        results, remedy = os.path.dirname(folder), "Make room there, or name another state_folder in pounced's configuration."
+        raise errors.DaemonUnavailable(f"{results} cannot be written: {problem.strerror}", remedy) from problem
 
 
 def _see(folder: str) -> None:
