@@ -35,14 +35,14 @@ def hang(site, target: dict) -> Callable[[], None]:
 
 def kill_and_start(site, target: dict) -> Callable[[], None]:
     send(target["pid"], signal.SIGKILL)
-    return lambda: site.start(target["daemon"])
+    return lambda: site.slurm.start(target["daemon"])
 
 
 def end_and_start(site, target: dict) -> Callable[[], None]:
     """As its service manager restarts it."""
     with contextlib.suppress(OSError, AssertionError):  # another fault was quicker, or has it hanging
         end(site.cluster, target["daemon"])
-    return lambda: site.start(target["daemon"])
+    return lambda: site.slurm.start(target["daemon"])
 
 
 def unplug(site, target: dict) -> Callable[[], None]:
@@ -74,20 +74,20 @@ def move_clock(site, target: dict) -> Callable[[], None]:
 
 
 def requeue(site, target: dict) -> None:
-    site.slurm("scontrol", "update", f"jobid={target['job']}", "requeue=1")
-    site.slurm("scontrol", "requeue", target["job"])
+    site.slurm.run("scontrol", "update", f"jobid={target['job']}", "requeue=1")
+    site.slurm.run("scontrol", "requeue", target["job"])
 
 
 def cancel(site, target: dict) -> None:
-    site.slurm("scancel", target["job"])
+    site.slurm.run("scancel", target["job"])
 
 
 def preempt(site, target: dict) -> Callable[[], None]:
-    done = site.slurm("sbatch", "--parsable", "--qos=cheetah", f"--nodelist={target['node']}", f"--gres=gpu:{target['gpus']}", "--time=1",
+    done = site.slurm.run("sbatch", "--parsable", "--qos=cheetah", f"--nodelist={target['node']}", f"--gres=gpu:{target['gpus']}", "--time=1",
                       "--mem=100", "--chdir=/", "--output=/dev/null", "--job-name=chaos", "--wrap", "sleep 2")
-    return lambda: site.slurm("scancel", done) if done else None
+    return lambda: site.slurm.run("scancel", done) if done else None
 
 
 def drain(site, target: dict) -> Callable[[], None]:
-    site.slurm("scontrol", "update", f"nodename={target['node']}", "state=drain", "reason=chaos")
-    return lambda: site.resume(target["node"])
+    site.slurm.run("scontrol", "update", f"nodename={target['node']}", "state=drain", "reason=chaos")
+    return lambda: site.slurm.resume(target["node"])

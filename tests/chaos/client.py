@@ -106,9 +106,10 @@ class Stream:
     def do_map(self, client, task, seconds, retries):
         return list(client.map(work, [self.life["history"]] * 3, [task] * 3, [seconds] * 3, range(3), chunksize=1, timeout=LONGEST_S))
 
-    def told(self, task, error):
-        self.note("told", task=task, error=type(error).__name__, ours=isinstance(error, pounce.PounceError), text=str(error)[:1500],
-                  context={key: str(value)[:300] for key, value in (getattr(error, "context", None) or {}).items()})
+    def told(self, task, error, what="told"):
+        evidence = getattr(error, "context", None) or {}
+        self.note(what, task=task, error=type(error).__name__, ours=isinstance(error, pounce.PounceError), text=str(error)[:1500],
+                  context={key: str(value)[:300] for key, value in evidence.items()})
 
     def collect(self):
         """What is kept of the tasks with a name, after everything."""
@@ -120,8 +121,7 @@ class Stream:
                     self.note("kept", task=task, value=value)
                     future.forget()
                 except Exception as error:
-                    self.note("kept", task=task, error=type(error).__name__, ours=isinstance(error, pounce.PounceError), text=str(error)[:1500],
-                              context={key: str(value)[:300] for key, value in (getattr(error, "context", None) or {}).items()})
+                    self.told(task, error, "kept")
 
 
 def main():

@@ -37,7 +37,7 @@ def run(site: Site, faults: list[Fault], seed: int, say) -> None:
                 say(f"{fault.number}/{len(faults)} at {time.monotonic() - start:.0f} s: {fault.kind}")
         for broken in filter(None, (done.exception() for done in doing)):
             site.history.note("trouble", text=repr(broken))
-        site.heal()
+        site.slurm.heal()
         workload.finish()
         say("quiet: what waits and runs ends by itself")
         patient(workload.ended, QUIET_S)
@@ -67,7 +67,7 @@ def mending(site: Site):
 
     def mend() -> None:
         while not over.wait(MENDS_S):
-            site.mend_slurm()
+            site.slurm.mend()
 
     admin = threading.Thread(target=mend)
     admin.start()
@@ -95,7 +95,7 @@ def look(site: Site) -> None:
 
 
 def left(site: Site) -> dict:
-    return {"jobs": [f"{job.number} {job.state} {job.comment}" for job in site.jobs()],
+    return {"jobs": [f"{job.number} {job.state} {job.comment}" for job in site.slurm.jobs()],
             "leases": [lease for login in site.people for lease in leases(site, login)],
             "held": {node: held(site, node) for node in site.nodes},
             "processes": [f"{process.name} {process.pid} on {process.place}" for process in site.processes()
@@ -114,7 +114,7 @@ def leases(site: Site, login: str) -> list[str]:
 
 
 def held(site: Site, node: str) -> str:
-    words = site.slurm("scontrol", "show", "node", node, "--oneliner").split()
+    words = site.slurm.run("scontrol", "show", "node", node, "--oneliner").split()
     return next((word.partition("=")[2] for word in words if word.startswith("AllocTRES=")), "no answer")
 
 
@@ -132,7 +132,7 @@ def accounts(site: Site) -> list[dict]:
 
 
 def account_rows(site: Site) -> list[dict]:
-    said = site.slurm("sacct", "--allusers", "-X", "--noheader", "--parsable2", "--duplicates", "--starttime=now-3hours",
+    said = site.slurm.run("sacct", "--allusers", "-X", "--noheader", "--parsable2", "--duplicates", "--starttime=now-3hours",
                       "--format=JobIDRaw,State,Comment,NodeList,Start,End")
     names = ("job", "state", "comment", "node", "start", "end")
     rows = [dict(zip(names, line.split("|"), strict=True)) for line in said.splitlines() if line.count("|") == 5]

@@ -80,14 +80,14 @@ def nodes(site) -> list[dict]:
 
 def jobs(site) -> list[dict]:
     """Those of pounce that run."""
-    return [{"job": job.number, "node": job.node} for job in site.jobs() if job.comment.startswith("pounce:") and job.state == "RUNNING"]
+    return [{"job": job.number, "node": job.node} for job in site.slurm.jobs() if job.comment.startswith("pounce:") and job.state == "RUNNING"]
 
 
 def preemptable_jobs(site) -> list[dict]:
     """With what a job that goes first must ask for on that node, so that there is room for it in this job's place only."""
     found = []
-    for job in site.jobs():
+    for job in site.slurm.jobs():
         if job.comment.startswith("pounce:") and job.state == "RUNNING" and job.qos == "lion" and job.gpus:
-            kept = sum(other.gpus for other in site.jobs() if other.node == job.node and other.qos != "lion" and other.state == "RUNNING")
+            kept = sum(other.gpus for other in site.slurm.jobs() if other.node == job.node and other.qos != "lion" and other.state == "RUNNING")
             found.append({"job": job.number, "node": job.node, "gpus": 4 - kept})
     return found
