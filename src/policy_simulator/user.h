@@ -1,5 +1,5 @@
 // One user of a simulated day: the lease core of their pounced, and what they do with it. Messages take no time here
-// (tests/lease_fuzzer has the simulation in which they get lost). Thread: any.
+// (tests/simulator has the simulation in which they get lost). Thread: any.
 #pragma once
 
 #include <map>

@@ -6,17 +6,17 @@
 #include <set>
 
 #include "core/lease/events.h"
-#include "lease_fuzzer/timeline.h"
+#include "simulator/timeline.h"
 #include "pounce/job.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 class World;
-class FakeSession;
+class Client;
 
-class FakeWorker {
+class Supervisor {
  public:
-  FakeWorker(World& world, const JobView& job, WorkerIndex index, Epoch first);
+  Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first);
 
   // The client's direct connection. False: refused, nothing was started.
   bool run(const SessionId& session, RequestId request, Millis length);
@@ -66,4 +66,4 @@ class FakeWorker {
   int age_s_ = 0;
 };
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

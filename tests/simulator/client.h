@@ -6,15 +6,15 @@
 
 #include "core/lease/actions.h"
 #include "core/lease/events.h"
-#include "lease_fuzzer/timeline.h"
+#include "simulator/timeline.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 class World;
 
-class FakeSession {
+class Client {
  public:
-  FakeSession(World& world, const InstanceId& instance, const SessionId& id);
+  Client(World& world, const InstanceId& instance, const SessionId& id);
 
   void grant(const lease::GrantWorker& granted);
   void lease_ended(const lease::TellLeaseEnded& ended);
@@ -54,4 +54,4 @@ class FakeSession {
   int age_s_ = 0;
 };
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

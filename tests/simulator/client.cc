@@ -1,29 +1,29 @@
-#include "lease_fuzzer/fake_session.h"
+#include "simulator/client.h"
 
-#include "lease_fuzzer/world.h"
+#include "simulator/world.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 namespace {
 constexpr std::uint32_t kTooMuch = 9;  // more GPUs than any node has
 }
 
-FakeSession::FakeSession(World& world, const InstanceId& instance, const SessionId& id)
+Client::Client(World& world, const InstanceId& instance, const SessionId& id)
     : world_(world), instance_(instance), id_(id) {
   world_.time.in(world_.random.between(0ms, 1s), [this] { second(); });
 }
 
 template <class E>
-void FakeSession::say(E event) {
-  FakeDaemon& daemon = world_.daemon(instance_);
+void Client::say(E event) {
+  Daemon& daemon = world_.daemon(instance_);
   if (daemon_life_ == 0 || daemon.life() != daemon_life_) return;
   spoken_ = std::max(spoken_, world_.time.now() + world_.random.between(0ms, 20ms));
   world_.deliver(daemon, daemon_life_, spoken_, event);
 }
 
-void FakeSession::second() {
+void Client::second() {
   if (!alive_) return;
   world_.time.in(1s, [this] { second(); });
-  FakeDaemon& daemon = world_.daemon(instance_);
+  Daemon& daemon = world_.daemon(instance_);
   if (daemon.life() != 0 && daemon.life() != daemon_life_ && world_.random.chance(500'000)) {
     daemon_life_ = daemon.life();
     say(lease::SessionOpened{id_});
@@ -45,13 +45,13 @@ void FakeSession::second() {
   for (const auto& [request, entry] : requests_) send(request);
 }
 
-void FakeSession::release() {
+void Client::release() {
   const Error why{ErrorCode::kLeaseEnded, "Released by a user.", {}, {}};
   for (const auto& [id, request] : requests_)
     if (request.holds) say(lease::ReleaseAsked{*request.holds, world_.random.chance(500'000), why});
 }
 
-void FakeSession::new_tasks() {
+void Client::new_tasks() {
   const RequestId id{world_.random.chance(30'000) ? kTooMuch : world_.random.below(2) + 1};
   Request& request = requests_[id];
   request.resources.class_name = "cheetah";
@@ -64,7 +64,7 @@ void FakeSession::new_tasks() {
   tell_demand();
 }
 
-void FakeSession::tell_demand() {
+void Client::tell_demand() {
   lease::DemandChanged demand{id_, {}};
   for (const auto& [id, request] : requests_) {
     lease::Request told{id, request.resources, request.waiting, request.running, {}, request.generation};
@@ -74,7 +74,7 @@ void FakeSession::tell_demand() {
   say(std::move(demand));
 }
 
-void FakeSession::send(RequestId id) {
+void Client::send(RequestId id) {
   Request& request = requests_[id];
   bool sent = false;
   while (alive_ && request.holds && request.running < request.resources.workers && request.waiting > 0) {
@@ -86,7 +86,7 @@ void FakeSession::send(RequestId id) {
   if (sent) tell_demand();
 }
 
-void FakeSession::task_ended(RequestId id, bool ok) {
+void Client::task_ended(RequestId id, bool ok) {
   if (!alive_) return;
   --requests_[id].running;
   ++(ok ? done : lost);
@@ -94,13 +94,13 @@ void FakeSession::task_ended(RequestId id, bool ok) {
   tell_demand();
 }
 
-void FakeSession::grant(const lease::GrantWorker& granted) {
+void Client::grant(const lease::GrantWorker& granted) {
   if (!alive_) return;
   requests_[granted.request].holds = granted.lease;
   send(granted.request);
 }
 
-void FakeSession::lease_ended(const lease::TellLeaseEnded& ended) {
+void Client::lease_ended(const lease::TellLeaseEnded& ended) {
   if (!alive_) return;
   Request& request = requests_[ended.request];
   if (request.holds == ended.lease) request.holds.reset();
@@ -109,7 +109,7 @@ void FakeSession::lease_ended(const lease::TellLeaseEnded& ended) {
   tell_demand();
 }
 
-void FakeSession::request_failed(const lease::TellRequestFailed& told) {
+void Client::request_failed(const lease::TellRequestFailed& told) {
   if (!alive_) return;
   Request& request = requests_[told.request];
   request.told_end = true;
@@ -117,16 +117,16 @@ void FakeSession::request_failed(const lease::TellRequestFailed& told) {
   tell_demand();
 }
 
-std::uint32_t FakeSession::waiting() const {
+std::uint32_t Client::waiting() const {
   std::uint32_t sum = 0;
   for (const auto& [id, request] : requests_) sum += request.waiting;
   return sum;
 }
 
-std::uint32_t FakeSession::running() const {
+std::uint32_t Client::running() const {
   std::uint32_t sum = 0;
   for (const auto& [id, request] : requests_) sum += request.running;
   return sum;
 }
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

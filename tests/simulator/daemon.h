@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "core/lease/lease_core.h"
-#include "lease_fuzzer/faults.h"
+#include "simulator/faults.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 class World;
 
-class FakeDaemon {
+class Daemon {
  public:
-  FakeDaemon(World& world, const InstanceId& instance, Mutant mutant);
+  Daemon(World& world, const InstanceId& instance, Mutant mutant);
 
   void start();
   void crash();
@@ -56,4 +56,4 @@ class FakeDaemon {
   std::set<LeaseId> cancelled_;
 };
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

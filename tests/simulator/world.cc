@@ -1,11 +1,11 @@
-#include "lease_fuzzer/world.h"
+#include "simulator/world.h"
 
 #include <algorithm>
 #include <array>
 
 #include "messages/sentence.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 namespace {
 
 constexpr auto kTrouble = 400s, kSettle = 900s;
@@ -26,7 +26,7 @@ std::string millis(TimePoint when) {
 World::World(std::uint64_t seed, Faults which, Mutant mutant)
     : random(seed), faults(which), slurm(*this), mutant_(mutant) {
   for (int n = 0; n < kInstances; ++n)
-    daemons_.push_back(std::make_unique<FakeDaemon>(*this, instance_number(n), n == 0 ? mutant : Mutant::kNone));
+    daemons_.push_back(std::make_unique<Daemon>(*this, instance_number(n), n == 0 ? mutant : Mutant::kNone));
   for (int n = 0; n < kInstances * kSessionsEach; ++n) add_session();
 }
 
@@ -37,7 +37,7 @@ void World::add_session() {
   bytes.back() = static_cast<std::uint8_t>(sessions_.size() + 1);
   const SessionId id(bytes);
   const InstanceId instance = instance_number(static_cast<int>(sessions_.size()) % kInstances);
-  sessions_[id] = std::make_unique<FakeSession>(*this, instance, id);
+  sessions_[id] = std::make_unique<Client>(*this, instance, id);
 }
 
 void World::fail(const std::string& what) {
@@ -45,18 +45,18 @@ void World::fail(const std::string& what) {
   failure_ = "at " + millis(time.now()) + ": " + what;
 }
 
-FakeDaemon& World::daemon(const InstanceId& instance) {
+Daemon& World::daemon(const InstanceId& instance) {
   return *daemons_[daemons_[0]->instance() == instance ? 0 : 1];
 }
 
 bool World::run_somewhere(const LeaseId& lease, const SessionId& session, RequestId request, Millis length) {
   for (auto& [job, worker_group] : by_job_)
-    for (FakeWorker* worker : worker_group)
+    for (Supervisor* worker : worker_group)
       if (worker->lease() == lease && worker->run(session, request, length)) return true;
   return false;
 }
 
-void World::deliver(FakeDaemon& to, std::uint64_t life, TimePoint when, const lease::Event& event) {
+void World::deliver(Daemon& to, std::uint64_t life, TimePoint when, const lease::Event& event) {
   const int times = random.chance(faults.repeated) ? 2 : 1;
   for (int i = 0; i < times; ++i)
     time.at(when, [&to, life, event, this] {
@@ -65,20 +65,20 @@ void World::deliver(FakeDaemon& to, std::uint64_t life, TimePoint when, const le
     });
 }
 
-void World::to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(FakeWorker&)> what) {
+void World::to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(Supervisor&)> what) {
   time.in(random.between(0ms, 20ms), [this, lease, link, what] {
     for (auto& [job, worker_group] : by_job_)
-      for (FakeWorker* worker : worker_group)
+      for (Supervisor* worker : worker_group)
         if (worker->alive() && worker->lease() == lease && worker->link() == link) return what(*worker);
   });
 }
 
-void World::to_session(const SessionId& session, std::function<void(FakeSession&)> what) {
+void World::to_session(const SessionId& session, std::function<void(Client&)> what) {
   time.in(random.between(0ms, 20ms), [this, session, what] { what(*sessions_.at(session)); });
 }
 
 void World::task_ended(const SessionId& session, RequestId request, bool done) {
-  to_session(session, [request, done](FakeSession& to) { to.task_ended(request, done); });
+  to_session(session, [request, done](Client& to) { to.task_ended(request, done); });
 }
 
 void World::start_workers(const JobView& job) {
@@ -89,32 +89,32 @@ void World::start_workers(const JobView& job) {
 // Its epochs are above those of all that were in its place before.
 void World::start_worker(const JobView& job, WorkerIndex index) {
   auto& worker_group = by_job_[job.job_identity.job];
-  workers_.push_back(std::make_unique<FakeWorker>(*this, job, index, Epoch{static_cast<std::uint32_t>(worker_group.size()) * 1000}));
+  workers_.push_back(std::make_unique<Supervisor>(*this, job, index, Epoch{static_cast<std::uint32_t>(worker_group.size()) * 1000}));
   worker_group.push_back(workers_.back().get());
 }
 
 void World::kill_workers(SlurmJobId job) {
   const auto found = by_job_.find(job);
   if (found == by_job_.end()) return;
-  const std::vector<FakeWorker*> worker_group = found->second;
+  const std::vector<Supervisor*> worker_group = found->second;
   by_job_.erase(found);
-  for (FakeWorker* worker : worker_group) worker->die();
+  for (Supervisor* worker : worker_group) worker->die();
 }
 
 bool World::anybody_in(SlurmJobId job) const {
   const auto found = by_job_.find(job);
-  return found != by_job_.end() && std::ranges::any_of(found->second, [](const FakeWorker* one) { return one->alive(); });
+  return found != by_job_.end() && std::ranges::any_of(found->second, [](const Supervisor* one) { return one->alive(); });
 }
 
 // The job ends with its last worker. One that left idle while others stayed comes back.
-void World::worker_left(const FakeWorker& worker, const JobView& job, bool only_idle) {
+void World::worker_left(const Supervisor& worker, const JobView& job, bool only_idle) {
   const SlurmJobId id = job.job_identity.job;
   if (!anybody_in(id)) return slurm.worker_left(id, JobEnd::kCompleted);
   if (only_idle) time.in(10s, [this, &worker, job] { start_again(worker, job); });
 }
 
 // Only within the same run of the job: its number may be another's by now.
-void World::start_again(const FakeWorker& worker, const JobView& job) {
+void World::start_again(const Supervisor& worker, const JobView& job) {
   const auto found = by_job_.find(job.job_identity.job);
   if (found == by_job_.end() || std::ranges::find(found->second, &worker) == found->second.end()) return;
   if (!anybody_in(job.job_identity.job)) return slurm.worker_left(job.job_identity.job, JobEnd::kCompleted);
@@ -198,4 +198,4 @@ void World::check_settled() {
       fail("job " + std::to_string(id.value) + " of lease " + job.view.lease->hex() + " leaks (I10)");
 }
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

@@ -1,10 +1,10 @@
-#include "lease_fuzzer/fake_slurm.h"
+#include "simulator/slurm.h"
 
 #include <algorithm>
 
-#include "lease_fuzzer/world.h"
+#include "simulator/world.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 namespace {
 
 constexpr std::uint32_t kIds = 60;  // small, so that ids are used again
@@ -15,10 +15,10 @@ Error unreachable(ErrorCode code) { return {code, "simulated", {}, {}}; }
 
 }  // namespace
 
-bool FakeSlurm::down() const { return world_.time.now() < down_until_; }
+bool Slurm::down() const { return world_.time.now() < down_until_; }
 
 template <class T>
-void FakeSlurm::request(std::function<Result<T>()> work, Reply<T> reply) {
+void Slurm::request(std::function<Result<T>()> work, Reply<T> reply) {
   Random& random = world_.random;
   if (down()) {
     if (random.chance(500'000))
@@ -37,7 +37,7 @@ void FakeSlurm::request(std::function<Result<T>()> work, Reply<T> reply) {
   });
 }
 
-void FakeSlurm::submit(const InstanceId& instance, const LeaseId& lease, const Resources& resources,
+void Slurm::submit(const InstanceId& instance, const LeaseId& lease, const Resources& resources,
                        Reply<JobIdentity> reply) {
   request<JobIdentity>(
       [=, this]() -> Result<JobIdentity> {
@@ -47,7 +47,7 @@ void FakeSlurm::submit(const InstanceId& instance, const LeaseId& lease, const R
       std::move(reply));
 }
 
-JobIdentity FakeSlurm::accept(const InstanceId& instance, const LeaseId& lease, const Resources& resources) {
+JobIdentity Slurm::accept(const InstanceId& instance, const LeaseId& lease, const Resources& resources) {
   if (!submitted_.insert(lease).second) world_.fail("lease " + lease.hex() + " was submitted twice");
   while (jobs_.contains(SlurmJobId{next_id_})) next_id_ = next_id_ % kIds + 1;
   Job job;
@@ -64,7 +64,7 @@ JobIdentity FakeSlurm::accept(const InstanceId& instance, const LeaseId& lease, 
   return told;
 }
 
-void FakeSlurm::cancel(const InstanceId& instance, const JobIdentity& which, Reply<void> reply) {
+void Slurm::cancel(const InstanceId& instance, const JobIdentity& which, Reply<void> reply) {
   request<void>(
       [=, this]() -> Result<void> {
         const auto found = jobs_.find(which.job);
@@ -79,7 +79,7 @@ void FakeSlurm::cancel(const InstanceId& instance, const JobIdentity& which, Rep
       std::move(reply));
 }
 
-void FakeSlurm::poll(const std::vector<JobIdentity>& jobs, Reply<std::vector<JobView>> reply) {
+void Slurm::poll(const std::vector<JobIdentity>& jobs, Reply<std::vector<JobView>> reply) {
   request<std::vector<JobView>>(
       [=, this]() -> Result<std::vector<JobView>> {
         std::vector<JobView> views;
@@ -90,7 +90,7 @@ void FakeSlurm::poll(const std::vector<JobIdentity>& jobs, Reply<std::vector<Job
 }
 
 // Its one node has a slot for each job, whatever the job asks for.
-void FakeSlurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> reply) {
+void Slurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> reply) {
   request<QueueSnapshot>(
       [=, this]() -> Result<QueueSnapshot> {
         QueueSnapshot look;
@@ -106,7 +106,7 @@ void FakeSlurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> 
       std::move(reply));
 }
 
-JobView FakeSlurm::answer(const JobIdentity& asked) {
+JobView Slurm::answer(const JobIdentity& asked) {
   const auto found = jobs_.find(asked.job);
   if (found != jobs_.end() &&
       (asked.submit_time_s == 0 || asked.submit_time_s == found->second.view.job_identity.submit_time_s))
@@ -118,7 +118,7 @@ JobView FakeSlurm::answer(const JobIdentity& asked) {
   return gone;
 }
 
-void FakeSlurm::reconcile(const InstanceId& instance, bool everybody, Reply<std::vector<JobView>> reply) {
+void Slurm::reconcile(const InstanceId& instance, bool everybody, Reply<std::vector<JobView>> reply) {
   request<std::vector<JobView>>(
       [=, this]() -> Result<std::vector<JobView>> {
         std::vector<JobView> views;
@@ -132,7 +132,7 @@ void FakeSlurm::reconcile(const InstanceId& instance, bool everybody, Reply<std:
       std::move(reply));
 }
 
-JobView FakeSlurm::shown(const Job& job) {
+JobView Slurm::shown(const Job& job) {
   JobView view = job.view;
   if (world_.random.chance(world_.faults.unknown_state)) {
     view.state = JobState::kUnknown;
@@ -141,7 +141,7 @@ JobView FakeSlurm::shown(const Job& job) {
   return view;
 }
 
-void FakeSlurm::second() {
+void Slurm::second() {
   if (world_.random.chance(world_.faults.slurm_down))
     down_until_ = world_.time.now() + world_.random.between(1s, 40s);
   if (down()) return;
@@ -158,7 +158,7 @@ void FakeSlurm::second() {
     if (job.view.state == JobState::kQueued && running < kSlots && world_.random.chance(600'000)) start(job), ++running;
 }
 
-void FakeSlurm::start(Job& job) {
+void Slurm::start(Job& job) {
   job.view.state = JobState::kRunning;
   job.view.nodes = "g1";
   job.changed = world_.time.now();
@@ -166,7 +166,7 @@ void FakeSlurm::start(Job& job) {
   world_.start_workers(job.view);
 }
 
-void FakeSlurm::trouble(Job& job) {
+void Slurm::trouble(Job& job) {
   Random& random = world_.random;
   const Faults& faults = world_.faults;
   if (random.chance(faults.preempt)) return end(job, JobEnd::kPreempted, random.between(0ms, 5s));
@@ -182,7 +182,7 @@ void FakeSlurm::trouble(Job& job) {
   }
 }
 
-void FakeSlurm::end(Job& job, JobEnd end, Millis killing) {
+void Slurm::end(Job& job, JobEnd end, Millis killing) {
   const JobIdentity which = job.view.job_identity;
   world_.kill_workers(which.job);
   job.changed = world_.time.now();
@@ -202,10 +202,10 @@ void FakeSlurm::end(Job& job, JobEnd end, Millis killing) {
   });
 }
 
-void FakeSlurm::worker_left(SlurmJobId id, JobEnd how) {
+void Slurm::worker_left(SlurmJobId id, JobEnd how) {
   const auto found = jobs_.find(id);
   if (found != jobs_.end() && found->second.view.state == JobState::kRunning)
     end(found->second, how, world_.random.between(50ms, 2s));
 }
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

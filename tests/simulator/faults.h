@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "lease_fuzzer/timeline.h"
+#include "simulator/timeline.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 // Rates are per million: per request, per message, or per second of a job, session or daemon.
 struct Faults {
@@ -55,4 +55,4 @@ enum class Mutant {
   kJournalAfter      // the intent is written, but not before the submission
 };
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

@@ -8,22 +8,22 @@
 #include <set>
 #include <vector>
 
-#include "lease_fuzzer/faults.h"
-#include "lease_fuzzer/timeline.h"
+#include "simulator/faults.h"
+#include "simulator/timeline.h"
 #include "pounce/job.h"
 #include "pounce/queue_snapshot.h"
 #include "pounce/result.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 class World;
 
-class FakeSlurm {
+class Slurm {
  public:
   template <class T>
   using Reply = std::function<void(Result<T>)>;
 
-  explicit FakeSlurm(World& world) : world_(world) {}
+  explicit Slurm(World& world) : world_(world) {}
 
   void submit(const InstanceId& instance, const LeaseId& lease, const Resources& resources, Reply<JobIdentity> reply);
   void cancel(const InstanceId& instance, const JobIdentity& job, Reply<void> reply);
@@ -63,4 +63,4 @@ class FakeSlurm {
   TimePoint down_until_{};
 };
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "lease_fuzzer/fake_daemon.h"
-#include "lease_fuzzer/fake_session.h"
-#include "lease_fuzzer/fake_slurm.h"
-#include "lease_fuzzer/fake_worker.h"
-#include "lease_fuzzer/faults.h"
-#include "lease_fuzzer/timeline.h"
+#include "simulator/daemon.h"
+#include "simulator/client.h"
+#include "simulator/slurm.h"
+#include "simulator/supervisor.h"
+#include "simulator/faults.h"
+#include "simulator/timeline.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 struct Outcome {
   std::optional<std::string> failure;
@@ -33,16 +33,16 @@ class World {
 
   // ---- for the fakes ----------------------------------------------------------------------------------------------
   void fail(const std::string& what);
-  FakeDaemon& daemon(const InstanceId& instance);
+  Daemon& daemon(const InstanceId& instance);
   bool run_somewhere(const LeaseId& lease, const SessionId& session, RequestId request, Millis length);
-  void deliver(FakeDaemon& daemon, std::uint64_t life, TimePoint when, const lease::Event& event);
-  void to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(FakeWorker&)> what);
-  void to_session(const SessionId& session, std::function<void(FakeSession&)> what);
+  void deliver(Daemon& daemon, std::uint64_t life, TimePoint when, const lease::Event& event);
+  void to_worker(const LeaseId& lease, lease::WorkerLink link, std::function<void(Supervisor&)> what);
+  void to_session(const SessionId& session, std::function<void(Client&)> what);
   void task_ended(const SessionId& session, RequestId request, bool done);
   void start_workers(const JobView& job);
   void kill_workers(SlurmJobId job);
-  void worker_left(const FakeWorker& worker, const JobView& job, bool only_idle);
-  void start_again(const FakeWorker& worker, const JobView& job);
+  void worker_left(const Supervisor& worker, const JobView& job, bool only_idle);
+  void start_again(const Supervisor& worker, const JobView& job);
   LeaseId fresh_lease();
   lease::WorkerLink fresh_link() { return lease::WorkerLink{++links_}; }
   bool settling() const { return settling_; }
@@ -51,7 +51,7 @@ class World {
   Random random;
   Timeline time;
   Faults faults;
-  FakeSlurm slurm;
+  Slurm slurm;
 
  private:
   void second();
@@ -63,13 +63,13 @@ class World {
 
   const Mutant mutant_;
   bool settling_ = false;
-  std::vector<std::unique_ptr<FakeDaemon>> daemons_;
-  std::map<SessionId, std::unique_ptr<FakeSession>> sessions_;
-  std::map<SlurmJobId, std::vector<FakeWorker*>> by_job_;  // dead ones too
-  std::vector<std::unique_ptr<FakeWorker>> workers_;
+  std::vector<std::unique_ptr<Daemon>> daemons_;
+  std::map<SessionId, std::unique_ptr<Client>> sessions_;
+  std::map<SlurmJobId, std::vector<Supervisor*>> by_job_;  // dead ones too
+  std::vector<std::unique_ptr<Supervisor>> workers_;
   std::uint64_t links_ = 0, leases_ = 0;
   std::optional<std::string> failure_;
   std::uint64_t events_ = 0;
 };
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

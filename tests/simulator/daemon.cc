@@ -1,19 +1,19 @@
-#include "lease_fuzzer/fake_daemon.h"
+#include "simulator/daemon.h"
 
 #include <set>
 
-#include "lease_fuzzer/world.h"
+#include "simulator/world.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 
 using lease::JournalRecord;
 
-FakeDaemon::FakeDaemon(World& world, const InstanceId& instance, Mutant mutant)
+Daemon::Daemon(World& world, const InstanceId& instance, Mutant mutant)
     : world_(world), instance_(instance), mutant_(mutant) {
   start();
 }
 
-void FakeDaemon::start() {
+void Daemon::start() {
   lease::Defaults defaults;
   if (mutant_ == Mutant::kIdleTimerLost && lives_ > 0) defaults.idle_release = std::chrono::hours(1000);
   core_ = std::make_unique<lease::LeaseCore>(instance_, defaults, [this] { return world_.fresh_lease(); });
@@ -23,7 +23,7 @@ void FakeDaemon::start() {
 }
 
 // What was not synced may be lost from any point on; sometimes the whole file is.
-void FakeDaemon::crash() {
+void Daemon::crash() {
   compare_journal();
   life_ = 0;
   in_cache_.resize(world_.random.below(static_cast<std::uint32_t>(in_cache_.size()) + 1));
@@ -34,7 +34,7 @@ void FakeDaemon::crash() {
 }
 
 // I14: what the journal says is alive is what the core says is alive.
-void FakeDaemon::compare_journal() const {
+void Daemon::compare_journal() const {
   std::set<LeaseId> journal, live;
   for (const auto* file : {&on_disk_, &in_cache_}) {
     for (const JournalRecord& line : *file) {
@@ -49,7 +49,7 @@ void FakeDaemon::compare_journal() const {
   if (journal != live) world_.fail("the journal and the core differ (I14)");
 }
 
-void FakeDaemon::hear(const lease::Event& event) {
+void Daemon::hear(const lease::Event& event) {
   if (life_ == 0) return;
   const std::uint64_t life = life_;
   std::vector<lease::Action> actions;
@@ -63,7 +63,7 @@ void FakeDaemon::hear(const lease::Event& event) {
   if (life == life_) arm();
 }
 
-void FakeDaemon::arm() {
+void Daemon::arm() {
   const TimePoint due = core_->next_deadline();
   if (due == TimePoint::max() || due >= armed_) return;
   armed_ = due;
@@ -75,26 +75,26 @@ void FakeDaemon::arm() {
 }
 
 template <class T>
-auto FakeDaemon::back_here(T make_event) {
+auto Daemon::back_here(T make_event) {
   return [this, life = life_, make_event](auto result) {
     if (life == life_) hear(make_event(std::move(result)));
   };
 }
 
-void FakeDaemon::carry_out(const lease::Action& action) {
+void Daemon::carry_out(const lease::Action& action) {
   std::visit([this](const auto& one) { on(one); }, action);
 }
 
-void FakeDaemon::on(const lease::RecordIntent& action) {
+void Daemon::on(const lease::RecordIntent& action) {
   if (mutant_ == Mutant::kJournalAfter) return in_cache_.push_back(action.record);
   on_disk_.insert(on_disk_.end(), in_cache_.begin(), in_cache_.end());
   in_cache_.clear();
   on_disk_.push_back(action.record);
 }
 
-void FakeDaemon::on(const lease::RecordOutcome& action) { in_cache_.push_back(action.record); }
+void Daemon::on(const lease::RecordOutcome& action) { in_cache_.push_back(action.record); }
 
-void FakeDaemon::on(const lease::SubmitJob& action) {
+void Daemon::on(const lease::SubmitJob& action) {
   bool written = false;
   for (const JournalRecord& line : on_disk_)
     written = written || (line.kind == JournalRecord::Kind::kIntent && line.lease == action.lease);
@@ -106,7 +106,7 @@ void FakeDaemon::on(const lease::SubmitJob& action) {
                       }));
 }
 
-void FakeDaemon::on(const lease::CancelJob& action) {
+void Daemon::on(const lease::CancelJob& action) {
   const auto done = [lease = action.lease](Result<void> outcome) -> lease::Event {
     return lease::CancelDone{lease, std::move(outcome)};
   };
@@ -115,19 +115,19 @@ void FakeDaemon::on(const lease::CancelJob& action) {
   world_.slurm.cancel(instance_, action.job, back_here(done));
 }
 
-void FakeDaemon::on(const lease::PollJobs& action) {
+void Daemon::on(const lease::PollJobs& action) {
   world_.slurm.poll(action.jobs, back_here([](Result<std::vector<JobView>> jobs) -> lease::Event {
                       return lease::Polled{std::move(jobs)};
                     }));
 }
 
-void FakeDaemon::on(const lease::TakeQueueSnapshot& action) {
+void Daemon::on(const lease::TakeQueueSnapshot& action) {
   world_.slurm.look(action.jobs, back_here([](Result<QueueSnapshot> look) -> lease::Event {
                       return lease::QueueSnapshotTaken{std::move(look)};
                     }));
 }
 
-void FakeDaemon::on(const lease::ReconcileJobs&) {
+void Daemon::on(const lease::ReconcileJobs&) {
   const auto reconciled_jobs = [none = mutant_ == Mutant::kNoReconcile](Result<std::vector<JobView>> jobs) -> lease::Event {
     if (none) return lease::ReconcileDone{std::vector<JobView>{}};
     return lease::ReconcileDone{std::move(jobs)};
@@ -135,28 +135,28 @@ void FakeDaemon::on(const lease::ReconcileJobs&) {
   world_.slurm.reconcile(instance_, mutant_ == Mutant::kInstanceIgnored, back_here(reconciled_jobs));
 }
 
-void FakeDaemon::on(const lease::AdmitClient& action) {
-  world_.to_worker(action.lease, action.link, [who = action.session](FakeWorker& worker) { worker.admit(who); });
+void Daemon::on(const lease::AdmitClient& action) {
+  world_.to_worker(action.lease, action.link, [who = action.session](Supervisor& worker) { worker.admit(who); });
 }
 
-void FakeDaemon::on(const lease::DismissClient& action) {
-  world_.to_worker(action.lease, action.link, [who = action.session](FakeWorker& worker) { worker.dismiss(who); });
+void Daemon::on(const lease::DismissClient& action) {
+  world_.to_worker(action.lease, action.link, [who = action.session](Supervisor& worker) { worker.dismiss(who); });
 }
 
-void FakeDaemon::on(const lease::EndWorker& action) {
-  world_.to_worker(action.lease, action.link, [idle = action.only_if_idle](FakeWorker& worker) { worker.end(idle); });
+void Daemon::on(const lease::EndWorker& action) {
+  world_.to_worker(action.lease, action.link, [idle = action.only_if_idle](Supervisor& worker) { worker.end(idle); });
 }
 
-void FakeDaemon::on(const lease::GrantWorker& action) {
-  world_.to_session(action.session, [action](FakeSession& session) { session.grant(action); });
+void Daemon::on(const lease::GrantWorker& action) {
+  world_.to_session(action.session, [action](Client& session) { session.grant(action); });
 }
 
-void FakeDaemon::on(const lease::TellLeaseEnded& action) {
-  world_.to_session(action.session, [action](FakeSession& session) { session.lease_ended(action); });
+void Daemon::on(const lease::TellLeaseEnded& action) {
+  world_.to_session(action.session, [action](Client& session) { session.lease_ended(action); });
 }
 
-void FakeDaemon::on(const lease::TellRequestFailed& action) {
-  world_.to_session(action.session, [action](FakeSession& session) { session.request_failed(action); });
+void Daemon::on(const lease::TellRequestFailed& action) {
+  world_.to_session(action.session, [action](Client& session) { session.request_failed(action); });
 }
 
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator

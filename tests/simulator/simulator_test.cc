@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/check.h"
-#include "lease_fuzzer/world.h"
+#include "simulator/world.h"
 
-namespace pounce::fuzz {
+namespace pounce::simulator {
 namespace {
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
@@ -34,7 +34,7 @@ Outcome live(std::uint64_t seed, Mutant mutant = Mutant::kNone) {
   return told(seed, world);
 }
 
-TEST(LeaseSimulation, EveryLifeKeepsItsInvariantsAndSettles) {
+TEST(Simulation, EveryLifeKeepsItsInvariantsAndSettles) {
   const std::uint64_t only = from_environment("POUNCE_FUZZ_SEED", 0);
   const std::uint64_t first = only != 0 ? only : from_environment("POUNCE_SIM_FIRST", 1);
   const std::uint64_t last = only != 0 ? only : first + from_environment("POUNCE_FUZZ_SEEDS", 200) - 1;
@@ -56,7 +56,7 @@ TEST(LeaseSimulation, EveryLifeKeepsItsInvariantsAndSettles) {
   EXPECT_GT(sum.lost + sum.failed, 0u);
 }
 
-TEST(LeaseSimulation, WithoutTroubleEveryTaskIsDone) {
+TEST(Simulation, WithoutTroubleEveryTaskIsDone) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World world(seed, Faults{});
     const Outcome outcome = told(seed, world);
@@ -66,7 +66,7 @@ TEST(LeaseSimulation, WithoutTroubleEveryTaskIsDone) {
   }
 }
 
-TEST(LeaseSimulation, TheSameSeedIsTheSameLife) {
+TEST(Simulation, TheSameSeedIsTheSameLife) {
   const Outcome once = live(7), again = live(7);
   EXPECT_EQ(once.events, again.events);
   EXPECT_EQ(once.done, again.done);
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(EachPlantedBug, MutantTest,
                                            Mutant::kCancelOnce, Mutant::kSilenceIgnored, Mutant::kJournalAfter));
 
 }  // namespace
-}  // namespace pounce::fuzz
+}  // namespace pounce::simulator
