@@ -71,6 +71,7 @@ void Demand::answer_holds(const Owner& owner, const Request& request) {
     if (held != nullptr && !held->over() && !is_told) continue;
     const Error unknown = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kEndedUnseen}, {{"lease", id.hex()}});
     context_.act(TellLeaseEnded{owner.session, owner.request, id, held != nullptr && held->end ? *held->end : unknown});
+    context_.sessions.holds_no_more(owner, id);
   }
 }
 

@@ -101,6 +101,7 @@ void Ending::finish(Lease& lease, Error why) {
   transitions_.enter(lease, LeaseState::kEnded, cause_of(why));
   detach(lease, why);
   if (lease.journalled) context_.act(RecordOutcome{journal_line(lease, JournalRecord::Kind::kEnded, cause_of(why))});
+  for (const Owner& holder : context_.sessions.concerned(lease)) tell_end(lease, holder, why);
   lease.end = std::move(why);
   lease.workers.clear();
   lease.only_if_idle = false;
@@ -109,9 +110,14 @@ void Ending::finish(Lease& lease, Error why) {
 
 void Ending::detach(Lease& lease, const Error& why) {
   if (!lease.owner) return;
-  context_.act(TellLeaseEnded{lease.owner->session, lease.owner->request, lease.id, with_evidence(lease, why)});
+  tell_end(lease, Owner(*lease.owner), why);
   lease.owner.reset();
   lease.unclaimed_since = context_.now();
+}
+
+void Ending::tell_end(const Lease& lease, const Owner& to, const Error& why) {
+  context_.act(TellLeaseEnded{to.session, to.request, lease.id, with_evidence(lease, why)});
+  context_.sessions.holds_no_more(to, lease.id);
 }
 
 }  // namespace pounce::lease

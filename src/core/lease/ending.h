@@ -27,6 +27,7 @@ class Ending {
   void settle(Lease& lease);  // a draining or ending one
 
  private:
+  void tell_end(const Lease& lease, const Owner& to, const Error& why);
   void drain(Lease& lease, bool only_if_idle);
   void end_job(Lease& lease);
   void send_cancel(Lease& lease);

@@ -36,6 +36,7 @@ struct Worker {
   bool spent = false;  // it died too often: sent away, while others of the lease go on
   Epoch epoch;         // of the last interpreter told of
   std::uint32_t running = 0;
+  TimePoint last_seen;
   std::string devices;
   std::optional<Epoch> died;  // the last interpreter whose death was told
   std::deque<TimePoint> crashes;

@@ -39,6 +39,24 @@ const RequestState* Sessions::request_of(const Lease& lease) const {
 
 RequestState* Sessions::request_of(const Lease& lease) { return const_cast<RequestState*>(std::as_const(*this).request_of(lease)); }
 
+std::vector<Owner> Sessions::concerned(const Lease& lease) const {
+  std::vector<Owner> all;
+  if (lease.owner) all.push_back(*lease.owner);
+  for (const auto& [session, record] : sessions_)
+    for (const auto& [request, entry] : record.requests) {
+      const Owner holder{session, request};
+      if (lease.owner != holder && std::ranges::count(entry.request.holds, lease.id) > 0) all.push_back(holder);
+    }
+  return all;
+}
+
+void Sessions::holds_no_more(const Owner& holder, const LeaseId& lease) {
+  const auto session = sessions_.find(holder.session);
+  if (session == sessions_.end()) return;
+  if (const auto request = session->second.requests.find(holder.request); request != session->second.requests.end())
+    std::erase(request->second.request.holds, lease);
+}
+
 bool Sessions::needed(const Lease& lease) const {
   if (!lease.owner) return false;
   const auto session = sessions_.find(lease.owner->session);

@@ -28,6 +28,9 @@ class Sessions {
   // What the lease serves; null: nobody, or a session that has not said yet what it wants.
   RequestState* request_of(const Lease& lease);
   const RequestState* request_of(const Lease& lease) const;
+  // Its owner, and who holds it though another has taken it over (it came back later, after a restart of pounced).
+  std::vector<Owner> concerned(const Lease& lease) const;
+  void holds_no_more(const Owner& holder, const LeaseId& lease);  // it was told of the end
   // Its want has demand, or has not been heard yet after a restart.
   bool needed(const Lease& lease) const;
 

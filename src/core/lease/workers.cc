@@ -59,7 +59,7 @@ void Workers::link(Lease& lease, const WorkerConnected& event) {
   worker.linked = true;
   worker.ready = false;
   worker.devices = event.devices;
-  lease.last_seen = context_.now();
+  lease.last_seen = worker.last_seen = context_.now();
   lease.silence_noted = false;
   if (!event.node.empty()) lease.facts.node = event.node;
   if (!event.devices.empty()) lease.facts.devices = devices_of(lease);
@@ -74,7 +74,7 @@ Workers::Heard Workers::hear(const LeaseId& id, WorkerIndex index, WorkerLink li
     return {};
   }
   if (!transitions_.accept(*lease, news)) return {};
-  lease->last_seen = context_.now();
+  lease->last_seen = known->second.last_seen = context_.now();
   lease->silence_noted = false;
   return {lease, &known->second};
 }
@@ -115,8 +115,8 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
   worker.ready = false;
   worker.running = 0;
   lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
-  if (!lease.owner) return;
-  context_.act(TellWorkerDown{lease.owner->session, lease.owner->request, lease.id, event.worker, event.epoch, with_evidence(lease, event.error)});
+  for (const Owner& one : context_.sessions.concerned(lease))
+    context_.act(TellWorkerDown{one.session, one.request, lease.id, event.worker, event.epoch, with_evidence(lease, event.error)});
 }
 
 // One that is not worth another start. Others of its lease go on without it; the last one takes the lease with it.
@@ -135,6 +135,7 @@ void Workers::on(const WorkerSeen& event) {
   const auto [lease, worker] = hear(event.lease, event.worker, event.link, News::kWorkerSeen);
   if (lease == nullptr) return;
   worker->running = event.running;
+  forget_tasks_of_the_gone(*lease);
   if (event.running > 0) lease->last_busy = context_.now();
   if (event.warnings > lease->warnings) warned(*lease, event.warnings);
   const bool refuses = lease->state == LeaseState::kDraining && lease->only_if_idle && event.running > 0;
@@ -144,6 +145,13 @@ void Workers::on(const WorkerSeen& event) {
     transitions_.enter(*lease, LeaseState::kBusy, CauseCode::kTaskArrived);
   }
   transitions_.refresh(*lease);
+}
+
+// One of several that has left for good: its last beat says nothing any more. What a client still reaches there counts as
+// that client's demand.
+void Workers::forget_tasks_of_the_gone(Lease& lease) {
+  for (auto& [index, worker] : lease.workers)
+    if (!worker.linked && context_.now() >= worker.last_seen + context_.times.lost_after) worker.running = 0;
 }
 
 // Of its time's end, or of a preemption: only Slurm knows.

@@ -35,6 +35,7 @@ class Workers {
   bool gone(const Worker& worker, Epoch epoch);
   void died(Lease& lease, Worker& worker, const InterpreterDied& event);
   void spent(Lease& lease, Worker& worker, const Error& error);
+  void forget_tasks_of_the_gone(Lease& lease);
   void warned(Lease& lease, std::uint32_t warnings);
 
   Context& context_;

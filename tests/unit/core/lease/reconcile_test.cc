@@ -18,6 +18,15 @@ class ReconcileTest : public LeaseTest {
   void claim(std::uint32_t waiting, std::uint32_t running, int who = 1, std::vector<LeaseId> holds = {lease(1)}) {
     tell(DemandChanged{session(who), {{RequestId{1}, one_gpu(), waiting, running, std::move(holds)}}});
   }
+  void given_a_lease_of_another_that_session_1_holds() {
+    start({}, {view(JobState::kRunning)});
+    tell(connected());
+    tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+    open(2);
+    demand(1, 0, one_gpu(), 2);
+    open(1);
+    claim(0, 1);
+  }
 };
 
 TEST_F(ReconcileTest, JobsOfAnotherInstanceAreNeverTouched) {
@@ -189,6 +198,33 @@ TEST_F(ReconcileTest, TheHolderComesBeforeOthersThatCouldUseIt) {
   claim(1, 0, 2, {lease(50)});
   tell(ReconcileDone{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7), 50)}});
   for (const LeaseView& one : core.leases()) EXPECT_EQ(one.lease == lease(50), one.owner->session == session(2));
+}
+
+// It came back after a restart of pounced later than somebody else, whose lease this is by now.
+TEST_F(ReconcileTest, AFormerHolderIsToldOfTheEndOfALeaseThatAnotherHasTakenOver) {
+  given_a_lease_of_another_that_session_1_holds();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  polled(view(JobState::kEnded, JobEnd::kTimeout));
+  ASSERT_EQ(count<TellLeaseEnded>(), 2u);
+  std::set<SessionId> told;
+  for (const TellLeaseEnded& one : only<TellLeaseEnded>()) told.insert(one.session);
+  EXPECT_EQ(told, (std::set{session(1), session(2)}));
+}
+
+TEST_F(ReconcileTest, AFormerHolderIsToldOfADeathOnALeaseThatAnotherHasTakenOver) {
+  given_a_lease_of_another_that_session_1_holds();
+  tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{2}, trouble(ErrorCode::kWorkerCrashed), true});
+  EXPECT_EQ(count<TellWorkerDown>(), 2u);
+}
+
+TEST_F(ReconcileTest, WhoHasBeenToldOfAnEndIsNotToldAgain) {
+  given_busy();
+  tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 0, 1, {lease(1)}}}});
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  polled(view(JobState::kEnding, JobEnd::kTimeout));
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  polled(view(JobState::kEnded, JobEnd::kTimeout));
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
 }
 
 TEST_F(ReconcileTest, AnAdoptedIdleLeaseIsGivenToARequestWithEqualResources) {

@@ -183,6 +183,22 @@ TEST_F(WorkerGroupTest, NobodyIsAskedWhileOneOfThemIsHeard) {
   }
 }
 
+// Its watchdog had ended it while it could not reach anybody. Its last beat kept the other two for ever.
+TEST_F(WorkerGroupTest, TheLastBeatOfAWorkerThatLeftForGoodDoesNotKeepTheLeaseBusy) {
+  given_three_busy();
+  heard(1, 1);
+  demand(0, 0, three());
+  tell(WorkerLost{lease(1), WorkerIndex{1}, link_of(1), true});
+  ASSERT_EQ(core.leases().front().state, LeaseState::kBusy);
+  for (auto second = 0s; second < defaults.lost_after + 1s; second += 1s) {
+    advance(1s);
+    tell(SessionSeen{session(1)});
+    heard(0);
+    heard(2);
+  }
+  EXPECT_EQ(core.leases().front().state, LeaseState::kDraining) << "idle for as long as that";
+}
+
 TEST_F(WorkerGroupTest, AClosedSessionIsDismissedEverywhere) {
   given_three_busy();
   tell(SessionClosed{session(1)});
