@@ -1,132 +1,260 @@
 #include "simulator/client.h"
 
+#include <algorithm>
+#include <sstream>
+
 #include "simulator/world.h"
 
 namespace pounce::simulator {
 namespace {
-constexpr std::uint32_t kTooMuch = 9;  // more GPUs than any node has
+
+constexpr auto kOvertaken = 300ms;  // src/client/engine_news.cc
+constexpr auto kToldSoon = 2s;      // a task that runs for so long is known to run
+
+// So short that a history sees their ends; `fenced_after` stays longer than the worker's watchdog.
+task::Settings settings() {
+  task::Settings settings;
+  settings.window = 4;
+  settings.fenced_after = kWatchdogBusy + 10s;
+  return settings;
 }
 
-Client::Client(World& world, const InstanceId& instance, const SessionId& id)
-    : world_(world), instance_(instance), id_(id) {
+std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
+  const auto words = error.context.find("started");
+  if (words == error.context.end()) return std::nullopt;
+  std::vector<TaskId> tasks;
+  std::istringstream list(words->second);
+  for (std::string word; std::getline(list, word, ',');) tasks.push_back(*TaskId::from_hex(word));
+  return tasks;
+}
+
+lease::DemandChanged demand_of(const SessionId& session, const std::vector<task::Request>& requests) {
+  lease::DemandChanged demand{session, {}};
+  for (const task::Request& one : requests)
+    demand.requests.push_back({one.id, one.resources, one.waiting, one.running, one.holds, one.generation});
+  return demand;
+}
+
+}  // namespace
+
+Client::Client(World& world, const InstanceId& instance, const SessionId& id, Bug bug)
+    : world_(world), instance_(instance), id_(id), bug_(bug), machine_(settings()) {
   world_.time.in(world_.random.between(0ms, 1s), [this] { second(); });
 }
 
-template <class E>
-void Client::say(E event) {
-  Daemon& daemon = world_.daemon(instance_);
-  if (daemon_life_ == 0 || daemon.life() != daemon_life_) return;
-  spoken_ = std::max(spoken_, world_.time.now() + world_.random.between(0ms, 20ms));
-  world_.deliver(daemon, daemon_life_, spoken_, event);
+bool Client::stopped() const { return world_.time.now() < stopped_until_; }
+
+// ---- the task core -------------------------------------------------------------------------------------------------
+
+void Client::happened(const task::Event& event) {
+  if (!alive_) return;
+  try {
+    const auto actions = machine_.handle(event, world_.time.now());
+    machine_.check_invariants();
+    for (const task::Action& action : actions) carry_out(action);
+  } catch (const std::exception& broken) {
+    return world_.fail(broken.what());
+  }
+  arm();
 }
 
-void Client::second() {
+void Client::arm() {
+  const TimePoint due = std::max(machine_.next_deadline(), stopped_until_);
+  if (due == TimePoint::max() || due >= armed_) return;
+  armed_ = due;
+  world_.time.at(due, [this, due] {
+    if (armed_ != due) return;
+    armed_ = TimePoint::max();
+    stopped() ? arm() : happened(task::TimePassed{});
+  });
+}
+
+void Client::carry_out(const task::Action& action) {
+  std::visit([this](const auto& one) { on(one); }, action);
+}
+
+DataLink* Client::link_at(const task::Place& place) {
+  const auto found = links_.find(place);
+  return found == links_.end() ? nullptr : found->second.get();
+}
+
+void Client::on(const task::Connect& order) {
+  const auto grant = grants_.find(order.place);
+  if (grant == grants_.end() || grant->second.epoch != order.epoch) return;
+  auto& link = links_[order.place] = std::make_shared<DataLink>(world_, *this, order.place, order.epoch, grant->second.interpreter);
+  link->open();
+}
+
+void Client::on(const task::Disconnect& order) {
+  const auto found = links_.find(order.place);
+  if (found == links_.end()) return;
+  found->second->close();
+  links_.erase(found);
+}
+
+void Client::on(const task::SendTask& order) {
+  DataLink* link = link_at(order.place);
+  if (link == nullptr) return;
+  world_.ledger.task(order.task).sent_to.push_back(link->to());
+  link->send(exec::TaskArrived{id_, order.task, bug_ == Bug::kAttemptNotSent ? 0 : order.attempt});
+}
+
+void Client::on(const task::SendCancel& order) {
+  if (answering_ && bug_ == Bug::kCancelForgotten) return;
+  if (DataLink* link = link_at(order.place)) link->send(exec::CancelAsked{id_, order.task, order.grace, order.only_if_queued});
+}
+
+void Client::on(const task::SendQuery& order) {
+  if (bug_ == Bug::kNoQuery) return;
+  if (DataLink* link = link_at(order.place)) link->send(exec::StatesAsked{id_, order.tasks});
+}
+
+void Client::on(const task::Acknowledge& order) {
+  if (DataLink* link = link_at(order.place)) link->send(exec::OutcomesAcknowledged{id_, {order.task}});
+}
+
+void Client::on(const task::Deliver& order) {
+  if (arriving_ == nullptr) return world_.fail("an outcome is delivered that has not come");
+  ++done;
+  std::erase(tasks_, order.task);
+  world_.complain(world_.ledger.delivered(order.task, id_, *arriving_));
+}
+
+void Client::on(const task::Fail& order) {
+  ++lost;
+  std::erase(tasks_, order.task);
+  world_.complain(world_.ledger.failed(order.task, id_, order.error));
+}
+
+void Client::on(const task::SendDemand& order) {
+  if (bug_ == Bug::kDemandOnce && order.requests == told_demand_) return;
+  told_demand_ = order.requests;
+  say(demand_of(id_, order.requests));
+}
+
+// ---- workers -------------------------------------------------------------------------------------------------------
+
+void Client::link_lost(const task::Place& place, Epoch epoch) {
+  happened(task::WorkerUnreachable{place, epoch});
+  release_held();
+}
+
+void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, const Outcome& outcome, bool whole) {
   if (!alive_) return;
-  world_.time.in(1s, [this] { second(); });
-  Daemon& daemon = world_.daemon(instance_);
-  if (daemon.life() != 0 && daemon.life() != daemon_life_ && world_.random.chance(500'000)) {
-    daemon_life_ = daemon.life();
-    say(lease::SessionOpened{id_});
-    tell_demand();
-  }
-  if (++age_s_ % 5 == 0) say(lease::SessionSeen{id_});
-  if (age_s_ % 20 == 0) tell_demand();
-  if (!world_.calm() && world_.random.chance(world_.faults.session_kill)) {
-    alive_ = false;
+  if (!whole) {
+    if (bug_ == Bug::kAckedTooEarly) on(task::Acknowledge{place, task});
     return;
   }
-  if (!world_.calm() && world_.random.chance(world_.faults.session_close)) {
-    say(lease::SessionClosed{id_});
-    alive_ = false;
+  const TaskRecord& record = world_.ledger.task(task);
+  if (record.session != id_) return world_.fail("a session is sent another one's outcome (I11)");
+  const DataLink* link = link_at(place);
+  if (outcome.run && link != nullptr && machine_.state(task) == task::TaskState::kSent) {
+    const TimePoint begun = record.runs[*outcome.run].begun;
+    if (world_.time.now() - begun > kToldSoon && link->undisturbed_since() < begun && !record.large)
+      world_.fail("a task ran for long, and its client was not told");
+  }
+  arriving_ = &outcome;
+  happened(task::OutcomeArrived{place, epoch, task});
+  arriving_ = nullptr;
+}
+
+void Client::answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state) {
+  if (state == task::Known::kUnknown && bug_ == Bug::kUnknownIgnored) return;
+  answering_ = true;
+  happened(task::QueryAnswered{place, epoch, task, state});
+  answering_ = false;
+}
+
+// ---- pounced -------------------------------------------------------------------------------------------------------
+
+void Client::say(const lease::Event& event) {
+  if (daemon_) world_.to_daemon(daemon_, instance_, daemon_life_, event, Connection::Repeat::kMaybe);
+}
+
+void Client::connect() {
+  Daemon& daemon = world_.daemon(instance_);
+  if (daemon_) return;
+  if (daemon.life() == 0) {
+    world_.ledger.daemon_down(true);
+    if (!world_.settling() && world_.random.chance(world_.faults.no_daemon))
+      happened(task::DaemonFailed{{ErrorCode::kDaemonUnavailable, "simulated", {}, {}}});
     return;
   }
-  if (!world_.calm() && world_.random.chance(world_.faults.release)) release();
-  if (!world_.settling() && world_.random.chance(25'000)) new_tasks();
-  for (const auto& [request, entry] : requests_) send(request);
+  daemon_life_ = daemon.life();
+  daemon_ = std::make_shared<Connection>(world_);
+  daemon_->notices(End::kClient, {[this, wire = std::weak_ptr(daemon_)] { daemon_lost(wire.lock()); }, {}, {}});
+  daemon.connected(*this, daemon_);
+  say(lease::SessionOpened{id_});
+  happened(task::SessionOpened{});
 }
 
-void Client::release() {
-  const Error why{ErrorCode::kLeaseEnded, "Released by a user.", {}, {}};
-  for (const auto& [id, request] : requests_)
-    if (request.holds) say(lease::ReleaseAsked{*request.holds, world_.random.chance(500'000), why});
+void Client::daemon_lost(const Wire& wire) {
+  if (wire == daemon_) daemon_.reset();
 }
 
-void Client::new_tasks() {
-  const RequestId id{world_.random.chance(30'000) ? kTooMuch : world_.random.below(2) + 1};
-  Request& request = requests_[id];
-  request.resources.class_name = "cheetah";
-  request.resources.gpus = id.value;
-  request.resources.workers = id.value == 2 ? 3 : 1;
-  const std::uint32_t tasks = world_.random.below(4) + 1;
-  request.waiting += tasks;
-  if (std::exchange(request.told_end, false)) ++request.generation;
-  asked += tasks;
-  tell_demand();
+void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpreter) {
+  const task::Place place{grant.lease, grant.worker};
+  Grant& known = grants_[place];
+  if (grant.epoch >= known.epoch) known = {grant.epoch, interpreter};
+  happened(task::WorkerGranted{grant.request, place, grant.epoch});
 }
 
-void Client::tell_demand() {
-  lease::DemandChanged demand{id_, {}};
-  for (const auto& [id, request] : requests_) {
-    lease::Request told{id, request.resources, request.waiting, request.running, {}, request.generation};
-    if (request.holds) told.holds.push_back(*request.holds);
-    if (request.waiting + request.running > 0 || request.holds) demand.requests.push_back(std::move(told));
-  }
-  say(std::move(demand));
-}
-
-void Client::send(RequestId id) {
-  Request& request = requests_[id];
-  bool sent = false;
-  while (alive_ && request.holds && request.running < request.resources.workers && request.waiting > 0) {
-    if (!world_.run_somewhere(*request.holds, id_, id, world_.random.between(10ms, 20s))) break;
-    --request.waiting;
-    ++request.running;
-    sent = true;
-  }
-  if (sent) tell_demand();
-}
-
-void Client::task_ended(RequestId id, bool ok) {
-  if (!alive_) return;
-  --requests_[id].running;
-  ++(ok ? done : lost);
-  send(id);
-  tell_demand();
-}
-
-void Client::grant(const lease::GrantWorker& granted) {
-  if (!alive_) return;
-  requests_[granted.request].holds = granted.lease;
-  send(granted.request);
+void Client::worker_down(const lease::TellWorkerDown& down) {
+  const task::Place place{down.lease, down.worker};
+  const Epoch epoch = bug_ == Bug::kStaleEpoch ? std::max(grants_[place].epoch, down.epoch) : down.epoch;
+  hold_back(task::WorkerDied{place, epoch, down.error, started_tasks(down.error)}, down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {
-  if (!alive_) return;
-  Request& request = requests_[ended.request];
-  if (request.holds == ended.lease) request.holds.reset();
-  request.told_end = true;
-  if (ended.error.code == ErrorCode::kJobCancelled) failed += std::exchange(request.waiting, 0);
-  tell_demand();
+  hold_back(task::LeaseLost{ended.request, ended.lease, ended.error}, ended.lease);
 }
 
-void Client::request_failed(const lease::TellRequestFailed& told) {
-  if (!alive_) return;
-  Request& request = requests_[told.request];
-  request.told_end = true;
-  failed += std::exchange(request.waiting, 0);
-  tell_demand();
+void Client::request_failed(const lease::TellRequestFailed& failed) { happened(task::RequestRefused{failed.request, failed.error}); }
+
+// Results that it has overtaken are read first.
+void Client::hold_back(task::Event event, const LeaseId& lease) {
+  if (bug_ == Bug::kNothingHeldBack) return happened(event);
+  held_.push_back({std::move(event), lease, world_.time.now() + kOvertaken});
+  release_held();
+  world_.time.in(kOvertaken, [this] { release_held(); });
 }
 
-std::uint32_t Client::waiting() const {
-  std::uint32_t sum = 0;
-  for (const auto& [id, request] : requests_) sum += request.waiting;
-  return sum;
+void Client::release_held() {
+  const auto ready = [this](const Held& held) {
+    return world_.time.now() >= held.due || std::ranges::none_of(links_, [&](const auto& entry) {
+             return entry.first.lease == held.lease && entry.second->connected();
+           });
+  };
+  while (!held_.empty() && ready(held_.front())) {
+    const Held held = std::move(held_.front());
+    held_.erase(held_.begin());
+    happened(held.event);
+    if (std::holds_alternative<task::LeaseLost>(held.event))
+      std::erase_if(grants_, [&](const auto& entry) { return entry.first.lease == held.lease; });
+  }
 }
 
-std::uint32_t Client::running() const {
-  std::uint32_t sum = 0;
-  for (const auto& [id, request] : requests_) sum += request.running;
-  return sum;
+// ---- the end -------------------------------------------------------------------------------------------------------
+
+std::optional<std::string> Client::unsettled() const {
+  if (!alive_) return std::nullopt;
+  if (!tasks_.empty()) return "session " + id_.hex() + ": task " + tasks_.front().hex() + " has not ended (I5, I9)";
+  if (machine_.needs_daemon()) return "session " + id_.hex() + " still holds a lease";
+  return std::nullopt;
+}
+
+std::string Client::story() const {
+  std::string text = "session " + id_.hex() + (alive_ ? "" : " gone") + " asked " + std::to_string(asked) + " done " +
+                     std::to_string(done) + " lost " + std::to_string(lost) + "\n";
+  for (const task::Request& request : machine_.demand())
+    for (const LeaseId& held : request.holds) text += "  holds " + held.hex() + " for request " + std::to_string(request.id.value) + "\n";
+  for (const TaskId& id : tasks_) {
+    const TaskRecord& task = world_.ledger.task(id);
+    const auto state = machine_.state(id);
+    text += "  task " + id.hex() + " state " + (state ? std::to_string(static_cast<int>(*state)) : "none") + " runs " + std::to_string(task.runs.size()) +
+            " sent " + std::to_string(task.sent_to.size()) + (task.cancel_asked ? " cancelled" : "") + "\n";
+  }
+  return text;
 }
 
 }  // namespace pounce::simulator

@@ -1,56 +1,102 @@
-// A notebook's client: it wants workers, sends tasks to those it is granted, and loses some.
+// A notebook's kernel: the real task core, its connections, and a user who submits, cancels and goes away. Imitates
+// src/client/engine.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/lease/actions.h"
 #include "core/lease/events.h"
-#include "simulator/timeline.h"
+#include "core/task/machine.h"
+#include "simulator/data_link.h"
+#include "simulator/planted_bugs.h"
 
 namespace pounce::simulator {
 
-class World;
+class Daemon;
 
 class Client {
  public:
-  Client(World& world, const InstanceId& instance, const SessionId& id);
+  Client(World& world, const InstanceId& instance, const SessionId& id, Bug bug);
 
-  void grant(const lease::GrantWorker& granted);
+  // What pounced says.
+  void granted(const lease::GrantWorker& grant, InterpreterNumber interpreter);
+  void worker_down(const lease::TellWorkerDown& down);
   void lease_ended(const lease::TellLeaseEnded& ended);
   void request_failed(const lease::TellRequestFailed& failed);
-  void task_ended(RequestId request, bool done);
+
+  // What comes on its data connections.
+  void happened(const task::Event& event);
+  void link_lost(const task::Place& place, Epoch epoch);
+  void outcome(const task::Place& place, Epoch epoch, const TaskId& task, const Outcome& outcome, bool whole);
+  void answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state);
 
   const SessionId& id() const { return id_; }
   bool alive() const { return alive_; }
-  std::uint32_t waiting() const;
-  std::uint32_t running() const;
-  std::uint32_t done = 0, lost = 0, failed = 0, asked = 0;
+  bool stopped() const;
+  std::optional<std::string> unsettled() const;
+  std::string story() const;
+  std::uint32_t done = 0, lost = 0, asked = 0;
 
  private:
-  struct Request {
-    Resources resources;
-    std::uint32_t waiting = 0, running = 0;
-    std::optional<LeaseId> holds;
-    std::uint32_t generation = 0;
-    bool told_end = false;
+  struct Grant {
+    Epoch epoch;
+    InterpreterNumber interpreter = 0;
+  };
+  struct Held {
+    task::Event event;
+    LeaseId lease;
+    TimePoint due;
   };
 
+  // the user (user.cc)
   void second();
+  void trouble();
+  void submit();
+  void submit_one(const Resources& resources, Millis length, Nature nature);
+  void cancel_some();
   void release();
-  void new_tasks();
-  void send(RequestId id);
-  void tell_demand();
-  template <class E>
-  void say(E event);
+  void die();
+  void close();
+
+  void carry_out(const task::Action& action);
+  void on(const task::Connect& order);
+  void on(const task::Disconnect& order);
+  void on(const task::SendTask& order);
+  void on(const task::SendCancel& order);
+  void on(const task::SendQuery& order);
+  void on(const task::Acknowledge& order);
+  void on(const task::Deliver& order);
+  void on(const task::Fail& order);
+  void on(const task::TellReach&) {}
+  void on(const task::SendDemand& order);
+  void arm();
+  DataLink* link_at(const task::Place& place);
+
+  void connect();
+  void daemon_lost(const Wire& wire);
+  void say(const lease::Event& event);
+  void hold_back(task::Event event, const LeaseId& lease);
+  void release_held();
 
   World& world_;
   const InstanceId instance_;
   const SessionId id_;
+  const Bug bug_;
+  task::Machine machine_;
   bool alive_ = true;
+  TimePoint stopped_until_{}, armed_ = TimePoint::max();
+  Wire daemon_;
   std::uint64_t daemon_life_ = 0;
-  std::map<RequestId, Request> requests_;
-  TimePoint spoken_{};
+  std::map<task::Place, Grant> grants_;
+  std::map<task::Place, std::shared_ptr<DataLink>> links_;
+  std::vector<Held> held_;
+  std::vector<TaskId> tasks_;               // that have not ended
+  const Outcome* arriving_ = nullptr;       // while the core is told of it
+  bool answering_ = false;                  // while the core is told of an answer
+  std::vector<task::Request> told_demand_;
   int age_s_ = 0;
 };
 

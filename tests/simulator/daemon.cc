@@ -1,5 +1,6 @@
 #include "simulator/daemon.h"
 
+#include <algorithm>
 #include <set>
 
 #include "simulator/world.h"
@@ -8,14 +9,36 @@ namespace pounce::simulator {
 
 using lease::JournalRecord;
 
-Daemon::Daemon(World& world, const InstanceId& instance, Mutant mutant)
-    : world_(world), instance_(instance), mutant_(mutant) {
+namespace {
+
+// A history is short: so are the times. Their order is the defaults'.
+lease::Defaults times() {
+  lease::Defaults times;
+  times.idle_release = 12s;
+  times.orphan_grace = 20s;
+  times.hello_deadline = 30s;
+  times.drain = 6s;
+  times.poll_max = 8s;
+  times.reconcile_interval = 20s;
+  times.worker_silence = 12s;
+  times.lost_after = kLostAfter;
+  times.watchdog_idle = kWatchdogIdle;
+  times.watchdog_busy = kWatchdogBusy;
+  times.no_replacement = 20s;
+  times.crash_window = 60s;
+  return times;
+}
+
+}  // namespace
+
+Daemon::Daemon(World& world, const InstanceId& instance, Bug bug)
+    : world_(world), instance_(instance), bug_(bug) {
   start();
 }
 
 void Daemon::start() {
-  lease::Defaults defaults;
-  if (mutant_ == Mutant::kIdleTimerLost && lives_ > 0) defaults.idle_release = std::chrono::hours(1000);
+  lease::Defaults defaults = times();
+  if (bug_ == Bug::kIdleTimerLost && lives_ > 0) defaults.idle_release = std::chrono::hours(1000);
   core_ = std::make_unique<lease::LeaseCore>(instance_, defaults, [this] { return world_.fresh_lease(); });
   life_ = ++lives_;
   armed_ = TimePoint::max();
@@ -26,6 +49,11 @@ void Daemon::start() {
 void Daemon::crash() {
   compare_journal();
   life_ = 0;
+  for (const auto& [session, peer] : clients_) peer.wire->cut(100ms);
+  for (const auto& [link, peer] : workers_) peer.wire->cut(1s);
+  clients_.clear();
+  workers_.clear();
+  interpreters_.clear();
   in_cache_.resize(world_.random.below(static_cast<std::uint32_t>(in_cache_.size()) + 1));
   on_disk_.insert(on_disk_.end(), in_cache_.begin(), in_cache_.end());
   in_cache_.clear();
@@ -48,6 +76,52 @@ void Daemon::compare_journal() const {
   }
   if (journal != live) world_.fail("the journal and the core differ (I14)");
 }
+
+// ---- who is there ----------------------------------------------------------------------------------------------------
+
+void Daemon::connected(Client& client, const Wire& wire) { clients_[client.id()] = {&client, wire}; }
+
+void Daemon::connected(lease::WorkerLink link, Supervisor& supervisor, const Wire& wire) {
+  std::erase_if(workers_, [&](const auto& entry) { return entry.second.supervisor == &supervisor; });  // its key
+  workers_[link] = {&supervisor, wire};
+}
+
+// Who is not a peer any more is not heard (daemon/pounced/net/peers.h).
+void Daemon::hear_worker(lease::WorkerLink from, const lease::Event& event, InterpreterNumber interpreter) {
+  const auto peer = workers_.find(from);
+  if (peer == workers_.end()) return;
+  if (std::holds_alternative<lease::WorkerConnected>(event)) {
+    const auto here = std::pair(peer->second.supervisor->lease(), peer->second.supervisor->index());
+    peer->second.named = true;
+    std::erase_if(workers_, [&](const auto& entry) {
+      const WorkerPeer& other = entry.second;
+      return entry.first != from && other.named && std::pair(other.supervisor->lease(), other.supervisor->index()) == here;
+    });
+  }
+  if (const auto* started = std::get_if<lease::InterpreterStarted>(&event))
+    interpreters_[{started->lease, started->worker}] = {started->epoch, interpreter};
+  hear(event);
+}
+
+template <class Tell>
+void Daemon::to_client(const SessionId& session, Tell tell) {
+  const auto peer = clients_.find(session);
+  if (peer == clients_.end()) return;  // it is told what it missed when it comes back
+  peer->second.wire->send(End::kClient, [client = peer->second.client, tell] {
+    if (client->alive()) tell(*client);
+  });
+}
+
+template <class Tell>
+void Daemon::to_worker(lease::WorkerLink link, Tell tell) {
+  const auto peer = workers_.find(link);
+  if (peer == workers_.end()) return;
+  peer->second.wire->send(End::kClient, [supervisor = peer->second.supervisor, tell] {
+    if (supervisor->alive()) tell(*supervisor);
+  });
+}
+
+// ---- the lease core --------------------------------------------------------------------------------------------------
 
 void Daemon::hear(const lease::Event& event) {
   if (life_ == 0) return;
@@ -86,7 +160,7 @@ void Daemon::carry_out(const lease::Action& action) {
 }
 
 void Daemon::on(const lease::RecordIntent& action) {
-  if (mutant_ == Mutant::kJournalAfter) return in_cache_.push_back(action.record);
+  if (bug_ == Bug::kJournalAfter) return in_cache_.push_back(action.record);
   on_disk_.insert(on_disk_.end(), in_cache_.begin(), in_cache_.end());
   in_cache_.clear();
   on_disk_.push_back(action.record);
@@ -106,11 +180,22 @@ void Daemon::on(const lease::SubmitJob& action) {
                       }));
 }
 
+// I6: given up as silent is only who could not be heard.
+void Daemon::check_silence(const LeaseId& lease) const {
+  const auto lines = core_->history(lease);
+  if (lines.empty() || lines.back().why.code != CauseCode::kWorkerSilent) return;
+  if (std::ranges::any_of(workers_, [&](const auto& entry) {
+        return entry.second.supervisor->lease() == lease && entry.second.supervisor->heard_for(kLostAfter);
+      }))
+    world_.fail("lease " + lease.hex() + " is given up as silent, and its worker speaks (I6)");
+}
+
 void Daemon::on(const lease::CancelJob& action) {
+  check_silence(action.lease);
   const auto done = [lease = action.lease](Result<void> outcome) -> lease::Event {
     return lease::CancelDone{lease, std::move(outcome)};
   };
-  if (mutant_ == Mutant::kCancelOnce && !cancelled_.insert(action.lease).second)
+  if (bug_ == Bug::kCancelOnce && !cancelled_.insert(action.lease).second)
     return world_.time.in(1ms, [reply = back_here(done)] { reply(Result<void>{}); });
   world_.slurm.cancel(instance_, action.job, back_here(done));
 }
@@ -128,35 +213,43 @@ void Daemon::on(const lease::TakeQueueSnapshot& action) {
 }
 
 void Daemon::on(const lease::ReconcileJobs&) {
-  const auto reconciled_jobs = [none = mutant_ == Mutant::kNoReconcile](Result<std::vector<JobView>> jobs) -> lease::Event {
+  const auto reconciled_jobs = [none = bug_ == Bug::kNoReconcile](Result<std::vector<JobView>> jobs) -> lease::Event {
     if (none) return lease::ReconcileDone{std::vector<JobView>{}};
     return lease::ReconcileDone{std::move(jobs)};
   };
-  world_.slurm.reconcile(instance_, mutant_ == Mutant::kInstanceIgnored, back_here(reconciled_jobs));
+  world_.slurm.reconcile(instance_, bug_ == Bug::kInstanceIgnored, back_here(reconciled_jobs));
 }
 
 void Daemon::on(const lease::AdmitClient& action) {
-  world_.to_worker(action.lease, action.link, [who = action.session](Supervisor& worker) { worker.admit(who); });
+  if (!clients_.contains(action.session)) return;  // it comes back with another key: SessionOpened repeats this
+  to_worker(action.link, [who = action.session](Supervisor& worker) { worker.admit(who); });
 }
 
 void Daemon::on(const lease::DismissClient& action) {
-  world_.to_worker(action.lease, action.link, [who = action.session](Supervisor& worker) { worker.dismiss(who); });
+  to_worker(action.link, [who = action.session](Supervisor& worker) { worker.dismiss(who); });
 }
 
 void Daemon::on(const lease::EndWorker& action) {
-  world_.to_worker(action.lease, action.link, [idle = action.only_if_idle](Supervisor& worker) { worker.end(idle); });
+  to_worker(action.link, [idle = action.only_if_idle](Supervisor& worker) { worker.end(idle); });
 }
 
 void Daemon::on(const lease::GrantWorker& action) {
-  world_.to_session(action.session, [action](Client& session) { session.grant(action); });
+  const auto found = interpreters_.find({action.lease, action.worker});
+  if (found == interpreters_.end() || found->second.epoch != action.epoch) return;  // a newer grant follows
+  to_client(action.session, [action, number = found->second.number](Client& client) { client.granted(action, number); });
+}
+
+void Daemon::on(const lease::TellWorkerDown& action) {
+  to_client(action.session, [action](Client& client) { client.worker_down(action); });
 }
 
 void Daemon::on(const lease::TellLeaseEnded& action) {
-  world_.to_session(action.session, [action](Client& session) { session.lease_ended(action); });
+  if (bug_ == Bug::kEndToldOnce && !told_ends_.insert(action.lease).second) return;
+  to_client(action.session, [action](Client& client) { client.lease_ended(action); });
 }
 
 void Daemon::on(const lease::TellRequestFailed& action) {
-  world_.to_session(action.session, [action](Client& session) { session.request_failed(action); });
+  to_client(action.session, [action](Client& client) { client.request_failed(action); });
 }
 
 }  // namespace pounce::simulator

@@ -1,24 +1,31 @@
 // A pounced around the real LeaseCore: it keeps the journal, carries the actions out, crashes and comes back.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
 
 #include "core/lease/lease_core.h"
-#include "simulator/faults.h"
+#include "simulator/connection.h"
+#include "simulator/ledger.h"
+#include "simulator/planted_bugs.h"
 
 namespace pounce::simulator {
 
-class World;
+class Client;
+class Supervisor;
 
 class Daemon {
  public:
-  Daemon(World& world, const InstanceId& instance, Mutant mutant);
+  Daemon(World& world, const InstanceId& instance, Bug bug);
 
   void start();
   void crash();
+  void connected(Client& client, const Wire& wire);
+  void connected(lease::WorkerLink link, Supervisor& supervisor, const Wire& wire);
   void hear(const lease::Event& event);
+  void hear_worker(lease::WorkerLink from, const lease::Event& event, InterpreterNumber interpreter = 0);
   std::uint64_t life() const { return life_; }  // 0: not running
   const InstanceId& instance() const { return instance_; }
   const lease::LeaseCore& core() const { return *core_; }
@@ -37,23 +44,45 @@ class Daemon {
   void on(const lease::EndWorker& action);
   void on(const lease::GrantWorker& action);
   void on(const lease::TellStatus&) {}
-  void on(const lease::TellWorkerDown&) {}
+  void on(const lease::TellWorkerDown& action);
   void on(const lease::TellLeaseEnded& action);
   void on(const lease::TellRequestFailed& action);
   void on(const lease::EndDaemon&) {}
+  template <class Tell>
+  void to_client(const SessionId& session, Tell tell);
+  template <class Tell>
+  void to_worker(lease::WorkerLink link, Tell tell);
+  void check_silence(const LeaseId& lease) const;
   void arm();
   void compare_journal() const;
   template <class T>
   auto back_here(T make_event);  // a reply that is dropped when this life is over
 
+  struct ClientPeer {
+    Client* client;
+    Wire wire;
+  };
+  struct WorkerPeer {
+    Supervisor* supervisor;
+    Wire wire;
+    bool named = false;  // it has said which worker it is
+  };
+  struct Introduced {
+    Epoch epoch;
+    InterpreterNumber number = 0;
+  };
+
   World& world_;
   const InstanceId instance_;
-  const Mutant mutant_;
+  const Bug bug_;
   std::unique_ptr<lease::LeaseCore> core_;
   std::uint64_t life_ = 0, lives_ = 0;
   TimePoint armed_ = TimePoint::max();
   std::vector<lease::JournalRecord> on_disk_, in_cache_;
-  std::set<LeaseId> cancelled_;
+  std::set<LeaseId> cancelled_, told_ends_;
+  std::map<SessionId, ClientPeer> clients_;
+  std::map<lease::WorkerLink, WorkerPeer> workers_;
+  std::map<std::pair<LeaseId, WorkerIndex>, Introduced> interpreters_;
 };
 
 }  // namespace pounce::simulator

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kIds = 60;  // small, so that ids are used again
 constexpr std::uint32_t kSlots = 4;
-constexpr auto kMinJobAge = 40s;
+constexpr auto kMinJobAge = 20s;
 
 Error unreachable(ErrorCode code) { return {code, "simulated", {}, {}}; }
 
@@ -143,7 +143,7 @@ JobView Slurm::shown(const Job& job) {
 
 void Slurm::second() {
   if (world_.random.chance(world_.faults.slurm_down))
-    down_until_ = world_.time.now() + world_.random.between(1s, 40s);
+    down_until_ = world_.time.now() + world_.random.between(1s, 20s);
   if (down()) return;
   std::uint32_t running = 0;
   std::vector<SlurmJobId> ids;
@@ -176,6 +176,7 @@ void Slurm::trouble(Job& job) {
   if (random.chance(faults.out_of_memory)) return end(job, JobEnd::kOutOfMemory, 0ms);
   if (random.chance(faults.requeue)) {
     world_.kill_workers(job.view.job_identity.job);
+    world_.ledger.lease(*job.view.lease).requeued = true;
     ++job.view.job_identity.restart;
     job.view.job_identity.submit_time_s = next_submit_s_++;
     job.view.state = JobState::kQueued;
@@ -184,6 +185,7 @@ void Slurm::trouble(Job& job) {
 
 void Slurm::end(Job& job, JobEnd end, Millis killing) {
   const JobIdentity which = job.view.job_identity;
+  world_.ledger.lease(*job.view.lease).ends.insert(end);
   world_.kill_workers(which.job);
   job.changed = world_.time.now();
   if (killing == 0ms) {

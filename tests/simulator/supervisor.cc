@@ -1,120 +1,220 @@
 #include "simulator/supervisor.h"
 
+#include "base/join.h"
 #include "simulator/world.h"
 
 namespace pounce::simulator {
-
-Supervisor::Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first)
-    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job), index_(index), epoch_(first) {
-  daemon_seen_ = client_seen_ = world_.time.now();
-  hangs_ = world_.random.chance(world_.faults.worker_hang);
-  world_.time.in(world_.random.between(50ms, 2s), [this] { hello(); });
-  world_.time.in(world_.random.between(200ms, 3s), [this] { interpreter_up(); });
-  world_.time.in(1s, [this] { second(); });
+namespace {
+constexpr auto kOrderlyEnd = 3s;
+constexpr auto kNetworkNotices = 12s;  // heartbeats that stay away
 }
 
-bool Supervisor::cut_off() const { return world_.time.now() < cut_until_; }
+Supervisor::Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first, Bug bug)
+    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job), index_(index), bug_(bug), epoch_(first) {
+  daemon_seen_ = world_.time.now();
+  hangs_ = world_.random.chance(world_.faults.worker_hang);
+  later(world_.random.between(50ms, 2s), [](Supervisor& self) { self.hello(); });
+  later(world_.random.between(200ms, 3s), [](Supervisor& self) { self.start_interpreter(); });
+  later(1s, [](Supervisor& self) { self.second(); });
+}
 
-template <class E>
-void Supervisor::say(E event) {
-  Daemon& daemon = world_.daemon(instance_);
-  if (cut_off() || daemon_life_ == 0 || daemon.life() != daemon_life_) return;
-  spoken_ = std::max(spoken_, world_.time.now() + world_.random.between(0ms, 20ms));
-  world_.deliver(daemon, daemon_life_, spoken_, event);
+template <class Do>
+void Supervisor::later(Duration wait, Do what) {
+  world_.time.in(wait, [this, what] {
+    if (alive_) what(*this);
+  });
+}
+
+bool Supervisor::reachable() const { return alive_ && world_.time.now() >= cut_until_; }
+
+bool Supervisor::heard_for(Duration time) const {
+  return alive_ && wire_ && wire_->up() && !hangs_ && world_.time.now() - std::max(connected_since_, wire_->undisturbed_since()) > time;
+}
+
+// ---- pounced -------------------------------------------------------------------------------------------------------
+
+void Supervisor::say(const lease::Event& event) {
+  if (wire_) world_.from_worker(wire_, instance_, daemon_life_, own_link_, event);
 }
 
 void Supervisor::hello() {
   Daemon& daemon = world_.daemon(instance_);
-  if (!alive_ || cut_off() || daemon.life() == 0) return;
+  if (wire_ || !reachable() || daemon.life() == 0) return;
   daemon_life_ = daemon.life();
-  link_ = world_.fresh_link();
-  say(lease::WorkerConnected{lease_, index_, link_, job_.job_identity.job, job_.job_identity.restart, "g1", ""});
-  if (ready_) say(lease::InterpreterStarted{lease_, index_, link_, epoch_});
+  const lease::WorkerLink fresh = world_.fresh_link();
+  own_link_ = fresh;
+  if (bug_ != Bug::kOldLink || link_.value == 0) link_ = fresh;
+  wire_ = std::make_shared<Connection>(world_);
+  connected_since_ = world_.time.now();
+  wire_->notices(End::kClient, {[this, wire = std::weak_ptr(wire_)] { lost(wire.lock()); }, {}, {}});
+  wire_->notices(End::kServer, {[this, at = &daemon, life = daemon_life_, link = fresh] {
+                   if (at->life() == life) at->hear_worker(link, lease::WorkerLost{lease_, index_, link, true});
+                 }, {}, {}});
+  daemon.connected(fresh, *this, wire_);
+  say(lease::WorkerConnected{lease_, index_, fresh, job_.job_identity.job, job_.job_identity.restart, "g1", ""});
+  announce();
+  tell_deaths();
   beat();
 }
 
+void Supervisor::lost(const Wire& wire) {
+  if (wire != wire_) return;
+  wire_.reset();
+  later(world_.random.between(50ms, 2s), [](Supervisor& self) { self.hello(); });
+}
+
+// Again with each connection, until pounced has answered.
+void Supervisor::tell_deaths() {
+  if (untold_.empty() || !wire_) return;
+  for (lease::InterpreterDied& died : untold_) {
+    died.link = link_;
+    say(died);
+  }
+  if (bug_ == Bug::kDeathToldOnce) return untold_.clear();
+  world_.ask_answer(wire_, *this, untold_.back().epoch);
+}
+
+void Supervisor::confirmed(Epoch told) {
+  std::erase_if(untold_, [told](const lease::InterpreterDied& died) { return died.epoch <= told; });
+}
+
 void Supervisor::beat() {
-  if (daemon_life_ == 0 || daemon_life_ != world_.daemon(instance_).life() || cut_off()) return;
+  if (!wire_ || !wire_->up() || hangs_) return;
   daemon_seen_ = world_.time.now();
-  say(lease::WorkerSeen{lease_, index_, link_, static_cast<std::uint32_t>(tasks_.size())});
+  say(lease::WorkerSeen{lease_, index_, link_, running_});
 }
 
-void Supervisor::second() {
-  if (!alive_) return;
-  world_.time.in(1s, [this] { second(); });
-  ++age_s_;
-  if (world_.random.chance(world_.faults.partition)) cut_until_ = world_.time.now() + world_.random.between(1s, 40s);
-  if (ready_ && world_.random.chance(world_.faults.interpreter_crash)) crash();
-  if (!alive_) return;
-  if (daemon_life_ != world_.daemon(instance_).life() && age_s_ > 2) hello();
-  if (age_s_ % 5 == 0) beat();
-  if (!tasks_.empty()) client_seen_ = world_.time.now();  // its client beats on the direct connection
-  const auto silent = world_.time.now() - std::max(daemon_seen_, client_seen_);
-  if (silent > 150s && tasks_.empty()) leave(false);  // the watchdog
-}
-
-void Supervisor::interpreter_up() {
-  if (!alive_) return;
-  ++epoch_.value;
-  ready_ = true;
-  say(lease::InterpreterStarted{lease_, index_, link_, epoch_});
-}
-
-// The interpreter's, or now and then its supervisor's: then a worker group of several starts another.
-void Supervisor::crash() {
-  if (job_.resources.workers == 1 || !world_.random.chance(250'000)) return interpreter_down();
-  die();
-  world_.start_again(*this, job_);
-}
-
-void Supervisor::interpreter_down() {
-  ready_ = false;
-  lose_tasks();
-  say(lease::InterpreterDied{lease_, index_, link_, epoch_, {ErrorCode::kWorkerCrashed, "simulated", {}, {}}, true});
-  world_.time.in(world_.random.between(200ms, 2s), [this] { interpreter_up(); });
-}
-
-bool Supervisor::run(const SessionId& session, RequestId request, Millis length) {
-  if (!alive_ || !ready_ || !tasks_.empty() || !admitted_.contains(session)) return false;
-  client_seen_ = world_.time.now();
-  const std::uint64_t id = next_task_++;
-  tasks_[id] = {session, request};
-  world_.time.in(length, [this, id] {
-    const auto found = tasks_.find(id);
-    if (found == tasks_.end()) return;
-    const Task task = found->second;
-    tasks_.erase(found);
-    world_.task_ended(task.session, task.request, true);
-  });
-  return true;
-}
-
-void Supervisor::lose_tasks() {
-  const auto lost = std::exchange(tasks_, {});
-  for (const auto& [id, task] : lost) world_.task_ended(task.session, task.request, false);
+void Supervisor::admit(const SessionId& session) {
+  admitted_.insert(session);
+  if (interpreter_) interpreter_->admit(session);
 }
 
 void Supervisor::dismiss(const SessionId& session) {
   admitted_.erase(session);
-  std::erase_if(tasks_, [&session](const auto& entry) { return entry.second.session == session; });
+  if (interpreter_ && bug_ != Bug::kDismissKept) interpreter_->dismiss(session);
+  if (interpreter_ && interpreter_->has_tasks_of(session)) world_.fail("a dismissed session's tasks are kept");
 }
 
 void Supervisor::end(bool only_if_idle) {
-  if (!alive_ || hangs_) return;
-  if (only_if_idle && !tasks_.empty()) return beat();
-  leave(only_if_idle);
+  if (hangs_ || ending_) return;
+  leaving_ = only_if_idle;
+  ending_ = !only_if_idle;
+  later(kOrderlyEnd, [](Supervisor& self) {
+    if (self.ending_ || self.leaving_) self.leave(self.leaving_);
+  });
+  if (!interpreter_) return leave(only_if_idle);
+  if (!only_if_idle) say(lease::WorkerLost{lease_, index_, link_});  // its farewell
+  only_if_idle ? interpreter_->end_if_idle() : interpreter_->end();
+}
+
+// ---- the interpreter -----------------------------------------------------------------------------------------------
+
+void Supervisor::start_interpreter() {
+  if (interpreter_ || ending_) return;
+  ++epoch_.value;
+  running_ = bug_ == Bug::kBusyForever ? running_ : 0;
+  number_ = world_.ledger.add_interpreter(lease_);
+  interpreter_ = std::make_unique<Interpreter>(world_, *this, number_, bug_);
+  world_.born(number_, *interpreter_, *this);
+  if (bug_ != Bug::kNotReadmitted)
+    for (const SessionId& session : admitted_) interpreter_->admit(session);
+  announce();
+}
+
+void Supervisor::announce() {
+  if (!wire_ || !interpreter_) return;
+  world_.from_worker(wire_, instance_, daemon_life_, own_link_, lease::InterpreterStarted{lease_, index_, link_, epoch_}, number_);
+}
+
+void Supervisor::activity(std::uint32_t running) {
+  if (std::exchange(running_, running) > 0 && running == 0) beat();
+  if (running > 0 && std::exchange(leaving_, false)) beat();
+}
+
+void Supervisor::interpreter_left() {
+  later(1ms, [](Supervisor& self) {
+    if (self.ending_ || self.leaving_) self.leave(self.leaving_);
+  });
+}
+
+void Supervisor::crash() { interpreter_died({ErrorCode::kWorkerCrashed, "simulated", {}, {}}); }
+
+void Supervisor::gave_up() { interpreter_died(error_of(ErrorCode::kCancelled, CauseCode::kTaskDidNotStop)); }
+
+void Supervisor::interpreter_died(const Error& error) {
+  if (!interpreter_) return;
+  lease::InterpreterDied died{lease_, index_, link_, epoch_, error, true};
+  std::vector<TaskId> started = interpreter_->started();
+  if (bug_ == Bug::kTooFewLost && !started.empty()) started.pop_back();
+  died.error.context["started"] = joined(started, ",", &TaskId::hex);
+  bury(true);
+  if (ending_ || leaving_) return leave(leaving_);
+  untold_.push_back(std::move(died));
+  tell_deaths();
+  later(world_.random.between(200ms, 2s), [](Supervisor& self) { self.start_interpreter(); });
+}
+
+// Not at once: it may be in the middle of a turn.
+void Supervisor::bury(bool crashed) {
+  if (!interpreter_) return;
+  world_.buried(number_);
+  InterpreterRecord& record = world_.ledger.interpreter(number_);
+  record.dead = true;
+  record.crashed = crashed;
+  interpreter_->cut(50ms);
+  world_.time.in(0ms, [dead = std::shared_ptr<Interpreter>(std::move(interpreter_))] {});
+  if (bug_ != Bug::kBusyForever) running_ = 0;
+}
+
+// ---- life and death ------------------------------------------------------------------------------------------------
+
+void Supervisor::second() {
+  later(1s, [](Supervisor& self) { self.second(); });
+  ++age_s_;
+  if (!world_.settling()) trouble();
+  if (!alive_) return;
+  if (!wire_ && age_s_ > 2 && world_.random.chance(500'000)) hello();
+  if (age_s_ % 5 == 0) beat();
+  if (watchdog_bites()) leave(false);
+}
+
+// The interpreter's, its supervisor's, or its network's.
+void Supervisor::trouble() {
+  Random& random = world_.random;
+  const Faults& faults = world_.faults;
+  if (random.chance(faults.partition)) {
+    cut_until_ = world_.time.now() + random.between(1s, 40s);
+    if (wire_) wire_->cut(kNetworkNotices);
+    if (interpreter_) interpreter_->cut(kNetworkNotices);
+  }
+  if (interpreter_ && random.chance(faults.stall)) interpreter_->stop(random.between(500ms, 15s));
+  if (interpreter_ && random.chance(faults.cut)) interpreter_->cut(random.chance(500'000) ? 100ms : kNetworkNotices);
+  if (wire_ && random.chance(faults.cut / 2)) wire_->cut(500ms);
+  if (!interpreter_ || !random.chance(faults.interpreter_crash)) return;
+  if (job_.resources.workers == 1 || !random.chance(250'000)) return crash();
+  die();
+  world_.start_again(*this, job_);
+}
+
+bool Supervisor::watchdog_bites() const {
+  const TimePoint client = interpreter_ ? interpreter_->client_seen().value_or(TimePoint{}) : TimePoint{};
+  return world_.time.now() - std::max(daemon_seen_, client) > (running_ > 0 ? kWatchdogBusy : kWatchdogIdle);
 }
 
 void Supervisor::leave(bool only_idle) {
-  die(false);
-  world_.worker_left(*this, job_, only_idle);
+  say(lease::WorkerLost{lease_, index_, link_});
+  const bool said = wire_ && wire_->up();
+  bury(false);
+  alive_ = false;
+  if (said) world_.time.in(30ms, [wire = wire_] { wire->cut(50ms); });
+  world_.supervisor_left(*this, job_, only_idle);
 }
 
-void Supervisor::die(bool cut) {
+void Supervisor::die() {
   if (!alive_) return;
-  alive_ = ready_ = false;
-  lose_tasks();
-  if (world_.faults.partition == 0 || world_.random.chance(800'000)) say(lease::WorkerLost{lease_, index_, link_, cut});
+  alive_ = false;
+  bury(false);
+  if (wire_) wire_->cut(world_.faults.partition == 0 ? 50ms : Millis(kNetworkNotices));
 }
 
 }  // namespace pounce::simulator

@@ -1,68 +1,75 @@
-// One supervisor of a job with its interpreter, as the daemon and the clients see it.
+// The first process of a job's worker: it keeps an interpreter alive and tells pounced what becomes of it. Imitates
+// src/worker/supervisor.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "core/lease/events.h"
-#include "simulator/timeline.h"
 #include "pounce/job.h"
+#include "simulator/interpreter.h"
 
 namespace pounce::simulator {
 
-class World;
-class Client;
-
 class Supervisor {
  public:
-  Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first);
+  Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first, Bug bug);
 
-  // The client's direct connection. False: refused, nothing was started.
-  bool run(const SessionId& session, RequestId request, Millis length);
-
-  void admit(const SessionId& session) { admitted_.insert(session); }
+  // What pounced says.
+  void admit(const SessionId& session);
   void dismiss(const SessionId& session);
   void end(bool only_if_idle);
-  void die(bool cut = true);  // its job's processes were killed
+  void confirmed(Epoch told);  // deaths up to this one have arrived
 
-  lease::WorkerLink link() const { return link_; }
+  // What its interpreter does.
+  void crash();
+  void gave_up();
+  void activity(std::uint32_t running);
+  void interpreter_left();
+
+  void die();  // the job's processes were killed
   bool alive() const { return alive_; }
+  bool reachable() const;
+  bool heard_for(Duration time) const;  // an unbroken connection to pounced, and nothing wrong with it
   WorkerIndex index() const { return index_; }
   const LeaseId& lease() const { return lease_; }
 
  private:
-  struct Task {
-    SessionId session;
-    RequestId request;
-  };
-
   void second();
+  void trouble();
   void hello();
+  void lost(const Wire& wire);
+  void tell_deaths();
   void beat();
-  void crash();
-  void interpreter_up();
-  void interpreter_down();
+  void start_interpreter();
+  void announce();
+  void interpreter_died(const Error& error);
+  void bury(bool crashed);
   void leave(bool only_idle);
-  void lose_tasks();
-  bool cut_off() const;
-  template <class E>
-  void say(E event);
+  bool watchdog_bites() const;
+  void say(const lease::Event& event);
+  template <class Do>
+  void later(Duration wait, Do what);
 
   World& world_;
   const InstanceId instance_;
   const LeaseId lease_;
   const JobView job_;
   const WorkerIndex index_;
-  bool alive_ = true, ready_ = false, hangs_ = false;
-  lease::WorkerLink link_{};
-  std::uint64_t daemon_life_ = 0;  // 0: not connected
+  const Bug bug_;
+  bool alive_ = true, hangs_ = false, ending_ = false, leaving_ = false;
+  Wire wire_;
+  lease::WorkerLink own_link_{}, link_{};  // the second is what it says
+  std::uint64_t daemon_life_ = 0;
   Epoch epoch_;
+  std::unique_ptr<Interpreter> interpreter_;
+  InterpreterNumber number_ = 0;
+  std::uint32_t running_ = 0;
   std::set<SessionId> admitted_;
-  std::map<std::uint64_t, Task> tasks_;
-  std::uint64_t next_task_ = 1;
-  TimePoint cut_until_{}, daemon_seen_, client_seen_;
-  TimePoint spoken_{};  // the connection keeps the order of its messages
+  std::vector<lease::InterpreterDied> untold_;
+  TimePoint cut_until_{}, daemon_seen_, connected_since_{};
   int age_s_ = 0;
 };
 

@@ -1,0 +1,199 @@
+#include "simulator/interpreter.h"
+
+#include "simulator/world.h"
+
+namespace pounce::simulator {
+namespace {
+constexpr auto kNoticedAtOnce = 50ms;  // a dead process closes its connections
+}
+
+Interpreter::Interpreter(World& world, Supervisor& supervisor, InterpreterNumber number, Bug bug)
+    : world_(world), supervisor_(supervisor), number_(number), bug_(bug) {
+  tell_core(exec::RunnerReady{});
+}
+
+Interpreter::~Interpreter() { cut(kNoticedAtOnce); }
+
+template <class Do>
+void Interpreter::later(Duration wait, Do what) {
+  world_.time.in(wait, [&world = world_, number = number_, what] {
+    if (Interpreter* self = world.interpreter(number)) what(*self);
+  });
+}
+
+void Interpreter::cut(Millis noticed_within) {
+  for (auto& [session, seat] : seats_)
+    if (seat.wire) seat.wire->cut(noticed_within);
+}
+
+bool Interpreter::stopped() const { return world_.time.now() < stopped_until_; }
+
+void Interpreter::stop(Millis length) {
+  stopped_until_ = world_.time.now() + length;
+  for (auto& [session, seat] : seats_)
+    if (seat.wire) seat.wire->hold(End::kServer, stopped_until_);
+}
+
+// ---- clients -------------------------------------------------------------------------------------------------------
+
+void Interpreter::attach(const SessionId& session, const std::shared_ptr<DataLink>& link, const Wire& wire) {
+  if (!admits(session)) return;  // dismissed since it connected
+  client_seen_ = world_.time.now();
+  seats_[session] = {link, wire};
+  if (bug_ == Bug::kOutcomesDropped) outcomes_.clear();
+  wire->send(End::kClient, [link, wire] { link->attached(wire); }, Connection::Repeat::kNever);
+}
+
+void Interpreter::hear(const SessionId& session, const Wire& from, const exec::Event& event) {
+  const auto seat = seats_.find(session);
+  if (seat == seats_.end()) return;
+  client_seen_ = world_.time.now();
+  if (seat->second.wire != from && bug_ != Bug::kOldConnectionHeard) return;  // its client has asked about what was under way
+  const auto* task = std::get_if<exec::TaskArrived>(&event);
+  if (task == nullptr) return tell_core(event);
+  if (ending_) return perform(exec::AnswerStates{session, {task->task}, {exec::State::kUnknown}});
+  exec::TaskArrived arrived = *task;
+  if (bug_ == Bug::kRunsAgain && acknowledged_.contains(task->task)) ++arrived.attempt;
+  if (const exec::State state = core_.state_of(task->task); state == exec::State::kUnknown || state == exec::State::kDone)
+    attempts_[task->task] = task->attempt;
+  tell_core(arrived);
+}
+
+bool Interpreter::has_tasks_of(const SessionId& session) const {
+  for (const auto& [task, attempt] : attempts_)
+    if (world_.ledger.task(task).session == session && core_.state_of(task) == exec::State::kQueued) return true;
+  return false;
+}
+
+// ---- the supervisor ------------------------------------------------------------------------------------------------
+
+void Interpreter::dismiss(const SessionId& session) {
+  world_.ledger.interpreter(number_).dismissed.insert(session);
+  tell_core(exec::SessionDismissed{session});
+  const auto seat = seats_.find(session);
+  if (seat == seats_.end()) return;
+  if (seat->second.wire) seat->second.wire->cut(kNoticedAtOnce);
+  seats_.erase(seat);
+}
+
+void Interpreter::end_if_idle() {
+  if (core_.unfinished() == 0) return supervisor_.interpreter_left();
+  supervisor_.activity(core_.unfinished());
+}
+
+// A run that is interrupted for this leaves no outcome: why the job ends only pounced can tell.
+void Interpreter::end() {
+  ending_ = true;
+  if (core_.running())
+    interrupt();
+  else
+    supervisor_.interpreter_left();
+}
+
+// ---- the exec core -------------------------------------------------------------------------------------------------
+
+void Interpreter::tell_core(const exec::Event& event) {
+  const auto actions = core_.handle(event, world_.time.now());
+  if (const char* broken = core_.broken_invariant()) world_.fail(broken);
+  const InterpreterNumber number = number_;
+  World& world = world_;
+  for (const exec::Action& action : actions) {
+    std::visit([this](const auto& one) { perform(one); }, action);
+    if (world.interpreter(number) != this) return;  // given up, and gone
+  }
+  arm();
+}
+
+void Interpreter::arm() {
+  const TimePoint due = core_.next_deadline();
+  if (due == TimePoint::max() || due >= armed_) return;
+  armed_ = due;
+  later(due - world_.time.now(), [](Interpreter& self) {
+    self.armed_ = TimePoint::max();
+    self.tell_core(exec::TimePassed{});
+  });
+}
+
+void Interpreter::perform(const exec::StartTask& action) {
+  const TaskRecord& task = world_.ledger.task(action.task);
+  page_.insert(action.task);
+  world_.complain(world_.ledger.started(action.task, number_, attempts_[action.task], world_.time.now()));
+  run_ = static_cast<std::uint32_t>(task.runs.size() - 1);
+  later(5ms, [id = action.task, session = action.session](Interpreter& self) {
+    if (self.core_.running() == id) self.perform(exec::TellStarted{session, id});
+  });
+  later(task.length, [id = action.task, deadly = task.nature == Nature::kDeadly](Interpreter& self) {
+    if (!deadly) return self.run_ended(id, false);
+    if (self.core_.running() == id) self.supervisor_.crash();
+  });
+}
+
+void Interpreter::run_ended(const TaskId& id, bool interrupted) {
+  if (core_.running() != id || !run_) return;
+  if (stopped()) return later(stopped_until_ - world_.time.now(), [=](Interpreter& self) { self.run_ended(id, interrupted); });
+  const bool cancelled = interrupted && core_.cancel_asked(id);
+  world_.ledger.task(id).runs[*run_].ended = true;
+  if (!ending_ || cancelled || !interrupted) {
+    outcomes_[id] = {*std::exchange(run_, std::nullopt), cancelled};
+    tell_core(exec::RunEnded{id});
+  }
+  if (ending_) return supervisor_.interpreter_left();
+  later(world_.random.between(0ms, 2ms), [](Interpreter& self) { self.tell_core(exec::RunnerReady{}); });
+}
+
+void Interpreter::perform(const exec::InterruptTask&) { interrupt(); }
+
+void Interpreter::interrupt() {
+  const TaskId id = *core_.running();
+  if (world_.ledger.task(id).nature == Nature::kStubborn) return;
+  later(world_.random.between(1ms, 50ms), [id](Interpreter& self) { self.run_ended(id, true); });
+}
+
+void Interpreter::perform(const exec::GiveUp&) { supervisor_.gave_up(); }
+
+void Interpreter::perform(const exec::FailTask& action) {
+  outcomes_[action.task] = {std::nullopt, true};
+  perform(exec::SendOutcome{action.session, action.task});
+}
+
+void Interpreter::perform(const exec::SendOutcome& action) {
+  if (bug_ == Bug::kOutcomeToAll)
+    for (const auto& [session, seat] : seats_)
+      if (session != action.session) send_outcome(seat, action.task);
+  if (const auto seat = seats_.find(action.session); seat != seats_.end()) send_outcome(seat->second, action.task);
+}
+
+void Interpreter::send_outcome(const Seat& seat, const TaskId& task) {
+  const auto kept = outcomes_.find(task);
+  if (!seat.wire || kept == outcomes_.end()) return;  // it asks when it comes back
+  const auto tell = [link = seat.link, wire = seat.wire, task, outcome = kept->second](bool whole) {
+    return [=] { link->outcome(wire, task, outcome, whole); };
+  };
+  const bool large = world_.ledger.task(task).large;
+  if (large) seat.wire->send(End::kClient, tell(false));
+  seat.wire->send(End::kClient, tell(true), Connection::Repeat::kMaybe, large ? 1000ms : 20ms);
+}
+
+void Interpreter::perform(const exec::TellStarted& action) {
+  const auto seat = seats_.find(action.session);
+  if (seat == seats_.end() || !seat->second.wire || bug_ == Bug::kStartedNotTold) return;
+  seat->second.wire->send(End::kClient, [link = seat->second.link, task = action.task] { link->started(task); });
+}
+
+void Interpreter::perform(const exec::AnswerStates& action) {
+  const auto seat = seats_.find(action.session);
+  if (seat == seats_.end() || !seat->second.wire) return;
+  seat->second.wire->send(End::kClient, [link = seat->second.link, action] { link->answered(action); }, Connection::Repeat::kNever);
+  if (bug_ == Bug::kDoneNotSent)
+    for (const TaskId& task : action.tasks) outcomes_.erase(task);
+}
+
+void Interpreter::perform(const exec::ForgetTask& action) {
+  outcomes_.erase(action.task);
+  page_.erase(action.task);
+  acknowledged_.insert(action.task);
+}
+
+void Interpreter::perform(const exec::TellActivity& action) { supervisor_.activity(action.running); }
+
+}  // namespace pounce::simulator

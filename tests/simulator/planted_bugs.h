@@ -1,0 +1,50 @@
+// Bugs that are planted in the simulator's shells, one at a time: the simulation must find each of them.
+#pragma once
+
+#include <cstdint>
+
+namespace pounce::simulator {
+
+// X(enumerator, what is wrong)
+#define POUNCE_PLANTED_BUGS(X)                                                                    \
+  /* pounced */                                                                                   \
+  X(kNoReconcile, "every reconciliation is answered with 'nothing there'")                        \
+  X(kIdleTimerLost, "a restarted daemon never gives idle leases back")                            \
+  X(kInstanceIgnored, "the tag's instance is not looked at")                                      \
+  X(kCancelOnce, "a cancel is sent once and never again")                                         \
+  X(kSilenceIgnored, "a dead kernel counts as heard")                                             \
+  X(kJournalAfter, "the intent is written, but not before the submission")                        \
+  X(kEndToldOnce, "the end of a lease is told to its owner, and to no later holder")              \
+  /* the client */                                                                                \
+  X(kAckedTooEarly, "an outcome is acknowledged before it is whole")                              \
+  X(kNoQuery, "nothing is asked after a reconnection")                                            \
+  X(kUnknownIgnored, "the worker's answer that it does not know a task is ignored")               \
+  X(kAttemptNotSent, "every attempt is sent as the first")                                        \
+  X(kStaleEpoch, "a death is taken for that of the newest interpreter")                           \
+  X(kRetriedUnasked, "a lost task runs again without permission")                                 \
+  X(kCancelForgotten, "a cancel is not repeated after a reconnection")                            \
+  X(kDemandOnce, "the demand is not repeated to a new daemon")                                    \
+  X(kNothingHeldBack, "a death overtakes the results that came before it")                        \
+  /* the worker */                                                                                \
+  X(kOutcomesDropped, "kept outcomes are dropped when their client connects again")               \
+  X(kDoneNotSent, "a client that asks is told that a task is done, and is not sent its outcome")  \
+  X(kStartedNotTold, "nobody is told that a task runs")                                           \
+  X(kRunsAgain, "acknowledged tasks are not remembered")                                          \
+  X(kOldConnectionHeard, "a late message of a connection that is over is acted on")               \
+  X(kOutcomeToAll, "an outcome is sent to every client that is admitted")                         \
+  /* its supervisor */                                                                            \
+  X(kDismissKept, "a dismissal does not reach the interpreter")                                   \
+  X(kNotReadmitted, "a new interpreter is not told whom it may serve")                            \
+  X(kTooFewLost, "a crash is told with one started task too few")                                 \
+  X(kDeathToldOnce, "a death is told once, whether pounced heard it or not")                      \
+  X(kBusyForever, "tasks of a dead interpreter count as running")                                 \
+  X(kOldLink, "a worker that comes back speaks by its old link")
+
+enum class Bug : std::uint8_t {
+  kNone,
+#define POUNCE_BUG(enumerator, what) enumerator,
+  POUNCE_PLANTED_BUGS(POUNCE_BUG)
+#undef POUNCE_BUG
+};
+
+}  // namespace pounce::simulator
