@@ -29,13 +29,18 @@ void Machine::tell_demand() {
   demand_due_ = TimePoint::max();
   if (!session_open_ || closed_) return;  // told when it opens
   auto wanted = demand();
-  if (wanted != sent_demand_) {
+  if (wanted != sent_demand_ || now_ >= repeat_demand_at()) {
     sent_demand_at_ = now_;
     sent_demand_ = wanted;
     emit(SendDemand{std::move(wanted)});
   }
   for (auto& [id, record] : requests_) record.peak = 0;
   if (demand() != sent_demand_) demand_due_ = now_ + settings_.demand_delay;
+}
+
+TimePoint Machine::repeat_demand_at() const {
+  const bool waits = std::ranges::any_of(requests_, [](const auto& entry) { return !entry.second.waiting.empty(); });
+  return waits && session_open_ && !closed_ ? sent_demand_at_ + settings_.demand_repeat : TimePoint::max();
 }
 
 bool Machine::demand_is_urgent(const std::vector<Request>& wanted) const {

@@ -13,12 +13,12 @@ std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
   actions_.clear();
   std::visit([this](const auto& happened) { on(happened); }, event);
   if (demand_changed_) plan_demand();
-  if (now_ >= demand_due_) tell_demand();
+  if (now_ >= std::min(demand_due_, repeat_demand_at())) tell_demand();
   return std::exchange(actions_, {});
 }
 
 TimePoint Machine::next_deadline() const {
-  TimePoint next = demand_due_;
+  TimePoint next = std::min(demand_due_, repeat_demand_at());
   for (const auto& [place, worker] : workers_) {
     next = std::min(next, tell_reach_at(worker));
     if (worker.link != Link::kAttached && !worker.window.empty())

@@ -133,6 +133,7 @@ class Machine {
   void fence();
   void plan_demand();
   void tell_demand();
+  TimePoint repeat_demand_at() const;
   bool demand_is_urgent(const std::vector<Request>& wanted) const;
 
   Settings settings_;

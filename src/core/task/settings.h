@@ -19,6 +19,9 @@ struct Settings {
   Duration demand_pause = std::chrono::milliseconds(20);
   // Everything else (running, done) can wait this long, which keeps pounced off the path of short tasks.
   Duration demand_delay = std::chrono::milliseconds(200);
+  // What waits is told again so often. A kernel that was stopped for longer than pounced's orphan_grace is forgotten there
+  // and cannot know it: without this it would wait for ever.
+  Duration demand_repeat = std::chrono::seconds(30);
   // A worker that neither we nor the daemon have heard of for so long has ended itself: its watchdog
   // (docs/states.md, watchdog_busy_s, 15 min) has passed. Before that its tasks may still be running.
   Duration fenced_after = std::chrono::minutes(16);

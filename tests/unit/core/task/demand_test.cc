@@ -22,6 +22,21 @@ TEST_F(DemandTest, ALoopOfSubmitsIsTwoMessages) {
   submit(1);
   for (int n = 2; n <= 100; ++n) EXPECT_THAT(submit(n), IsEmpty());
   EXPECT_THAT(when_due(), ElementsAre("demand 100/0/0"));
+  EXPECT_EQ(machine.next_deadline(), now + Settings{}.demand_repeat);
+}
+
+// A kernel that was stopped for longer than orphan_grace is unknown to pounced, and nothing tells it so.
+TEST_F(DemandTest, WhatWaitsIsToldAgainAndAgain) {
+  submit(1);
+  EXPECT_THAT(when_due(), ElementsAre("demand 1/0/0"));
+  EXPECT_THAT(when_due(), ElementsAre("demand 1/0/0"));
+}
+
+TEST_F(DemandTest, WhereNothingWaitsNothingIsToldAgain) {
+  submit(1);
+  grant(1);
+  attach(1);
+  when_due();
   EXPECT_EQ(machine.next_deadline(), TimePoint::max());
 }
 
