@@ -114,7 +114,7 @@ Lease* Demand::spare_for(const Resources& resources) {
   for (auto& [id, lease] : context_.leases) {
     const bool calm = lease.state == LeaseState::kQueued || lease.state == LeaseState::kStarting ||
                       lease.state == LeaseState::kIdle;
-    if (!calm || !lease.claimable() || !covers(lease.resources, resources)) continue;
+    if (!calm || !lease.claimable() || !lease.free() || !covers(lease.resources, resources)) continue;
     if (best == nullptr || best->state < lease.state) best = &lease;  // the further on, the better
   }
   return best;

@@ -33,6 +33,7 @@ struct Worker {
   WorkerLink link;
   bool linked = true;  // its connection is up
   bool ready = false;  // an interpreter is up
+  bool heard = false;  // a beat of it on this connection: what it runs is known
   bool spent = false;  // it died too often: sent away, while others of the lease go on
   Epoch epoch;         // of the last interpreter told of
   std::uint32_t running = 0;
@@ -103,6 +104,13 @@ struct Lease {
   bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
   // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a reconciliation tells it).
   bool identified() const { return job && job->submit_time_s != 0; }
+  // Nothing runs on it, nor can: its job waits, or each of its workers has said so. An adopted one may still run tasks of
+  // a kernel that is gone.
+  bool free() const {
+    if (state == LeaseState::kQueued) return true;
+    const auto said_so = [](const auto& entry) { return entry.second.linked && entry.second.heard && entry.second.running == 0; };
+    return workers.size() >= resources.workers && std::ranges::all_of(workers, said_so);
+  }
   // Its owner is told when the batch system confirms the end: until then a result may come.
   bool lost() const { return end && end->code == ErrorCode::kLost; }
   bool linked() const {

@@ -57,7 +57,7 @@ void Workers::link(Lease& lease, const WorkerConnected& event) {
   Worker& worker = lease.workers[event.worker];  // the same supervisor again keeps its epochs, crashes and last beat
   worker.link = event.link;
   worker.linked = true;
-  worker.ready = false;
+  worker.ready = worker.heard = false;
   worker.devices = event.devices;
   lease.last_seen = worker.last_seen = context_.now();
   lease.silence_noted = false;
@@ -135,6 +135,7 @@ void Workers::on(const WorkerSeen& event) {
   const auto [lease, worker] = hear(event.lease, event.worker, event.link, News::kWorkerSeen);
   if (lease == nullptr) return;
   worker->running = event.running;
+  worker->heard = true;
   forget_tasks_of_the_gone(*lease);
   if (event.running > 0) lease->last_busy = context_.now();
   if (event.warnings > lease->warnings) warned(*lease, event.warnings);

@@ -22,6 +22,7 @@ class ReconcileTest : public LeaseTest {
     start({}, {view(JobState::kRunning)});
     tell(connected());
     tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+    tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0});
     open(2);
     demand(1, 0, one_gpu(), 2);
     open(1);
@@ -231,10 +232,22 @@ TEST_F(ReconcileTest, AnAdoptedIdleLeaseIsGivenToARequestWithEqualResources) {
   start({}, {view(JobState::kRunning)});
   tell(connected());
   tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0});
   open();
   demand(1);
   EXPECT_EQ(count<GrantWorker>(), 1u);
   EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+// It may run a task of a kernel that is gone: the next task would wait behind that, and nobody would ever end it.
+TEST_F(ReconcileTest, AnAdoptedLeaseWhoseWorkerHasNotSaidWhatItRunsIsGivenToNobody) {
+  start({}, {view(JobState::kRunning)});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  open();
+  demand(1);
+  EXPECT_EQ(count<GrantWorker>(), 0u);
+  EXPECT_EQ(count<SubmitJob>(), 1u);
 }
 
 TEST_F(ReconcileTest, AnAdoptedLeaseIsNotGivenToARequestWithOtherResources) {
