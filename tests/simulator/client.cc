@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "messages/sentence.h"
 #include "simulator/world.h"
 
 namespace pounce::simulator {
@@ -122,6 +123,8 @@ void Client::on(const task::Deliver& order) {
 
 void Client::on(const task::Fail& order) {
   ++lost;
+  world_.note(millis(world_.time.now()), " client ", number(), ": task ", order.task.hex().substr(28), " fails: ", wire_name(order.error.code), ", ",
+              messages::sentence(order.error.cause));
   std::erase(tasks_, order.task);
   world_.complain(world_.ledger.failed(order.task, id_, order.error));
 }
@@ -194,18 +197,21 @@ void Client::daemon_lost(const Wire& wire) {
 
 void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpreter) {
   const task::Place place{grant.lease, grant.worker};
+  world_.note(millis(world_.time.now()), " client ", number(), " is granted ", grant.lease.hex().substr(0, 4), ".", grant.worker.value, "@", grant.epoch.value);
   Grant& known = grants_[place];
   if (grant.epoch >= known.epoch) known = {grant.epoch, interpreter};
   happened(task::WorkerGranted{grant.request, place, grant.epoch});
 }
 
 void Client::worker_down(const lease::TellWorkerDown& down) {
+  world_.note(millis(world_.time.now()), " client ", number(), " is told: ", down.lease.hex().substr(0, 4), ".", down.worker.value, "@", down.epoch.value, " died");
   const task::Place place{down.lease, down.worker};
   const Epoch epoch = bug_ == Bug::kStaleEpoch ? std::max(grants_[place].epoch, down.epoch) : down.epoch;
   hold_back(task::WorkerDied{place, epoch, down.error, started_tasks(down.error)}, down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {
+  world_.note(millis(world_.time.now()), " client ", number(), " is told: lease ", ended.lease.hex().substr(0, 4), " ended: ", messages::sentence(ended.error.cause));
   hold_back(task::LeaseLost{ended.request, ended.lease, ended.error}, ended.lease);
 }
 

@@ -34,6 +34,7 @@ class Client {
   void answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state);
 
   const SessionId& id() const { return id_; }
+  int number() const { return id_.bytes().back(); }
   bool alive() const { return alive_; }
   bool stopped() const;
   std::optional<std::string> unsettled() const;

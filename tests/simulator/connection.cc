@@ -26,8 +26,9 @@ void Connection::deliver(End to, const std::function<void()>& arrive) {
 }
 
 void Connection::hold(End end, TimePoint until) {
-  held_until_[index(end)] = until;
-  undisturbed_since_ = until;
+  TimePoint& held = held_until_[index(end)];
+  held = std::max(held, until);
+  undisturbed_since_ = held;
 }
 
 void Connection::stall(Millis length) {

@@ -4,7 +4,18 @@
 
 namespace pounce::simulator {
 namespace {
+
 constexpr auto kLongestPause = 1000ms;
+
+int number(const TaskId& task) { return 256 * task.bytes()[14] + task.bytes()[15]; }
+
+}
+
+// "client 2, place 7f3e.0@1: what"
+template <class... Words>
+void DataLink::note(const Words&... words) {
+  world_.note(millis(world_.time.now()), " client ", client_.number(), ", place ", place_.lease.hex().substr(0, 4), ".", place_.worker.value, "@",
+              epoch_.value, ": ", words...);
 }
 
 void DataLink::try_again(Millis pause) {
@@ -37,6 +48,7 @@ void DataLink::open() {
 
 void DataLink::lost(const Wire& wire) {
   if (closed_ || wire != wire_ || !client_.alive()) return;
+  note("lost");
   wire_.reset();
   const bool was_attached = std::exchange(attached_, false);
   if (was_attached) client_.link_lost(place_, epoch_);
@@ -64,6 +76,8 @@ TimePoint DataLink::undisturbed_since() const {
 }
 
 void DataLink::send(exec::Event event) {
+  if (const auto* task = std::get_if<exec::TaskArrived>(&event)) note("task ", number(task->task), " is sent, attempt ", task->attempt);
+  if (const auto* cancel = std::get_if<exec::CancelAsked>(&event)) note("cancel of task ", number(cancel->task));
   if (!wire_) return;
   wire_->send(End::kServer, [&world = world_, to = to_, session = client_.id(), wire = wire_, event = std::move(event)] {
     if (Interpreter* there = world.interpreter(to)) there->hear(session, wire, event);
@@ -72,22 +86,27 @@ void DataLink::send(exec::Event event) {
 
 void DataLink::attached(const Wire& wire) {
   if (closed_ || wire != wire_ || !client_.alive()) return;
+  note("attached");
   attached_ = true;
   attached_at_ = world_.time.now();
   client_.happened(task::WorkerAttached{place_, epoch_});
 }
 
 void DataLink::started(const TaskId& task) {
+  note("task ", number(task), " started");
   if (!closed_) client_.happened(task::TaskStarted{place_, epoch_, task});
 }
 
 void DataLink::outcome(const Wire& wire, const TaskId& task, const Outcome& outcome, bool whole) {
+  note("outcome of task ", number(task), whole ? "" : " begins");
   if (!closed_ && wire == wire_) client_.outcome(place_, epoch_, task, outcome, whole);
 }
 
 void DataLink::answered(const exec::AnswerStates& answer) {
-  for (std::size_t i = 0; i < answer.tasks.size() && !closed_; ++i)
+  for (std::size_t i = 0; i < answer.tasks.size() && !closed_; ++i) {
+    note("task ", number(answer.tasks[i]), " is ", static_cast<int>(answer.states[i]));
     client_.answered(place_, epoch_, answer.tasks[i], static_cast<task::Known>(answer.states[i]));
+  }
 }
 
 }  // namespace pounce::simulator

@@ -37,6 +37,8 @@ class DataLink : public std::enable_shared_from_this<DataLink> {
   void answered(const exec::AnswerStates& answer);
 
  private:
+  template <class... Words>
+  void note(const Words&... words);
   void try_again(Millis pause);
   void lost(const Wire& wire);
 

@@ -23,15 +23,17 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 void throw_it(const char*, const char* message, const char*, int) { throw std::runtime_error(message); }
 const bool thrown = (check_handler = throw_it) != nullptr;
 
+const bool is_told = std::getenv("POUNCE_FUZZ_SEED") != nullptr;
+
 Verdict told(World& world) {
   Verdict verdict = world.live();
-  if (verdict.failure && std::getenv("POUNCE_FUZZ_SEED") != nullptr) std::cerr << world.story();
+  if (is_told) std::cerr << world.story();
   return verdict;
 }
 
 Verdict live(std::uint64_t seed, Bug bug = Bug::kNone) {
   Random random(seed ^ 0x9e3779b97f4a7c15ull);
-  World world(seed, Faults::drawn(random), bug);
+  World world(seed, Faults::drawn(random), bug, is_told);
   return told(world);
 }
 

@@ -18,13 +18,14 @@ InstanceId instance_number(int n) {
   return InstanceId(bytes);
 }
 
+}  // namespace
+
 std::string millis(TimePoint when) {
   return std::to_string(std::chrono::duration_cast<Millis>(when.time_since_epoch()).count() - 1'000'000) + " ms";
 }
 
-}  // namespace
-
-World::World(std::uint64_t seed, Faults which, Bug bug) : random(seed), faults(which), slurm(*this), bug_(bug) {
+World::World(std::uint64_t seed, Faults which, Bug bug, bool told)
+    : random(seed), faults(which), slurm(*this), bug_(bug), told_(told) {
   for (int n = 0; n < kInstances; ++n)
     daemons_.push_back(std::make_unique<Daemon>(*this, instance_number(n), n == 0 ? bug : Bug::kNone));
   for (int n = 0; n < kInstances * kClientsEach; ++n) add_client(instance_number(n % kInstances));
@@ -200,7 +201,7 @@ std::optional<std::string> World::unsettled() const {
 }
 
 std::string World::story() const {
-  std::string text;
+  std::string text = story_.str();
   const auto add = [&text](const lease::LeaseCore& core, const LeaseId& id) {
     text += "  lease " + id.hex() + "\n";
     for (const lease::HistoryLine& line : core.history(id))

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+std::string millis(TimePoint when);  // since the beginning
+
 class World {
  public:
-  World(std::uint64_t seed, Faults faults, Bug bug = Bug::kNone);
+  World(std::uint64_t seed, Faults faults, Bug bug = Bug::kNone, bool told = false);
   ~World();
 
   Verdict live();
@@ -40,6 +43,11 @@ class World {
     if (complaint) fail(*complaint);
   }
   void count_event() { ++events_; }
+  // A line of the story, of a history that is told.
+  template <class... Words>
+  void note(const Words&... words) {
+    if (told_) (story_ << ... << words) << "\n";
+  }
   bool settling() const { return settling_; }  // no new trouble, nothing new is asked for
 
   Daemon& daemon(const InstanceId& instance);
@@ -82,6 +90,8 @@ class World {
   bool anybody_in(SlurmJobId job) const;
 
   const Bug bug_;
+  const bool told_;
+  std::ostringstream story_;  // what was noted
   bool settling_ = false;
   std::vector<std::unique_ptr<Daemon>> daemons_;
   std::map<SessionId, std::unique_ptr<Client>> clients_;
