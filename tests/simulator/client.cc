@@ -119,6 +119,7 @@ void Client::on(const task::Deliver& order) {
   ++done;
   std::erase(tasks_, order.task);
   world_.complain(world_.ledger.delivered(order.task, id_, *arriving_));
+  if (arriving_link_ != nullptr && world_.random.chance(world_.faults.repeated)) arriving_link_->repeat(order.task);
 }
 
 void Client::on(const task::Fail& order) {
@@ -157,8 +158,10 @@ void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, 
       world_.fail("a task ran for long, and its client was not told");
   }
   arriving_ = &outcome;
+  arriving_link_ = link_at(place);
   happened(task::OutcomeArrived{place, epoch, task});
   arriving_ = nullptr;
+  arriving_link_ = nullptr;
 }
 
 void Client::answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state) {
@@ -206,8 +209,7 @@ void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpre
 void Client::worker_down(const lease::TellWorkerDown& down) {
   world_.note(millis(world_.time.now()), " client ", number(), " is told: ", down.lease.hex().substr(0, 4), ".", down.worker.value, "@", down.epoch.value, " died");
   const task::Place place{down.lease, down.worker};
-  const Epoch epoch = bug_ == Bug::kStaleEpoch ? std::max(grants_[place].epoch, down.epoch) : down.epoch;
-  hold_back(task::WorkerDied{place, epoch, down.error, started_tasks(down.error)}, down.lease);
+  hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error)}, down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {

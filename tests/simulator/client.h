@@ -96,6 +96,7 @@ class Client {
   std::vector<Held> held_;
   std::vector<TaskId> tasks_;               // that have not ended
   const Outcome* arriving_ = nullptr;       // while the core is told of it
+  DataLink* arriving_link_ = nullptr;
   bool answering_ = false;                  // while the core is told of an answer
   std::vector<task::Request> told_demand_;
   int age_s_ = 0;

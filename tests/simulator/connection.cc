@@ -8,7 +8,7 @@ constexpr auto kSilence = 5s;  // src/client/worker_link.cc
 }
 
 void Connection::send(End to, std::function<void()> arrive, Repeat repeat, Millis longest) {
-  if (!up_) return;  // ZeroMQ takes it and says nothing
+  if (!up_ && !(lingers_ && to == End::kServer)) return;  // ZeroMQ takes it and says nothing
   TimePoint& last = last_[index(to)];
   last = std::max(last, world_.time.now() + world_.random.between(0ms, longest));
   const int times = repeat == Repeat::kMaybe && world_.random.chance(world_.faults.repeated) ? 2 : 1;

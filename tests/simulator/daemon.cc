@@ -244,6 +244,8 @@ void Daemon::on(const lease::TellWorkerDown& action) {
 }
 
 void Daemon::on(const lease::TellLeaseEnded& action) {
+  if (action.error.cause.code == CauseCode::kUnknownToSlurm && world_.slurm.shows(action.lease))
+    world_.fail("lease " + action.lease.hex() + " is said to be unknown to Slurm, and Slurm knows it");
   if (bug_ == Bug::kEndToldOnce && !told_ends_.insert(action.lease).second) return;
   to_client(action.session, [action](Client& client) { client.lease_ended(action); });
 }

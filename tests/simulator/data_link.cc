@@ -84,6 +84,13 @@ void DataLink::send(exec::Event event) {
   });
 }
 
+void DataLink::repeat(const TaskId& task) {
+  const std::uint32_t attempt = world_.ledger.task(task).runs.empty() ? 0 : world_.ledger.task(task).runs.back().attempt;
+  world_.time.in(world_.random.between(30ms, 3s), [self = shared_from_this(), wire = wire_, task, attempt] {
+    if (!self->closed_ && wire && wire == self->wire_) self->send(exec::TaskArrived{self->client_.id(), task, attempt});
+  });
+}
+
 void DataLink::attached(const Wire& wire) {
   if (closed_ || wire != wire_ || !client_.alive()) return;
   note("attached");

@@ -23,6 +23,7 @@ class DataLink : public std::enable_shared_from_this<DataLink> {
   void open();
   void close();
   void send(exec::Event event);
+  void repeat(const TaskId& task);  // as if it had been sent twice, and one of them had taken long
   void stop(TimePoint until);
   void stall(Millis length);
   bool connected() const { return attached_; }

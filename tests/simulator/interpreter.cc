@@ -61,7 +61,7 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
 
 bool Interpreter::has_tasks_of(const SessionId& session) const {
   for (const auto& [task, attempt] : attempts_)
-    if (world_.ledger.task(task).session == session && core_.state_of(task) == exec::State::kQueued) return true;
+    if (world_.ledger.task(task).session == session && core_.state_of(task) != exec::State::kUnknown) return true;
   return false;
 }
 

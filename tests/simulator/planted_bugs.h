@@ -20,7 +20,6 @@ namespace pounce::simulator {
   X(kNoQuery, "nothing is asked after a reconnection")                                            \
   X(kUnknownIgnored, "the worker's answer that it does not know a task is ignored")               \
   X(kAttemptNotSent, "every attempt is sent as the first")                                        \
-  X(kStaleEpoch, "a death is taken for that of the newest interpreter")                           \
   X(kRetriedUnasked, "a lost task runs again without permission")                                 \
   X(kCancelForgotten, "a cancel is not repeated after a reconnection")                            \
   X(kDemandOnce, "the demand is not repeated to a new daemon")                                    \
@@ -34,7 +33,7 @@ namespace pounce::simulator {
   X(kOutcomeToAll, "an outcome is sent to every client that is admitted")                         \
   /* its supervisor */                                                                            \
   X(kDismissKept, "a dismissal does not reach the interpreter")                                   \
-  X(kNotReadmitted, "a new interpreter is not told whom it may serve")                            \
+  X(kSameEpochs, "a requeued job counts its interpreters from one again")                         \
   X(kTooFewLost, "a crash is told with one started task too few")                                 \
   X(kDeathToldOnce, "a death is told once, whether pounced heard it or not")                      \
   X(kBusyForever, "tasks of a dead interpreter count as running")                                 \

@@ -10,10 +10,17 @@ namespace {
 constexpr std::uint32_t kIds = 60;  // small, so that ids are used again
 constexpr std::uint32_t kSlots = 4;
 constexpr auto kMinJobAge = 20s;
+constexpr auto kShownAfter = 30s;  // a search that misses it may be as old
 
 Error unreachable(ErrorCode code) { return {code, "simulated", {}, {}}; }
 
 }  // namespace
+
+bool Slurm::shows(const LeaseId& lease) const {
+  return std::ranges::any_of(jobs_, [&](const auto& entry) {
+    return entry.second.view.lease == lease && alive(entry.second) && world_.time.now() - entry.second.changed > kShownAfter;
+  });
+}
 
 bool Slurm::down() const { return world_.time.now() < down_until_; }
 

@@ -34,6 +34,7 @@ class Slurm {
 
   void second();                                       // its scheduler and its troubles
   void worker_left(SlurmJobId job, JobEnd end);        // the job's processes ended by themselves
+  bool shows(const LeaseId& lease) const;              // its job lives, and has for a while
   void heal() { down_until_ = {}; }
 
   struct Job {

@@ -6,6 +6,7 @@
 namespace pounce::simulator {
 namespace {
 constexpr auto kOrderlyEnd = 3s;
+constexpr auto kDismissedWithin = exec::ExecCore::kGrace + 1s;
 constexpr auto kNetworkNotices = 12s;  // heartbeats that stay away
 }
 
@@ -28,7 +29,7 @@ void Supervisor::later(Duration wait, Do what) {
 bool Supervisor::reachable() const { return alive_ && world_.time.now() >= cut_until_; }
 
 bool Supervisor::heard_for(Duration time) const {
-  return alive_ && wire_ && wire_->up() && !hangs_ && world_.time.now() - std::max(connected_since_, wire_->undisturbed_since()) > time;
+  return alive_ && wire_ && wire_->up() && world_.time.now() - std::max(connected_since_, wire_->undisturbed_since()) > time;
 }
 
 // ---- pounced -------------------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ void Supervisor::confirmed(Epoch told) {
 }
 
 void Supervisor::beat() {
-  if (!wire_ || !wire_->up() || hangs_) return;
+  if (!wire_ || !wire_->up()) return;
   daemon_seen_ = world_.time.now();
   say(lease::WorkerSeen{lease_, index_, link_, running_});
 }
@@ -92,7 +93,11 @@ void Supervisor::admit(const SessionId& session) {
 void Supervisor::dismiss(const SessionId& session) {
   admitted_.erase(session);
   if (interpreter_ && bug_ != Bug::kDismissKept) interpreter_->dismiss(session);
-  if (interpreter_ && interpreter_->has_tasks_of(session)) world_.fail("a dismissed session's tasks are kept");
+  later(kDismissedWithin, [session, number = number_](Supervisor& self) {
+    const Interpreter* there = self.world_.interpreter(number);
+    if (there != nullptr && there == self.interpreter_.get() && !self.admitted_.contains(session) && there->has_tasks_of(session))
+      self.world_.fail("a dismissed session's tasks are kept");
+  });
 }
 
 void Supervisor::end(bool only_if_idle) {
@@ -116,8 +121,7 @@ void Supervisor::start_interpreter() {
   number_ = world_.ledger.add_interpreter(lease_);
   interpreter_ = std::make_unique<Interpreter>(world_, *this, number_, bug_);
   world_.born(number_, *interpreter_, *this);
-  if (bug_ != Bug::kNotReadmitted)
-    for (const SessionId& session : admitted_) interpreter_->admit(session);
+  for (const SessionId& session : admitted_) interpreter_->admit(session);
   announce();
 }
 

@@ -96,10 +96,11 @@ void World::start_workers(const JobView& job) {
   for (std::uint32_t index = 0; index < job.resources.workers; ++index) start_supervisor(job, WorkerIndex{index});
 }
 
-// Its epochs are above those of all that were in its place before.
+// Its epochs are above those of all that were in its place before, in earlier runs of the job too.
 void World::start_supervisor(const JobView& job, WorkerIndex index) {
   auto& group = by_job_[job.job_identity.job];
-  const Epoch first{static_cast<std::uint32_t>(group.size()) * 1000};
+  const std::uint32_t earlier_runs = bug_ == Bug::kSameEpochs ? 0 : job.job_identity.restart;
+  const Epoch first{earlier_runs * 1'000'000 + static_cast<std::uint32_t>(group.size()) * 1000};
   supervisors_.push_back(std::make_unique<Supervisor>(*this, job, index, first, bug_));
   group.push_back(supervisors_.back().get());
 }
