@@ -22,6 +22,10 @@ constexpr auto kOrderlyEnd = 3s;    // for the task's KeyboardInterrupt handlers
 constexpr auto kAfterTerm = 2s;     // both together well under Slurm's KillWait
 constexpr auto kAfterKill = 200ms;  // and again, for what was forked meanwhile
 
+// A requeued job is another run of the same lease: its interpreters come after those of the run before, or a client that
+// did not hear of the requeue would take the new one for the dead one that it knows.
+constexpr std::uint32_t kEpochsOfOneRun = 1'000'000;
+
 void pass_over(int) {}
 
 UniqueFd open_signals() {
@@ -51,7 +55,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
             facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit},
       memory_(MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
-      epoch_(options_.first_epoch),
+      epoch_{facts_.restart * kEpochsOfOneRun + options_.first_epoch.value},
       signals_(open_signals()),
       watchdog_(options_.watchdog_idle, options_.watchdog_busy, Clock::now()),
       meter_(Clock::now()),
