@@ -124,7 +124,7 @@ void Client::on(const task::Deliver& order) {
 
 void Client::on(const task::Fail& order) {
   ++lost;
-  world_.note(millis(world_.time.now()), " client ", number(), ": task ", order.task.hex().substr(28), " fails: ", wire_name(order.error.code), ", ",
+  world_.note(millis(world_.time.now()), " client ", number(), ": task ", number_of(order.task), " fails: ", wire_name(order.error.code), ", ",
               messages::sentence(order.error.cause));
   std::erase(tasks_, order.task);
   world_.complain(world_.ledger.failed(order.task, id_, order.error));
@@ -221,7 +221,6 @@ void Client::request_failed(const lease::TellRequestFailed& failed) { happened(t
 
 // Results that it has overtaken are read first.
 void Client::hold_back(task::Event event, const LeaseId& lease) {
-  if (bug_ == Bug::kNothingHeldBack) return happened(event);
   held_.push_back({std::move(event), lease, world_.time.now() + kOvertaken});
   release_held();
   world_.time.in(kOvertaken, [this] { release_held(); });
@@ -246,7 +245,7 @@ void Client::release_held() {
 
 std::optional<std::string> Client::unsettled() const {
   if (!alive_) return std::nullopt;
-  if (!tasks_.empty()) return "session " + id_.hex() + ": task " + tasks_.front().hex() + " has not ended (I5, I9)";
+  if (!tasks_.empty()) return "session " + id_.hex() + ": task " + std::to_string(number_of(tasks_.front())) + " has not ended (I5, I9)";
   if (machine_.needs_daemon()) return "session " + id_.hex() + " still holds a lease";
   return std::nullopt;
 }
@@ -259,7 +258,7 @@ std::string Client::story() const {
   for (const TaskId& id : tasks_) {
     const TaskRecord& task = world_.ledger.task(id);
     const auto state = machine_.state(id);
-    text += "  task " + id.hex() + " state " + (state ? std::to_string(static_cast<int>(*state)) : "none") + " runs " + std::to_string(task.runs.size()) +
+    text += "  task " + std::to_string(number_of(id)) + " state " + (state ? std::to_string(static_cast<int>(*state)) : "none") + " runs " + std::to_string(task.runs.size()) +
             " sent " + std::to_string(task.sent_to.size()) + (task.cancel_asked ? " cancelled" : "") + "\n";
   }
   return text;

@@ -27,8 +27,8 @@ void Connection::deliver(End to, const std::function<void()>& arrive) {
 
 void Connection::hold(End end, TimePoint until) {
   TimePoint& held = held_until_[index(end)];
-  held = std::max(held, until);
-  undisturbed_since_ = held;
+  undisturbed_since_ = std::max(held, until);
+  if (held <= world_.time.now()) held = until;  // else it is held already: longer would put what waits out of order
 }
 
 void Connection::stall(Millis length) {

@@ -4,11 +4,7 @@
 
 namespace pounce::simulator {
 namespace {
-
 constexpr auto kLongestPause = 1000ms;
-
-int number(const TaskId& task) { return 256 * task.bytes()[14] + task.bytes()[15]; }
-
 }
 
 // "client 2, place 7f3e.0@1: what"
@@ -76,8 +72,8 @@ TimePoint DataLink::undisturbed_since() const {
 }
 
 void DataLink::send(exec::Event event) {
-  if (const auto* task = std::get_if<exec::TaskArrived>(&event)) note("task ", number(task->task), " is sent, attempt ", task->attempt);
-  if (const auto* cancel = std::get_if<exec::CancelAsked>(&event)) note("cancel of task ", number(cancel->task));
+  if (const auto* task = std::get_if<exec::TaskArrived>(&event)) note("task ", number_of(task->task), " is sent, attempt ", task->attempt);
+  if (const auto* cancel = std::get_if<exec::CancelAsked>(&event)) note("cancel of task ", number_of(cancel->task));
   if (!wire_) return;
   wire_->send(End::kServer, [&world = world_, to = to_, session = client_.id(), wire = wire_, event = std::move(event)] {
     if (Interpreter* there = world.interpreter(to)) there->hear(session, wire, event);
@@ -100,18 +96,18 @@ void DataLink::attached(const Wire& wire) {
 }
 
 void DataLink::started(const TaskId& task) {
-  note("task ", number(task), " started");
+  note("task ", number_of(task), " started");
   if (!closed_) client_.happened(task::TaskStarted{place_, epoch_, task});
 }
 
 void DataLink::outcome(const Wire& wire, const TaskId& task, const Outcome& outcome, bool whole) {
-  note("outcome of task ", number(task), whole ? "" : " begins");
+  note("outcome of task ", number_of(task), whole ? "" : " begins");
   if (!closed_ && wire == wire_) client_.outcome(place_, epoch_, task, outcome, whole);
 }
 
 void DataLink::answered(const exec::AnswerStates& answer) {
   for (std::size_t i = 0; i < answer.tasks.size() && !closed_; ++i) {
-    note("task ", number(answer.tasks[i]), " is ", static_cast<int>(answer.states[i]));
+    note("task ", number_of(answer.tasks[i]), " is ", static_cast<int>(answer.states[i]));
     client_.answered(place_, epoch_, answer.tasks[i], static_cast<task::Known>(answer.states[i]));
   }
 }

@@ -32,7 +32,7 @@ struct Faults {
     faults.scancel = some(10'000);
     faults.out_of_memory = some(10'000);
     faults.start_fail = some(200'000);
-    faults.requeue = some(10'000);
+    faults.requeue = some(20'000);
     faults.worker_hang = some(300'000);
     faults.interpreter_crash = some(30'000);
     faults.partition = some(20'000);

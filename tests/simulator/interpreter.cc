@@ -21,6 +21,11 @@ void Interpreter::later(Duration wait, Do what) {
   });
 }
 
+template <class... Words>
+void Interpreter::note(const Words&... words) {
+  world_.note(millis(world_.time.now()), " interpreter ", number_, ", lease ", world_.ledger.interpreter(number_).lease.hex().substr(0, 4), ": ", words...);
+}
+
 void Interpreter::cut(Millis noticed_within) {
   for (auto& [session, seat] : seats_)
     if (seat.wire) seat.wire->cut(noticed_within);
@@ -29,6 +34,7 @@ void Interpreter::cut(Millis noticed_within) {
 bool Interpreter::stopped() const { return world_.time.now() < stopped_until_; }
 
 void Interpreter::stop(Millis length) {
+  note("stops for ", length.count(), " ms");
   stopped_until_ = world_.time.now() + length;
   for (auto& [session, seat] : seats_)
     if (seat.wire) seat.wire->hold(End::kServer, stopped_until_);
@@ -69,6 +75,7 @@ bool Interpreter::has_tasks_of(const SessionId& session) const {
 
 void Interpreter::dismiss(const SessionId& session) {
   world_.ledger.interpreter(number_).dismissed.insert(session);
+  note("dismisses client ", static_cast<int>(session.bytes().back()));
   tell_core(exec::SessionDismissed{session});
   const auto seat = seats_.find(session);
   if (seat == seats_.end()) return;
@@ -117,6 +124,7 @@ void Interpreter::arm() {
 void Interpreter::perform(const exec::StartTask& action) {
   const TaskRecord& task = world_.ledger.task(action.task);
   page_.insert(action.task);
+  note("starts task ", number_of(action.task), ", nature ", static_cast<int>(task.nature));
   world_.complain(world_.ledger.started(action.task, number_, attempts_[action.task], world_.time.now()));
   run_ = static_cast<std::uint32_t>(task.runs.size() - 1);
   later(5ms, [id = action.task, session = action.session](Interpreter& self) {
@@ -131,6 +139,7 @@ void Interpreter::perform(const exec::StartTask& action) {
 void Interpreter::run_ended(const TaskId& id, bool interrupted) {
   if (core_.running() != id || !run_) return;
   if (stopped()) return later(stopped_until_ - world_.time.now(), [=](Interpreter& self) { self.run_ended(id, interrupted); });
+  note("task ", number_of(id), interrupted ? " is interrupted" : " returns");
   const bool cancelled = interrupted && core_.cancel_asked(id);
   world_.ledger.task(id).runs[*run_].ended = true;
   if (!ending_ || cancelled || !interrupted) {

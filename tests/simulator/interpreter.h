@@ -64,6 +64,8 @@ class Interpreter {
   void run_ended(const TaskId& task, bool interrupted);
   void send_outcome(const Seat& seat, const TaskId& task);
   void arm();
+  template <class... Words>
+  void note(const Words&... words);
   template <class Do>
   void later(Duration wait, Do what);  // unless it is dead by then
 

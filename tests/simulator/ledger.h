@@ -18,6 +18,8 @@ namespace pounce::simulator {
 
 using InterpreterNumber = std::uint32_t;  // its key: no two of a history have the same
 
+constexpr int number_of(const TaskId& task) { return 256 * task.bytes()[14] + task.bytes()[15]; }
+
 enum class Nature : std::uint8_t { kPlain, kEndless, kStubborn, kDeadly, kRaising };
 
 struct Run {

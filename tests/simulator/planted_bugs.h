@@ -23,7 +23,6 @@ namespace pounce::simulator {
   X(kRetriedUnasked, "a lost task runs again without permission")                                 \
   X(kCancelForgotten, "a cancel is not repeated after a reconnection")                            \
   X(kDemandOnce, "the demand is not repeated to a new daemon")                                    \
-  X(kNothingHeldBack, "a death overtakes the results that came before it")                        \
   /* the worker */                                                                                \
   X(kOutcomesDropped, "kept outcomes are dropped when their client connects again")               \
   X(kDoneNotSent, "a client that asks is told that a task is done, and is not sent its outcome")  \
@@ -35,7 +34,6 @@ namespace pounce::simulator {
   X(kDismissKept, "a dismissal does not reach the interpreter")                                   \
   X(kSameEpochs, "a requeued job counts its interpreters from one again")                         \
   X(kTooFewLost, "a crash is told with one started task too few")                                 \
-  X(kDeathToldOnce, "a death is told once, whether pounced heard it or not")                      \
   X(kBusyForever, "tasks of a dead interpreter count as running")                                 \
   X(kOldLink, "a worker that comes back speaks by its old link")
 

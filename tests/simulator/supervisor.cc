@@ -71,7 +71,6 @@ void Supervisor::tell_deaths() {
     died.link = link_;
     say(died);
   }
-  if (bug_ == Bug::kDeathToldOnce) return untold_.clear();
   world_.ask_answer(wire_, *this, untold_.back().epoch);
 }
 
