@@ -250,7 +250,7 @@ std::optional<std::string> Client::unsettled() const {
   return std::nullopt;
 }
 
-std::string Client::story() const {
+std::string Client::history() const {
   std::string text = "session " + id_.hex() + (alive_ ? "" : " gone") + " asked " + std::to_string(asked) + " done " +
                      std::to_string(done) + " lost " + std::to_string(lost) + "\n";
   for (const task::Request& request : machine_.demand())

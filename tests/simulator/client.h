@@ -38,7 +38,7 @@ class Client {
   bool alive() const { return alive_; }
   bool stopped() const;
   std::optional<std::string> unsettled() const;
-  std::string story() const;
+  std::string history() const;
   std::uint32_t done = 0, lost = 0, asked = 0;
 
  private:

@@ -1,5 +1,5 @@
 // All three cores in thousands of simulated histories. POUNCE_FUZZ_SEEDS: how many (default 200), from POUNCE_SIM_FIRST on;
-// POUNCE_FUZZ_SEED: only that one, with its story. A failing seed is printed; it becomes a fixed test once its bug is
+// POUNCE_FUZZ_SEED: only that one, with its history. A failing seed is printed; it becomes a fixed test once its bug is
 // understood.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ const bool is_told = std::getenv("POUNCE_FUZZ_SEED") != nullptr;
 
 Verdict told(World& world) {
   Verdict verdict = world.live();
-  if (is_told) std::cerr << world.story();
+  if (is_told) std::cerr << world.history();
   return verdict;
 }
 

@@ -201,8 +201,8 @@ std::optional<std::string> World::unsettled() const {
   return std::nullopt;
 }
 
-std::string World::story() const {
-  std::string text = story_.str();
+std::string World::history() const {
+  std::string text = noted_.str();
   const auto add = [&text](const lease::LeaseCore& core, const LeaseId& id) {
     text += "  lease " + id.hex() + "\n";
     for (const lease::HistoryLine& line : core.history(id))
@@ -213,7 +213,7 @@ std::string World::story() const {
     for (const LeaseId& id : daemon->core().ended_leases()) add(daemon->core(), id);
     for (const lease::LeaseView& one : daemon->core().leases()) add(daemon->core(), one.lease);
   }
-  for (const auto& [id, client] : clients_) text += client->story();
+  for (const auto& [id, client] : clients_) text += client->history();
   return text;
 }
 

@@ -35,7 +35,7 @@ class World {
   ~World();
 
   Verdict live();
-  std::string story() const;  // of every lease and session, to understand a failure
+  std::string history() const;  // of every lease and session, to understand a failure
 
   // ---- for its cast ---------------------------------------------------------------------------------------------------
   void fail(const std::string& what);
@@ -43,10 +43,10 @@ class World {
     if (complaint) fail(*complaint);
   }
   void count_event() { ++events_; }
-  // A line of the story, of a history that is told.
+  // A line of the history, of a history that is told.
   template <class... Words>
   void note(const Words&... words) {
-    if (told_) (story_ << ... << words) << "\n";
+    if (told_) (noted_ << ... << words) << "\n";
   }
   bool settling() const { return settling_; }  // no new trouble, nothing new is asked for
 
@@ -91,7 +91,7 @@ class World {
 
   const Bug bug_;
   const bool told_;
-  std::ostringstream story_;  // what was noted
+  std::ostringstream noted_;  // what was noted
   bool settling_ = false;
   std::vector<std::unique_ptr<Daemon>> daemons_;
   std::map<SessionId, std::unique_ptr<Client>> clients_;
