@@ -79,14 +79,14 @@ def _is_plain(obj: Any, depth: int = 3) -> bool:
     return False
 
 
-def path_of_unpicklable(obj: Any, path: str, depth: int = 8) -> tuple[str, Any, Exception] | None:
-    """The innermost part of `obj` that cannot be pickled: its path in words, itself, and why. None: all of it can."""
+def path_of_unpicklable(obj: Any, path: str, depth: int = 8, attempt: Callable[[Any], Any] = dumps) -> tuple[str, Any, Exception] | None:
+    """The innermost part of `obj` that `attempt` cannot pickle: its path in words, itself, and why. None: all of it can."""
     try:
-        dumps(obj)
+        attempt(obj)
     except Exception as error:
         if depth > 0:
             for name, part in _parts(obj, path):
-                found = path_of_unpicklable(part, name, depth - 1)
+                found = path_of_unpicklable(part, name, depth - 1, attempt)
                 if found is not None:
                     return found
         return path, obj, error

@@ -1,0 +1,23 @@
+"""Names that code looks up in its namespace."""
+
+from __future__ import annotations
+
+import types
+
+_LOOKS_UP = frozenset(("LOAD_NAME", "LOAD_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"))
+_known: dict[types.CodeType, frozenset[str]] = {}
+_MOST_KNOWN = 10_000
+
+
+def reads(code: types.CodeType) -> frozenset[str]:
+    """Of functions inside too."""
+    import dis  # not before it is needed: a worker's start is time on somebody's GPU
+
+    found = _known.get(code)
+    if found is None:
+        names = {step.argval for step in dis.get_instructions(code) if step.opname in _LOOKS_UP}
+        inside = [reads(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        found = frozenset(names.union(*inside))
+        if len(_known) < _MOST_KNOWN:
+            _known[code] = found
+    return found

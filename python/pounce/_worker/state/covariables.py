@@ -1,0 +1,164 @@
+"""Which names have to be saved together: those joined by objects, or by memory, that a later cell may change.
+
+Each name is pickled once into nothing, and the ids of what the pickler meets are noted. Functions and classes of the
+notebook are not entered from other names: who uses one names it, and it is a unit of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .memory import Memory
+from .pickling import Around, Pickler, is_definition
+from .problems import Interrupted
+
+Outside = list[tuple[frozenset[str], frozenset[str]]]
+Dump = Callable[[Pickler, str], None]  # pickles one name's value, or raises why it cannot be
+
+
+@dataclass
+class Partition:
+    """Names by units, and what was found out on the way.
+
+    units : list of frozenset of str
+    failed : dict of str to BaseException
+        Names that are in no unit, because they cannot be pickled.
+    around : Around
+        For the pickling of the units. It holds the picklers' memory: valid until the namespace changes.
+    nbytes : int
+        At most so many bytes will be written.
+    """
+
+    units: list[frozenset[str]] = field(default_factory=list)
+    failed: dict[str, BaseException] = field(default_factory=dict)
+    around: Around = field(default_factory=lambda: Around({}))
+    nbytes: int = 0
+    depends: dict[str, set[str]] = field(default_factory=dict)
+    picklers: list[Pickler] = field(default_factory=list)  # alive, so that no id is used twice
+
+
+class Counter:
+    """A file that only knows its length."""
+
+    nbytes = 0
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        self.nbytes += size
+        return size
+
+
+def definitions(namespace: dict[str, Any], names: Iterable[str]) -> dict[int, str]:
+    """Of the notebook's functions and classes by id; an object of two names under the first."""
+    found: dict[int, str] = {}
+    for name in names:
+        if is_definition(namespace[name], namespace):
+            found.setdefault(id(namespace[name]), name)
+    return found
+
+
+def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str], outside: Outside, dump: Dump) -> Partition:
+    """
+    Parameters
+    ----------
+    names : list of str
+        What to look at; joined with no other name than these.
+    known : dict of int to str
+        ``definitions`` of the whole namespace.
+    outside : list of (names, names)
+        The units that are not looked at, each with what it depends on.
+
+    Returns
+    -------
+    Partition
+        A unit in a circle with one of `outside` has names of that one too: then both have to be looked at.
+    """
+    found = Partition(around=Around(namespace, known))
+    groups = _Groups()
+    owners: dict[int, str] = {}
+    for name in names:
+        sink = Counter()
+        pickler = Pickler(sink, found.around, {name})
+        found.picklers.append(pickler)
+        try:
+            dump(pickler, name)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, Interrupted)):
+                raise
+            found.failed[name] = error
+            continue
+        for number in pickler.shared:
+            groups.join(owners.setdefault(number, name), name)
+        found.depends[name] = pickler.depends - {name}
+        found.nbytes += sink.nbytes
+    whole = {name: pickler for name, pickler in zip(names, found.picklers, strict=True) if name not in found.failed}
+    regions = [(region, name) for name, pickler in whole.items() for region in pickler.regions]
+    found.nbytes += _join_memory(regions, groups)
+    found.around = Around(namespace, known, Memory(region for region, _ in regions))
+    for unit, _ in outside:
+        for name in unit:
+            groups.join(min(unit), name)
+    others = {name: set(depends) for unit, depends in outside for name in unit}
+    _join_circles({**others, **found.depends}, groups)
+    found.units = [unit for unit in groups.among({*whole, *others}) if not unit.isdisjoint(whole)]
+    return found
+
+
+def _join_memory(regions: list[tuple[Any, str]], groups: _Groups) -> int:
+    """Bytes of all of them, each counted once."""
+    nbytes = device = end = 0
+    first = ""
+    for region, name in sorted(regions, key=lambda pair: (pair[0].device, pair[0].start)):
+        if region.device != device or region.start >= end:
+            device, end, first = region.device, region.start, name
+        groups.join(first, name)
+        nbytes += max(0, region.end - end)
+        end = max(end, region.end)
+    return nbytes
+
+
+def _join_circles(depends: dict[str, set[str]], groups: _Groups) -> None:
+    """Units that need each other are one: neither could be loaded first."""
+    edges: dict[str, set[str]] = {}
+    for name, others in depends.items():
+        edges.setdefault(groups.of(name), set()).update(groups.of(other) for other in others)
+    reached = {name: _reached(name, edges) for name in edges}
+    for name, others in reached.items():
+        for other in others:
+            if name in reached.get(other, ()):
+                groups.join(name, other)
+
+
+def _reached(name: str, edges: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    ahead = [name]
+    while ahead:
+        for other in edges.get(ahead.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                ahead.append(other)
+    return seen
+
+
+class _Groups:
+    """Union-find over names."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        while (parent := self._parent.setdefault(name, name)) != name:
+            self._parent[name] = self._parent[parent]
+            name = self._parent[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        self._parent[self.of(other)] = self.of(one)
+
+    def among(self, names: set[str]) -> list[frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for name in names:
+            found.setdefault(self.of(name), set()).add(name)
+        return sorted((frozenset(group) for group in found.values()), key=sorted)

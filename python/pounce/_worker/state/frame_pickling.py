@@ -1,0 +1,36 @@
+"""pandas' frames: which of them share memory, and know it, so that a write to one still copies first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .memory import Blobs
+
+
+def reduce_block(block: Any, _: Blobs) -> Any:
+    return make_block, (type(block), block.values, block.mgr_locs.indexer, block.ndim, block.refs)
+
+
+def reduce_refs(refs: Any, _: Blobs) -> Any:
+    return type(refs), ()
+
+
+def reduce_index(index: Any, _: Blobs) -> Any:
+    refs = index.__dict__.get("_references")  # a RangeIndex has no memory to share
+    if refs is None:
+        return NotImplemented
+    make, arguments = index.__reduce__()[:2]
+    return make_index, (make, arguments, refs)
+
+
+def make_block(kind: Any, values: Any, places: Any, dimensions: int, refs: Any) -> Any:
+    from pandas._libs.internals import BlockPlacement
+
+    return kind(values, placement=BlockPlacement(places), ndim=dimensions, refs=refs)
+
+
+def make_index(make: Any, arguments: Any, refs: Any) -> Any:
+    index = make(*arguments)
+    setattr(index, "_references", refs)  # noqa: B010  (pandas has no public word for it)
+    refs.add_index_reference(index)
+    return index

@@ -1,0 +1,103 @@
+"""Functions, methods and classes of the notebook, and what Python makes of dicts and functions: rebuilt in the namespace they came from."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import types
+from typing import Any
+
+from .memory import Blobs
+
+_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
+_HEAP_TYPE = 1 << 9  # of type.__flags__: made while Python runs; all others are C's, some under no name in builtins
+_TRACKER = {"_make_skeleton_class": 4, "_make_skeleton_enum": 5}  # where cloudpickle puts the id of a class
+
+
+def importable(thing: Any) -> bool:
+    """True: the name of the function or class says all, in each process that can import its module."""
+    if isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE:
+        return True
+    module = getattr(thing, "__module__", None)
+    found: Any = None if module in (None, "__main__") else sys.modules.get(module)
+    for part in getattr(thing, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is thing
+
+
+def reduce_function(function: types.FunctionType, namespace: dict[str, Any]) -> Any:
+    attributes = {name: value for name in _ATTRIBUTES if (value := getattr(function, name)) not in (None, {})}
+    return make_function, (function.__code__, namespace, function.__name__, function.__closure__), attributes, None, None, finish_function
+
+
+def reduce_cell(cell: types.CellType, _: Blobs) -> Any:
+    """Two functions that share a variable go on sharing it."""
+    try:
+        contents = (cell.cell_contents,)
+    except ValueError:  # still empty
+        return types.CellType, ()
+    return types.CellType, (), contents, None, None, fill_cell
+
+
+def reduce_method(method: types.MethodType, _: Blobs) -> Any:
+    name = method.__func__.__name__
+    found = getattr(method.__self__, name, None)
+    return (getattr, (method.__self__, name)) if found == method else NotImplemented
+
+
+def reduce_cached(function: Any, _: Blobs) -> Any:
+    """functools.lru_cache's: it comes back empty."""
+    return NotImplemented if importable(function) else (make_cached, (function.__wrapped__, function.cache_parameters()))
+
+
+def reduce_keys(keys: Any, _: Blobs) -> Any:
+    return dict.keys, (_inside(keys),)
+
+
+def reduce_values(values: Any, _: Blobs) -> Any:
+    return dict.values, (_inside(values),)
+
+
+def reduce_items(items: Any, _: Blobs) -> Any:
+    return dict.items, (_inside(items),)
+
+
+def reduce_proxy(proxy: Any, _: Blobs) -> Any:
+    return types.MappingProxyType, (_inside(proxy),)
+
+
+def _inside(window: Any) -> Any:
+    """The dict that it shows: no attribute names it."""
+    return gc.get_referents(window)[0]
+
+
+def without_tracker(reduced: Any) -> Any:
+    """cloudpickle gives out the class that it knows by this id, and writes its old attributes over those of today."""
+    place = _TRACKER.get(getattr(reduced[0], "__name__", "")) if isinstance(reduced, tuple) else None
+    if place is None:
+        return reduced
+    arguments = (*reduced[1][:place], None, *reduced[1][place + 1 :])
+    return (reduced[0], arguments, *reduced[2:])
+
+
+# ---- what a pickle calls: their names are part of the format ----
+
+def make_function(code: Any, namespace: Any, name: str, cells: Any) -> types.FunctionType:
+    return types.FunctionType(code, namespace, name, None, cells)
+
+
+def finish_function(function: types.FunctionType, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        if name == "__dict__":
+            function.__dict__.update(value)
+        else:
+            setattr(function, name, value)
+
+
+def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
+    cell.cell_contents = contents[0]
+
+
+def make_cached(function: Any, parameters: dict[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)

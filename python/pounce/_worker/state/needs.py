@@ -1,0 +1,47 @@
+"""Which names a cell's source reads. In doubt all: one name too many costs time, one too few the cell."""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from collections.abc import Iterator
+
+from .code_reads import reads
+
+# With one of these a cell can read any name.
+_ANY = frozenset(("globals", "locals", "vars", "dir", "eval", "exec"))
+_SHELL = "get_ipython"  # what a magic became: the names are words in its text
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def source_reads(source: str) -> set[str] | None:
+    """
+    Parameters
+    ----------
+    source : str
+        Python, as IPython's input transformer leaves it.
+
+    Returns
+    -------
+    set of str or None
+        None: it may be any.
+    """
+    try:
+        code = compile(source, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except (SyntaxError, ValueError):  # it will not run either
+        return set()
+    found = set(reads(code))
+    if not _ANY.isdisjoint(found):
+        return None
+    if _SHELL in found:
+        found |= {word for text in _texts(code) for word in _WORD.findall(text)}
+    return found
+
+
+def _texts(code: types.CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, types.CodeType):
+            yield from _texts(constant)

@@ -1,0 +1,207 @@
+"""The pickle of one unit of a namespace, and its way back.
+
+What lies outside the unit is named by a persistent id: the namespace itself, functions and classes that other units hold,
+and large memory. Reading these ids is a look into a table, never a path and never code.
+"""
+
+from __future__ import annotations
+
+import pickle
+import types
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import cloudpickle
+
+from ..._common.serialize import ATOMS
+from . import array_pickling, frame_pickling, function_pickling, tensor_pickling
+from .code_reads import reads
+from .memory import INLINE_BYTES, Blob, Filler, Memory, Region
+from .problems import NotParkable
+from .refused import names_of, why_refused
+
+_HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
+    "builtins.cell": function_pickling.reduce_cell,
+    "builtins.method": function_pickling.reduce_method,
+    "builtins.dict_keys": function_pickling.reduce_keys,
+    "builtins.dict_values": function_pickling.reduce_values,
+    "builtins.dict_items": function_pickling.reduce_items,
+    "builtins.mappingproxy": function_pickling.reduce_proxy,
+    "functools._lru_cache_wrapper": function_pickling.reduce_cached,
+    "numpy.ndarray": array_pickling.reduce,
+    "torch.Tensor": tensor_pickling.reduce,
+    "torch.storage.UntypedStorage": tensor_pickling.reduce_storage,
+    f"{__package__}.tensor_pickling.Storage": tensor_pickling.reduce_part,
+    f"{__package__}.tensor_pickling.StorageOn": array_pickling.reduce_storage,
+    "pandas.core.internals.blocks.Block": frame_pickling.reduce_block,
+    "pandas._libs.internals.BlockValuesRefs": frame_pickling.reduce_refs,
+    "pandas.Index": frame_pickling.reduce_index,
+}
+
+# Never counted as shared: they cannot change, or they are found again by their names.
+_UNCOUNTED = frozenset({
+    "builtins.int", "builtins.str", "builtins.bytes", "builtins.float", "builtins.complex", "builtins.ellipsis", "builtins.NotImplementedType",
+    "builtins.code", "builtins.module", "builtins.builtin_function_or_method", "builtins.method_descriptor", "builtins.wrapper_descriptor",
+    "numpy.generic", "numpy.dtype", "numpy.ufunc", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size",
+    "enum.Enum", "logging.Logger",
+})
+PYTHON = "python"  # among modules: code of this Python's own
+_known_handlers: dict[type, Callable[[Any, Any], Any] | None] = {}
+_known_counted: dict[type, bool] = {}
+
+
+@dataclass(frozen=True)
+class Around:
+    """What the pickle of one unit knows of the others. `definitions`: names of functions and classes of the notebook, by id."""
+
+    namespace: dict[str, Any]
+    definitions: dict[int, str] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+
+
+class Pickler(cloudpickle.Pickler):
+    """For the values of `own`; what it saw on the way is in its attributes.
+
+    Attributes
+    ----------
+    shared : set of int
+        Ids of the objects that another name may hold as well. Valid as long as the pickler lives: its memo keeps them.
+    regions : list of Region
+    depends : set of str
+        Names of other units that it refers to.
+    reads : set of str
+        What functions inside look up in the namespace when they are called.
+    kinds : set of type
+        Of all objects inside.
+    modules : set of str
+        Of functions and classes inside that are written as their names.
+    blobs, buffers : list
+        Bytes that are not in the pickle, as memoryviews of the objects' own memory.
+    last : Any
+        The object that it came to last.
+    """
+
+    def __init__(self, file: Any, around: Around, own: Collection[str]):
+        super().__init__(file, protocol=5, buffer_callback=self._buffer)
+        self._around, self._own = around, own
+        self._definitions, self._namespace = around.definitions, around.namespace
+        self.shared: set[int] = set()
+        self.regions: list[Region] = []
+        self.depends: set[str] = set()
+        self.reads: set[str] = set()
+        self.kinds: set[type] = set()
+        self.modules: set[str] = set()
+        self.blobs: list[memoryview] = []
+        self.buffers: list[memoryview] = []
+        self.last: Any = None
+        self._once: dict[Any, Any] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind in ATOMS:
+            return None
+        if kind is Blob:
+            return "blob", obj.index
+        if obj is self._namespace:
+            return ("namespace",)
+        number = id(obj)
+        name = self._definitions.get(number)
+        if name is not None and name not in self._own:
+            self.depends.add(name)
+            return "name", name
+        self.last = obj
+        if _is_shareable(obj, kind):
+            self.shared.add(number)
+        self.kinds.add(kind)
+        return None
+
+    def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        why = why_refused(kind)
+        if not why and isinstance(obj, BaseException) and obj.__traceback__ is not None:
+            why = "its traceback stays with its process: keep str(error)"
+        if why:
+            raise NotParkable(obj, why)
+        if kind is types.FunctionType or isinstance(obj, type):
+            self._note(obj)
+        if kind is types.FunctionType and obj.__globals__ is self._namespace:
+            self.reads |= reads(obj.__code__)
+            return function_pickling.reduce_function(obj, self._namespace)
+        handler = _handler(kind)
+        reduced = NotImplemented if handler is None else handler(obj, self)
+        return function_pickling.without_tracker(super().reducer_override(obj)) if reduced is NotImplemented else reduced
+
+    def _note(self, definition: Any) -> None:
+        if function_pickling.importable(definition):
+            self.modules.add(definition.__module__)
+        else:  # by value: code is one Python's own, and cloudpickle builds it
+            self.modules |= {PYTHON, "cloudpickle"}
+
+    # ---- what the pickling of arrays asks ----
+
+    def owner(self, region: Region) -> Region:
+        region = self.once(("region", region.device, region.start, region.size), lambda: region)
+        self.regions.append(region)
+        return self._around.memory.owner(region)
+
+    def blob(self, data: Any) -> Any:
+        if data.nbytes < INLINE_BYTES:
+            return data.tobytes()
+        self.blobs.append(memoryview(data))
+        return Blob(len(self.blobs) - 1)
+
+    def once(self, key: Any, make: Any) -> Any:
+        found = self._once.get(key)
+        if found is None:
+            found = self._once[key] = make()
+        return found
+
+    def _buffer(self, buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < INLINE_BYTES:
+            return True
+        self.buffers.append(raw)
+        return False
+
+
+def _handler(kind: type) -> Callable[[Any, Any], Any] | None:
+    if kind not in _known_handlers:
+        _known_handlers[kind] = next((_HANDLERS[name] for name in names_of(kind) if name in _HANDLERS), None)
+    return _known_handlers[kind]
+
+
+def _is_shareable(obj: Any, kind: type) -> bool:
+    if kind is tuple or kind is frozenset:
+        return not all(type(item) in ATOMS for item in obj)
+    counted = _known_counted.get(kind)
+    if counted is None:
+        counted = _known_counted[kind] = _UNCOUNTED.isdisjoint(names_of(kind))
+    if counted and (kind is types.FunctionType or isinstance(obj, type)):
+        return not function_pickling.importable(obj)
+    return counted
+
+
+def is_definition(value: Any, namespace: dict[str, Any]) -> bool:
+    """A function or class of the notebook: a unit of its own, to which others refer by its name."""
+    if type(value) is types.FunctionType:
+        return value.__globals__ is namespace
+    return isinstance(value, type) and not function_pickling.importable(value)
+
+
+class Unpickler(pickle.Unpickler):
+    """`named` gives the object that a name of another unit stands for; `blobs` are filled into the memory made for them."""
+
+    def __init__(self, file: Any, namespace: dict[str, Any], named: Callable[[str], Any], blobs: list[Filler], buffers: list[Any]):
+        super().__init__(file, buffers=buffers)
+        self._namespace, self._named, self._blobs = namespace, named, blobs
+
+    def persistent_load(self, pid: Any) -> Any:
+        what, *rest = pid
+        if what == "namespace":
+            return self._namespace
+        if what == "name":
+            return self._named(rest[0])
+        if what == "blob":
+            return self._blobs[rest[0]]
+        raise pickle.UnpicklingError("an id of another format")

@@ -1,0 +1,192 @@
+"""Brings names of a saved state back into a namespace: those that are asked for, with what they need, each once."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import large_stack, manifest
+from .blobs import Reader, Stored
+from .folder import Folder
+from .manifest import Manifest, Unit
+from .needs import source_reads
+from .pickling import PYTHON, Unpickler
+from .problems import Damaged, StateError, TooSlow
+
+LOAD_S = 600.0
+
+
+@dataclass
+class Loaded:
+    """What one load() did. `failed`: name to reason."""
+
+    names: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+class _Source:
+    """A Blob of the pickle, where it is read."""
+
+    def __init__(self, reader: Reader, stored: Stored):
+        self._reader, self._stored = reader, stored
+
+    def fill(self, target: memoryview) -> None:
+        self._reader.fill(self._stored, target)
+
+
+class Restorer:
+    """Thread: one.
+
+    Raises
+    ------
+    Damaged, Foreign
+        Here and from load(); then nothing was put into the namespace.
+    """
+
+    def __init__(self, folder: Folder, namespace: dict[str, Any], key: bytes = b""):
+        data = folder.manifest()
+        self._manifest = Manifest() if data is None else manifest.decode(data, key)
+        self._namespace = namespace
+        self._reader = Reader(folder)
+        self._units = {name: unit for unit in self._manifest.units for name in unit.names}
+        self._pending = self._units.keys() | self._manifest.modules.keys()
+        self._values: dict[str, Any] = {}  # of the units loaded here that others refer to
+        self._loaded: set[Unit] = set()
+
+    def names(self) -> list[str]:
+        """All that can be loaded, also what is already."""
+        return sorted(self._units.keys() | self._manifest.modules.keys())
+
+    def pending(self) -> set[str]:
+        """What was not loaded yet."""
+        return set(self._pending)
+
+    def unparkable(self) -> dict[str, str]:
+        """What was not saved, and why."""
+        return dict(self._manifest.unparkable)
+
+    def process(self) -> bytes:
+        """For process_state.put_back(); empty: none was saved."""
+        stored = self._manifest.process
+        return b"" if stored is None else bytes(self._reader.read(stored))
+
+    def needed_by(self, source: str) -> set[str]:
+        """Saved names that Python code reads, and those that functions and classes among them read in turn."""
+        read = source_reads(source)
+        return self._closure(self.names() if read is None else read)
+
+    def load(self, names: Iterable[str]) -> Loaded:
+        """A name that the namespace has already is newer, and stays. Functions among `names` find what they read."""
+        report = Loaded()
+        wanted = self._closure(names) & self._pending
+        self._load_modules(wanted, report)
+        values: dict[str, Any] = {}
+        units = [unit for unit in self._in_order(wanted) if self._fits(unit, report)]
+        self._reader.expect(one for unit in units for one in unit.stored())
+        for unit in units:
+            self._load(unit, values, report)
+        for name, value in values.items():
+            self._namespace.setdefault(name, value)
+            report.names.append(name)
+        self._pending -= values.keys()
+        return report
+
+    def forget(self, names: Iterable[str]) -> None:
+        """They were deleted, or assigned anew."""
+        self._pending -= set(names)
+
+    def close(self) -> None:
+        self._reader.close()
+
+    # ---- in which order ----
+
+    def _closure(self, names: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        ahead = list(names)
+        while ahead:
+            name = ahead.pop()
+            if name in found or name not in self._units and name not in self._manifest.modules:
+                continue
+            found.add(name)
+            unit = self._units.get(name)
+            if unit is not None:
+                ahead += [*unit.names, *unit.depends, *unit.reads]
+        return found
+
+    def _in_order(self, names: set[str]) -> list[Unit]:
+        """What a unit depends on before it; there are no circles."""
+        order: dict[Unit, None] = {}
+        ahead = [(self._units[name], False) for name in sorted(names & self._units.keys(), reverse=True)]
+        entered: set[Unit] = set()
+        while ahead:
+            unit, left = ahead.pop()
+            if left:
+                order.setdefault(unit)
+            elif unit not in entered and unit not in self._loaded:
+                entered.add(unit)
+                ahead.append((unit, True))
+                ahead += [(self._units[name], False) for name in sorted(unit.depends, reverse=True) if name in self._units]
+        return list(order)
+
+    # ---- one unit ----
+
+    def _fits(self, unit: Unit, report: Loaded) -> bool:
+        why = next((why for package in sorted(unit.packages) if (why := self._misfit(package))), "")
+        if not why:
+            lost = sorted(unit.depends & report.failed.keys())
+            why = f"it needs {lost[0]}, which was not restored" if lost else ""
+        if why:
+            report.failed.update(dict.fromkeys(unit.names, why))
+        return not why
+
+    def _misfit(self, package: str) -> str:
+        if package != PYTHON:
+            try:
+                importlib.import_module(package)
+            except Exception as error:
+                return f"it needs {package}, which cannot be imported here: {error}"
+        saved, here = self._manifest.versions.get(package, ""), manifest.version_here(package)
+        return "" if manifest.fits(saved, here) else f"it was saved with {package} {saved}, and here is {here or 'none'}"
+
+    def _load_modules(self, wanted: set[str], report: Loaded) -> None:
+        for name in sorted(wanted & self._manifest.modules.keys()):
+            module, inside = self._manifest.modules[name]
+            try:
+                value: Any = importlib.import_module(module)
+                for part in filter(None, inside.split(".")):
+                    value = getattr(value, part)
+            except Exception as error:
+                report.failed[name] = f"{module} cannot be imported here: {error}"
+                continue
+            self._namespace.setdefault(name, value)
+            self._pending.discard(name)
+            report.names.append(name)
+
+    def _load(self, unit: Unit, values: dict[str, Any], report: Loaded) -> None:
+        lost = sorted(unit.depends & report.failed.keys())
+        if lost:
+            report.failed.update(dict.fromkeys(unit.names, f"it needs {lost[0]}, which was not restored"))
+            return
+        graph = self._reader.read(unit.graph)
+        blobs = [_Source(self._reader, one) for one in unit.blobs]
+        buffers = [self._reader.read(one) for one in unit.buffers]
+        loader = Unpickler(io.BytesIO(graph), self._namespace, self._named, blobs, buffers)  # type: ignore[arg-type]
+        try:
+            held = large_stack.call(loader.load, LOAD_S)
+        except (Damaged, KeyboardInterrupt):
+            raise
+        except StateError as error:
+            report.failed.update(dict.fromkeys(unit.names, str(error)))
+            return
+        except (Exception, TooSlow) as error:
+            report.failed.update(dict.fromkeys(unit.names, f"it cannot be loaded: {type(error).__name__}: {error}"))
+            return
+        self._loaded.add(unit)
+        self._values.update(held)
+        values.update((name, held[name]) for name in unit.names & self._pending)
+
+    def _named(self, name: str) -> Any:
+        return self._values[name]

@@ -1,0 +1,291 @@
+"""Saves a namespace bit by bit: of the names that may have changed, the units whose content did."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import types
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..._common.serialize import ATOMS, path_of_unpicklable
+from . import covariables, large_stack, manifest
+from .blobs import Writer
+from .covariables import Partition
+from .folder import MANIFEST, Folder
+from .function_pickling import importable
+from .manifest import Manifest, Unit
+from .pickling import PYTHON, Pickler
+from .problems import Interrupted, NoSpace, TooLarge, TooSlow
+
+UNIT_S = 10.0  # so long one unit may take
+_SHORT = 4096  # a longer text is a unit of its own
+
+
+@dataclass
+class Report:
+    """What one save() did. `whole`: the folder has all of it; otherwise call again. `unparkable`: name to reason, of all names."""
+
+    whole: bool = False
+    saved: list[str] = field(default_factory=list)
+    nbytes: int = 0  # written
+    unparkable: dict[str, str] = field(default_factory=dict)
+
+
+class Saver:
+    """
+    Parameters
+    ----------
+    folder : Folder
+        May hold a state: what is in it already is not written again.
+    hidden : collection of str
+        Names that are not the user's. Those that begin with two underscores never are.
+    most_bytes : int or None
+        A larger state raises TooLarge before anything of it is written.
+    unit_s : float, seconds
+        What takes longer to pickle is named as unparkable.
+    unloaded : callable
+        Names of the folder's state that the namespace does not have yet, and that stay in it.
+    key : bytes
+        Of the user's own, for the manifest.
+
+    Thread: one. Between cells only: what changes while it is pickled may be torn.
+    """
+
+    def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (), most_bytes: int | None = None,
+                 unit_s: float = UNIT_S, unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b""):
+        self._folder, self._namespace, self._hidden = folder, namespace, frozenset(hidden)
+        self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
+        data = folder.manifest()
+        self._durable = Manifest() if data is None else manifest.decode(data, key)
+        self._start_again()
+
+    def save(self, cell: int = 0, touched: Iterable[str] | None = None, interrupted: Callable[[], bool] = lambda: False,
+             process: bytes = b"") -> Report:
+        """
+        Parameters
+        ----------
+        cell : int
+            Number of the cell after which this is; kept with what it changed.
+        touched : iterable of str or None
+            Names that code since the last save may have read or assigned; None: any. Names that were assigned are found
+            in any case; one that is missing here and was changed in place is saved by the next save without `touched`.
+        interrupted : callable
+            True: stop soon, between two units. Nothing is lost: the next save goes on.
+        process : bytes
+            What process_state.taken() gave.
+
+        Raises
+        ------
+        TooLarge, NoSpace
+            The state saved before is whole.
+        """
+        report = Report()
+        names = self._names()
+        self._dirty |= set(names if touched is None else touched) | {name for name in names if self._ids.get(name) != id(self._namespace[name])}
+        gone = set(self._ids) - set(names)
+        writer = Writer(self._folder, self._durable.digests() | self._written)
+        try:
+            self._save(cell, set(names), gone, interrupted, writer, report)
+            stored = writer.write([memoryview(process)])[0] if process else self._durable.process
+            self._commit(cell, set(names), stored)
+            report.whole = True
+        except Interrupted:
+            pass
+        except NoSpace:
+            self._start_again()
+            self._folder.keep_only(self._durable.digests())
+            raise
+        finally:
+            writer.close()
+            report.nbytes = writer.nbytes
+            report.unparkable = dict(self._unparkable)
+        return report
+
+    def _start_again(self) -> None:
+        """As if nothing had been saved since the manifest was written; identities of objects are not known any more."""
+        self._units = {name: unit for unit in self._durable.units for name in unit.names}
+        self._modules: dict[str, tuple[str, str]] = {}
+        self._unparkable: dict[str, str] = {}
+        self._ids: dict[str, int] = {}
+        self._dirty: set[str] = set()
+        self._written: set[str] = set()
+
+    def _names(self) -> list[str]:
+        return [name for name in self._namespace if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
+
+    # ---- one save ----
+
+    def _save(self, cell: int, names: set[str], gone: set[str], interrupted: Callable[[], bool], writer: Writer, report: Report) -> None:
+        scope = self._scope(names, gone)
+        for name in gone:
+            self._forget(name)
+        self._dirty = set(scope)
+        for name in scope:  # it counts as changed as long as it is dirty, whatever happens now
+            self._ids[name] = id(self._namespace[name])
+            self._modules.pop(name, None)
+        known = covariables.definitions(self._namespace, sorted(names))
+        plain = self._note_plain(scope)
+        found = self._partition(scope - plain - self._modules.keys(), known, interrupted)
+        failed = {name: self._why(name, error, found) for name, error in found.failed.items()}
+        self._check_size(found, scope)
+        units = [*found.units, *([frozenset(plain)] if plain else [])]
+        for unit in sorted(units, key=sorted):
+            if interrupted():
+                raise Interrupted
+            self._save_unit(unit, cell, found, failed, writer, report)
+        self._note_failed(failed)
+        self._dirty -= scope
+
+    def _scope(self, names: set[str], gone: set[str]) -> set[str]:
+        """What has to be looked at because of what may have changed."""
+        changed = (self._dirty & names) | gone
+        redefined = {name for name in changed if name in gone or self._ids.get(name) != id(self._namespace[name])}
+        more = True
+        while more:
+            more = False
+            for unit in set(self._units.values()):
+                current = unit.names & self._ids.keys()
+                affected = not current.isdisjoint(changed) or not unit.depends.isdisjoint(redefined)
+                if affected and not current <= changed:
+                    changed |= current
+                    more = True
+        plain = {name for name in names if self._is_plain(name)}
+        return (changed & names) | (plain if not changed.isdisjoint(plain) else set())
+
+    def _is_plain(self, name: str) -> bool:
+        value = self._namespace[name]
+        return type(value) in ATOMS and (not isinstance(value, (str, bytes)) or len(value) <= _SHORT)
+
+    def _note_plain(self, scope: set[str]) -> set[str]:
+        """Numbers and short texts are one unit; imports need none."""
+        for name in scope:
+            value = self._namespace[name]
+            if isinstance(value, types.ModuleType) and _is_found(value):
+                self._modules[name] = (value.__name__, "")
+            elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and importable(value):
+                self._modules[name] = (value.__module__, value.__qualname__)
+        return {name for name in scope if self._is_plain(name)}
+
+    def _partition(self, scope: set[str], known: dict[int, str], interrupted: Callable[[], bool]) -> Partition:
+        def dump(pickler: Pickler, name: str) -> None:
+            if interrupted():
+                raise Interrupted
+            large_stack.call(lambda: pickler.dump({name: self._namespace[name]}), self._unit_s)
+
+        while True:
+            outside = [(unit.names & self._ids.keys() - scope, unit.depends) for unit in set(self._units.values())]
+            found = covariables.partition(self._namespace, sorted(scope), known, [pair for pair in outside if pair[0]], dump)
+            more = {name for unit in found.units for name in unit} - scope
+            if not more:
+                return found
+            scope = scope | more
+            self._dirty |= more
+
+    def _check_size(self, found: Partition, scope: set[str]) -> None:
+        if self._most_bytes is None:
+            return
+        looked_at = scope.union(*found.units)
+        kept = sum(unit.nbytes() for unit in set(self._units.values()) if not unit.names <= looked_at)
+        if kept + found.nbytes > self._most_bytes:
+            raise TooLarge(f"The variables take {kept + found.nbytes:,} bytes, and at most {self._most_bytes:,} may be saved. "
+                           "Delete what is no longer needed: del NAME.")
+
+    def _save_unit(self, names: frozenset[str], cell: int, found: Partition, failed: dict[str, str], writer: Writer, report: Report) -> None:
+        file = io.BytesIO()
+        pickler = Pickler(file, found.around, names)
+        values = {name: self._namespace[name] for name in sorted(names)}
+        try:
+            large_stack.call(lambda: pickler.dump(values), self._unit_s)
+        except (Exception, TooSlow) as error:
+            for name in names:
+                failed[name] = self._why(name, error, found)
+                self._forget(name, failed=True)
+            return
+        stored = writer.write([file.getbuffer(), *pickler.blobs, *pickler.buffers])
+        blobs, buffers = stored[1 : 1 + len(pickler.blobs)], stored[1 + len(pickler.blobs) :]
+        unit = Unit(names, stored[0], tuple(blobs), tuple(buffers), frozenset(pickler.depends), frozenset(pickler.reads),
+                    manifest.packages(pickler.kinds, pickler.modules), cell)
+        before = self._units.get(min(names))
+        if before is not None and before.same_content(unit):
+            unit = before
+        else:
+            report.saved += sorted(names)
+        for name in names:
+            self._replace(name, unit)
+        self._written |= {piece for one in stored for piece in one.pieces}
+        self._dirty -= names
+
+    def _replace(self, name: str, unit: Unit) -> None:
+        self._forget(name)
+        self._units[name] = unit
+        self._ids[name] = id(self._namespace[name])
+
+    def _forget(self, name: str, failed: bool = False) -> None:
+        """Its old unit goes on without it."""
+        self._unparkable.pop(name, None)
+        self._modules.pop(name, None)
+        if not failed:
+            self._ids.pop(name, None)
+        old = self._units.pop(name, None)
+        if old is not None and len(old.names) > 1:
+            rest = dataclasses.replace(old, names=old.names - {name})
+            self._units.update((other, rest) for other in rest.names if self._units.get(other) == old)
+
+    # ---- what cannot be saved ----
+
+    def _why(self, name: str, error: BaseException, found: Partition) -> str:
+        if isinstance(error, TooSlow):
+            return f"{name} takes longer than {self._unit_s:g} s to pickle"
+        if isinstance(error, RecursionError):
+            return f"{name} is nested too deep"
+
+        def attempt(value: Any) -> None:
+            Pickler(covariables.Counter(), found.around, {name}).dump(value)
+
+        try:
+            where = large_stack.call(lambda: path_of_unpicklable(self._namespace[name], name, attempt=attempt), self._unit_s)
+        except (Exception, TooSlow):
+            where = None
+        path, thing, why = where or (name, self._namespace[name], error)
+        thing = getattr(why, "thing", thing)
+        return f"{path} is a {type(thing).__name__}: {why}" if path == name or thing is not None else f"{path}: {why}"
+
+    def _note_failed(self, failed: dict[str, str]) -> None:
+        """And who needs what failed."""
+        more = dict(failed)
+        while more:
+            for name, why in more.items():
+                self._forget(name, failed=True)
+                self._unparkable[name] = why
+            lost = set(more)
+            more = {name: f"{name} needs {min(unit.depends & lost)}, which cannot be saved"
+                    for name, unit in self._units.items() if unit.depends & lost and name in self._ids}
+
+    # ---- the end of a save ----
+
+    def _commit(self, cell: int, names: set[str], process: Any) -> None:
+        kept = {name for name in self._unloaded() if name not in names}
+        unloaded_modules = {name: where for name, where in self._durable.modules.items() if name in kept}
+        alive = names | kept
+        for name in set(self._units) - alive:
+            self._forget(name)
+        units = sorted(set(self._units.values()), key=lambda unit: sorted(unit.names))
+        packages = {package for unit in units for package in unit.packages} | {PYTHON}
+        versions = {**{package: self._durable.versions.get(package, "") for package in packages},
+                    **{package: here for package in packages if (here := manifest.version_here(package))}}
+        new = Manifest(units, {**unloaded_modules, **self._modules}, dict(self._unparkable), versions, process, cell)
+        if dataclasses.replace(new, cell=0) == dataclasses.replace(self._durable, cell=0):
+            return
+        self._folder.sync()
+        self._folder.write(MANIFEST, memoryview(manifest.encode(new, self._key)))
+        self._folder.sync()
+        self._durable, self._written = new, set()
+        self._folder.keep_only(new.digests())
+
+
+def _is_found(module: types.ModuleType) -> bool:
+    import sys
+
+    return sys.modules.get(module.__name__) is module
