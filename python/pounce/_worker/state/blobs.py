@@ -15,6 +15,7 @@ from .problems import Damaged
 
 PIECE_BYTES = 16 * 1024 * 1024
 THREADS = 4
+_ALONE_BYTES = 1024 * 1024  # less than this is done sooner than threads are woken
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,13 @@ class Writer:
     def write(self, blobs: list[memoryview]) -> list[Stored]:
         """Durable when this returns. The memory must not change meanwhile."""
         views = [blob.cast("B") if blob.nbytes else memoryview(b"") for blob in blobs]
-        digests = [self._pool.map(digest_of, pieces_of(view)) for view in views]
+        each = map if sum(view.nbytes for view in views) < _ALONE_BYTES else self._pool.map
+        digests = [each(digest_of, pieces_of(view)) for view in views]
         stored = [Stored(view.nbytes, tuple(found)) for view, found in zip(views, digests, strict=True)]
         new: dict[str, memoryview] = {}
         for view, one in zip(views, stored, strict=True):
             new.update((digest, piece) for digest, piece in zip(one.pieces, pieces_of(view), strict=True) if digest not in self._known)
-        for _ in self._pool.map(self._folder.write, new, new.values()):  # the first error is raised here
+        for _ in (map if len(new) == 1 else self._pool.map)(self._folder.write, new, new.values()):  # the first error is raised here
             pass
         self._known.update(new)
         self.nbytes += sum(piece.nbytes for piece in new.values())
@@ -77,7 +79,7 @@ class Reader:
         if target.nbytes != stored.nbytes:
             raise Damaged("The saved state does not fit itself. Take an older one, or run the cells again.")
         pieces = list(pieces_of(target.cast("B"))) if target.nbytes else []
-        for _ in self._pool.map(self._piece, stored.pieces, pieces):
+        for _ in (map if len(pieces) == 1 else self._pool.map)(self._piece, stored.pieces, pieces):
             pass
 
     def read(self, stored: Stored) -> bytearray:

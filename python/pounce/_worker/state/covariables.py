@@ -76,7 +76,7 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
         A unit in a circle with one of `outside` has names of that one too: then both have to be looked at.
     """
     found = Partition(around=Around(namespace, known))
-    groups = _Groups()
+    groups = Groups()
     owners: dict[int, str] = {}
     for name in names:
         sink = Counter()
@@ -106,7 +106,7 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
     return found
 
 
-def _join_memory(regions: list[tuple[Any, str]], groups: _Groups) -> int:
+def _join_memory(regions: list[tuple[Any, str]], groups: Groups) -> int:
     """Bytes of all of them, each counted once."""
     nbytes = device = end = 0
     first = ""
@@ -119,7 +119,7 @@ def _join_memory(regions: list[tuple[Any, str]], groups: _Groups) -> int:
     return nbytes
 
 
-def _join_circles(depends: dict[str, set[str]], groups: _Groups) -> None:
+def _join_circles(depends: dict[str, set[str]], groups: Groups) -> None:
     """Units that need each other are one: neither could be loaded first."""
     edges: dict[str, set[str]] = {}
     for name, others in depends.items():
@@ -142,7 +142,7 @@ def _reached(name: str, edges: dict[str, set[str]]) -> set[str]:
     return seen
 
 
-class _Groups:
+class Groups:
     """Union-find over names."""
 
     def __init__(self) -> None:

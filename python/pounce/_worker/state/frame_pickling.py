@@ -11,6 +11,10 @@ def reduce_block(block: Any, _: Blobs) -> Any:
     return make_block, (type(block), block.values, block.mgr_locs.indexer, block.ndim, block.refs)
 
 
+def reduce_series(manager: Any, _: Blobs) -> Any:
+    return make_manager, (type(manager), manager.blocks[0], manager.axes[0])
+
+
 def reduce_refs(refs: Any, _: Blobs) -> Any:
     return type(refs), ()
 
@@ -27,6 +31,10 @@ def make_block(kind: Any, values: Any, places: Any, dimensions: int, refs: Any) 
     from pandas._libs.internals import BlockPlacement
 
     return kind(values, placement=BlockPlacement(places), ndim=dimensions, refs=refs)
+
+
+def make_manager(kind: Any, block: Any, axis: Any) -> Any:
+    return kind(block, axis)
 
 
 def make_index(make: Any, arguments: Any, refs: Any) -> Any:

@@ -16,9 +16,12 @@ _TRACKER = {"_make_skeleton_class": 4, "_make_skeleton_enum": 5}  # where cloudp
 
 
 def importable(thing: Any) -> bool:
-    """True: the name of the function or class says all, in each process that can import its module."""
-    if isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE:
-        return True
+    """True: it is written as its name, which says all in each process that can import its module."""
+    return isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE or is_found(thing)
+
+
+def is_found(thing: Any) -> bool:
+    """In its module, under its name."""
     module = getattr(thing, "__module__", None)
     found: Any = None if module in (None, "__main__") else sys.modules.get(module)
     for part in getattr(thing, "__qualname__", "").split("."):
@@ -51,16 +54,9 @@ def reduce_cached(function: Any, _: Blobs) -> Any:
     return NotImplemented if importable(function) else (make_cached, (function.__wrapped__, function.cache_parameters()))
 
 
-def reduce_keys(keys: Any, _: Blobs) -> Any:
-    return dict.keys, (_inside(keys),)
-
-
-def reduce_values(values: Any, _: Blobs) -> Any:
-    return dict.values, (_inside(values),)
-
-
-def reduce_items(items: Any, _: Blobs) -> Any:
-    return dict.items, (_inside(items),)
+def reduce_window(window: Any, _: Blobs) -> Any:
+    """d.keys(), d.values() or d.items(): it goes on showing what the dict has."""
+    return make_window, (_inside(window), type(window).__name__.partition("_")[2])
 
 
 def reduce_proxy(proxy: Any, _: Blobs) -> Any:
@@ -97,6 +93,10 @@ def finish_function(function: types.FunctionType, attributes: dict[str, Any]) ->
 
 def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
     cell.cell_contents = contents[0]
+
+
+def make_window(shown: Any, what: str) -> Any:
+    return getattr(shown, what)()
 
 
 def make_cached(function: Any, parameters: dict[str, Any]) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from .code_reads import reads
+from .manifest import Unit
 
 # With one of these a cell can read any name.
 _ANY = frozenset(("globals", "locals", "vars", "dir", "eval", "exec"))
@@ -36,6 +37,21 @@ def source_reads(source: str) -> set[str] | None:
         return None
     if _SHELL in found:
         found |= {word for text in _texts(code) for word in _WORD.findall(text)}
+    return found
+
+
+def closure(names: Iterable[str], units: Mapping[str, Unit], others: Iterable[str] = ()) -> set[str]:
+    """Of `names` those that are saved, with their units, what these refer to, and what functions among them read in turn."""
+    known = units.keys() | set(others)
+    found: set[str] = set()
+    ahead = list(names)
+    while ahead:
+        name = ahead.pop()
+        if name in known and name not in found:
+            found.add(name)
+            unit = units.get(name)
+            if unit is not None:
+                ahead += [*unit.names, *unit.depends, *unit.reads]
     return found
 
 

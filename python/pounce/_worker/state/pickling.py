@@ -24,9 +24,7 @@ from .refused import names_of, why_refused
 _HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
     "builtins.cell": function_pickling.reduce_cell,
     "builtins.method": function_pickling.reduce_method,
-    "builtins.dict_keys": function_pickling.reduce_keys,
-    "builtins.dict_values": function_pickling.reduce_values,
-    "builtins.dict_items": function_pickling.reduce_items,
+    **{f"builtins.{kind}_{part}": function_pickling.reduce_window for kind in ("dict", "odict") for part in ("keys", "values", "items")},
     "builtins.mappingproxy": function_pickling.reduce_proxy,
     "functools._lru_cache_wrapper": function_pickling.reduce_cached,
     "numpy.ndarray": array_pickling.reduce,
@@ -35,6 +33,7 @@ _HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
     f"{__package__}.tensor_pickling.Storage": tensor_pickling.reduce_part,
     f"{__package__}.tensor_pickling.StorageOn": array_pickling.reduce_storage,
     "pandas.core.internals.blocks.Block": frame_pickling.reduce_block,
+    "pandas.core.internals.managers.SingleBlockManager": frame_pickling.reduce_series,
     "pandas._libs.internals.BlockValuesRefs": frame_pickling.reduce_refs,
     "pandas.Index": frame_pickling.reduce_index,
 }

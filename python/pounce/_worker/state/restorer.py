@@ -12,7 +12,7 @@ from . import large_stack, manifest
 from .blobs import Reader, Stored
 from .folder import Folder
 from .manifest import Manifest, Unit
-from .needs import source_reads
+from .needs import closure, source_reads
 from .pickling import PYTHON, Unpickler
 from .problems import Damaged, StateError, TooSlow
 
@@ -104,17 +104,7 @@ class Restorer:
     # ---- in which order ----
 
     def _closure(self, names: Iterable[str]) -> set[str]:
-        found: set[str] = set()
-        ahead = list(names)
-        while ahead:
-            name = ahead.pop()
-            if name in found or name not in self._units and name not in self._manifest.modules:
-                continue
-            found.add(name)
-            unit = self._units.get(name)
-            if unit is not None:
-                ahead += [*unit.names, *unit.depends, *unit.reads]
-        return found
+        return closure(names, self._units, self._manifest.modules)
 
     def _in_order(self, names: set[str]) -> list[Unit]:
         """What a unit depends on before it; there are no circles."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import sys
 import types
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from . import covariables, large_stack, manifest
 from .blobs import Writer
 from .covariables import Partition
 from .folder import MANIFEST, Folder
-from .function_pickling import importable
+from .function_pickling import is_found
 from .manifest import Manifest, Unit
+from .needs import closure, source_reads
 from .pickling import PYTHON, Pickler
 from .problems import Interrupted, NoSpace, TooLarge, TooSlow
 
@@ -103,11 +105,17 @@ class Saver:
             report.unparkable = dict(self._unparkable)
         return report
 
+    def touched_by(self, source: str) -> set[str] | None:
+        """For save(): what the source may read and change, also through functions and classes as they were saved. None: anything."""
+        read = source_reads(source)
+        return None if read is None else read | closure(read, self._units)
+
     def _start_again(self) -> None:
         """As if nothing had been saved since the manifest was written; identities of objects are not known any more."""
         self._units = {name: unit for unit in self._durable.units for name in unit.names}
         self._modules: dict[str, tuple[str, str]] = {}
         self._unparkable: dict[str, str] = {}
+        self._lacking: dict[str, frozenset[str]] = {}  # of those that need others which cannot be saved
         self._ids: dict[str, int] = {}
         self._dirty: set[str] = set()
         self._written: set[str] = set()
@@ -142,6 +150,7 @@ class Saver:
         """What has to be looked at because of what may have changed."""
         changed = (self._dirty & names) | gone
         redefined = {name for name in changed if name in gone or self._ids.get(name) != id(self._namespace[name])}
+        changed |= {name for name, lacks in self._lacking.items() if not lacks.isdisjoint(changed)}
         more = True
         while more:
             more = False
@@ -162,9 +171,9 @@ class Saver:
         """Numbers and short texts are one unit; imports need none."""
         for name in scope:
             value = self._namespace[name]
-            if isinstance(value, types.ModuleType) and _is_found(value):
+            if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
                 self._modules[name] = (value.__name__, "")
-            elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and importable(value):
+            elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and is_found(value):
                 self._modules[name] = (value.__module__, value.__qualname__)
         return {name for name in scope if self._is_plain(name)}
 
@@ -225,6 +234,7 @@ class Saver:
     def _forget(self, name: str, failed: bool = False) -> None:
         """Its old unit goes on without it."""
         self._unparkable.pop(name, None)
+        self._lacking.pop(name, None)
         self._modules.pop(name, None)
         if not failed:
             self._ids.pop(name, None)
@@ -257,8 +267,10 @@ class Saver:
         more = dict(failed)
         while more:
             for name, why in more.items():
+                needs = self._units[name].depends if name in self._units and name not in failed else frozenset()
                 self._forget(name, failed=True)
                 self._unparkable[name] = why
+                self._lacking[name] = needs
             lost = set(more)
             more = {name: f"{name} needs {min(unit.depends & lost)}, which cannot be saved"
                     for name, unit in self._units.items() if unit.depends & lost and name in self._ids}
@@ -283,9 +295,3 @@ class Saver:
         self._folder.sync()
         self._durable, self._written = new, set()
         self._folder.keep_only(new.digests())
-
-
-def _is_found(module: types.ModuleType) -> bool:
-    import sys
-
-    return sys.modules.get(module.__name__) is module

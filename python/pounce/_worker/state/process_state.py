@@ -1,0 +1,167 @@
+"""What belongs to the process and not to a name: where it is, its environment, seeds, options of libraries."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+# Of a lease, of pounce and of the node: another worker has its own.
+_NOT_SAVED = ("POUNCE_", "SLURM_", "SBATCH_", "SLURMD_", "CUDA_VISIBLE_DEVICES", "ROCR_", "HIP_", "MUNGE_", "PMI", "TMPDIR", "HOSTNAME")
+
+
+@dataclass
+class Baseline:
+    """What the process began with; only what differs from it is saved."""
+
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    path: list[str] = field(default_factory=lambda: list(sys.path))
+    folder: str = field(default_factory=os.getcwd)
+    filters: list[Any] = field(default_factory=lambda: list(warnings.filters))
+
+
+def taken(baseline: Baseline) -> bytes:
+    """Changes nothing. A part that cannot be pickled is left out."""
+    parts: dict[str, bytes] = {}
+    for name, (take, _) in _PARTS.items():
+        try:
+            value = take(baseline)
+            if value is not None:
+                parts[name] = pickle.dumps(value, 5)
+        except Exception:  # of one library's options: the others are worth keeping
+            continue
+    return pickle.dumps(parts, 5)
+
+
+def put_back(data: bytes) -> dict[str, str]:
+    """Part to reason, of those that do not fit this process. Call it after the libraries that the state names were imported."""
+    failed: dict[str, str] = {}
+    for name, part in pickle.loads(data).items():
+        try:
+            _PARTS[name][1](pickle.loads(part))
+        except Exception as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+    return failed
+
+
+# ---- the process ----
+
+def _folder(baseline: Baseline) -> Any:
+    here = os.getcwd()
+    return here if here != baseline.folder else None
+
+
+def _environment(baseline: Baseline) -> Any:
+    now, before = dict(os.environ), baseline.environment
+    changed = {name: now.get(name) for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
+    return {name: value for name, value in changed.items() if not name.startswith(_NOT_SAVED)} or None
+
+
+def _set_environment(changes: dict[str, str | None]) -> None:
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _path(baseline: Baseline) -> Any:
+    """Added in front, added behind, taken away."""
+    before, now = baseline.path, sys.path
+    if now == before:
+        return None
+    old = [place for place, folder in enumerate(now) if folder in before]
+    first = old[0] if old else len(now)
+    behind = [folder for folder in now[first:] if folder not in before]
+    return now[:first], behind, [folder for folder in before if folder not in now]
+
+
+def _set_path(changes: tuple[list[str], list[str], list[str]]) -> None:
+    front, behind, gone = changes
+    sys.path[:] = [*front, *(folder for folder in sys.path if folder not in gone and folder not in front), *behind]
+
+
+def _filters(baseline: Baseline) -> Any:
+    now = list(warnings.filters)
+    return now if now != baseline.filters else None
+
+
+def _set_filters(filters: list[Any]) -> None:
+    warnings.filters[:] = filters  # type: ignore[index]
+    getattr(warnings, "_filters_mutated", lambda: None)()
+
+
+# ---- libraries, if they were imported ----
+
+_REGISTERED, _DEPRECATED = "_registered_options", "_deprecated_options"  # pandas has no public word for what an option is by default
+
+
+def _of(module: str, take: Callable[[Any], Any]) -> Callable[[Baseline], Any]:
+    def part(_: Baseline) -> Any:
+        found = sys.modules.get(module)
+        return None if found is None else take(found)
+
+    return part
+
+
+def _into(module: str, put: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def part(value: Any) -> None:
+        import importlib
+
+        put(importlib.import_module(module), value)
+
+    return part
+
+
+def _torch(torch: Any) -> Any:
+    cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
+    return {"cpu": torch.get_rng_state().numpy(), "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if cuda else [],
+            "dtype": torch.get_default_dtype(), "deterministic": torch.are_deterministic_algorithms_enabled(),
+            "grad": torch.is_grad_enabled()}
+
+
+def _set_torch(torch: Any, saved: dict[str, Any]) -> None:
+    torch.set_rng_state(torch.from_numpy(saved["cpu"]))
+    torch.set_default_dtype(saved["dtype"])
+    torch.use_deterministic_algorithms(saved["deterministic"])
+    torch.set_grad_enabled(saved["grad"])
+    for device, state in enumerate(saved["cuda"][: torch.cuda.device_count()]):
+        torch.cuda.set_rng_state(torch.from_numpy(state), device)
+
+
+def _matplotlib(library: Any) -> Any:
+    now, usual = library.rcParams, library.rcParamsDefault
+    changed = {name: now[name] for name in now if name != "backend" and now[name] != usual.get(name)}
+    return changed or None
+
+
+def _pandas(pandas: Any) -> Any:
+    from pandas._config import config
+
+    known: dict[str, Any] = getattr(config, _REGISTERED)
+    deprecated: dict[str, Any] = getattr(config, _DEPRECATED)
+    return {name: now for name, option in known.items() if name not in deprecated and (now := pandas.get_option(name)) != option.defval} or None
+
+
+def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        pandas.set_option(name, value)
+
+
+_PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
+    "folder": (_folder, os.chdir),
+    "environment": (_environment, _set_environment),
+    "path": (_path, _set_path),
+    "warnings": (_filters, _set_filters),
+    "random": (lambda _: random.getstate(), random.setstate),
+    "numpy": (_of("numpy.random", lambda module: module.get_state()), _into("numpy.random", lambda module, state: module.set_state(state))),
+    "numpy print": (_of("numpy", lambda numpy: numpy.get_printoptions()), _into("numpy", lambda numpy, saved: numpy.set_printoptions(**saved))),
+    "torch": (_of("torch", _torch), _into("torch", _set_torch)),
+    "matplotlib": (_of("matplotlib", _matplotlib), _into("matplotlib", lambda library, saved: library.rcParams.update(saved))),
+    "pandas": (_of("pandas", _pandas), _into("pandas", _set_pandas)),
+}
