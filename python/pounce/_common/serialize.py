@@ -84,7 +84,7 @@ def path_of_unpicklable(obj: Any, path: str, depth: int = 8, attempt: Callable[[
     try:
         attempt(obj)
     except Exception as error:
-        if depth > 0:
+        if depth > 0 and getattr(error, "thing", None) is not obj:  # an error may say itself what is guilty
             for name, part in _parts(obj, path):
                 found = path_of_unpicklable(part, name, depth - 1, attempt)
                 if found is not None:
