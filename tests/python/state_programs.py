@@ -57,7 +57,7 @@ def statement(rng: random.Random, names: dict[str, Any]) -> str:
         return f"{target} = {rng.choice(MAKE)}"
     x, y = rng.choice(held), rng.choice(held)
     choices = [f"{target} = {rng.choice(OF_ONE).format(x=x)}", f"{target} = [{x}, {y}]", f"del {x}", f"{target}, {rng.choice(NAMES)} = pair(1)"]
-    choices += ["class Child(Node): pass", f"{target} = type({x})", f"def put(thing): {x}; a_list.append((thing,)); return a_list"] if rng.random() < 0.2 else []
+    choices += ["class Child(Node): pass", f"def put(thing): {x}; a_list.append((thing,)); return a_list"] if rng.random() < 0.2 else []
     return rng.choice(choices + 3 * _with(names[x], x, y, target))
 
 
@@ -80,7 +80,7 @@ def _with(value: Any, x: str, y: str, target: str) -> list[str]:
     if isinstance(value, bytearray):
         return [f"{x}[0] = {x}[0] // 2", f"{target} = np.frombuffer({x}, np.uint8)"]
     if hasattr(value, "_value"):
-        return [f"{target} = {x}.value", f"{x}.other = {y}", f"{x}._value = {y}", f"type({x}).made.append({y})"]
+        return [f"{target} = {x}.value", f"{x}.other = {y}", f"{x}._value = {y}", f"type({x}).made.append({y})", f"{target} = type({x})"]
     return []
 
 
@@ -168,8 +168,10 @@ class Picture:
         root = array
         while isinstance(root.base, np.ndarray):
             root = root.base
-        start = root.__array_interface__["data"][0]
-        place = self._place(array.__array_interface__["data"][0], start, max(root.nbytes, 1))
+        start, size = root.__array_interface__["data"][0], root.nbytes
+        if isinstance(root.base, torch.Tensor):
+            start, size = root.base.untyped_storage().data_ptr(), root.base.untyped_storage().nbytes()
+        place = self._place(array.__array_interface__["data"][0], start, max(size, 1))
         values = [self._of(item) for item in array.flat] if array.dtype == object else array.tobytes() if array.size < LARGE else hash(array.tobytes())
         return (str(array.dtype), array.shape, array.strides, array.flags.writeable, array.flags.owndata, place, values)
 

@@ -29,6 +29,11 @@ def is_found(thing: Any) -> bool:
     return found is thing
 
 
+def has_name(kind: Any) -> bool:
+    """False: a type such as that of iter([]), which no name leads to."""
+    return is_found(kind) or any(kind is named for named in vars(types).values())
+
+
 def reduce_function(function: types.FunctionType, namespace: dict[str, Any]) -> Any:
     attributes = {name: value for name in _ATTRIBUTES if (value := getattr(function, name)) not in (None, {})}
     return make_function, (function.__code__, namespace, function.__name__, function.__closure__), attributes, None, None, finish_function

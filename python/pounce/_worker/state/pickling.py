@@ -133,6 +133,8 @@ class Pickler(cloudpickle.Pickler):
 
     def _note(self, definition: Any) -> None:
         if function_pickling.importable(definition):
+            if not function_pickling.has_name(definition):
+                raise NotParkable(definition, "it is a type of Python's own without a name")
             self.modules.add(definition.__module__)
         else:  # by value: code is one Python's own, and cloudpickle builds it
             self.modules |= {PYTHON, "cloudpickle"}
