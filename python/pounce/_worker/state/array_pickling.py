@@ -18,16 +18,23 @@ def reduce(array: Any, pickler: Blobs) -> Any:
 
     kind = type(array)
     if kind is not numpy.ndarray:
-        if kind.__reduce__ is numpy.ndarray.__reduce__ or kind.__name__ in _OWN and kind.__module__.startswith("numpy"):
+        if not _has_own_way(kind, numpy.ndarray):
             return as_kind, (array.view(numpy.ndarray), kind, dict(array.__dict__))
         return NotImplemented
-    if array.dtype.kind not in _PLAIN and array.dtype != object or array.dtype.kind == "V" and array.dtype.hasobject:
+    if (array.dtype.kind not in _PLAIN and array.dtype != object) or (array.dtype.kind == "V" and array.dtype.hasobject):
         return NotImplemented
     owner = pickler.owner(region(array, pickler))
     if owner.thing is array:
         return _objects(array) if array.dtype == object else _numbers(array, pickler)
     layout = (address(array) - owner.start, array.shape, array.strides, array.dtype, array.flags.writeable)
     return view, (owner.thing, *layout)
+
+
+def _has_own_way(kind: type, plain: type) -> bool:
+    """A subclass that says itself how it is pickled."""
+    if kind.__name__ in _OWN and kind.__module__.startswith("numpy"):
+        return False
+    return any("__reduce__" in base.__dict__ or "__reduce_ex__" in base.__dict__ for base in kind.__mro__[: kind.__mro__.index(plain)])
 
 
 def region(array: Any, pickler: Blobs) -> Region:
@@ -124,7 +131,7 @@ def view(thing: Any, offset: int, shape: Any, strides: Any, dtype: Any, writeabl
     locked = writeable and isinstance(thing, numpy.ndarray) and not thing.flags.writeable
     if locked:  # the view was made before its owner was locked
         thing.flags.writeable = True
-    array = numpy.ndarray(shape, dtype, flat(thing) if dtype == object else as_bytes(thing), offset, strides)
+    array = numpy.ndarray(shape, dtype, flat(thing) if dtype.hasobject else as_bytes(thing), offset, strides)
     if locked:
         thing.flags.writeable = False
     if not writeable:

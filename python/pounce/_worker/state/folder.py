@@ -84,7 +84,8 @@ class Folder:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=self._fd)
             if error.errno in _FULL:
-                raise NoSpace(f"There is no space left in {self.path} ({error.strerror}). Delete files there, or ask for a larger quota.") from None
+                why = f"There is no space left in {self.path} ({error.strerror})."
+                raise NoSpace(f"{why} Delete files there, or ask for a larger quota.") from None
             raise
 
     def sync(self) -> None:
@@ -94,7 +95,7 @@ class Folder:
     def keep_only(self, blobs: set[str]) -> None:
         """Removes all other blobs, and what a save that was cut off has left."""
         for name in os.listdir(self._fd):
-            if name.startswith(".") or _BLOB.fullmatch(name) and name not in blobs:
+            if name.startswith(".") or (_BLOB.fullmatch(name) and name not in blobs):
                 with contextlib.suppress(FileNotFoundError):
                     self._disk.remove(name, self._fd)
 

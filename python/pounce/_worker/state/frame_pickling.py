@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .memory import Blobs
+
+_INTERNALS = "pandas._libs.internals"
 
 
 def reduce_block(block: Any, _: Blobs) -> Any:
@@ -28,9 +31,8 @@ def reduce_index(index: Any, _: Blobs) -> Any:
 
 
 def make_block(kind: Any, values: Any, places: Any, dimensions: int, refs: Any) -> Any:
-    from pandas._libs.internals import BlockPlacement
-
-    return kind(values, placement=BlockPlacement(places), ndim=dimensions, refs=refs)
+    placement = importlib.import_module(_INTERNALS).BlockPlacement(places)
+    return kind(values, placement=placement, ndim=dimensions, refs=refs)
 
 
 def make_manager(kind: Any, block: Any, axis: Any) -> Any:

@@ -17,7 +17,7 @@ _TRACKER = {"_make_skeleton_class": 4, "_make_skeleton_enum": 5}  # where cloudp
 
 def importable(thing: Any) -> bool:
     """True: it is written as its name, which says all in each process that can import its module."""
-    return isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE or is_found(thing)
+    return (isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE) or is_found(thing)
 
 
 def is_found(thing: Any) -> bool:
@@ -48,7 +48,10 @@ def reduce_cell(cell: types.CellType, _: Blobs) -> Any:
     return types.CellType, (), contents, None, None, fill_cell
 
 
-def reduce_method(method: types.MethodType, _: Blobs) -> Any:
+def reduce_method(method: types.MethodType, pickler: Any) -> Any:
+    """By its name where it can be: so the function inside does not join its class with who holds the method."""
+    if not pickler.is_whole(type(method.__self__)):
+        return NotImplemented
     name = method.__func__.__name__
     found = getattr(method.__self__, name, None)
     return (getattr, (method.__self__, name)) if found == method else NotImplemented

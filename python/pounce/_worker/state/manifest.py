@@ -89,7 +89,7 @@ def encode(manifest: Manifest, key: bytes = b"") -> bytes:
         "process": None if manifest.process is None else _row(manifest.process),
         "units": [_unit_row(unit) for unit in manifest.units],
     }
-    return json.dumps({**body, "digest": _digest(body, key)}, indent=1).encode()
+    return json.dumps({**body, "digest": _digest(body, key)}).encode()
 
 
 def decode(data: bytes, key: bytes = b"") -> Manifest:
@@ -100,7 +100,8 @@ def decode(data: bytes, key: bytes = b"") -> Manifest:
         if not hmac.compare_digest(said, _digest(body, key)):
             raise ValueError
         if body["format"] != FORMAT:
-            raise Damaged(f"The saved state has format {body['format']}, and this pounce reads {FORMAT}. Restore it with the version that wrote it.")
+            why = f"The saved state has format {body['format']}, and this pounce reads {FORMAT}."
+            raise Damaged(f"{why} Restore it with the version that wrote it.")
         return Manifest(
             units=[_unit(row) for row in body["units"]],
             modules={name: (str(module), str(inside)) for name, (module, inside) in body["modules"].items()},
@@ -110,7 +111,8 @@ def decode(data: bytes, key: bytes = b"") -> Manifest:
             cell=int(body["cell"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Damaged("The list of what was saved is cut off or was changed. Nothing was loaded: take an older state, or run the cells again.") from None
+        why = "The list of what was saved is cut off or was changed."
+        raise Damaged(f"{why} Nothing was loaded: take an older state, or run the cells again.") from None
 
 
 def _digest(body: dict[str, Any], key: bytes) -> str:

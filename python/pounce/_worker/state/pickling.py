@@ -40,8 +40,9 @@ _HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
 
 # Never counted as shared: they cannot change, or they are found again by their names.
 _UNCOUNTED = frozenset({
-    "builtins.int", "builtins.str", "builtins.bytes", "builtins.float", "builtins.complex", "builtins.ellipsis", "builtins.NotImplementedType",
-    "builtins.code", "builtins.module", "builtins.builtin_function_or_method", "builtins.method_descriptor", "builtins.wrapper_descriptor",
+    "builtins.int", "builtins.str", "builtins.bytes", "builtins.float", "builtins.complex",
+    "builtins.ellipsis", "builtins.NotImplementedType", "builtins.code", "builtins.module",
+    "builtins.builtin_function_or_method", "builtins.method_descriptor", "builtins.wrapper_descriptor",
     "numpy.generic", "numpy.dtype", "numpy.ufunc", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size",
     "enum.Enum", "logging.Logger",
 })
@@ -145,6 +146,10 @@ class Pickler(cloudpickle.Pickler):
         region = self.once(("region", region.device, region.start, region.size), lambda: region)
         self.regions.append(region)
         return self._around.memory.owner(region)
+
+    def is_whole(self, kind: type) -> bool:
+        """When this pickle is loaded, this class is there with all its attributes: it is not part of it."""
+        return function_pickling.importable(kind) or self._definitions.get(id(kind), min(self._own)) not in self._own
 
     def blob(self, data: Any) -> Any:
         if data.nbytes < INLINE_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import random
@@ -111,8 +112,6 @@ def _of(module: str, take: Callable[[Any], Any]) -> Callable[[Baseline], Any]:
 
 def _into(module: str, put: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     def part(value: Any) -> None:
-        import importlib
-
         put(importlib.import_module(module), value)
 
     return part
@@ -141,11 +140,11 @@ def _matplotlib(library: Any) -> Any:
 
 
 def _pandas(pandas: Any) -> Any:
-    from pandas._config import config
-
+    config = importlib.import_module("pandas._config.config")
     known: dict[str, Any] = getattr(config, _REGISTERED)
     deprecated: dict[str, Any] = getattr(config, _DEPRECATED)
-    return {name: now for name, option in known.items() if name not in deprecated and (now := pandas.get_option(name)) != option.defval} or None
+    now = {name: pandas.get_option(name) for name in known if name not in deprecated}
+    return {name: value for name, value in now.items() if value != known[name].defval} or None
 
 
 def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
@@ -159,9 +158,9 @@ _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
     "path": (_path, _set_path),
     "warnings": (_filters, _set_filters),
     "random": (lambda _: random.getstate(), random.setstate),
-    "numpy": (_of("numpy.random", lambda module: module.get_state()), _into("numpy.random", lambda module, state: module.set_state(state))),
-    "numpy print": (_of("numpy", lambda numpy: numpy.get_printoptions()), _into("numpy", lambda numpy, saved: numpy.set_printoptions(**saved))),
+    "numpy": (_of("numpy.random", lambda drawn: drawn.get_state()), _into("numpy.random", lambda drawn, state: drawn.set_state(state))),
+    "printing": (_of("numpy", lambda numpy: numpy.get_printoptions()), _into("numpy", lambda numpy, new: numpy.set_printoptions(**new))),
     "torch": (_of("torch", _torch), _into("torch", _set_torch)),
-    "matplotlib": (_of("matplotlib", _matplotlib), _into("matplotlib", lambda library, saved: library.rcParams.update(saved))),
+    "matplotlib": (_of("matplotlib", _matplotlib), _into("matplotlib", lambda plots, saved: plots.rcParams.update(saved))),
     "pandas": (_of("pandas", _pandas), _into("pandas", _set_pandas)),
 }

@@ -85,7 +85,8 @@ class Saver:
         """
         report = Report()
         names = self._names()
-        self._dirty |= set(names if touched is None else touched) | {name for name in names if self._ids.get(name) != id(self._namespace[name])}
+        assigned = {name for name in names if self._ids.get(name) != id(self._namespace[name])}
+        self._dirty |= assigned.union(names if touched is None else touched)
         gone = set(self._ids) - set(names)
         writer = Writer(self._folder, self._durable.digests() | self._written)
         try:
@@ -201,7 +202,8 @@ class Saver:
             raise TooLarge(f"The variables take {kept + found.nbytes:,} bytes, and at most {self._most_bytes:,} may be saved. "
                            "Delete what is no longer needed: del NAME.")
 
-    def _save_unit(self, names: frozenset[str], cell: int, found: Partition, failed: dict[str, str], writer: Writer, report: Report) -> None:
+    def _save_unit(self, names: frozenset[str], cell: int, found: Partition, failed: dict[str, str], writer: Writer,
+                   report: Report) -> None:
         file = io.BytesIO()
         pickler = Pickler(file, found.around, names)
         values = {name: self._namespace[name] for name in sorted(names)}
