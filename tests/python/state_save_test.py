@@ -146,6 +146,16 @@ def test_an_object_whose_pickle_changes_each_time_is_no_reason_to_fail(folder):
     assert len(files(folder)) <= 3
 
 
+def test_a_name_that_became_an_import_is_one(folder):
+    saver, namespace = saved(folder, "x = [1]; y = [2]")
+    namespace["x"] = np
+
+    saver.save()
+
+    assert restored(folder) == {"x": np, "y": [2]}
+    assert [unit.names for unit in manifest.decode((folder / MANIFEST).read_bytes()).units] == [{"y"}]
+
+
 # ---- stopping ----------------------------------------------------------------------------------------------------------
 
 

@@ -171,11 +171,10 @@ class Saver:
     def _note_plain(self, scope: set[str]) -> set[str]:
         """Numbers and short texts are one unit; imports need none."""
         for name in scope:
-            value = self._namespace[name]
-            if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
-                self._modules[name] = (value.__name__, "")
-            elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and is_found(value):
-                self._modules[name] = (value.__module__, value.__qualname__)
+            found = _import_of(self._namespace[name])
+            if found is not None:
+                self._forget(name, still_there=True)  # what it was before
+                self._modules[name] = found
         return {name for name in scope if self._is_plain(name)}
 
     def _partition(self, scope: set[str], known: dict[int, str], interrupted: Callable[[], bool]) -> Partition:
@@ -212,7 +211,7 @@ class Saver:
         except (Exception, TooSlow) as error:
             for name in names:
                 failed[name] = self._why(name, error, found)
-                self._forget(name, failed=True)
+                self._forget(name, still_there=True)
             return
         stored = writer.write([file.getbuffer(), *pickler.blobs, *pickler.buffers])
         blobs, buffers = stored[1 : 1 + len(pickler.blobs)], stored[1 + len(pickler.blobs) :]
@@ -233,12 +232,12 @@ class Saver:
         self._units[name] = unit
         self._ids[name] = id(self._namespace[name])
 
-    def _forget(self, name: str, failed: bool = False) -> None:
+    def _forget(self, name: str, still_there: bool = False) -> None:
         """Its old unit goes on without it."""
         self._unparkable.pop(name, None)
         self._lacking.pop(name, None)
         self._modules.pop(name, None)
-        if not failed:
+        if not still_there:
             self._ids.pop(name, None)
         old = self._units.pop(name, None)
         if old is not None and len(old.names) > 1:
@@ -262,7 +261,7 @@ class Saver:
             where = None
         path, thing, why = where or (name, self._namespace[name], error)
         thing = getattr(why, "thing", thing)
-        return f"{path} is a {type(thing).__name__}: {why}" if path == name or thing is not None else f"{path}: {why}"
+        return f"{path} is a {type(thing).__name__}: {why}"
 
     def _note_failed(self, failed: dict[str, str]) -> None:
         """And who needs what failed."""
@@ -270,7 +269,7 @@ class Saver:
         while more:
             for name, why in more.items():
                 needs = self._units[name].depends if name in self._units and name not in failed else frozenset()
-                self._forget(name, failed=True)
+                self._forget(name, still_there=True)
                 self._unparkable[name] = why
                 self._lacking[name] = needs
             lost = set(more)
@@ -297,3 +296,12 @@ class Saver:
         self._folder.sync()
         self._durable, self._written = new, set()
         self._folder.keep_only(new.digests())
+
+
+def _import_of(value: Any) -> tuple[str, str] | None:
+    """(module, name in it) of what an import gave."""
+    if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
+        return value.__name__, ""
+    if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and is_found(value):
+        return value.__module__, value.__qualname__
+    return None
