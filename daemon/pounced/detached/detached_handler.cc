@@ -30,6 +30,9 @@ void DetachedTasks::hear(Peer& client, const protocol::SubmitDetached& message) 
     return answer(client, message.question, {}, {ErrorCode::kBadRequest, "not a name: " + message.name, {}, {}});
   if (const auto said = folder_.record(message.name); said && said->row.task == message.task)
     return answer(client, message.question, {said->row});  // again: our answer was lost with its connection
+  // Also where somebody has removed the folder of one that lives: nobody could tell the two apart.
+  if (find(message.name) != nullptr)
+    return answer(client, message.question, {}, {ErrorCode::kNameTaken, "a task has the name " + message.name + " already", {}, {}});
   // Of another client's session or task it would take the place.
   if (const SessionId session = session_of(message.task); live_.contains(session) || state_.clients.contains(session))
     return answer(client, message.question, {}, {ErrorCode::kBadRequest, "this id is in use: " + message.task.hex(), {}, {}});

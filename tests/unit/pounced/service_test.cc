@@ -94,5 +94,20 @@ TEST_F(ServiceTest, ADetachedTaskDoesNotTakeThePlaceOfASession) {
   EXPECT_NE(sent_[0].find("bad_request"), std::string::npos);
 }
 
+// Else the first would hold its job for ever: a name stands for one task.
+TEST_F(ServiceTest, ANameIsTakenAlsoWhereItsTasksFolderWasRemoved) {
+  const PublicKey kernel = client(id_of<SessionId>(0x60));
+  SubmitDetached submit;
+  submit.question = 1, submit.name = "train";
+  for (const std::uint8_t task : {0x70, 0x80}) {
+    submit.task = id_of<TaskId>(task);
+    ASSERT_EQ(::mkdir((setup_.folders.results() + "/." + submit.task.hex()).c_str(), 0700), 0);
+    hear(kernel, submit);
+    std::filesystem::remove_all(setup_.folders.results() + "/train");
+  }
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_NE(sent_[0].find("name_taken"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pounce::daemon
