@@ -32,8 +32,8 @@ struct Actor {
     return key;
   }
   std::string route() const { return std::to_string(number) + "." + std::to_string(life) + "." + std::to_string(connection); }
-  // Stands in what only it and its own worker may see.
-  std::string secret() const { return "secret-of-" + session.hex(); }
+  std::string secret() const { return "secret-of-" + session.hex(); }  // in its environment, which nobody is shown
+  std::string place() const { return "place-of-" + session.hex(); }    // in its directory, which the status shows
 };
 
 inline std::string told_by(const LeaseId& lease) { return "told-by-" + lease.hex(); }

@@ -65,7 +65,7 @@ Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), scr
     const auto secret = spec.environment.find("SECRET");
     for (const Actor& one : actors_)
       for (const Actor& other : actors_)
-        if (one.session != other.session && spec.directory == "/home/" + one.secret() && secret != spec.environment.end() && secret->second == other.secret())
+        if (one.session != other.session && spec.directory == "/home/" + one.place() && secret != spec.environment.end() && secret->second == other.secret())
           complain("a job gets the environment of one session and the folder of another");
   };
   launcher_ = std::make_unique<FakeLauncher>(kInstance, planted, on_submit, [this](const std::string& what) { complain(what); });

@@ -22,7 +22,7 @@ void fill(Message&, const Actor&, Script&, const Pool&) {}
 
 void fill(OpenSession& message, const Actor& actor, Script&, const Pool&) {
   message.pid = 1, message.host = "login";
-  message.directory = "/home/" + actor.secret();
+  message.directory = "/home/" + actor.place();
   message.interpreter = {"/usr/bin/python3", actor.secret()};
   message.environment = {{"SECRET", actor.secret()}};
 }

@@ -106,8 +106,8 @@ std::string Witness::trouble_with_text(const Actor& to, const Header& header, co
       continue;
     }
     if (other.session == to.session) continue;
-    const auto at = frame.find(other.secret());
-    if (at != std::string::npos && !(whole && at >= 6 && frame.compare(at - 6, 6, "/home/") == 0)) return "another's environment";
+    if (frame.find(other.secret()) != std::string::npos) return "another's environment";
+    if (!whole && frame.find(other.place()) != std::string::npos) return "another's folder";
     if (to.role == Role::kClient && !whole && !is_one_of<DetachedList>(header) && frame.find(other.session.hex()) != std::string::npos)
       return "another's session";
   }
