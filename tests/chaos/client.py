@@ -113,15 +113,15 @@ class Stream:
 
     def collect(self):
         """What is kept of the tasks with a name, after everything."""
-        with pounce.Client() as client:
-            for task in self.life["collect"]:
-                try:
-                    future = client.attach(self.name_of(task))
-                    value = future.result(LONGEST_S)
-                    self.note("kept", task=task, value=value)
-                    future.forget()
-                except Exception as error:
-                    self.told(task, error, "kept")
+        client = None
+        for task in self.life["collect"]:
+            try:
+                client = client or pounce.Client()
+                future = client.attach(self.name_of(task))
+                self.note("kept", task=task, value=future.result(LONGEST_S))
+                future.forget()
+            except Exception as error:
+                self.told(task, error, "kept")
 
 
 def main():
