@@ -57,6 +57,11 @@ class Key:
         return self.public.decode()
 
 
+def in_its_run(epoch: int) -> int:
+    """Interpreters are counted anew in each run of a requeued job, from so many on."""
+    return epoch % 1_000_000
+
+
 class FakeDaemon:
     def __init__(self, folder: Path, heartbeat_ms: int = 200):
         self.folder, self.heartbeat_ms = folder, heartbeat_ms
@@ -143,10 +148,10 @@ class FakeDaemon:
         return self.wait(lambda: len(self.all(kind)) >= count and self.all(kind)[count - 1], f"{count} x {kind}")
 
     def ready(self, epoch: int = 0) -> dict:
-        """Waits for that interpreter's announcement, in worker_up if it was the first to be ready."""
+        """Waits for the announcement of that interpreter of this run of the job, in worker_up if it was the first to be ready."""
         def found():
             ups = self.all("interpreter_up") + [up for up in self.all("worker_up") if up["interpreter_ready"]]
-            return [up for up in ups if up["epoch"] == epoch]
+            return [up for up in ups if in_its_run(up["epoch"]) == epoch]
 
         return self.wait(found, f"an interpreter of epoch {epoch}")[0]
 

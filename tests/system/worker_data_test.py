@@ -272,6 +272,19 @@ def test_outcomes_are_kept_for_a_client_that_lost_its_connection(world, tmp_path
     assert again.result(queued) == "queued"
 
 
+# Its client had asked what had come, had its outcome, and was served again: the task ran twice.
+def test_a_late_message_of_an_earlier_connection_is_not_acted_on(world, tmp_path):
+    up, ran = world.daemon.ready(), tmp_path / "ran"
+    earlier = world.client
+    function = earlier.send_function(lambda path: open(path, "x").close())
+    later = FakeClient(world.daemon, earlier.session, earlier.key).connect(up["endpoint"], up["key"])
+
+    late = earlier.submit_known(function, str(ran))
+
+    assert later.result(later.submit(lambda: "in order")) == "in order"
+    assert later.all("outcome", task=late) == [] and not ran.exists()
+
+
 def test_a_session_sees_and_cancels_only_its_own_tasks(world):
     up, first = world.daemon.ready(), world.client
     second = FakeClient(world.daemon).connect(up["endpoint"], up["key"])

@@ -75,6 +75,11 @@ void Demand::answer_holds(const Owner& owner, const Request& request) {
   }
 }
 
+void Demand::answer_all_holds() {
+  for (const auto& [session, record] : context_.sessions)
+    for (const auto& [id, entry] : record.requests) answer_holds({session, id}, Request(entry.request));
+}
+
 // Its own lease, where that can serve what is wanted now; else one that nobody claims; null: none yet.
 Lease* Demand::serving(const Owner& owner, const Request& request) {
   Lease* lease = context_.leases.of(owner);

@@ -18,6 +18,7 @@ class Demand {
       : context_(context), notices_(notices), transitions_(transitions), ending_(ending), fresh_lease_(std::move(fresh_lease)) {}
 
   void on(const DemandChanged& event);
+  void answer_all_holds();  // after the first reconciliation: before it nobody could be told of an end
   void offer_spares();  // after an adoption: requests that came before it may be served by it
   void settle();        // a new lease for each request that waits and has none
 

@@ -28,6 +28,7 @@ void Findings::on(const ReconcileDone& event) {
   }
   for (auto& [id, lease] : context_.leases)
     if (!lease.over() && lease.state != LeaseState::kRequested && !seen.contains(id)) missed(lease);
+  if (first) demand_.answer_all_holds();
   demand_.offer_spares();
 }
 

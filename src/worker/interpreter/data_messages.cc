@@ -23,9 +23,11 @@ void WorkerEngine::handle(transport::Received message) {
   auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
   if (header && std::holds_alternative<protocol::Attach>(*header))
     return on_attach(std::get<protocol::Attach>(*header), *session, seat, message.route);
-  if (seat.route != message.route) {  // a new connection of the same client: what was under way to the old one is void
+  if (seat.route != message.route) {
+    // Late, of a connection that is over: the client attached anew, asks what has come, and sends what has not. Acted on
+    // now, a task that has run already would run again.
+    if (seat.attached) return;
     seat.route = message.route;
-    seat.outbox.clear();
   }
   if (!header) return refuse(seat, std::move(header.error()));
   if (!seat.attached) return refuse(seat, error_of(ErrorCode::kProtocol, "the first message must be attach"));

@@ -181,6 +181,19 @@ TEST_F(ReconcileTest, AHolderOfALeaseOfWhichNothingIsKnownIsToldThat) {
   EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause.code, CauseCode::kEndedUnseen);
 }
 
+// It kept the lease for ever: what it had said before Slurm was asked was not looked at again.
+TEST_F(ReconcileTest, AHolderWhoSpokeBeforeTheFirstReconciliationIsToldOfTheEndAfterIt) {
+  tell(JournalRead{});
+  open();
+  claim(0, 1);
+  ASSERT_EQ(count<TellLeaseEnded>(), 0u);
+
+  tell(ReconcileDone{std::vector{view(JobState::kEnded, JobEnd::kTimeout)}});
+
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause, (Cause{.code = CauseCode::kJobTimeLimit, .job = 7}));
+}
+
 TEST_F(ReconcileTest, AJobThatRunsAgainAfterItsLeaseEndedUnseenIsCancelled) {
   start({}, {view(JobState::kEnded, JobEnd::kTimeout, job(7), 60)});
   open();
