@@ -37,7 +37,7 @@ class Site:
             login.connect()
         disk = self.folder / "disk"
         disk.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700,uid=alice,gid=alice", "tmpfs", disk], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=0700,uid=alice,gid=alice", "tmpfs", disk], check=True)
         self.disks = {"b": disk}
         self.people = {"a": User(self.logins["a"], "alice", **TIMES), "b": User(self.logins["b"], "alice", state_folder=str(disk), **TIMES),
                        "c": User(self.logins["c"], "bob", **TIMES)}
