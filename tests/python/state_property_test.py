@@ -10,7 +10,7 @@ from state_programs import first_difference
 from pounce._worker.state import array_pickling, covariables, large_stack, tensor_pickling
 from pounce._worker.state.saver import Saver
 
-PROGRAMS = 10_000 if os.environ.get("POUNCE_LONG_RUN") else 300
+PROGRAMS = 10_000 if os.environ.get("POUNCE_LONG_RUN") else 120
 UNTIL_FOUND = 200
 
 
