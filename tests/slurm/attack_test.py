@@ -34,7 +34,7 @@ def target(cluster):
     node.disconnect()
 
 
-@pytest.mark.xdist_group("attacks")  # one target for all of them
+@pytest.mark.xdist_group("bob")  # one target for all of them; he has jobs meanwhile, and other tests look at the whole of his queue
 @pytest.mark.parametrize("attack", [pytest.param(attack, id=attack.name) for attack in ATTACKS if SLURM in attack.where])
 def test_attack(target, attack):
     attack.check(target)

@@ -5,12 +5,13 @@ A payload that was cut into segments, sent again or taken in another order is fo
 
 from __future__ import annotations
 
+import ctypes
 import socket
 import struct
 import threading
 
 ETH_P_ALL, SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_STATISTICS, PACKET_MR_PROMISC = 0x0003, 263, 1, 6, 1
-SO_RCVBUFFORCE = 33
+SO_ATTACH_FILTER, SO_RCVBUFFORCE, BPF_RET = 26, 33, 6
 
 
 class Traffic:
@@ -93,13 +94,18 @@ class Capture:
 
     def stop(self) -> Traffic:
         """Ends the capture; nothing may have been dropped, else absence would prove nothing."""
-        self.stopping.set()
-        self.thread.join()
+        self._end()
         _, dropped = struct.unpack("II", self.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
         assert dropped == 0, f"{dropped} frames were dropped"
         return Traffic(self.frames)
 
-    def __exit__(self, *_) -> None:
+    def _end(self) -> None:
+        """Others go on talking on this interface: nothing of it is taken any more, and what is here already is read to its end."""
+        take_nothing = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RET, 0, 0, 0))
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(take_nothing)))
         self.stopping.set()
         self.thread.join()
+
+    def __exit__(self, *_) -> None:
+        self._end()
         self.socket.close()
