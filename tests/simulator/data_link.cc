@@ -29,15 +29,17 @@ void DataLink::open() {
   }
   pause_ = 5ms;
   wire_ = std::make_shared<Connection>(world_);
-  const auto self = shared_from_this();
-  const auto happened = [self, wire = std::weak_ptr(wire_)](auto event) {
+  const auto happened = [me = weak_from_this(), wire = std::weak_ptr(wire_)](auto event) {  // a wire that kept us would live for ever
     return [=] {
-      if (!self->closed_ && self->attached_ && self->wire_ == wire.lock()) self->client_.happened(event);
+      const auto self = me.lock();
+      if (self && !self->closed_ && self->attached_ && self->wire_ == wire.lock()) self->client_.happened(event);
     };
   };
-  wire_->notices(End::kClient, {[self, wire = std::weak_ptr(wire_)] { self->lost(wire.lock()); },
-                                happened(task::WorkerSilent{place_, epoch_}), happened(task::WorkerSeen{place_, epoch_})});
-  wire_->send(End::kServer, [self, wire = wire_] {
+  const auto lost = [me = weak_from_this(), wire = std::weak_ptr(wire_)] {
+    if (const auto self = me.lock()) self->lost(wire.lock());
+  };
+  wire_->notices(End::kClient, {lost, happened(task::WorkerSilent{place_, epoch_}), happened(task::WorkerSeen{place_, epoch_})});
+  wire_->send(End::kServer, [self = shared_from_this(), wire = wire_] {
     if (Interpreter* there = self->world_.interpreter(self->to_)) there->attach(self->client_.id(), self, wire);
   }, Connection::Repeat::kNever);
 }
