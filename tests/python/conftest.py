@@ -149,3 +149,9 @@ def module_home():
     """The same for tests that look at one program from several sides."""
     with made_home() as made:
         yield made
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Of a saved state; it is not made yet."""
+    return tmp_path / "state"

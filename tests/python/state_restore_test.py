@@ -1,0 +1,103 @@
+"""A restore brings what is asked for, with what that needs, once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pounce._worker.state.folder import Folder
+from pounce._worker.state.saver import Saver
+from state_folder import restored, restorer_of, saved
+
+NOTEBOOK = """
+import numpy as np
+x = [1]
+alias = x
+big = np.zeros(10 ** 5)
+unused = [2]
+def f(n): return g(n) + x[0]
+def g(n): return n * factor
+factor = 3
+class Model:
+    def run(self): return f(2)
+model = Model()
+"""
+
+
+@pytest.mark.parametrize(
+    "source, needed",
+    [
+        ("print(1)", set()),
+        ("y = x", {"x", "alias"}),
+        ("x = 5", set()),
+        ("x += 5", {"x", "alias"}),
+        ("del unused", {"unused"}),
+        ("g(1)", {"g", "factor"}),
+        ("[f(i) for i in range(3)]", {"f", "g", "factor", "x", "alias"}),
+        ("def h():\n    return lambda: model", {"model", "Model", "f", "g", "factor", "x", "alias"}),
+        ("class A:\n    y = unused", {"unused"}),
+        ("await model.run()", {"model", "Model", "f", "g", "factor", "x", "alias"}),
+        ("get_ipython().run_line_magic('time', 'g(2)')", {"g", "factor"}),
+        ("big.sum()", {"big"}),
+        ("this is no python", set()),
+    ],
+)
+def test_a_cell_needs_what_it_reads_and_what_that_reads(folder, source, needed):
+    saved(folder, NOTEBOOK)
+    restorer, _ = restorer_of(folder)
+
+    assert restorer.needed_by(source) == needed
+
+
+@pytest.mark.parametrize("source", ["globals()['x']", "eval('x')", "dir()", "exec(code)", "locals()"])
+def test_a_cell_that_can_read_any_name_needs_all(folder, source):
+    saved(folder, NOTEBOOK)
+    restorer, _ = restorer_of(folder)
+
+    assert restorer.needed_by(source) == set(restorer.names())
+
+
+def test_a_name_that_was_assigned_meanwhile_is_newer(folder):
+    saved(folder, "x = [1]; alias = x")
+    restorer, there = restorer_of(folder)
+    there["x"] = "newer"
+
+    restorer.load(["alias"])
+
+    assert there["x"] == "newer" and there["alias"] == [1]
+
+
+def test_names_loaded_one_after_the_other_are_what_they_were_together(folder):
+    saved(folder, NOTEBOOK + "other = Model(); both = [f, Model]")
+    restorer, there = restorer_of(folder)
+    for name in ("other", "both", "model", "f", "x"):
+        restorer.load([name])
+
+    assert type(there["other"]) is type(there["model"]) is there["Model"] is there["both"][1]
+    assert there["both"][0] is there["f"] and there["model"].run() == 7
+
+
+def test_what_was_not_loaded_stays_in_the_state_when_it_is_saved_again(folder):
+    saved(folder, "import numpy as np; a, b, c = [1], [2], [3]; d = a")
+    restorer, there = restorer_of(folder)
+    restorer.load(["b"])
+    there["b"].append(4)
+    there["a"] = "new"
+    restorer.forget(["a", "c"])
+
+    Saver(Folder(folder), there, unloaded=restorer.pending).save(5)
+
+    assert restored(folder) == {"a": "new", "b": [2, 4], "d": [1], "np": np}
+
+
+def test_a_unit_that_cannot_be_loaded_is_named_and_the_others_are(folder):
+    saved(folder, """
+        class Odd(Exception):
+            def __init__(self, one, two): super().__init__(one)
+        odd = [Odd(1, 2)]
+        fine = [3]
+    """)
+    restorer, there = restorer_of(folder)
+
+    failed = restorer.load(restorer.names()).failed
+
+    assert failed.keys() == {"odd"} and "TypeError" in failed["odd"] and there["fine"] == [3]
