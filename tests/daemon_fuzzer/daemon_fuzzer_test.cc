@@ -1,8 +1,8 @@
-// The daemon behind authentication in seeded lives. POUNCE_FUZZ_SEEDS: how many (default 100); POUNCE_FUZZ_SEED: only that
-// one. The sanitizer build runs the same; with coverage: libfuzzer.cc.
+// The daemon behind authentication in seeded lives. POUNCE_FUZZ_SEEDS: how many (default 100), from POUNCE_FUZZ_FIRST on; POUNCE_FUZZ_SEED: only
+// that one. The sanitizer build runs the same; with coverage: libfuzzer.cc.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstdio>
 #include <ostream>
 #include <random>
 #include <stdexcept>
@@ -10,14 +10,10 @@
 
 #include "base/check.h"
 #include "daemon_fuzzer/life.h"
+#include "support/seeds.h"
 
 namespace pounce::daemon_fuzzer {
 namespace {
-
-std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::atoi(text));
-}
 
 void throw_it(const char*, const char* message, const char*, int) { throw std::runtime_error(message); }
 const bool thrown = (check_handler = throw_it) != nullptr;
@@ -30,23 +26,21 @@ std::string script_of(std::uint32_t seed) {
 }
 
 TEST(DaemonFuzzer, EveryLifeKeepsWhatEachPeerMayCountOnAndSettles) {
-  const std::uint32_t only = from_environment("POUNCE_FUZZ_SEED", 0);
-  const std::uint32_t first = only != 0 ? only : from_environment("POUNCE_FUZZ_FIRST", 1);
-  const std::uint32_t last = only != 0 ? only : first + from_environment("POUNCE_FUZZ_SEEDS", 100) - 1;
+  const Seeds seeds = seeds_of_this_run(100);
   Outcome sum;
-  for (std::uint32_t seed = first; seed <= last; ++seed) {
-    const Outcome outcome = Life(script_of(seed)).live();
+  for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
+    const Outcome outcome = Life(script_of(static_cast<std::uint32_t>(seed))).live();
     ASSERT_EQ(outcome.trouble, "") << "POUNCE_FUZZ_SEED=" << seed;
     sum.steps += outcome.steps, sum.leases += outcome.leases, sum.granted += outcome.granted, sum.refused += outcome.refused;
     sum.detached += outcome.detached, sum.restarts += outcome.restarts;
   }
-  std::printf("%u lives: %u steps, %u leases, %u grants, %u refusals, %u detached tasks, %u restarts\n", last - first + 1, sum.steps, sum.leases,
+  std::printf("%llu lives: %u steps, %u leases, %u grants, %u refusals, %u detached tasks, %u restarts\n", static_cast<unsigned long long>(seeds.count()), sum.steps, sum.leases,
               sum.granted, sum.refused, sum.detached, sum.restarts);
-  if (only != 0) return;
+  if (seeds.only_one) return;
   // The lives must be worth living.
-  EXPECT_GT(sum.leases, last - first);
-  EXPECT_GT(sum.granted, (last - first) / 4);
-  EXPECT_GT(sum.refused, last - first);
+  EXPECT_GT(sum.leases, seeds.count() - 1);
+  EXPECT_GT(sum.granted, (seeds.count() - 1) / 4);
+  EXPECT_GT(sum.refused, seeds.count() - 1);
 }
 
 TEST(DaemonFuzzer, TheSameScriptIsTheSameLife) {

@@ -24,9 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 using namespace protocol;
 
-constexpr std::size_t kClients = 3, kMostActors = 24;
+constexpr std::size_t kMostActors = 24;
 constexpr std::uint32_t kMostSteps = 400;
-constexpr auto kSettles = 3600s, kTurn = 1s;
 
 const InstanceId kInstance = *InstanceId::from_hex("0123456789ab");
 
@@ -34,12 +33,6 @@ const InstanceId kInstance = *InstanceId::from_hex("0123456789ab");
 void trace(const std::string& who, const char* does, const std::string& what) {
   static const bool shown = std::getenv("POUNCE_FUZZ_SEED") != nullptr;
   if (shown) std::fprintf(stderr, "%s%s%s\n", who.c_str(), does, printable(what, 600).c_str());
-}
-
-SessionId session_of(const TaskId& task) {
-  std::array<std::uint8_t, SessionId::kBytes> bytes;
-  std::ranges::copy(task.bytes(), bytes.begin());
-  return SessionId(bytes);
 }
 
 }  // namespace
@@ -81,7 +74,7 @@ Life::Life(std::string_view script, PlantedBug planted) : planted_(planted), scr
   stranger.number = ++peers_made_;
   stranger.stranger = true;
   actors_.push_back(stranger);
-  for (const TaskId& task : pool_.tasks) pool_.sessions.push_back(session_of(task));
+  for (const TaskId& task : pool_.tasks) pool_.sessions.push_back(daemon::DetachedTasks::session_of(task));
   for (std::size_t i = 0; i < kClients; ++i) {  // a task may be called as a session is
     std::array<std::uint8_t, TaskId::kBytes> bytes;
     std::ranges::copy(actors_[i].session.bytes(), bytes.begin());
@@ -280,267 +273,6 @@ void Life::add_workers(const FakeLauncher::Job& job) {
     hello(actors_.back());
     say(actors_.back(), opening_of(actors_.back()));
   }
-}
-
-// ---- steps ----------------------------------------------------------------------------------------------------------------
-
-// An ordinary morning, but for the last client, who may come.
-void Life::everybody_begins() {
-  for (std::size_t i = 0; i + 1 < kClients; ++i) {
-    progress(actors_[i]);
-    progress(actors_[i]);
-  }
-  check();
-}
-
-void Life::step_progress() { progress(any_actor()); }
-
-// The next ordinary thing that this peer would do.
-void Life::progress(Actor& actor) {
-  if (!admitted(actor)) {
-    hello(actor);
-    if (!actor.stranger) say(actor, opening_of(actor));
-    return;
-  }
-  if (actor.role == Role::kWorker) return say(actor, WorkerBeat{actor.lease, actor.worker, static_cast<std::uint32_t>(script_.below(2)), false, {}, 0});
-  actor.asks = 1 + static_cast<std::uint32_t>(script_.below(3)) / 2 - static_cast<std::uint32_t>(script_.one_in(8));
-  Request request;
-  request.id = {1};
-  request.waiting = actor.asks;
-  say(actor, Demand{actor.session, {request}});
-}
-
-void Life::step_say() {
-  Actor& actor = any_actor();
-  const Header header = said_by(actor, script_, pool_);
-  if (encode(header).size() > kControlMessageBytes) return;  // its socket refuses to send it
-  if (std::holds_alternative<InterpreterDown>(header)) ++actor.epoch.value;
-  say(actor, header);
-}
-
-// No message at all, or nearly one.
-void Life::step_noise() {
-  Actor& actor = any_actor();
-  std::string frame = encode(opening_of(actor));
-  const std::size_t at = script_.byte() * frame.size() / 256;
-  switch (script_.below(4)) {
-    case 0: frame.resize(at); break;
-    case 1: frame[at] = static_cast<char>(script_.byte()); break;
-    case 2: frame.assign(kControlMessageBytes + script_.below(2), '['); break;
-    case 3: frame.insert(at, "\"v\":-1,"); break;
-  }
-  deliver(actor, frame, nullptr);
-}
-
-void Life::step_job() {
-  const std::vector<SlurmJobId> living = launcher_->living();
-  if (living.empty()) return pass(1s, true);
-  FakeLauncher::Job& job = launcher_->jobs().at(living[script_.below(living.size())]);
-  if (job.view.state == JobState::kQueued && !script_.one_in(8)) {
-    launcher_->start(job);
-    add_workers(job);
-    return pass(2s, true);
-  }
-  constexpr JobEnd kEnds[] = {JobEnd::kCompleted, JobEnd::kFailed, JobEnd::kCancelled, JobEnd::kTimeout, JobEnd::kPreempted, JobEnd::kNodeFail, JobEnd::kGone};
-  switch (script_.below(8)) {
-    case 5: launcher_->requeue(job); break;
-    case 6: launcher_->end(job, kEnds[script_.below(std::size(kEnds))]); break;
-    case 7: launcher_->forget_ended(); break;
-    default: pass(1s, true);
-  }
-}
-
-void Life::step_time() {
-  constexpr std::chrono::milliseconds kTimes[] = {1s, 3s, 10s, 40s, 90s, 200ms};
-  pass(kTimes[script_.below(std::size(kTimes))], true);
-}
-
-void Life::step_silence() {
-  constexpr std::chrono::milliseconds kTimes[] = {20s, 35s, 70s, 130s, 1000s};
-  if (script_.one_in(6)) return clock_.pass(600s);  // this machine was suspended
-  pass(kTimes[script_.below(std::size(kTimes))], false);
-}
-
-void Life::step_trouble() {
-  switch (script_.below(4)) {
-    case 0: return launcher_->health(script_.one_in(2) ? Health::kWell : static_cast<Health>(script_.below(5)));
-    case 1:
-      daemon_dies();
-      return daemon_starts();
-    case 2:
-      disk_failed_ = true;
-      return disk_.begins(script_.one_in(2) ? 0 : journal_size_ + script_.byte());
-    case 3: return disk_.ends();
-  }
-}
-
-void Life::step_connection() {
-  Actor& actor = any_actor();
-  switch (script_.below(3)) {
-    case 0: actor.cut = true; return;
-    case 1: return service_->control().lost(actor.route());
-    case 2:
-      actor.cut = false;
-      ++actor.connection;
-  }
-}
-
-// The same process with another key, another session, or as the relay of a detached task.
-void Life::step_identity() {
-  Actor& actor = any_actor();
-  if (actor.stranger) return;
-  ++actor.life;
-  actor.questions.clear();
-  if (actor.role == Role::kWorker) return;
-  switch (script_.below(3)) {
-    case 0: return;
-    case 1:
-      actor.session = id_from<SessionId>(0x5e5510000 + ++sessions_made_);
-      return pool_.sessions.push_back(actor.session);
-    case 2: actor.session = session_of(pool_.tasks[script_.below(pool_.tasks.size() - kClients)]);
-  }
-}
-
-void Life::step_files() {
-  switch (script_.below(3)) {
-    case 0:  // a worker has written an outcome of this task
-      for (const std::string name : {"train", "eval"})
-        if (std::filesystem::exists(setup_.folders.results() + "/" + name)) std::ofstream(setup_.folders.results() + "/" + name + "/" + std::string(64, 'a') + ".outcome") << "o";
-      return;
-    case 1:
-      std::filesystem::remove(setup_.folders.journal());
-      service_->look_after_journal();
-      return;
-    case 2: {
-      std::error_code gone;
-      std::filesystem::remove_all(setup_.folders.results() + "/train", gone);
-      disk_failed_ = true;
-    }
-  }
-}
-
-void Life::pass(std::chrono::milliseconds time, bool beats) {
-  for (auto left = time; left > 0ms && outcome_.trouble.empty(); left -= kTurn) {
-    clock_.pass(std::min<std::chrono::milliseconds>(left, kTurn));
-    launcher_->answer();
-    run_timers();
-    if (beats && (left / kTurn) % 5 == 0)
-      for (Actor& actor : actors_)
-        if (admitted(actor) && !actor.cut) deliver(actor, actor.role == Role::kClient ? encode(Beat{}) : encode(WorkerBeat{actor.lease, actor.worker, 0, false, {}, 0}), nullptr);
-    check();
-  }
-}
-
-// Nothing goes wrong any more, everybody leaves, and an hour passes: nothing may be left.
-void Life::settle() {
-  disk_.ends();
-  launcher_->health(Health::kWell);
-  Actor& last = actors_.front();
-  last.cut = false, ++last.life, last.questions.clear();
-  last.session = id_from<SessionId>(0x5e5510000 + ++sessions_made_);
-  launcher_->answer();
-  pass(3s, true);  // the hellos of a second are counted
-  hello(last);
-  say(last, opening_of(last));
-  for (const auto& names : {pool_.names, pool_.texts})
-    for (const std::string& name : names)
-      if (detached_used_ && daemon::usable_name(name)) say(last, CancelDetached{1, name, true});
-  for (Actor& actor : actors_)
-    if (actor.role == Role::kClient && admitted(actor)) say(actor, CloseSession{actor.session});
-  check();
-  const auto settled = [this] { return service_->core().leases().empty() && launcher_->living().empty() && service_->core().session_count() == 0; };
-  for (auto left = std::chrono::milliseconds(kSettles); left > 0ms && outcome_.trouble.empty() && !settled(); left -= kTurn) {
-    clock_.pass(kTurn);
-    launcher_->answer();
-    run_timers();
-    check();
-  }
-  if (outcome_.trouble.empty() && !settled()) complain("an hour after everybody left, this is left:\n" + picture() + std::to_string(launcher_->living().size()) + " jobs" + histories());
-}
-
-// ---- what must be true after each ------------------------------------------------------------------------------------------
-
-void Life::check() {
-  launcher_->answer();
-  learn_leases();
-  check_sent();
-  if (const auto broken = service_->core().broken_invariant()) complain(*broken);
-  check_journal();
-  if (detached_used_) check_detached();
-}
-
-void Life::learn_leases() {
-  const auto leases = service_->core().leases();
-  witness_.sees(leases);
-  for (const lease::LeaseView& view : leases)
-    if (std::ranges::find(pool_.leases, view.lease) == pool_.leases.end()) pool_.leases.push_back(view.lease), ++outcome_.leases;
-}
-
-void Life::check_sent() {
-  learn_leases();
-  for (const Sent& sent : std::exchange(sent_, {})) {
-    outcome_.granted += sent.frame.find("\"granted\"") != std::string::npos;
-    if (const std::string trouble = witness_.trouble_with(actors_[sent.to], sent.frame, actors_); !trouble.empty()) complain(trouble);
-  }
-}
-
-std::string Life::picture() const {
-  std::string text;
-  for (const lease::LeaseView& view : service_->core().leases())
-    text += view.lease.hex() + " " + std::string(lease::word(view.state)) + " " + (view.owner ? view.owner->session.hex() + " " + std::to_string(view.owner->request.value) : "nobody") +
-            " " + (view.job ? std::to_string(view.job->job.value) : "") + "\n";
-  return text + std::to_string(service_->core().session_count()) + " sessions\n";
-}
-
-std::string Life::histories() const {
-  std::string text;
-  for (const lease::LeaseView& view : service_->core().leases())
-    for (const lease::HistoryLine& line : service_->core().history(view.lease))
-      text += "\n" + std::to_string((Clock::now() - line.when) / 1s) + " s ago " + std::string(lease::word(line.to)) + ": " + messages::sentence(line.why);
-  return text;
-}
-
-void Life::check_journal() {
-  const std::string path = setup_.folders.journal();
-  std::error_code absent;
-  const auto size = std::filesystem::file_size(path, absent);
-  if (absent || size == journal_size_) return;
-  if (planted_ == PlantedBug::kJournalTorn && size > journal_size_) std::ofstream(path, std::ios::app) << "torn";
-  if (planted_ == PlantedBug::kJournalForgets && size > journal_size_) std::filesystem::resize_file(path, journal_size_);
-  journal_size_ = size;
-  const daemon::JournalContent content = daemon::read_journal(path);
-  if (content.damaged_bytes > 0) complain("the journal cannot be read to its end");
-  if (disk_failed_) return;
-  std::map<LeaseId, std::optional<SlurmJobId>> written;
-  for (const lease::JournalRecord& record : daemon::open_records(content.records)) {
-    auto& job = written[record.lease];
-    if (record.kind == lease::JournalRecord::Kind::kSubmitted) job = record.job.job;
-  }
-  for (const lease::LeaseView& view : service_->core().leases()) {
-    const auto found = written.find(view.lease);
-    if (view.state >= lease::LeaseState::kQueued && found == written.end()) complain("lease " + view.lease.hex() + " is not in the journal");
-    if (found == written.end()) continue;
-    if (found->second && view.job && *found->second != view.job->job) complain("lease " + view.lease.hex() + " has another job in the journal");
-    written.erase(found);
-  }
-  if (!written.empty()) complain("the journal holds lease " + written.begin()->first.hex() + ", which is not there");
-}
-
-// A task that has not ended is looked after.
-void Life::check_detached() {
-  if (disk_failed_) return;
-  for (const DetachedRecord& record : daemon::DetachedFolder(setup_.folders.results()).records())
-    if (record.row.state != "done" && !service_->core().has_session(session_of(record.row.task)))
-      complain("nobody looks after the detached task " + record.row.name);
-}
-
-// What is kept of a lease goes with it, at the latest when the next worker comes.
-void Life::check_interpreters(const Header& heard) {
-  if (!std::holds_alternative<InterpreterUp>(heard)) return;
-  const auto leases = service_->core().leases();
-  for (const auto& entry : service_->state().interpreters)
-    if (std::ranges::find(leases, entry.first.first, &lease::LeaseView::lease) == leases.end())
-      return complain("an interpreter is remembered of lease " + entry.first.first.hex() + ", which is not there");
 }
 
 }  // namespace pounce::daemon_fuzzer

@@ -40,6 +40,8 @@ class Life {
   Outcome live();
 
  private:
+  static constexpr std::size_t kClients = 3;
+
   struct Sent {
     std::size_t to;  // of actors_
     std::string frame;

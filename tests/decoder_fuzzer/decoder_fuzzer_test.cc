@@ -2,12 +2,12 @@
 // sanitizer build runs the same. Longer: POUNCE_FUZZ_SEEDS; with coverage: libfuzzer.cc.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <ostream>
 #include <string>
 
 #include "decoder_fuzzer/decoder.h"
 #include "decoder_fuzzer/mutation.h"
+#include "support/seeds.h"
 
 namespace pounce::decoder_fuzzer {
 
@@ -25,12 +25,11 @@ TEST_P(DecoderTest, AcceptsItsSeeds) {
 }
 
 TEST_P(DecoderTest, ReadsOrRefusesWhatIsNearThem) {
-  const char* rounds = std::getenv("POUNCE_FUZZ_SEEDS");
-  const std::uint32_t most = rounds != nullptr ? static_cast<std::uint32_t>(std::atoi(rounds)) : 100;
+  const std::uint64_t most = number_from_environment("POUNCE_FUZZ_SEEDS", 100);
   std::vector<std::string> seeds = GetParam().seeds();
   seeds.emplace_back();
-  for (std::uint32_t round = 0; round < most; ++round) {
-    Mutation mutation(round);
+  for (std::uint64_t round = 0; round < most; ++round) {
+    Mutation mutation(static_cast<std::uint32_t>(round));
     for (const std::string& seed : seeds) {
       const std::string text = mutation.of(seed, seeds);
       ASSERT_EQ(trouble_with(GetParam(), text), "") << "round " << round << " of\n" << seed << "\nis\n" << text;

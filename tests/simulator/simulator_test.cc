@@ -1,4 +1,4 @@
-// All three cores in thousands of simulated histories. POUNCE_FUZZ_SEEDS: how many (default 200), from POUNCE_SIM_FIRST on;
+// All three cores in thousands of simulated histories. POUNCE_FUZZ_SEEDS: how many (default 200), from POUNCE_FUZZ_FIRST on;
 // POUNCE_FUZZ_SEED: only that one, with its history. A failing seed is printed; it becomes a fixed test once its bug is
 // understood.
 #include <gtest/gtest.h>
@@ -10,14 +10,10 @@
 
 #include "base/check.h"
 #include "simulator/world.h"
+#include "support/seeds.h"
 
 namespace pounce::simulator {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // A core that finds itself broken would end the process; a history shall only end with its seed told.
 void throw_it(const char*, const char* message, const char*, int) { throw std::runtime_error(message); }
@@ -38,11 +34,9 @@ Verdict live(std::uint64_t seed, Bug bug = Bug::kNone) {
 }
 
 TEST(Simulation, EveryHistoryKeepsItsInvariantsAndSettles) {
-  const std::uint64_t only = from_environment("POUNCE_FUZZ_SEED", 0);
-  const std::uint64_t first = only != 0 ? only : from_environment("POUNCE_SIM_FIRST", 1);
-  const std::uint64_t last = only != 0 ? only : first + from_environment("POUNCE_FUZZ_SEEDS", 200) - 1;
+  const Seeds seeds = seeds_of_this_run(200);
   Verdict sum;
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const Verdict verdict = live(seed);
     ASSERT_FALSE(verdict.failure) << "seed " << seed << " " << *verdict.failure;
     sum.asked += verdict.asked;
@@ -50,9 +44,9 @@ TEST(Simulation, EveryHistoryKeepsItsInvariantsAndSettles) {
     sum.lost += verdict.lost;
     sum.events += verdict.events;
   }
-  RecordProperty("histories", std::to_string(last - first + 1));
+  RecordProperty("histories", std::to_string(seeds.count()));
   RecordProperty("messages", std::to_string(sum.events));
-  if (only != 0) return;
+  if (seeds.only_one) return;
   // The histories must be worth living: most tasks end well, some do not.
   EXPECT_GT(sum.done, sum.asked / 2);
   EXPECT_GT(sum.lost, 0u);

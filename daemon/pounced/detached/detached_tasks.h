@@ -44,6 +44,7 @@ class DetachedTasks {
   void hear(const lease::WorkerSeen& beat);
 
   bool keeps(const SessionId& session) const { return live_.contains(session); }
+  static SessionId session_of(const TaskId& task);  // 128 random bits either way: the session is called as the task is
 
  private:
   static constexpr RequestId kRequest{1};
@@ -82,7 +83,6 @@ class DetachedTasks {
   void look_after();  // now and then: what the core may have forgotten, what is older than it should be
 
   bool relays(const SessionId& session) const;
-  static SessionId session_of(const TaskId& task);  // 128 random bits either way: the session is called as the task is
   Live* find(const SessionId& session);
   Live* find(const std::string& name);
 
