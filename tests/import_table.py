@@ -25,7 +25,7 @@ ROOMS: dict[str, list[str]] = {
     "executor": ["future", "_engine", "_common.submitted_functions", "errors"],
     "calls": ["executor", "future", "_engine", "errors"],
     "client": ["calls", "future", "lease", "_engine", "_common.ref", "errors"],
-    "cell": ["client", "calls", "future", "_engine", "_worker.cell.runner", "_common", "errors", "_core"],
+    "cell": ["client", "calls", "future", "_engine", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
     "": ["cell", "client", "future", "lease", "executor", "_engine", "_common.ref", "errors"],  # __init__: the names of `import pounce`
     "bench": ["", "_engine.daemon"],
 }

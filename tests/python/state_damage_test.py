@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from pounce._worker.state import blobs, manifest
-from pounce._worker.state.folder import MANIFEST, Folder
+from pounce._worker.state.folder import Folder
 from pounce._worker.state.problems import Damaged, Foreign
 from pounce._worker.state.saver import Saver
-from state_folder import restorer_of, saved
+from state_folder import MANIFEST, restorer_of, saved
 
 
 class Trap:

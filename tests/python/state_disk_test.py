@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from pounce._worker.state import blobs, manifest
-from pounce._worker.state.folder import MANIFEST, Disk, Folder
+from pounce._worker.state.folder import Disk, Folder
 from pounce._worker.state.problems import NoSpace
 from pounce._worker.state.saver import Saver
-from state_folder import files, restored, saved
+from state_folder import MANIFEST, files, restored, saved
 
 
 class FullDisk(Disk):

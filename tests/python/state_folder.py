@@ -6,9 +6,11 @@ import os
 import textwrap
 from pathlib import Path
 
-from pounce._worker.state.folder import MANIFEST, Folder
+from pounce._worker.state.folder import Folder, manifest_name
 from pounce._worker.state.restorer import Restorer
 from pounce._worker.state.saver import Saver
+
+MANIFEST = manifest_name(0)  # of a folder that nobody took
 
 
 def namespace_of(source: str) -> dict:

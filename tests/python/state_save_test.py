@@ -10,11 +10,11 @@ import time
 import numpy as np
 import pytest
 from pounce._worker.state import blobs, manifest
-from pounce._worker.state.folder import MANIFEST, Folder
+from pounce._worker.state.folder import Folder
 from pounce._worker.state.large_stack import call
 from pounce._worker.state.problems import TooLarge, TooSlow
 from pounce._worker.state.saver import Saver
-from state_folder import files, restored, restorer_of, saved
+from state_folder import MANIFEST, files, restored, restorer_of, saved
 
 # ---- what is written ---------------------------------------------------------------------------------------------------
 

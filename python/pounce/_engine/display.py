@@ -50,10 +50,3 @@ class Shown:
 
     def __repr__(self) -> str:
         return self._data.get("text/plain", "<a value on a worker>")
-
-
-def size(nbytes: int) -> str:
-    for unit, bytes_of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if nbytes >= bytes_of:
-            return f"{nbytes / bytes_of:.1f} {unit}"
-    return f"{nbytes} B"

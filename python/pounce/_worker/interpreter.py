@@ -23,6 +23,8 @@ from .._common.submitted_functions import Fresh, SubmittedFunctions
 from .peak_memory import PeakMemory
 
 core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
+between_tasks: Callable[[], float | None] | None = None  # called when a task has run and none waits; seconds until it wants to be again
+at_the_end: Callable[[], None] | None = None             # called when no more tasks come
 node = devices = ""
 
 _TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
@@ -266,4 +268,6 @@ def main() -> None:
 
     core.set_cloudpickle(cloudpickle.__version__)
     runner = Runner({"node": node, "devices": devices})
-    core.serve(runner.execute, runner.describe)
+    core.serve(runner.execute, runner.describe, lambda: between_tasks() if between_tasks is not None else None)
+    if at_the_end is not None:
+        at_the_end()

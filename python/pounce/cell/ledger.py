@@ -23,6 +23,7 @@ class Entry:
     ident: int           # its identity then
     kernel_at: int = 0   # the cell that gave the name another value in the kernel since; 0: none did
     worker_at: int = 0   # the cell that assigned it on the worker since; 0: none did
+    turn: int = 0        # of the request that brought it to this
 
 
 @dataclass
@@ -40,11 +41,11 @@ class Parcel:
 
 class Ledger:
     def __init__(self) -> None:
-        self.worker = ""  # the id of the namespace that this is about; "": none yet
         self.entries: dict[str, Entry] = {}
 
-    def parcel(self, names: Iterable[str], namespace: dict[str, Any], now: int, forced: bool = False) -> Parcel:
-        """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state.
+    def parcel(self, names: Iterable[str], namespace: dict[str, Any], now: int, turn: int, forced: bool = False) -> Parcel:
+        """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state. It travels with
+        the request of this turn.
 
         With `forced` also what it has, but for imports.
         """
@@ -61,7 +62,7 @@ class Ledger:
             if (forced and not is_import(namespace[name])) or self._is_due(name, namespace[name], measured, now, parcel):
                 parcel.values[name] = namespace[name]
                 parcel.sizes[name] = measured.nbytes
-                parcel.entries[name] = Entry(measured.digest, id(namespace[name]))
+                parcel.entries[name] = Entry(measured.digest, id(namespace[name]), turn=turn)
         return parcel
 
     def _is_due(self, name: str, value: Any, measured: bundle.Measured, now: int, parcel: Parcel) -> bool:
@@ -80,7 +81,7 @@ class Ledger:
         parcel.notes.append(f"{name} changed in the notebook (cell {kernel_at}) and on the worker (cell {entry.worker_at}): "
                             f"{side} value, the later one, is used")
         if not mine:
-            self.entries[name] = Entry(measured.digest, id(value), 0, entry.worker_at)
+            self.entries[name] = Entry(measured.digest, id(value), 0, entry.worker_at, entry.turn)
         return mine
 
     @staticmethod
@@ -107,10 +108,10 @@ class Ledger:
             if self.entries.get(name) is entry:
                 del self.entries[name]
 
-    def assigned(self, names: Iterable[str], namespace: dict[str, Any], now: int) -> None:
+    def assigned(self, names: Iterable[str], namespace: dict[str, Any], now: int, turn: int) -> None:
         """The worker's cell gave values to these names."""
         for name in names:
-            self.entries[name] = Entry(_digest(namespace, name), id(namespace.get(name)), 0, now)
+            self.entries[name] = Entry(_digest(namespace, name), id(namespace.get(name)), 0, now, turn)
 
     def deleted(self, names: Iterable[str]) -> None:
         for name in names:
@@ -119,7 +120,8 @@ class Ledger:
     def brought(self, names: Iterable[str], namespace: dict[str, Any]) -> None:
         """Both sides have the worker's value now."""
         for name in names:
-            self.entries[name] = Entry(_digest(namespace, name), id(namespace[name]))
+            turn = self.entries[name].turn if name in self.entries else 0
+            self.entries[name] = Entry(_digest(namespace, name), id(namespace[name]), turn=turn)
 
     def cell_ended(self, namespace: dict[str, Any], now: int) -> None:
         """A cell of the kernel's own: which names have another value?"""
@@ -127,11 +129,11 @@ class Ledger:
             if not entry.kernel_at and id(namespace.get(name)) != entry.ident:
                 entry.kernel_at = now
 
-    def forget(self) -> list[str]:
-        """The worker is another one. Returns what only the last one had."""
-        lost = [name for name, entry in self.entries.items() if entry.worker_at]
-        self.worker = ""
-        self.entries.clear()
+    def back_to(self, turn: int) -> list[str]:
+        """A new worker has the namespace as it was after this turn. Returns what workers have made or changed since."""
+        gone = [name for name, entry in self.entries.items() if entry.turn > turn]
+        lost = [name for name in gone if self.entries[name].worker_at]
+        self.deleted(gone)
         return lost
 
 

@@ -36,7 +36,7 @@ class PounceMagics(Magics):
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
-        See also %pounce vars | pull x,y | push a,b | status | explain | restart | release (followed by the cell's options)""")
+        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | release (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is work.
@@ -45,7 +45,8 @@ class PounceMagics(Magics):
             model = train(Net().cuda(), loader)
 
         Variables, functions and classes of the notebook that the cell reads are sent along (only what the worker lacks, or
-        what changed). What the cell assigns stays on the worker, for the next %%pounce cell with the same options. Prints,
+        what changed). What the cell assigns stays on the worker, for the next %%pounce cell; when the worker goes it is saved, and
+        the next one restores what a cell reads. Prints,
         progress bars, figures and tracebacks appear here as they come. The stop button stops the cell on the worker and keeps
         the worker's variables; while the cell still waits for its turn, it takes the request back.
         """
@@ -70,8 +71,10 @@ class PounceMagics(Magics):
         %pounce vars             the variables on the worker
         %pounce pull x,y         brings variables into the notebook
         %pounce push a,b         sends variables of the notebook
+        %pounce parked           what is saved of variables on workers, and what cannot be
+        %pounce restore a,b      brings what an earlier kernel had saved; without names all of it
         %pounce restart          a new Python on the same worker: its variables are gone, its GPU stays
-        %pounce release          gives all workers back
+        %pounce release          gives all workers back, which save their variables first
         """
         verb, asked, names = _usage(parse_verb, line)
         if verb in ("pull", "push") and not names:

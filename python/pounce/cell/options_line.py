@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 
 from IPython.core.magic_arguments import MagicArgumentParser, argument
 
-from .._engine.display import size
 from .._engine.options import ASKED, CellOption, Options
-from .._engine.requirements import cuda_text
 from .._engine.submission import prefix_of
 from .._engine.wait_policy import Step
 from ..errors import BadRequest
+from .place import Place
 
 _Magic = TypeVar("_Magic", bound=Callable[..., Any])
 
@@ -26,10 +25,14 @@ _OF_A_CELL = (
     CellOption("--or", "STEP", "cpu@5min", "what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; "
                "cpu@5min: after so long. Several --or are tried in their order", repeats=True),
     CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python, of the same version"),
+    CellOption("--on", "NAME", "big", "a worker of its own, with variables of its own, of that name: two at once"),
     CellOption("--in", "a,b", "a,b", "send just these variables, even if they seem unchanged; what was imported goes along"),
     CellOption("--out", "x,y", "x,y", "bring these variables back into the notebook"),
     CellOption("--name", "N", "job", "with --bg: N is the job"),
     CellOption("--bg", help="return at once; the output goes on under this cell, and its value is a job: .state, .result(), .log()"),
+    CellOption("--setup", help="this cell runs again by itself on each new worker, before all others: imports, connections, settings"),
+    CellOption("--from", "ID", "3f2a91bc", "with %%pounce restore: which saved state, as %%pounce parked names them"),
+    CellOption("--remake", "a,b", "conn", "with %%pounce parked: the cells that made these variables run again on each new worker"),
     CellOption("--try",
                help="a short try without a GPU, in the class with the shortest time limit: the code is checked while GPUs are busy"),
 )
@@ -37,7 +40,7 @@ RESOURCES = {asked.cell.word: keyword for keyword, asked in ASKED.items() if ask
 OPTIONS = {option.word: option for option in (*(asked.cell for asked in ASKED.values() if asked.cell is not None), *_OF_A_CELL)}
 FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
-VERBS = ("status", "explain", "vars", "pull", "push", "restart", "release")
+VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "release")
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
                 "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
                 "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
@@ -70,24 +73,6 @@ def with_options(epilog: str) -> Callable[[_Magic], _Magic]:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Which worker: equal ones share it."""
-
-    options: Options = field(default_factory=Options)
-    env: str = ""  # the prefix of another environment
-
-    def __str__(self) -> str:
-        options = self.options
-        words = {"GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
-                 "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
-                 "minutes": options.time_min or "", "class": options.class_, "environment": self.env}
-        if options.gpus:
-            words["per GPU"] = size(options.gpu_memory_mib * 2**20) if options.gpu_memory_mib else ""
-            words["CUDA"] = cuda_text(options.cuda)
-        return ", ".join(f"{value} {unit}" for unit, value in words.items() if value) or "no GPU"
-
-
-@dataclass(frozen=True)
 class CellLine:
     """The options of one cell. `sends` None: what the cell reads is found in its source."""
 
@@ -98,6 +83,9 @@ class CellLine:
     name: str = ""  # of the job object of a cell in the background
     instead: tuple[Step, ...] = ()  # what it does instead of waiting
     trial: bool = False  # --try: where no class is named, the one for short jobs
+    setup: bool = False  # it runs again on each new worker
+    source: str = ""  # of %pounce restore: which saved state
+    remakes: tuple[str, ...] = ()  # of %pounce parked: variables whose cells run again there
 
 
 def parse_cell(line: str) -> CellLine:
@@ -111,9 +99,12 @@ def _cell_line(words: Sequence[str]) -> CellLine:
         kept = {word: value for word, value in resources.items() if word not in _OF_GPU}
         resources = {**kept, "gpus": 0}
     env = prefix_of(said["--env"]) if "--env" in said else ""
-    sends, brings, names = (_names(word, said[word]) if word in said else None for word in ("--in", "--out", "--name"))
-    return CellLine(Place(_options(resources), env), sends, brings or (), "--bg" in said, _job_name(names or (), said),
-                    _instead(said.get("--or", [])), "--try" in said)
+    sends, brings, names, on, remakes = (
+        _names(word, said[word]) if word in said else None for word in ("--in", "--out", "--name", "--on", "--remake"))
+    if on is not None and len(on) != 1:
+        raise BadRequest(f"--on takes one name, not {','.join(on)}")
+    return CellLine(Place(_options(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
+                    _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said, said.get("--from", ""), remakes or ())
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:

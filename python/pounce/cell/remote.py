@@ -1,33 +1,41 @@
-"""The workers of one notebook's cells: what each holds, what runs there behind the cells, and the exchange with them."""
+"""The workers of one notebook's cells: which has what, what runs there behind the cells, and the exchange with them."""
 
 from __future__ import annotations
 
 import linecache
+import os
+import time
 from dataclasses import replace
 from typing import Any
 
 from .. import errors
 from .._common import bundle
-from .._engine.display import Shown, size
+from .._common.byte_size import size
+from .._engine.display import Shown
 from .._engine.options import Options
 from .._worker.cell import runner
+from .._worker.state.problems import StateError
 from ..calls import session_of, view_with
 from ..client import Client
 from ..future import engine_of
 from .background import CellJob, CellOutput
-from .ledger import Ledger, Parcel
-from .options_line import CellLine, Place
+from .ledger import Parcel
+from .notebook_state import NotebookState
+from .options_line import CellLine
+from .place import Place
 from .stop import LeftBehind, say, wait
 from .traceback import remote_error
 
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
+_HERE = ("queued", "starting", "idle", "busy")  # of a lease whose worker will serve the next cell
+_DEATHS = (errors.WorkerCrashed, errors.OutOfMemory, errors.NodeFailed, errors.LostError)
 
 
 class Remote:
     def __init__(self, shell: Any):
         self.shell = shell
-        self._client: Client | None = None
-        self.ledgers: dict[Place, Ledger] = {}
+        self._clients: dict[NotebookState, Client] = {}
+        self.states: dict[Any, NotebookState] = {}  # by the name of --on; by the line, where one could not follow
         self.jobs: list[CellJob] = []
         self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
 
@@ -41,18 +49,23 @@ class Remote:
         options = replace(options, class_=self._tries[options.time_min])
         return replace(asked, place=replace(asked.place, options=options))
 
+    # ---- cells ----
+
     def run(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
         asked, reply = self.exchange(asked, wanted, source)
         return self._booked(asked, self.number(), reply)
 
     def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         """What the cell did, in our ledger; its value, or its error raised."""
-        ledger = self.ledger(asked.place)
-        ledger.assigned(reply["assigned"], self.shell.user_ns, number)
+        state = self.state(asked.place)
+        ledger = state.ledger
+        ledger.assigned(reply["assigned"], self.shell.user_ns, number, reply["asked"])
         ledger.deleted(reply["deleted"])
         if "error" in reply:
             raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.place))
-        self.bring(reply, ledger)
+        if asked.setup:
+            state.note_setup(number)
+        self.bring(reply, state)
         return Shown(*reply["shown"]) if reply["shown"] is not None else None
 
     def is_ours(self, name: str) -> bool:
@@ -60,9 +73,11 @@ class Remote:
         return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
 
     def exchange(self, asked: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
-        """Sends what the worker lacks and the source; again, and all of it, to a worker that turns out to be a new one.
+        """Sends what the worker lacks and the source; again, with more, to a new worker that lacks more than was known.
         Returns also the line as it would have been for the worker that it came to."""
         number = self.number()
+        asked = self._to_worker(asked)
+        state = self.state(asked.place)
         while True:
             parcel, words = self._packed(asked, wanted, source, number)
             future = self._view(asked).submit(runner.run_cell, *words)
@@ -74,29 +89,96 @@ class Remote:
                 session.show_at(task, output)
                 self._goes_on(asked, number, parcel, future, output)
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
+            except _DEATHS:
+                state.crashed = True
+                raise
             came = self._where_it_ran(asked, future)
-            ledger = self.ledger(came.place)
-            if reply["ran"]:
-                ledger.worker = reply["namespace"]
-                ledger.arrived(parcel)
+            if self._has_run(state, came, parcel, reply):
                 return came, reply
-            lost = ledger.forget() if came == asked else ()  # else it was packed for another worker, which is not this one
-            if lost:
-                say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one")
             asked = came
+
+    def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
+        """False: its worker is a new one without all that it counted on, and nothing ran."""
+        state.place = came.place
+        if reply["fresh"]:
+            self._tell_lost(state, reply)
+        if not reply["ran"]:
+            state.after = reply["turn"]
+            return False
+        state.has_run(reply["asked"], reply["holder"], reply["problem"])
+        state.ledger.arrived(parcel)
+        return True
+
+    def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:
+        """What a new worker has not of the last one's."""
+        lost = state.ledger.back_to(reply["turn"] if reply["turn"] < state.after else state.turn)
+        if lost and reply["turn"]:
+            say(f"this is a new worker, and what was saved is as it was after cell {reply['cell']}: later changes of {', '.join(sorted(lost))} "
+                "went with the last one")
+        elif lost:
+            why = f": {reply['problem']}" if reply["problem"] else ""
+            say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one{why}")
+        for name, (why, cell) in sorted(reply["lost"].items()):
+            state.ledger.deleted([name])
+            say(f"{name} (cell {cell}) went with the last worker: {why}")
+
+    def _to_worker(self, asked: CellLine) -> CellLine:
+        """The line of the worker that the variables are on, if it offers what is asked for; else they move."""
+        state = self.state(asked.place)
+        if state.place is None or state.place == asked.place or not self.is_there(state):
+            return asked
+        if state.place.offers(asked.place, self._minutes_left(state)):
+            return replace(asked, place=state.place)
+        self._leave(state, asked.place)
+        return asked
+
+    def _leave(self, state: NotebookState, place: Place) -> None:
+        """Its worker saves everything and goes back; the next one will have it."""
+        assert state.place is not None
+        problem = wait(self.at(state.place, state).submit(runner.leave, state.id))
+        if not problem:
+            self._clients.pop(state).close()
+            return
+        say(f"the variables of the worker with {state.place} cannot follow to one with {place}, which begins without them: {problem}")
+        self.states[place] = NotebookState()
+
+    def is_there(self, state: NotebookState) -> bool:
+        """Whether a worker has, or will have, what is not only on the disk."""
+        client = self._clients.get(state)
+        return client is not None and any(lease.state in _HERE for lease in client.leases())
+
+    def _minutes_left(self, state: NotebookState) -> float | None:
+        ends = [lease.end_time for lease in self._clients[state].leases() if lease.end_time]
+        return (min(ends) - time.time()) / 60 if ends else None
 
     def _packed(self, asked: CellLine, wanted: Any, source: str, number: int) -> tuple[Parcel, tuple[Any, ...]]:
         """What travels, and the arguments of `run_cell`."""
-        ledger = self.ledger(asked.place)
-        parcel = ledger.parcel(wanted, self.own(), number, forced=asked.sends is not None)
-        request = {"namespace": ledger.worker, "source": source, "number": number, "files": self._files(parcel),
-                   "reads": sorted(parcel.names), "brings": asked.brings, "colors": self.shell.colors,
+        state = self.state(asked.place)
+        self.have_folder(state)
+        words = state.words(None)
+        parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=asked.sends is not None)
+        request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
+                   "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
                    "asks": not asked.background, "message": self._message()}
+        state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values))
 
+    def have_folder(self, state: NotebookState) -> None:
+        try:
+            state.make_folder(self.parked_folder())
+        except (OSError, StateError) as error:
+            if state.problem != str(error):
+                say(f"variables on workers will not be saved: {error}")
+            state.problem = str(error)
+
+    def parked_folder(self) -> str:
+        """Where all saved states of this user on this cluster lie."""
+        return os.path.join(os.path.dirname(session_of(self.client()).results), "parked")
+
     def run_behind(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)
+        asked = self._to_worker(asked)
         parcel, words = self._packed(asked, wanted, source, number)
         view = self._view(asked)
         session = session_of(view)
@@ -110,31 +192,26 @@ class Remote:
         return None
 
     def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, future: Any, output: CellOutput) -> CellJob:
-        self.ledger(asked.place).arrived(parcel)  # before the cells that come behind it
-        ended = lambda future: self._ended_behind(asked, number, parcel, future)  # noqa: E731
+        state = self.state(asked.place)
+        state.ledger.arrived(parcel)  # before the cells that come behind it
+        state.after, state.place = state.turn, asked.place
+        ended = lambda future: self._ended_behind(state, asked, number, parcel, future)  # noqa: E731
         job = CellJob(self.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
-    def _ended_behind(self, asked: CellLine, number: int, parcel: Parcel, future: Any) -> Shown | None:
-        came = self._where_it_ran(asked, future)
+    def _ended_behind(self, state: NotebookState, asked: CellLine, number: int, parcel: Parcel, future: Any) -> Shown | None:
         try:
             reply = future.result()
-        except BaseException:
-            self.ledger(asked.place).withdraw(parcel)  # whether it has arrived nobody knows
+        except BaseException as error:
+            state.ledger.withdraw(parcel)  # whether it has arrived nobody knows
+            state.crashed |= isinstance(error, _DEATHS)
             raise
-        ledger, moved = self.ledger(came.place), came.place != asked.place
-        if moved:
-            self.ledger(asked.place).withdraw(parcel)
-        if reply["ran"]:
-            ledger.worker = reply["namespace"]
-            ledger.arrived(parcel)
+        came = self._where_it_ran(asked, future)
+        if self._has_run(state, came, parcel, reply):
             return self._booked(came, number, reply)
-        if moved:
-            words = f"the cell did not run: instead of waiting it came to a worker with {came.place}, and it counts on variables of the"
-            raise errors.LeaseEnded(f"{words} one with {asked.place}", "Run the cell again, with the options of the one it shall run on.")
-        lost = ", ".join(sorted(ledger.forget())) or "its variables"
-        raise errors.LeaseEnded(f"the cell did not run: its worker is a new one, and {lost} went with the last", "Run the cell again.")
+        state.ledger.withdraw(parcel)
+        raise errors.LeaseEnded("the cell did not run: its worker is a new one, and lacks variables that it counted on", "Run the cell again.")
 
     def own(self) -> dict[str, Any]:
         hidden = self.shell.user_ns_hidden
@@ -153,12 +230,12 @@ class Remote:
         if parcel.unchecked:
             say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} (--in sends them again)")
 
-    def bring(self, reply: dict[str, Any], ledger: Ledger) -> None:
+    def bring(self, reply: dict[str, Any], state: NotebookState) -> None:
         if reply["missing"]:
             raise NameError(f"the worker has no variable {', '.join(reply['missing'])}")
         values = bundle.loads(*reply["bundle"])
         self.shell.push(values)
-        ledger.brought(values, self.shell.user_ns)
+        state.ledger.brought(values, self.shell.user_ns)
 
     def require(self, names: Any) -> None:
         missing = [name for name in names if name not in self.shell.user_ns]
@@ -171,8 +248,9 @@ class Remote:
             return ""
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
-        elsewhere = [other for other, ledger in self.ledgers.items() if other != place and name in ledger.entries]
-        return f"{name} is on the worker of other options: bring it here with %pounce pull {name} and those." if elsewhere else ""
+        mine = self.state(place)
+        elsewhere = [state.place for state in self.states.values() if state is not mine and name in state.ledger.entries]
+        return f"{name} is on the worker with {elsewhere[0]}: bring it here with %pounce pull {name} and those." if elsewhere else ""
 
     def number(self) -> int:
         """Of the cell that runs; IPython's own count is one ahead in some versions."""
@@ -185,39 +263,42 @@ class Remote:
         return str(parent.get("header", {}).get("msg_id", ""))
 
     def cell_ended(self, result: Any) -> None:
-        for ledger in self.ledgers.values():
-            ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
+        for state in self.states.values():
+            state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
 
-    def client(self) -> Client:
-        if self._client is None:
-            self._client = Client(cancel_grace=_NEVER_S)
-        return self._client
+    # ---- workers ----
 
-    def at(self, place: Place) -> Any:
-        return view_with(self.client(), place.options, place.env)
+    def state(self, place: Place) -> NotebookState:
+        return self.states.get(place) or self.states.setdefault(place.on, NotebookState())
+
+    def client(self, state: NotebookState | None = None) -> Client:
+        """That of a state's worker; of the notebook's usual one, or any."""
+        state = state or next(iter(self._clients), None) or self.state(Place())
+        if state not in self._clients:
+            self._clients[state] = Client(cancel_grace=_NEVER_S)
+        return self._clients[state]
+
+    def at(self, place: Place, state: NotebookState | None = None) -> Any:
+        return view_with(self.client(state or self.state(place)), place.options, place.env)
 
     def _view(self, asked: CellLine) -> Any:
         view = self.at(asked.place)
         return view.options(wait_policy=[str(step) for step in asked.instead]) if asked.instead else view
 
     def _where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
-        """A cell that did not wait for what it had asked for is on another worker, whose ledger is another."""
+        """A cell that did not wait for what it had asked for is on another worker."""
         asks = replace(engine_of(future)[1].asks or Options(), wait_policy=())
         if asks == asked.place.options:
             return asked
         return replace(asked, place=replace(asked.place, options=asks), instead=())
 
-    def ledger(self, place: Place) -> Ledger:
-        return self.ledgers.setdefault(place, Ledger())
-
     def release(self) -> None:
-        """Gives all workers back."""
-        self.ledgers.clear()
+        """Gives all workers back, which save their variables first."""
         self.jobs.clear()
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
 
     def held_names(self) -> set[str]:
         """The names of variables that workers hold, as far as is known here."""
-        return {name for ledger in self.ledgers.values() for name in ledger.entries}
+        return {name for state in self.states.values() for name in state.ledger.entries}

@@ -12,21 +12,32 @@ from .._engine.status_line import words_of
 from .._engine.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
+from . import parked
+from .notebook_state import NotebookState
 from .options_line import CellLine
 from .remote import Remote
 from .stop import say, wait
 
 
 def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    ledgers = [(place, ledger) for place, ledger in remote.ledgers.items() if ledger.worker]
-    for place, ledger in ledgers:
-        view = remote.at(place)
-        gone = session_of(view).gone(asks_of(view).resources)
-        print(f"worker with {place}: {', '.join(sorted(ledger.entries)) or 'no variables'}" + (f" ({gone}: they are gone)" if gone else ""))
+    states = [state for state in remote.states.values() if state.holder and state.place is not None]
+    for state in states:
+        print(_state_words(remote, state))
     for job in remote.jobs:
         print(job)
-    if not ledgers and not remote.jobs:
+    if not states and not remote.jobs:
         print("no worker: the next %%pounce cell asks for one")
+
+
+def _state_words(remote: Remote, state: NotebookState) -> str:
+    assert state.place is not None
+    names = ", ".join(sorted(state.ledger.entries)) or "no variables"
+    if remote.is_there(state):
+        return f"worker with {state.place}: {names}"
+    view = remote.at(state.place, state)
+    gone = session_of(view).gone(asks_of(view).resources)
+    kept = "they went with it" if state.problem else "they are saved, and the next worker restores what a cell reads"
+    return f"the worker with {state.place} is gone{f' ({gone})' if gone else ''}: {names} ({kept})"
 
 
 def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
@@ -44,13 +55,14 @@ def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    for name, kind, more in wait(remote.at(asked.place).submit(runner.variables)):
+    state = remote.state(asked.place)
+    for name, kind, more in wait(remote.at(state.place or asked.place).submit(runner.variables)):
         print(f"{padded(name, 20)} {kind} {more}".rstrip())
 
 
 def _pull(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     where, reply = remote.exchange(CellLine(asked.place, (), names), (), "")
-    remote.bring(reply, remote.ledger(where.place))
+    remote.bring(reply, remote.state(where.place))
 
 
 def _push(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
@@ -59,16 +71,19 @@ def _push(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    ledger = remote.ledger(asked.place)
-    running = [job for job in remote.jobs if job.place == asked.place and job.state == "running"]
-    if not running and not ledger.worker:
-        raise UsageError(f"this notebook has no worker with {asked.place}; %pounce status names those it has")
+    state = remote.state(asked.place)
+    place = state.place or asked.place
+    running = [job for job in remote.jobs if job.place == place and job.state == "running"]
+    if not running and not remote.is_there(state):
+        raise UsageError("this notebook has no worker now; %pounce parked names what is saved")
     for job in running:
         job.end_python()
     if not running:
         with contextlib.suppress(errors.WorkerCrashed):  # as it was told to
-            wait(remote.at(asked.place).submit(runner.end_python))
-    lost = ledger.forget()
+            wait(remote.at(place).submit(runner.end_python))
+    lost = state.ledger.back_to(-1)
+    state.remove()
+    state.begin()
     say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
 
 
@@ -76,5 +91,25 @@ def _release(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     remote.release()
 
 
+def _parked(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+    state = remote.state(asked.place)
+    if asked.remakes:
+        return parked.remake(state, asked.remakes)
+    print(parked.table(remote.states.values(), remote.parked_folder()))
+
+
+def _restore(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+    state = remote.state(asked.place)
+    if remote.is_there(state) and state.place is not None:  # it takes what is restored with the next cell
+        problem = wait(remote.at(state.place).submit(runner.leave, state.id))
+        if problem:
+            raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
+    remote.have_folder(state)
+    found = parked.restore(state, remote.parked_folder(), asked.source, names)
+    state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)
+    say(f"{', '.join(found)} will be there for the next cell that reads them")
+
+
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], None]] = {
-    "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "restart": _restart, "release": _release}
+    "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked, "restore": _restore,
+    "restart": _restart, "release": _release}

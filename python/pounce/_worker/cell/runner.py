@@ -14,26 +14,40 @@ from .. import interpreter
 from . import packages
 
 _shell: Any = None
-_namespace_id = uuid.uuid4().hex
+_saved: Any = None  # the SavedNamespace of the shell
+_holder = uuid.uuid4().hex  # of this process
 _absent = object()
 _digests: dict[str, bytes] = {}  # of variables as the notebook sent them, or as a cell left them
 
 
 def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
-    """Nothing runs (``ran`` false) where `request` counts on variables of another worker."""
-    reply: dict[str, Any] = {"namespace": _namespace_id, "ran": request["namespace"] in ("", _namespace_id)}
-    if not reply["ran"]:
-        return reply
+    """Nothing runs (``ran`` false) where `request` counts on variables that are not here."""
     shell = _the_shell(request)
+    found = _saved.enter(request["state"], request["holder"] == _holder)
+    reply: dict[str, Any] = {"holder": _holder, "asked": request["state"]["turn"], **vars(found)}
+    if not found.ran:
+        return reply
     names = shell.user_ns
     for filename, (number, text) in request["files"].items():
         shell.compile._filename_map[filename] = number
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    _arrived(names, bundle.loads(pickle, buffers))
+    if found.fresh:
+        _digests.clear()
+        for number, source in request["state"]["setup"]:
+            _set_up(shell, request, number, source)
+        reply["lost"] = _saved.still_lost(found.lost)
+    values = bundle.loads(pickle, buffers)
+    _arrived(names, values)
+    code = _python(shell, request["source"])
+    _saved.before(code, values)
     if request["source"]:
         reply.update(_run(shell, request))
+        if request["setup"]:
+            _saved.remade(reply["assigned"])
+    _saved.load(request["brings"])
     brings = [name for name in request["brings"] if name in names]
     reply["missing"] = [name for name in request["brings"] if name not in names]
+    _saved.after(code, request["number"], request["state"]["turn"])
     if "error" not in reply:
         reply["bundle"] = _bundle({name: names[name] for name in brings})
     return reply
@@ -60,8 +74,30 @@ def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
+def _set_up(shell: Any, request: dict[str, Any], number: int, source: str) -> None:
+    """A cell that runs again on each new worker, before all others. What it makes is not restored."""
+    from . import shell as shells
+
+    code, before = _python(shell, source), dict(shell.user_ns)
+    _saved.before(code)
+    result = shells.run(shell, source, number, asks=False, message=request["message"])
+    _saved.remade([name for name, value in shell.user_ns.items() if value is not before.get(name, _absent)])
+    error = result.error_before_exec or result.error_in_exec
+    if error is not None:
+        print(f"pounce: the setup cell {number} failed on this worker: {type(error).__name__}: {error}", flush=True)
+
+
+def _python(shell: Any, source: str) -> str:
+    """As IPython runs it. Empty: it cannot run."""
+    try:
+        return str(shell.transform_cell(source))
+    except SyntaxError:
+        return ""
+
+
 def _arrived(names: dict[str, Any], values: dict[str, Any]) -> None:
     names.update(values)
+    _saved.arrived(values)
     _digests.update({name: _digest(value) for name, value in values.items()})
 
 
@@ -123,7 +159,13 @@ def variables(_: Any = None) -> list[tuple[str, str, str]]:
         if not name.startswith("_") and name not in hidden:
             shape = getattr(value, "shape", None)
             found.append((name, type(value).__name__, f"shape {tuple(shape)}" if isinstance(shape, tuple) else ""))
+    found += [(name, "saved", "the next cell that reads it restores it") for name in (_saved.waiting() if _saved is not None else ())]
     return sorted(found)
+
+
+def leave(state: str) -> str:
+    """Saves all of a notebook's namespace, and forgets it. Returns why it could not; then nothing was forgotten."""
+    return _saved.leave(state) if _saved is not None else ""
 
 
 def end_python() -> None:
@@ -132,7 +174,7 @@ def end_python() -> None:
 
 
 def _the_shell(request: dict[str, Any]) -> Any:
-    global _shell
+    global _shell, _saved
     if _shell is None:
         try:
             from . import shell as shells
@@ -141,6 +183,10 @@ def _the_shell(request: dict[str, Any]) -> Any:
                 f"cells need IPython on the worker, whose Python {sys.executable} lacks {error.name}",
                 "Install it there: python -m pip install ipython.",
             ) from None
+        from .saved_namespace import SavedNamespace
+
         _shell = shells.make(page=bool(request["message"]))
         _shell.colors = request["colors"]
+        _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden)
+        interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.save_last
     return _shell

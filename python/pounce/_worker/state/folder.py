@@ -1,6 +1,7 @@
 """The folder of a saved state: mode 0700 with files of mode 0600, whole or not there, nobody else's.
 
-Files are opened relative to the folder's descriptor and never through a link. Each step that changes the disk is one call of
+Workers have it one after the other. Each takes it with a number, its epoch, and writes a manifest of that number: one that was
+cut off, and comes back when another has taken over, finds that out and writes no more. Files are opened relative to the folder's descriptor and never through a link. Each step that changes the disk is one call of
 `Disk`, so that a test can end the process at each.
 """
 
@@ -11,13 +12,15 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable
 from typing import Any
 
-from .problems import Damaged, Foreign, NoSpace
+from .problems import Damaged, Foreign, NoSpace, TakenOver
 
-MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 256 * 1024 * 1024
 _BLOB = re.compile(r"[0-9a-f]{64}")
+_MANIFEST = re.compile(r"manifest-(\d{1,9})\.json")
+_OWNER = re.compile(r"owner-(\d{1,9})")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -51,6 +54,7 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str], disk: Disk | None = None):
         self.path = os.fspath(path)
+        self.epoch = 0  # not taken
         self._disk = disk or Disk()
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -66,8 +70,64 @@ class Folder:
             os.mkdir(path, 0o700)
         return cls(path, disk)
 
+    # ---- whose it is ----
+
+    def take(self) -> None:
+        """From now on it is this process that saves here, and no worker that did before."""
+        while True:
+            self.epoch = max([0, *self._numbers(_OWNER), *self._numbers(_MANIFEST)]) + 1
+            with contextlib.suppress(FileExistsError):
+                os.close(self._disk.create(f"owner-{self.epoch}", self._fd))
+                return
+
+    def taken_over(self) -> bool:
+        return any(number > self.epoch for number in self._numbers(_OWNER))
+
+    def _numbers(self, kind: re.Pattern[str]) -> list[int]:
+        return [int(found[1]) for name in os.listdir(self._fd) if (found := kind.fullmatch(name))]
+
+    # ---- writing ----
+
+    def write_manifest(self, data: memoryview) -> None:
+        """What was written with write() is durable before this.
+
+        Raises
+        ------
+        TakenOver
+            Nothing was written.
+        """
+        if self.taken_over():
+            raise TakenOver(f"Another worker has {self.path} by now. Nothing was saved: its variables are the newer ones.")
+        self.sync()
+        self.write(manifest_name(self.epoch), data)
+        self.sync()
+
     def write(self, name: str, data: memoryview) -> None:
         """Whole under its name and durable, or not there. What has the name is replaced."""
+        self._write(name, data, self._disk.rename)
+
+    def write_once(self, name: str, data: memoryview) -> None:
+        """As write(). FileExistsError: the name is taken."""
+
+        def link(old: str, new: str, folder: int) -> None:
+            os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder)
+            os.unlink(old, dir_fd=folder)
+
+        self._write(name, data, link)
+
+    def share(self, blob: str, other: Folder) -> None:
+        """One more name for the other folder's file; where the file system has no such thing a copy."""
+        file = other._open_blob(blob)
+        try:
+            os.link(blob, blob, src_dir_fd=other._fd, dst_dir_fd=self._fd, follow_symlinks=False)
+        except FileExistsError:
+            pass
+        except OSError:
+            self.write(blob, memoryview(_whole(file)))
+        finally:
+            os.close(file)
+
+    def _write(self, name: str, data: memoryview, give_name: Callable[[str, str, int], None]) -> None:
         temporary = f".{name}.{os.getpid()}"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=self._fd)
@@ -79,7 +139,7 @@ class Folder:
                 self._disk.sync(file)
             finally:
                 os.close(file)
-            self._disk.rename(temporary, name, self._fd)
+            give_name(temporary, name, self._fd)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=self._fd)
@@ -93,23 +153,39 @@ class Folder:
         self._disk.sync(self._fd)
 
     def keep_only(self, blobs: set[str]) -> None:
-        """Removes all other blobs, and what a save that was cut off has left."""
+        """Removes all other blobs, and what a save that was cut off and earlier workers have left."""
+        if self.taken_over():
+            return
+        own = {manifest_name(self.epoch), f"owner-{self.epoch}"}
         for name in os.listdir(self._fd):
-            if name.startswith(".") or (_BLOB.fullmatch(name) and name not in blobs):
+            past = (_MANIFEST.fullmatch(name) or _OWNER.fullmatch(name)) and name not in own
+            if past or name.startswith(".") or (_BLOB.fullmatch(name) and name not in blobs):
                 with contextlib.suppress(FileNotFoundError):
                     self._disk.remove(name, self._fd)
 
+    # ---- reading ----
+
     def manifest(self) -> bytes | None:
-        """None: nothing was saved yet."""
-        try:
-            file = self._open(MANIFEST)
-        except FileNotFoundError:
-            return None
-        with os.fdopen(file, "rb") as opened:
-            data = opened.read(MOST_MANIFEST_BYTES + 1)
+        """The newest. None: nothing was saved yet."""
+        while numbers := self._numbers(_MANIFEST):
+            with contextlib.suppress(FileNotFoundError):  # its successor was written meanwhile
+                return self._manifest(manifest_name(max(numbers)))
+        return None
+
+    def saved_at(self) -> float:
+        """Seconds since 1970; 0: nothing was saved yet."""
+        return max((os.stat(manifest_name(number), dir_fd=self._fd).st_mtime for number in self._numbers(_MANIFEST)), default=0.0)
+
+    def _manifest(self, name: str) -> bytes:
+        data = self.read(name, MOST_MANIFEST_BYTES + 1)
         if len(data) > MOST_MANIFEST_BYTES:
             raise Damaged("The list of what was saved is too long to be one. Remove the folder, and run the cells again.")
         return data
+
+    def read(self, name: str, most: int) -> bytes:
+        """The file's first `most` bytes."""
+        with os.fdopen(self._open(name), "rb") as opened:
+            return opened.read(most)
 
     def expect(self, blob: str, size: int) -> None:
         file = self._open_blob(blob)
@@ -156,6 +232,15 @@ class Folder:
             os.close(file)
             raise
         return file
+
+
+def _whole(file: int) -> bytes:
+    with os.fdopen(os.dup(file), "rb") as opened:
+        return opened.read()
+
+
+def manifest_name(epoch: int) -> str:
+    return f"manifest-{epoch}.json"
 
 
 def _check_owner(file: int, path: str) -> Any:

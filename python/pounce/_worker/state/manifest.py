@@ -63,6 +63,12 @@ class Manifest:
         Of Python and of the packages that the units name.
     process : Stored or None
         What belongs to the process and not to a name.
+    cell : int
+        Number of the last cell that it has the work of.
+    turn : int
+        The same in an order that no kernel begins anew.
+    made : dict of str to int
+        Of the names in `unparkable`: the number of the cell after which each was there.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -71,6 +77,8 @@ class Manifest:
     versions: dict[str, str] = field(default_factory=dict)
     process: Stored | None = None
     cell: int = 0
+    turn: int = 0
+    made: dict[str, int] = field(default_factory=dict)
 
     def digests(self) -> set[str]:
         stored = [one for unit in self.units for one in unit.stored()] + ([self.process] if self.process else [])
@@ -83,6 +91,8 @@ def encode(manifest: Manifest, key: bytes = b"") -> bytes:
     body = {
         "format": FORMAT,
         "cell": manifest.cell,
+        "turn": manifest.turn,
+        "made": manifest.made,
         "versions": manifest.versions,
         "modules": manifest.modules,
         "unparkable": manifest.unparkable,
@@ -109,6 +119,8 @@ def decode(data: bytes, key: bytes = b"") -> Manifest:
             versions={str(name): str(version) for name, version in body["versions"].items()},
             process=None if body["process"] is None else _stored(body["process"]),
             cell=int(body["cell"]),
+            turn=int(body["turn"]),
+            made={str(name): int(cell) for name, cell in body["made"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         why = "The list of what was saved is cut off or was changed."

@@ -25,6 +25,10 @@ class NoSpace(StateError):
     """The disk, or the quota, is full; the state saved before is whole."""
 
 
+class TakenOver(StateError):
+    """Another worker saves there by now; nothing was written."""
+
+
 class NotParkable(Exception):
     """One object cannot be saved. `thing` is the object, the text says why."""
 

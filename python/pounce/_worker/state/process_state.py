@@ -8,7 +8,7 @@ import pickle
 import random
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +26,9 @@ class Baseline:
     filters: list[Any] = field(default_factory=lambda: list(warnings.filters))
 
 
-def taken(baseline: Baseline) -> bytes:
-    """Changes nothing. A part that cannot be pickled is left out."""
-    parts: dict[str, bytes] = {}
+def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
+    """Changes nothing. A part that cannot be pickled is left out; one that still waits stays as it was."""
+    parts = {} if waiting is None else dict(waiting.parts)
     for name, (take, _) in _PARTS.items():
         try:
             value = take(baseline)
@@ -40,14 +40,35 @@ def taken(baseline: Baseline) -> bytes:
 
 
 def put_back(data: bytes) -> dict[str, str]:
-    """Part to reason, of those that do not fit this process. Call it after the libraries that the state names were imported."""
-    failed: dict[str, str] = {}
-    for name, part in pickle.loads(data).items():
-        try:
-            _PARTS[name][1](pickle.loads(part))
-        except Exception as error:
-            failed[name] = f"{type(error).__name__}: {error}"
-    return failed
+    """All parts at once; imports the libraries that they are of. Part to reason, of those that do not fit this process."""
+    return Waiting(data).put_back(_LIBRARIES.values())
+
+
+class Waiting:
+    """Parts of a saved process that this one does not have yet: those of libraries wait until these are used here."""
+
+    def __init__(self, data: bytes = b""):
+        self.parts: dict[str, bytes] = pickle.loads(data) if data else {}
+
+    def put_back(self, words: Collection[str] = ()) -> dict[str, str]:
+        """What is of no library, or of one that is imported here or whose name is among `words`.
+
+        Returns
+        -------
+        dict of str to str
+            Part to reason, of those that do not fit this process.
+        """
+        failed: dict[str, str] = {}
+        for name in list(self.parts):
+            library = _LIBRARIES.get(name, "")
+            if library and library not in sys.modules and library.partition(".")[0] not in {word.partition(".")[0] for word in words}:
+                continue
+            part = self.parts.pop(name)
+            try:
+                _PARTS[name][1](pickle.loads(part))
+            except Exception as error:
+                failed[name] = f"{type(error).__name__}: {error}"
+        return failed
 
 
 # ---- the process ----
@@ -152,6 +173,8 @@ def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
         pandas.set_option(name, value)
 
 
+# What is of the process itself has none.
+_LIBRARIES = {"numpy": "numpy.random", "printing": "numpy", "torch": "torch", "matplotlib": "matplotlib", "pandas": "pandas"}
 _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
     "folder": (_folder, os.chdir),
     "environment": (_environment, _set_environment),

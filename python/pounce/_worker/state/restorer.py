@@ -21,9 +21,10 @@ LOAD_S = 600.0
 
 @dataclass
 class Loaded:
-    """What one load() did. `failed`: name to reason."""
+    """What one load() did. `nbytes`: of the units that were read. `failed`: name to reason."""
 
     names: list[str] = field(default_factory=list)
+    nbytes: int = 0
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -64,9 +65,22 @@ class Restorer:
         """What was not loaded yet."""
         return set(self._pending)
 
+    @property
+    def cell(self) -> int:
+        """Number of the last cell whose work this has."""
+        return self._manifest.cell
+
+    @property
+    def turn(self) -> int:
+        return self._manifest.turn
+
     def unparkable(self) -> dict[str, str]:
         """What was not saved, and why."""
         return dict(self._manifest.unparkable)
+
+    def lost(self) -> dict[str, tuple[str, int]]:
+        """The same, each with the number of the cell that made it."""
+        return {name: (why, self._manifest.made.get(name, 0)) for name, why in self._manifest.unparkable.items()}
 
     def process(self) -> bytes:
         """For process_state.put_back(); empty: none was saved."""
@@ -175,6 +189,7 @@ class Restorer:
             report.failed.update(dict.fromkeys(unit.names, f"it cannot be loaded: {type(error).__name__}: {error}"))
             return
         self._loaded.add(unit)
+        report.nbytes += unit.nbytes()
         self._values.update(held)
         values.update((name, held[name]) for name in unit.names & self._pending)
 

@@ -14,7 +14,7 @@ from ..._common.serialize import ATOMS, path_of_unpicklable
 from . import covariables, large_stack, manifest
 from .blobs import Writer
 from .covariables import Partition
-from .folder import MANIFEST, Folder
+from .folder import Folder
 from .function_pickling import is_found
 from .manifest import Manifest, Unit
 from .needs import closure, source_reads
@@ -61,10 +61,11 @@ class Saver:
         self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
         data = folder.manifest()
         self._durable = Manifest() if data is None else manifest.decode(data, key)
+        self._made = dict(self._durable.made)  # name to the cell that assigned it
         self._start_again()
 
     def save(self, cell: int = 0, touched: Iterable[str] | None = None, interrupted: Callable[[], bool] = lambda: False,
-             process: bytes = b"") -> Report:
+             process: bytes = b"", turn: int = 0) -> Report:
         """
         Parameters
         ----------
@@ -77,22 +78,27 @@ class Saver:
             True: stop soon, between two units. Nothing is lost: the next save goes on.
         process : bytes
             What process_state.taken() gave.
+        turn : int
+            Kept beside `cell`.
 
         Raises
         ------
-        TooLarge, NoSpace
+        TooLarge, NoSpace, TakenOver
             The state saved before is whole.
         """
         report = Report()
         names = self._names()
         assigned = {name for name in names if self._ids.get(name) != id(self._namespace[name])}
+        for name in assigned:
+            if name in self._ids or name not in self._made:
+                self._made[name] = cell
         self._dirty |= assigned.union(names if touched is None else touched)
         gone = set(self._ids) - set(names)
         writer = Writer(self._folder, self._durable.digests() | self._written)
         try:
             self._save(cell, set(names), gone, interrupted, writer, report)
             stored = writer.write([memoryview(process)])[0] if process else self._durable.process
-            self._commit(cell, set(names), stored)
+            self._commit(cell, turn, set(names), stored)
             report.whole = True
         except Interrupted:
             pass
@@ -278,7 +284,7 @@ class Saver:
 
     # ---- the end of a save ----
 
-    def _commit(self, cell: int, names: set[str], process: Any) -> None:
+    def _commit(self, cell: int, turn: int, names: set[str], process: Any) -> None:
         kept = {name for name in self._unloaded() if name not in names}
         unloaded_modules = {name: where for name, where in self._durable.modules.items() if name in kept}
         alive = names | kept
@@ -288,12 +294,12 @@ class Saver:
         packages = {package for unit in units for package in unit.packages} | {PYTHON}
         versions = {**{package: self._durable.versions.get(package, "") for package in packages},
                     **{package: here for package in packages if (here := manifest.version_here(package))}}
-        new = Manifest(units, {**unloaded_modules, **self._modules}, dict(self._unparkable), versions, process, cell)
-        if dataclasses.replace(new, cell=0) == dataclasses.replace(self._durable, cell=0):
+        self._made = {name: self._made[name] for name in names}
+        made = {name: self._made[name] for name in self._unparkable}
+        new = Manifest(units, {**unloaded_modules, **self._modules}, dict(self._unparkable), versions, process, cell, turn, made)
+        if dataclasses.replace(new, cell=self._durable.cell) == self._durable:
             return
-        self._folder.sync()
-        self._folder.write(MANIFEST, memoryview(manifest.encode(new, self._key)))
-        self._folder.sync()
+        self._folder.write_manifest(memoryview(manifest.encode(new, self._key)))
         self._durable, self._written = new, set()
         self._folder.keep_only(new.digests())
 

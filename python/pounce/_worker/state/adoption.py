@@ -1,0 +1,54 @@
+"""Names of one saved state put into another, on the disk alone: nothing is unpickled."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from . import manifest
+from .folder import Folder
+from .manifest import Manifest
+from .needs import closure
+
+
+def adopt(target: Folder, source: Folder, names: Collection[str], key: bytes, turn: int) -> list[str]:
+    """
+    Parameters
+    ----------
+    target, source : Folder
+        No worker may have the target now. The source stays as it is; the two share the files.
+    names : collection of str
+        With what they need; empty: all. One that the target has is replaced.
+    turn : int
+        Of the target from now on.
+
+    Returns
+    -------
+    list of str
+        What was adopted.
+
+    Raises
+    ------
+    Damaged, Foreign, NoSpace
+        The target is as it was.
+    """
+    theirs, mine = _manifest_of(source, key), _manifest_of(target, key)
+    units = {name: unit for unit in theirs.units for name in unit.names}
+    taken = closure(names or units.keys() | theirs.modules.keys(), units, theirs.modules)
+    adopted = [unit for unit in theirs.units if unit.names & taken]
+    process = mine.process or theirs.process
+    new = Manifest(
+        units=[*(dataclasses.replace(unit, names=unit.names - taken) for unit in mine.units if unit.names - taken), *adopted],
+        modules={**mine.modules, **{name: where for name, where in theirs.modules.items() if name in taken}},
+        unparkable=mine.unparkable, versions={**theirs.versions, **mine.versions}, process=process, cell=mine.cell, turn=turn, made=mine.made)
+    target.take()
+    for blob in new.digests() - mine.digests():
+        target.share(blob, source)
+    target.write_manifest(memoryview(manifest.encode(new, key)))
+    target.keep_only(new.digests())
+    return sorted(taken)
+
+
+def _manifest_of(folder: Folder, key: bytes) -> Manifest:
+    data = folder.manifest()
+    return Manifest() if data is None else manifest.decode(data, key)

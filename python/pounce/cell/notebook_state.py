@@ -1,0 +1,117 @@
+"""One namespace of this notebook on workers: which worker has it, where it is saved, and what is known of what it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import sys
+import time
+from typing import Any
+
+from .._worker.state.key import made_key
+from .ledger import Ledger
+from .place import Place
+
+_LEAVING_S = 60.0  # what a worker that goes may need to save the last difference
+ABOUT = "about.json"
+
+
+class NotebookState:
+    """
+    Attributes
+    ----------
+    place : Place or None
+        The line that its last worker was asked for with.
+    holder : str
+        That worker's interpreter; empty: none had it yet.
+    turn : int
+        Of the last request sent.
+    after : int
+        Of the last request that has run, as far as is known, or surely will before the next.
+    crashed : bool
+        The last worker died: what it had not saved will not come.
+    problem : str
+        Why the last worker could not save it.
+    setup : list of (int, str)
+        Cells, number and source, that run on each new worker.
+    """
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.place: Place | None = None
+        self.cells: dict[int, str] = {}
+        self.setup: list[tuple[int, str]] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Anew: nothing that was made on workers is there any more."""
+        self.id = secrets.token_hex(8)
+        self.folder = self.holder = self.problem = ""
+        self.turn = self.after = 0
+        self.crashed = False
+        self.ledger.back_to(-1)
+
+    def words(self, most_bytes: int | None) -> dict[str, Any]:
+        """Of the next request, as a worker's SavedNamespace.enter takes it."""
+        self.turn += 1
+        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes,
+                "patience_s": 0.0 if self.crashed else _LEAVING_S, "setup": self.setup}
+
+    def has_run(self, turn: int, holder: str, problem: str) -> None:
+        self.after = max(self.after, turn)
+        self.holder, self.problem, self.crashed = holder, problem, False
+
+    def make_folder(self, root: str) -> None:
+        """Where workers save it. Twice is once."""
+        if not self.folder:
+            self.folder = _made(root, self.id, self._about())
+
+    def note_setup(self, number: int) -> None:
+        """The cell runs from now on on each new worker."""
+        source = self.cells[number]
+        self.setup = [*(one for one in self.setup if one[1] != source), (number, source)]
+        if self.folder:
+            _write(self.folder, self._about())
+
+    def adopted(self, setup: list[tuple[int, str]]) -> None:
+        """Another state was put into this one, on the disk: the next worker has it from there."""
+        self.turn += 1
+        self.after = self.turn
+        self.setup += [(number, source) for number, source in setup if all(source != known for _, known in self.setup)]
+        _write(self.folder, self._about())
+
+    def remove(self) -> None:
+        """What is saved of it."""
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _about(self) -> dict[str, Any]:
+        return {"notebook": notebook(), "host": socket.gethostname(), "pid": os.getpid(), "python": sys.version.split()[0],
+                "began": time.time(), "setup": self.setup}
+
+
+def notebook() -> str:
+    """Its path, where Jupyter tells it; else the folder that the kernel runs in."""
+    path = os.environ.get("JPY_SESSION_NAME", "")
+    return os.path.abspath(path) if path else os.getcwd()
+
+
+def _made(root: str, name: str, about: dict[str, Any]) -> str:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(root, 0o700)
+    made_key(root)
+    folder = os.path.join(root, name)
+    os.mkdir(folder, 0o700)
+    _write(folder, about)
+    return folder
+
+
+def _write(folder: str, about: dict[str, Any]) -> None:
+    temporary = os.path.join(folder, f".{ABOUT}")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as file:
+        json.dump(about, file)
+    os.rename(temporary, os.path.join(folder, ABOUT))

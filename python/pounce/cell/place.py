@@ -1,0 +1,55 @@
+"""Which worker the line of a cell means, and whether one that is there will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .._common.byte_size import size
+from .._engine.options import Options
+from .._engine.requirements import cuda_text
+
+_AT_LEAST = ("gpus", "cpus", "memory_mib", "gpu_memory_mib", "cuda")
+_LEAST_CPUS = 1  # of a worker whose line said nothing of them
+_OF_THE_WAIT = ("wait_policy", "nice")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The options of a worker. `env`: the prefix of another environment. `on`: the name of variables beside the notebook's usual ones."""
+
+    options: Options = field(default_factory=Options)
+    env: str = ""
+    on: str = ""
+
+    def offers(self, asked: Place, minutes_left: float | None) -> bool:
+        """Whether a worker made for this line serves `asked` too. minutes_left None: its lease has no end."""
+        if asked == self:
+            return True
+        if (asked.env, asked.on) != (self.env, self.on):
+            return False
+        mine, theirs = self.options, asked.options
+        if theirs.time_min and minutes_left is not None and minutes_left < theirs.time_min:
+            return False
+        for word in (each.name for each in fields(Options)):
+            have, want = getattr(mine, word), getattr(theirs, word)
+            if word in _OF_THE_WAIT or word == "time_min" or want == getattr(Options(), word):
+                continue
+            if word in _AT_LEAST:
+                if max(have, _LEAST_CPUS if word == "cpus" else 0) < want:
+                    return False
+            elif have != want:
+                return False
+        return True
+
+    def __str__(self) -> str:
+        options = self.options
+        words: dict[str, Any] = {
+            "GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
+            "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",
+            "minutes": options.time_min or "", "class": options.class_, "environment": self.env}
+        if options.gpus:
+            words["per GPU"] = size(options.gpu_memory_mib * 2**20) if options.gpu_memory_mib else ""
+            words["CUDA"] = cuda_text(options.cuda)
+        found = ", ".join(f"{value} {unit}" for unit, value in words.items() if value) or "no GPU"
+        return f"{found} (--on {self.on})" if self.on else found
