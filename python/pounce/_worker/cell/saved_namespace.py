@@ -22,6 +22,7 @@ from ..state.saver import Saver
 
 _CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
 _LOOK_S = 0.05
+_MOST_NAMES = 12  # in a line
 _GREY, _PLAIN = "\x1b[90m", "\x1b[0m"
 
 
@@ -115,7 +116,10 @@ class SavedNamespace:
             return found
         folder.take()
         self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=wanted["most_bytes"], unloaded=restorer.pending, key=key)
-        self._process = process_state.Waiting(restorer.process())
+        try:
+            self._process = process_state.Waiting(restorer.process())
+        except StateError as error:  # the variables may be whole
+            self._tell(f"the directory, the environment and the seeds were not restored: {error}")
         self._cell, self._turn = restorer.cell, restorer.turn
         return found
 
@@ -168,7 +172,7 @@ class SavedNamespace:
         for part, why in self._process.put_back(read or ()).items():
             self._tell(f"{part} of the process could not be restored: {why}")
         names = restorer.names() if read is None else reached(read | set(arrived), self._names)
-        self._report(restorer.load(names), time.monotonic() - begun)
+        self._report(self._loaded(restorer, names), time.monotonic() - begun)
 
     def after(self, source: str, cell: int, turn: int) -> None:
         """It has run, to its end or not."""
@@ -195,16 +199,27 @@ class SavedNamespace:
         """Those that were saved and are not here yet."""
         if self._restorer is not None:
             begun = time.monotonic()
-            self._report(self._restorer.load(names), time.monotonic() - begun)
+            self._report(self._loaded(self._restorer, names), time.monotonic() - begun)
+
+    @staticmethod
+    def _loaded(restorer: Restorer, names: Collection[str]) -> Loaded:
+        """Names whose files are damaged are given up: each is told of once."""
+        try:
+            return restorer.load(names)
+        except StateError as first:
+            lost = [name for name in sorted(names) if not _loads(restorer, name)]
+            restorer.forget(lost)
+            raise type(first)(f"{', '.join(lost)}: {first}") from None
 
     def waiting(self, even_if_here: bool = False) -> set[str]:
         """Saved names that no cell has asked for yet."""
         return set() if self._restorer is None else self._restorer.pending() - (set() if even_if_here else set(self._names))
 
     def _report(self, loaded: Loaded, seconds: float) -> None:
-        if loaded.nbytes:
-            shown = [name for name in loaded.names if not name.startswith("_")]
-            self._tell(f"restored {', '.join(shown)} ({size(loaded.nbytes)}, {seconds:.1f} s)")
+        names = sorted(name for name in loaded.names if not name.startswith("_"))
+        if names:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            self._tell(f"restored {', '.join(names[:_MOST_NAMES])}{more} ({size(loaded.nbytes)}, {seconds:.1f} s)")
         for name, why in loaded.failed.items():
             self._tell(f"{name} was not restored: {why}")
 
@@ -268,6 +283,14 @@ class SavedNamespace:
     def _tell(words: str) -> None:
         """Under the cell that ran last."""
         print(f"{_GREY}pounce: {words}{_PLAIN}", flush=True)
+
+
+def _loads(restorer: Restorer, name: str) -> bool:
+    try:
+        restorer.load([name])
+    except StateError:
+        return False
+    return True
 
 
 def _caught_up(folder: Folder, names: dict[str, Any], key: bytes, turn: int, patience_s: float) -> Restorer:

@@ -21,7 +21,7 @@ LOAD_S = 600.0
 
 @dataclass
 class Loaded:
-    """What one load() did. `nbytes`: of the units that were read. `failed`: name to reason."""
+    """What one load() did. `names`: all but imports. `nbytes`: of the units that were read. `failed`: name to reason."""
 
     names: list[str] = field(default_factory=list)
     nbytes: int = 0
@@ -167,7 +167,6 @@ class Restorer:
                 continue
             self._namespace.setdefault(name, value)
             self._pending.discard(name)
-            report.names.append(name)
 
     def _load(self, unit: Unit, values: dict[str, Any], report: Loaded) -> None:
         lost = sorted(unit.depends & report.failed.keys())
