@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -31,6 +32,7 @@ using worker::SharedBytes;
 using worker::WorkerHost;
 
 constexpr std::chrono::milliseconds kReaderPause{5};
+constexpr double kLongestPause = 3600;  // seconds, until idle() is asked again
 constexpr std::size_t kCopyBelow = 64 * 1024;  // a small pickle becomes bytes: cheaper than a buffer object
 
 // Memory of a received frame or object as a writable Python buffer.
@@ -145,6 +147,45 @@ void disarm_child() {
   if (host_for_fork != nullptr) host_for_fork->abandon_after_fork();
 }
 
+// What the main thread does between tasks (WorkerHost::next is not called meanwhile, so what arrives is queued), and when
+// again.
+class IdleCalls {
+ public:
+  explicit IdleCalls(const py::object& idle) : idle_(idle) {}
+
+  TimePoint next() const { return next_; }
+  void task_ended() {
+    if (!idle_.is_none()) next_ = TimePoint::min();
+  }
+  // What it raises is no task's and has no reader but the log.
+  void call() {
+    next_ = TimePoint::max();
+    try {
+      const py::object again = idle_();
+      if (!again.is_none()) next_ = Clock::now() + pause(again);
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("idle()");
+    }
+  }
+
+ private:
+  static Duration pause(const py::object& again) {
+    const double seconds = PyFloat_AsDouble(again.ptr());
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds > 0 ? std::min(seconds, kLongestPause) : 0));
+  }
+
+  py::object idle_;
+  TimePoint next_ = TimePoint::max();
+};
+
+NamespaceState namespace_state(const std::string& word) {
+  constexpr auto all = words(NamespaceState{});
+  const auto found = std::ranges::find(all.all, word);
+  if (found == std::end(all.all)) throw py::value_error("not a state of the variables: " + word);
+  return static_cast<NamespaceState>(found - std::begin(all.all));
+}
+
 class PyWorker {
  public:
   PyWorker(int supervisor, int output, int errors, int log, int page, std::string facing, std::string node,
@@ -162,22 +203,36 @@ class PyWorker {
   }
 
   // Runs tasks until the worker ends. execute(job) -> outcome; describe(exception) -> outcome, for what escapes it.
-  void serve(const py::function& execute, const py::function& describe) {
+  // idle() -> None, or after how many seconds without a task it is called again.
+  void serve(const py::function& execute, const py::function& describe, const py::object& idle) {
+    IdleCalls idle_calls(idle);
     while (true) {
+      if (Clock::now() >= idle_calls.next() && !host_->wanted()) idle_calls.call();
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
-        job = host_->next([this] { return releases_->pending(); });
+        job = host_->next([this] { return releases_->pending(); }, idle_calls.next());
       }
       releases_->drain();  // after the wait: what was let go together with a job's arrival is free before the job runs
       // Meant for the task before, or for this one, whose cancel came with it.
       if (swallow_interrupt() && job && !job->failure && host_->cancel_asked(job->task))
         job->failure = Error{ErrorCode::kCancelled, "the task was cancelled before it started", {}, {}};
-      if (job)
+      if (job) {
         run(std::move(*job), execute, describe);
-      else if (host_->ending())
+        idle_calls.task_ended();
+      } else if (host_->over()) {
         return;
+      }
     }
+  }
+
+  // Main thread, in idle(): something else has to be done.
+  bool wanted() const { return host_ == nullptr || host_->wanted(); }
+
+  void tell_state(const std::string& word) {
+    const NamespaceState state = namespace_state(word);
+    const py::gil_scoped_release release;
+    if (host_ != nullptr) host_->tell_state(state);
   }
 
   // Any thread; blocks while the reader is far behind, as printing does.
@@ -338,7 +393,9 @@ void bind_worker(py::module_& m) {
       .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string, std::string>(), py::kw_only(),
            py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
            py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "", py::arg("ports") = "")
-      .def("serve", &PyWorker::serve)
+      .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
+      .def("wanted", &PyWorker::wanted)
+      .def("tell_state", &PyWorker::tell_state)
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
       .def("ending", &PyWorker::ending)

@@ -8,6 +8,7 @@
 #include "pounce/error.h"
 #include "pounce/fields.h"
 #include "pounce/ids.h"
+#include "pounce/namespace_state.h"
 #include "protocol/about.h"
 
 namespace pounce::protocol {
@@ -82,21 +83,23 @@ struct InterpreterDown {
 struct WorkerBeat {
   static constexpr char kType[] = "worker_beat";
   static constexpr About kAbout{"S → D", "",
-                               "every `heartbeat_ms`, and when the last task has ended. The figures are of the job since it began"};
+                               "every `heartbeat_ms`, when the last task has ended, and when `state` changes. The figures are of the job since it began"};
   LeaseId lease;
   WorkerIndex worker;
   std::uint32_t running = 0;
   bool leaving = false;
   model::JobFigures job;
   std::uint32_t warnings = 0;
+  NamespaceState state = NamespaceState::kSaved;
 
   static constexpr auto fields() {
     return table(field("lease", &WorkerBeat::lease),
                  field("worker", &WorkerBeat::worker),
-                 field("running", &WorkerBeat::running, "tasks queued or running in the interpreter"),
+                 field("running", &WorkerBeat::running, "tasks queued or running in the interpreter; one more while it is `saving` and not told to end"),
                  field("leaving", &WorkerBeat::leaving, "the last one: the job ends, and Slurm can say why"),
                  part(&WorkerBeat::job),
-                 field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"));
+                 field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"),
+                 field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved)"));
   }
 };
 struct Admit {
@@ -155,13 +158,15 @@ struct Ready {
 };
 struct Activity {
   static constexpr char kType[] = "activity";
-  static constexpr About kAbout{"I → S", "", "on change, and every second while a client is there; -1: never heard"};
+  static constexpr About kAbout{"I → S", "", "on change, and every second while a client is there"};
   std::uint32_t running = 0;
   std::int64_t client_seen_ms_ago = -1;
+  NamespaceState state = NamespaceState::kSaved;
 
   static constexpr auto fields() {
-    return table(field("running", &Activity::running),
-                 field("client_seen_ms_ago", &Activity::client_seen_ms_ago));
+    return table(field("running", &Activity::running, "tasks; one more while it is `saving` and not told to end"),
+                 field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"),
+                 field("state", &Activity::state));
   }
 };
 struct Walltime {

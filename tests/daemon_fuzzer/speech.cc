@@ -83,6 +83,7 @@ void fill(InterpreterDown& message, const Actor& actor, Script& script, const Po
 void fill(WorkerBeat& message, const Actor&, Script& script, const Pool&) {
   message.running = static_cast<std::uint32_t>(script.below(2));
   message.job.busy_ms = 5, message.job.idle_ms = 7;
+  message.state = static_cast<NamespaceState>(script.below(3));
 }
 
 void fill(DetachedEnded& message, const Actor&, Script& script, const Pool& pool) {

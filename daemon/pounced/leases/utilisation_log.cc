@@ -100,7 +100,7 @@ std::optional<JobIdentity> UtilisationLog::job(const LeaseId& lease) const {
 std::optional<std::string> UtilisationLog::note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const {
   const LeaseUtilisation* use = of(lease);
   if (use == nullptr) return std::nullopt;
-  const bool busy = std::ranges::any_of(use->workers, [](const auto& one) { return one.second.running > 0; });
+  const bool busy = std::ranges::any_of(use->workers, [](const auto& one) { return one.second.running > 0 && one.second.state != NamespaceState::kSaving; });
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->last_seen);
   const JobFigures figures = use->figures();
   const auto whole = [](std::chrono::milliseconds time) { return std::chrono::round<std::chrono::seconds>(time); };

@@ -18,6 +18,7 @@ struct TaskArrived {
   bool inputs_here = true;  // its function and all its objects are whole on this worker
 };
 struct RunnerReady {};  // the main thread waits for work
+struct RunnerAway {};   // it does something of its own now: what arrives is queued
 struct RunEnded {       // the function returned, raised or was interrupted; the engine keeps its outcome
   TaskId task;
 };
@@ -40,7 +41,7 @@ struct SessionDismissed {
 };
 struct TimePassed {};  // at next_deadline(), or whenever
 
-using Event = std::variant<TaskArrived, RunnerReady, RunEnded, OutcomesAcknowledged, StatesAsked, CancelAsked,
+using Event = std::variant<TaskArrived, RunnerReady, RunnerAway, RunEnded, OutcomesAcknowledged, StatesAsked, CancelAsked,
                            SessionDismissed, TimePassed>;
 
 }  // namespace pounce::exec

@@ -77,6 +77,8 @@ void ExecCore::on(const RunnerReady&, Actions& actions) {
   start_next(actions);
 }
 
+void ExecCore::on(const RunnerAway&, Actions&) { runner_ready_ = false; }
+
 void ExecCore::start_next(Actions& actions) {
   if (!runner_ready_ || running_ || queue_.empty()) return;
   running_ = queue_.front();

@@ -33,6 +33,7 @@ class ExecCore {
   // When TimePassed should come; TimePoint::max() = never.
   TimePoint next_deadline() const;
   std::uint32_t unfinished() const { return static_cast<std::uint32_t>(queue_.size()) + (running_ ? 1 : 0); }
+  std::size_t waiting() const { return queue_.size(); }
   std::uint64_t ignored() const { return ignored_; }  // late, foreign or repeated news: normal, counted
 
   // Empty when all is well, else what is broken. Called after each event in tests and debug builds.
@@ -51,6 +52,7 @@ class ExecCore {
 
   void on(const TaskArrived& event, Actions& actions);
   void on(const RunnerReady& event, Actions& actions);
+  void on(const RunnerAway& event, Actions& actions);
   void on(const RunEnded& event, Actions& actions);
   void on(const OutcomesAcknowledged& event, Actions& actions);
   void on(const StatesAsked& event, Actions& actions);

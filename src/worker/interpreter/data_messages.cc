@@ -190,13 +190,14 @@ void WorkerEngine::run_detached(const protocol::RunDetached& order) {
 
 // A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on.
 void WorkerEngine::end_if_idle() {
-  if (core_.unfinished() == 0) return end();
+  if (core_.unfinished() == 0 && !saving()) return end();
   activity_changed_ = true;
   activity_told_ = {};
 }
 
 void WorkerEngine::end() {
-  ending_ = true;
+  if (std::exchange(ending_, true)) return;
+  wanted_ = activity_changed_ = true;
   if (core_.running()) interrupt();
 }
 

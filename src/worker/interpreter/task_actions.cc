@@ -21,9 +21,23 @@ std::string log_of(const TaskId& task, const std::string& folder) { return folde
 void WorkerEngine::tell_core(const exec::Event& event) {
   for (const exec::Action& action : core_.handle(event, Clock::now()))
     std::visit([this](const auto& one) { perform(one); }, action);
+  wanted_ = ending_ || core_.waiting() > 0;
 }
 
-void WorkerEngine::runner_ready() { tell_core(exec::RunnerReady{}); }
+void WorkerEngine::runner_ready() {
+  if (!ending_) tell_core(exec::RunnerReady{});
+}
+
+void WorkerEngine::runner_away() { tell_core(exec::RunnerAway{}); }
+
+bool WorkerEngine::runner_over() { return runner_over_ = ending_; }
+
+void WorkerEngine::tell_state(NamespaceState state) {
+  if (std::exchange(state_, state) == state) return;
+  activity_changed_ = true;
+  activity_told_ = {};
+  tell_activity(Clock::now());
+}
 
 std::optional<Job> WorkerEngine::take_job() { return std::exchange(job_, std::nullopt); }
 
@@ -130,7 +144,10 @@ void WorkerEngine::perform(const exec::TellStarted& action) {
   if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(protocol::Started{action.task});
 }
 
-void WorkerEngine::perform(const exec::InterruptTask&) { interrupt(); }
+// Once the main thread is on its way out there is no task to interrupt, only what it saves.
+void WorkerEngine::perform(const exec::InterruptTask&) {
+  if (!runner_over_) interrupt();
+}
 
 void WorkerEngine::interrupt() {
   interrupt_sent_ = true;

@@ -106,17 +106,19 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   receive_messages();
   read_supervisor();
   const TimePoint now = Clock::now();
-  if (now >= core_.next_deadline()) tell_core(exec::TimePassed{});
+  if (now >= core_deadline()) tell_core(exec::TimePassed{});
   nudge(now);
   forward_output(now, false);
   flush_outboxes();
   tell_activity(now);
 }
 
+TimePoint WorkerEngine::core_deadline() const { return runner_over_ ? TimePoint::max() : core_.next_deadline(); }
+
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = std::min({now + kLongSleep, core_.next_deadline(), nudge_at_});
+  TimePoint deadline = std::min({now + kLongSleep, core_deadline(), nudge_at_});
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)
@@ -189,7 +191,8 @@ void WorkerEngine::tell_activity(TimePoint now) {
   std::int64_t seen_ms_ago = -1;
   if (const auto seen = clients_.last_seen())
     seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *seen).count();
-  supervisor_.send(protocol::Activity{activity_, seen_ms_ago});
+  // A lease that is saving is busy; one that was told to end is not kept by it.
+  supervisor_.send(protocol::Activity{activity_ + (saving() && !ending_ ? 1 : 0), seen_ms_ago, state_});
   activity_changed_ = false;
   activity_told_ = now;
 }

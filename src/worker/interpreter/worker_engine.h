@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "base/curve_key.h"
 #include "core/exec/exec_core.h"
+#include "pounce/namespace_state.h"
 #include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/leader_token.h"
@@ -52,6 +54,7 @@ class WorkerEngine final : public transport::Engine {
 
   // ---- the main thread's side, each called holding the leader token
   void runner_ready();
+  void runner_away();  // until it is ready again nothing starts
   bool has_job() const { return job_.has_value(); }
   std::optional<Job> take_job();
   // Ends the run: from here on no SIGINT is sent for it. True when one was sent while it ran.
@@ -63,6 +66,11 @@ class WorkerEngine final : public transport::Engine {
   std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
   void set_cloudpickle(std::string version);  // before the first job
   bool ending() const { return ending_; }  // the supervisor said so, or is gone
+  // As ending(); once true the main thread runs no task any more: none starts, and nothing interrupts it.
+  bool runner_over();
+  void tell_state(NamespaceState state);
+
+  bool wanted() const { return wanted_; }  // any thread, without the leader token: a task waits, or the worker ends
 
   const std::string& endpoint() const { return socket_->endpoints().front(); }
   const PublicKey& key() const { return keys_.public_key; }
@@ -94,6 +102,8 @@ class WorkerEngine final : public transport::Engine {
   bool output_blocked() const;
   void flush_outboxes();
   void tell_activity(TimePoint now);
+  bool saving() const { return state_ == NamespaceState::kSaving; }
+  TimePoint core_deadline() const;
   void interrupt();
   void nudge(TimePoint now);
   void tell_started();
@@ -174,6 +184,9 @@ class WorkerEngine final : public transport::Engine {
   int nudges_left_ = 0;
   TimePoint nudge_at_ = TimePoint::max();
   bool ending_ = false;
+  bool runner_over_ = false;
+  std::atomic<bool> wanted_ = false;
+  NamespaceState state_ = NamespaceState::kSaved;
   bool activity_changed_ = false;
   std::uint32_t activity_ = 0;
   TimePoint activity_told_{};

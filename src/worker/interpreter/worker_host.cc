@@ -51,18 +51,28 @@ WorkerHost::~WorkerHost() {
     leader_token_->hold([this] { engine_->forward_last_output(); });
 }
 
-std::optional<Job> WorkerHost::next(const std::function<bool()>& pause) {
+std::optional<Job> WorkerHost::next(const std::function<bool()>& pause, TimePoint until) {
   bool announced = false;
   std::optional<Job> job;
   const auto done = [&] {
     if (!announced) engine_->runner_ready();
     announced = true;
-    ending_ = engine_->ending();
+    ending_ = engine_->runner_over();
     if (!ending_) job = engine_->take_job();
     return ending_ || job || pause();
   };
-  while (!ending_ && !job && !pause() && !forked_)
-    leader_token_->pump_until(done, Clock::now() + std::chrono::hours(1), [] { return false; });
+  const auto in_time = [&] { return !announced || Clock::now() < until; };
+  while (!ending_ && !job && !pause() && !forked_ && in_time())
+    leader_token_->pump_until(done, std::min(until, Clock::now() + std::chrono::hours(1)), [] { return false; });
+  if (!job && !ending_ && Clock::now() >= until) leader_token_->hold([&] { job = taken_or_away(); });
+  return job;
+}
+
+// One that came just now has begun: the main thread's own affairs wait.
+std::optional<Job> WorkerHost::taken_or_away() {
+  if (engine_->ending()) return std::nullopt;
+  auto job = engine_->take_job();
+  if (!job) engine_->runner_away();
   return job;
 }
 
@@ -82,6 +92,11 @@ bool WorkerHost::ending() {
   bool ending = false;
   leader_token_->hold([&] { ending = engine_->ending(); });
   return ending;
+}
+
+bool WorkerHost::over() {
+  leader_token_->hold([&] { ending_ = engine_->runner_over(); });
+  return ending_;
 }
 
 bool WorkerHost::interrupt_sent() {
@@ -110,6 +125,10 @@ std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bo
     over = ended || stop;
   }
   return message;
+}
+
+void WorkerHost::tell_state(NamespaceState state) {
+  leader_token_->hold([&] { engine_->tell_state(state); });
 }
 
 void WorkerHost::set_cloudpickle(std::string version) {

@@ -21,8 +21,9 @@ class WorkerHost {
   static Result<std::unique_ptr<WorkerHost>> start(EngineSetup setup);
   ~WorkerHost();
 
-  // Blocks until there is a job (returned), `pause` says so, or the worker ends (nullopt; see ending()).
-  std::optional<Job> next(const std::function<bool()>& pause);
+  // Blocks until there is a job (returned), `pause` says so, `until` has come, or the worker ends (nullopt; see ending()).
+  // When `until` has come the runner is not ready any more: no task starts before the next call.
+  std::optional<Job> next(const std::function<bool()>& pause, TimePoint until);
   // Sends the result; true when a SIGINT was sent to this thread while the job ran. No further one can come for it.
   bool end_run(const TaskId& task, JobResult result);
   bool cancel_asked(const TaskId& task);
@@ -31,12 +32,16 @@ class WorkerHost {
   // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
   bool ending();
+  bool over();  // main thread, between two tasks: the same, and if so none begins any more and no SIGINT comes
+  bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
+  void tell_state(NamespaceState state);             // any thread
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
   bool forked() const { return forked_; }
 
  private:
   explicit WorkerHost(std::unique_ptr<WorkerEngine> engine);
+  std::optional<Job> taken_or_away();
 
   std::unique_ptr<WorkerEngine> engine_;
   std::optional<transport::LeaderToken> leader_token_;

@@ -153,7 +153,7 @@ void Supervisor::tell_running() {
   const device::GpuUse gpu = gpu_meter_.used();
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib};
-  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, job, warnings_});
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, job, warnings_, state_});
 }
 
 void Supervisor::check_watchdog() {

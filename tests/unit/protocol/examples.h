@@ -115,14 +115,14 @@ inline std::vector<Header> worker_examples() {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
-      WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920}, 2},
+      WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920}, 2, NamespaceState::kUnsaved},
       Admit{kLease, kSession, kKey},
       Dismiss{kLease, kSession, Cause{CauseCode::kSessionClosed}},
       EndWorker{kLease, Cause{CauseCode::kIdle}, true},
       RunDetached{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
       DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
-      Activity{1, 250},
+      Activity{1, 250, NamespaceState::kSaving},
       Walltime{1'700'001'200},
   };
 }

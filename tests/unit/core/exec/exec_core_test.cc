@@ -70,6 +70,15 @@ TEST_F(ExecTest, StartsATaskAtOnceWhenTheMainThreadWaits) {
   EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("keep 1", "start 1 of 1", "active 1"));
 }
 
+TEST_F(ExecTest, QueuesWhatArrivesWhileTheMainThreadHasGoneAgain) {
+  tell(RunnerReady{});
+  tell(RunnerAway{});
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("keep 1", "active 1"));
+  EXPECT_EQ(core.waiting(), 1u);
+  EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 1 of 1"));
+  EXPECT_EQ(core.waiting(), 0u);
+}
+
 TEST_F(ExecTest, QueuesWhileTheMainThreadIsAwayAndStartsInOrderOfArrival) {
   EXPECT_THAT(tell(TaskArrived{session(1), task(2)}), ElementsAre("keep 2", "active 1"));
   EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), ElementsAre("keep 1", "active 2"));

@@ -1,0 +1,19 @@
+// What would be lost if an interpreter ended now: told by it, passed on by its supervisor, weighed by the lease core.
+// Values only.
+#pragma once
+
+#include <cstdint>
+
+#include "pounce/fields.h"
+
+namespace pounce {
+
+// Of the variables that its tasks left. kSaved: nothing would be lost (also where there are none). kSaving: they are being
+// written. kUnsaved: one cannot be saved (an open connection, a running thread).
+enum class NamespaceState : std::uint8_t { kSaved, kSaving, kUnsaved };
+// A word that a later version adds is no promise that nothing is lost.
+constexpr auto words(NamespaceState) {
+  return words_of<NamespaceState>({"saved", "saving", "unsaved"}, NamespaceState::kUnsaved);
+}
+
+}  // namespace pounce
