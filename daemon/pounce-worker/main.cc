@@ -20,10 +20,11 @@ extern char** environ;
 namespace {
 
 using pounce::worker::SupervisorOptions;
+using pounce::worker::WorkerGroup;
 
 struct RawOptions {
   std::string lease, key, proof = "munge";
-  std::uint32_t heartbeat_ms = 5000, watchdog_idle_s = 150, watchdog_busy_s = 900;
+  std::uint32_t heartbeat_ms = 5000, watchdog_idle_s = 150, watchdog_busy_s = 900, leave_s = 60;
 };
 
 void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
@@ -38,6 +39,7 @@ void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
   serve.add_option("--heartbeat-ms", raw.heartbeat_ms)->check(CLI::Range(10u, 600000u));
   serve.add_option("--watchdog-idle-s", raw.watchdog_idle_s, "ends the job when nobody is heard and nothing runs");
   serve.add_option("--watchdog-busy-s", raw.watchdog_busy_s, "the same while something runs");
+  serve.add_option("--leave-s", raw.leave_s, "from the order to end, for an interpreter that saves its variables");
   serve.add_option("--interface", options.interface, "where interpreters listen; the one that faces the handshake endpoint if not given");
   serve.add_option("--ports", options.ports, "of which they take one, such as 50000-50999");
   serve.add_option("--stand-in", options.stand_in, "what stands in for a GPU, in words");
@@ -55,6 +57,7 @@ SupervisorOptions checked(SupervisorOptions options, const RawOptions& raw) {
   options.heartbeat = std::chrono::milliseconds(raw.heartbeat_ms);
   options.watchdog_idle = std::chrono::seconds(raw.watchdog_idle_s);
   options.watchdog_busy = std::chrono::seconds(raw.watchdog_busy_s);
+  options.leave = std::chrono::seconds(raw.leave_s);
   return options;
 }
 
@@ -76,7 +79,7 @@ int serve(const SupervisorOptions& options) {
         std::move(own), pounce::worker::device_partition(environment, worker, options.workers), host_name, core_limit);
     return supervisor.run();
   };
-  if (options.workers > 1) return pounce::worker::WorkerGroup(options.workers, serve_as).run();
+  if (options.workers > 1) return WorkerGroup(options.workers, serve_as, WorkerGroup::kLeaveTogether + options.leave).run();
   serve_as({}, {});
   return 0;
 }

@@ -34,6 +34,7 @@ std::vector<std::string> command_line(const WorkerPlan& plan, const LeaseId& lea
   add("--heartbeat-ms", std::to_string(plan.times.heartbeat.count()));
   add("--watchdog-idle-s", seconds(plan.times.watchdog_idle));
   add("--watchdog-busy-s", seconds(plan.times.watchdog_busy));
+  add("--leave-s", seconds(plan.times.leave));
   if (plan.stand_in && resources.gpus > 0) add("--stand-in", launch::kStandIn);
   if (!plan.interface.empty()) add("--interface", plan.interface);
   if (!plan.ports.empty()) add("--ports", plan.ports);

@@ -17,6 +17,7 @@ struct Defaults {
   std::chrono::milliseconds orphan_grace{30'000};
   std::chrono::milliseconds hello_deadline{120'000};
   std::chrono::milliseconds drain{10'000};
+  std::chrono::milliseconds leave{60'000};
   std::chrono::milliseconds poll_min{2'000};
   std::chrono::milliseconds poll_max{30'000};
   std::chrono::milliseconds reconcile_interval{60'000};
@@ -54,6 +55,7 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"orphan_grace_s", &Defaults::orphan_grace, nullptr, "a silent session's tasks are cancelled, its leases ended"},
     {"hello_deadline_s", &Defaults::hello_deadline, nullptr, "a running job without a ready interpreter is given up"},
     {"drain_s", &Defaults::drain, nullptr, "a worker told to end is cancelled in Slurm if its job is still there"},
+    {"leave_s", &Defaults::leave, nullptr, "a worker that saves a notebook's variables is given so long to leave"},
     {"poll_min_s", &Defaults::poll_min, nullptr, "first wait between two looks at pending jobs and at a dead Slurm"},
     {"poll_max_s", &Defaults::poll_max, nullptr, "longest wait between two looks; each wait is twice the last"},
     {"reconcile_interval_s", &Defaults::reconcile_interval, nullptr, "search by tag, only while leases or doubts exist"},

@@ -7,6 +7,7 @@
 
 #include "base/blocked_signals.h"
 #include "worker/common/memory_events.h"
+#include "worker/interpreter/termination.h"
 
 namespace pounce::worker {
 namespace {
@@ -32,6 +33,7 @@ void make_nudges_end_calls() {
 Result<std::unique_ptr<WorkerHost>> WorkerHost::start(EngineSetup setup) {
   setup.keep_bytes = memory_to_keep();
   make_nudges_end_calls();
+  leave_termination_to_supervisor();
   setup.interrupt = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, SIGINT); };
   setup.nudge = [main_thread = ::pthread_self()] { ::pthread_kill(main_thread, kNudge); };
   const BlockedSignals blocked;  // the threads made here take none: they belong to the main thread, where Python handles them

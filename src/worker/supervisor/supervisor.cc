@@ -187,8 +187,18 @@ void Supervisor::end(const std::string& why) {
   spdlog::info("lease={} ending: {}", options_.lease.hex(), why);
   if (interpreter_) interpreter_->socket().send(protocol::EndWorker{options_.lease});
   say_farewell();
-  loop_.at(Clock::now() + kOrderlyEnd, [this] { press_on(); });
+  orderly_until_ = Clock::now() + kOrderlyEnd;
+  leave_by_ = Clock::now() + std::max<Duration>(options_.leave, kOrderlyEnd);
+  wait_for_orderly_end();
   stop_if_alone();
+}
+
+// One that saves has the longer time, and after it as much as any other for its atexit.
+void Supervisor::wait_for_orderly_end() {
+  const TimePoint now = Clock::now();
+  if (state_ == NamespaceState::kSaving) orderly_until_ = std::min<TimePoint>(now + kOrderlyEnd, leave_by_);
+  if (now >= orderly_until_) return press_on();
+  loop_.at(std::min<TimePoint>(orderly_until_, now + 1s), [this] { wait_for_orderly_end(); });
 }
 
 // Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).

@@ -61,6 +61,7 @@ class Supervisor {
   void on_signal();
   void end(const std::string& why);
   void end_if_idle(const std::string& why);
+  void wait_for_orderly_end();
   void press_on();  // the next, harsher step of the end
   void stop_if_alone();
 
@@ -93,6 +94,7 @@ class Supervisor {
 
   std::optional<std::string> leaving_;  // the interpreter was asked to end if it is idle, and why
   bool ending_ = false;
+  TimePoint orderly_until_{}, leave_by_{};
   int end_steps_ = 0;
 };
 

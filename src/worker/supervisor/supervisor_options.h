@@ -24,6 +24,7 @@ struct SupervisorOptions {
   std::string munge_socket, key_file, endpoint_file;
   std::chrono::milliseconds heartbeat{5000};
   std::chrono::seconds watchdog_idle{150}, watchdog_busy{900};
+  std::chrono::seconds leave{60};        // from the order to end, for an interpreter that saves its variables
   std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
   std::string interface, ports;          // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any
   std::vector<std::string> interpreter;  // argv prefix; "-m pounce._worker" is added

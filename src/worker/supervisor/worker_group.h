@@ -25,7 +25,7 @@ class WorkerGroup {
   // In the child: serves as that worker, with epochs from there on, until it ends.
   using Serve = std::function<SupervisorEnd(WorkerIndex worker, Epoch first)>;
 
-  // Those that are asked together leave within this time of each other (Supervisor's orderly end).
+  // Those that are asked together leave within this time of each other (Supervisor's orderly end), and what they have to save.
   static constexpr std::chrono::milliseconds kLeaveTogether{10'000};
 
   WorkerGroup(std::uint32_t workers, Serve serve, std::chrono::milliseconds leave_together = kLeaveTogether);

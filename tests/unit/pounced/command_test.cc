@@ -38,7 +38,8 @@ TEST_F(CommandTest, TellsTheSupervisorWhereAndHowToSayHello) {
                                           "1", "--handshake", "tcp://10.77.0.254:4000", "--daemon-key", "KEY", "--proof",
                                           "munge", "--munge-socket", "/run/munge.socket", "--endpoint-file",
                                           "/home/alice/state/endpoint", "--heartbeat-ms", "5000", "--watchdog-idle-s",
-                                          "150", "--watchdog-busy-s", "900", "--", "/opt/env/bin/python", "-X", "dev"));
+                                          "150", "--watchdog-busy-s", "900", "--leave-s", "60", "--",
+                                          "/opt/env/bin/python", "-X", "dev"));
 }
 
 TEST_F(CommandTest, SaysWhereWorkersListenWhereTheSiteDoes) {
