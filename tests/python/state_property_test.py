@@ -17,7 +17,7 @@ UNTIL_FOUND = 200
 @pytest.fixture(autouse=True)
 def in_this_thread(monkeypatch):
     """A thread for each pickle costs a busy machine more than the pickle; state_save_test.py has them."""
-    monkeypatch.setattr(large_stack, "call", lambda function, seconds: function())
+    monkeypatch.setattr(large_stack, "call", lambda function, *_: function())
 
 
 @pytest.mark.timeout(3600 if os.environ.get("POUNCE_LONG_RUN") else 300)

@@ -15,7 +15,6 @@ from .problems import Damaged
 
 PIECE_BYTES = 16 * 1024 * 1024
 THREADS = 4
-_ALONE_BYTES = 1024 * 1024  # less than this is done sooner than threads are woken
 
 
 @dataclass(frozen=True)
@@ -33,33 +32,6 @@ def digest_of(data: memoryview) -> str:
 def pieces_of(data: memoryview) -> Iterator[memoryview]:
     for start in range(0, data.nbytes, PIECE_BYTES):
         yield data[start : start + PIECE_BYTES]
-
-
-class Writer:
-    """Writes what the folder does not have yet. Thread: one."""
-
-    def __init__(self, folder: Folder, known: Iterable[str] = ()):
-        self._folder, self._known = folder, set(known)
-        self._pool = ThreadPoolExecutor(THREADS, "pounce-state")
-        self.nbytes = 0  # written
-
-    def write(self, blobs: list[memoryview]) -> list[Stored]:
-        """Durable when this returns. The memory must not change meanwhile."""
-        views = [blob.cast("B") if blob.nbytes else memoryview(b"") for blob in blobs]
-        each = map if sum(view.nbytes for view in views) < _ALONE_BYTES else self._pool.map
-        digests = [each(digest_of, pieces_of(view)) for view in views]
-        stored = [Stored(view.nbytes, tuple(found)) for view, found in zip(views, digests, strict=True)]
-        new: dict[str, memoryview] = {}
-        for view, one in zip(views, stored, strict=True):
-            new.update((digest, piece) for digest, piece in zip(one.pieces, pieces_of(view), strict=True) if digest not in self._known)
-        for _ in (map if len(new) == 1 else self._pool.map)(self._folder.write, new, new.values()):  # the first error is raised here
-            pass
-        self._known.update(new)
-        self.nbytes += sum(piece.nbytes for piece in new.values())
-        return stored
-
-    def close(self) -> None:
-        self._pool.shutdown()
 
 
 class Reader:

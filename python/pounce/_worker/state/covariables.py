@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .memory import Memory
+from .memory import Memory, in_steps
 from .pickling import Around, Pickler, is_definition
 from .problems import Interrupted
 
@@ -40,11 +40,13 @@ class Partition:
 
 
 class Counter:
-    """A file that only knows its length."""
+    """A file that only knows its length. `check`: called now and then, may raise."""
 
-    nbytes = 0
+    def __init__(self, check: Callable[[], None] = lambda: None):
+        self.nbytes, self._check = 0, check
 
     def write(self, data: Any) -> int:
+        self._check()
         size = memoryview(data).nbytes
         self.nbytes += size
         return size
@@ -59,7 +61,8 @@ def definitions(namespace: dict[str, Any], names: Iterable[str]) -> dict[int, st
     return found
 
 
-def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str], outside: Outside, dump: Dump) -> Partition:
+def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str], outside: Outside, dump: Dump,
+              check: Callable[[], None] = lambda: None) -> Partition:
     """
     Parameters
     ----------
@@ -69,6 +72,8 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
         ``definitions`` of the whole namespace.
     outside : list of (names, names)
         The units that are not looked at, each with what it depends on.
+    check : callable
+        Called often; Interrupted goes through.
 
     Returns
     -------
@@ -79,24 +84,26 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
     groups = Groups()
     owners: dict[int, str] = {}
     for name in names:
-        sink = Counter()
-        pickler = Pickler(sink, found.around, {name})
+        sink = Counter(check)
+        pickler = Pickler(sink, found.around, {name}, check, counts=True)
         found.picklers.append(pickler)
         try:
             dump(pickler, name)
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, Interrupted)):
                 raise
-            found.failed[name] = error
+            found.failed[name] = error.with_traceback(None)  # which has this frame
             continue
-        for number in pickler.shared:
-            groups.join(owners.setdefault(number, name), name)
+        for number in in_steps(pickler.shared, check):
+            owner = owners.setdefault(number, name)
+            if owner is not name:
+                groups.join(owner, name)
         found.depends[name] = pickler.depends - {name}
-        found.nbytes += sink.nbytes
+        found.nbytes += sink.nbytes + pickler.long_bytes
     whole = {name: pickler for name, pickler in zip(names, found.picklers, strict=True) if name not in found.failed}
-    regions = [(region, name) for name, pickler in whole.items() for region in pickler.regions]
-    found.nbytes += _join_memory(regions, groups)
-    found.around = Around(namespace, known, Memory(region for region, _ in regions))
+    regions = [(region, name) for name, pickler in whole.items() for region in in_steps(pickler.regions, check)]
+    found.nbytes += _join_memory(regions, groups, check)
+    found.around = Around(namespace, known, Memory((region for region, _ in regions), check))
     for unit, _ in outside:
         for name in unit:
             groups.join(min(unit), name)
@@ -106,11 +113,11 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
     return found
 
 
-def _join_memory(regions: list[tuple[Any, str]], groups: Groups) -> int:
+def _join_memory(regions: list[tuple[Any, str]], groups: Groups, check: Callable[[], None]) -> int:
     """Bytes of all of them, each counted once."""
     nbytes = device = end = 0
     first = ""
-    for region, name in sorted(regions, key=lambda pair: (pair[0].device, pair[0].start)):
+    for region, name in in_steps(sorted(regions, key=lambda pair: pair[0].place), check):
         if region.device != device or region.start >= end:
             device, end, first = region.device, region.start, name
         groups.join(first, name)

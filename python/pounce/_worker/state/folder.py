@@ -12,7 +12,8 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .problems import Damaged, Foreign, NoSpace, TakenOver
@@ -99,12 +100,12 @@ class Folder:
         if self.taken_over():
             raise TakenOver(f"Another worker has {self.path} by now. Nothing was saved: its variables are the newer ones.")
         self.sync()
-        self.write(manifest_name(self.epoch), data)
+        self.write(manifest_name(self.epoch), [data])
         self.sync()
 
-    def write(self, name: str, data: memoryview) -> None:
-        """Whole under its name and durable, or not there. What has the name is replaced."""
-        self._write(name, data, self._disk.rename)
+    def write(self, name: str, parts: Iterable[memoryview]) -> None:
+        """Whole under its name and durable, or not there: also if `parts` raises. What has the name is replaced."""
+        self._write(name, parts, self._disk.rename)
 
     def write_once(self, name: str, data: memoryview) -> None:
         """As write(). FileExistsError: the name is taken."""
@@ -113,7 +114,7 @@ class Folder:
             os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder)
             os.unlink(old, dir_fd=folder)
 
-        self._write(name, data, link)
+        self._write(name, [data], link)
 
     def share(self, blob: str, other: Folder) -> None:
         """One more name for the other folder's file; where the file system has no such thing a copy."""
@@ -123,27 +124,28 @@ class Folder:
         except FileExistsError:
             pass
         except OSError:
-            self.write(blob, memoryview(_whole(file)))
+            self.write(blob, [memoryview(_whole(file))])
         finally:
             os.close(file)
 
-    def _write(self, name: str, data: memoryview, give_name: Callable[[str, str, int], None]) -> None:
-        temporary = f".{name}.{os.getpid()}"
+    def _write(self, name: str, parts: Iterable[memoryview], give_name: Callable[[str, str, int], None]) -> None:
+        temporary = f".{name}.{os.getpid()}.{threading.get_ident()}"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=self._fd)
         try:
             file = self._disk.create(temporary, self._fd)
             try:
-                while data.nbytes:
-                    data = data[self._disk.write(file, data) :]
+                for data in parts:
+                    while data.nbytes:
+                        data = data[self._disk.write(file, data) :]
                 self._disk.sync(file)
             finally:
                 os.close(file)
             give_name(temporary, name, self._fd)
-        except OSError as error:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=self._fd)
-            if error.errno in _FULL:
+            if isinstance(error, OSError) and error.errno in _FULL:
                 why = f"There is no space left in {self.path} ({error.strerror})."
                 raise NoSpace(f"{why} Delete files there, or ask for a larger quota.") from None
             raise

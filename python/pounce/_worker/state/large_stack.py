@@ -8,24 +8,29 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from .problems import TooSlow
+from .interruption import LOOK_S, Interruption
+from .problems import Interrupted, TooSlow
 
 T = TypeVar("T")
 _STACK_BYTES = 512 * 1024 * 1024  # of addresses; memory is taken as far as it is used
 _LEVELS = 200_000
 _GRACE_S = 1.0  # to leave after it was told to
+_SOON_S = 0.02  # to ask by itself whether somebody waits
 
 
-def call(function: Callable[[], T], seconds: float) -> T:
+def call(function: Callable[[], T], seconds: float, interruption: Interruption | None = None) -> T:
     """The function's result, or what it raised.
 
     Raises
     ------
     TooSlow
         After `seconds`. A thread that does not end even then (it sleeps in C) is left behind.
+    Interrupted
+        Somebody waits. The function is expected to ask too; one that does not within a moment is treated as one that is slow.
     """
     outcome: list[T] = []
     errors: list[BaseException] = []
@@ -41,17 +46,41 @@ def call(function: Callable[[], T], seconds: float) -> T:
     sys.setrecursionlimit(max(before, _LEVELS))
     try:
         _start(thread)
-        thread.join(seconds)
-        if thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TooSlow))
-            thread.join(_GRACE_S)
+        late = _wait(thread, seconds, interruption or Interruption())
     finally:
         sys.setrecursionlimit(before)
     if errors:
-        raise errors[0]
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()  # its traceback has this frame, which would keep all that was pickled until a garbage collection
     if not outcome:
-        raise TooSlow
+        raise late
     return outcome[0]
+
+
+def _wait(thread: threading.Thread, seconds: float, interruption: Interruption) -> type[BaseException]:
+    """For its end, or until it was told to end with what is returned."""
+    until = time.monotonic() + seconds
+    while thread.is_alive():
+        left = until - time.monotonic()
+        if left <= 0:
+            return _end(thread, TooSlow, _GRACE_S)
+        try:
+            thread.join(min(left, LOOK_S))
+            if thread.is_alive():
+                interruption.check()
+        except Interrupted:
+            thread.join(_SOON_S)
+            return _end(thread, Interrupted, LOOK_S)
+    return TooSlow
+
+
+def _end(thread: threading.Thread, error: type[BaseException], seconds: float) -> type[BaseException]:
+    if thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(error))
+        thread.join(seconds)
+    return error
 
 
 def _start(thread: threading.Thread) -> None:

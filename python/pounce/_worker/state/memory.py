@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from .problems import NotParkable
 
 INLINE_BYTES = 64 * 1024  # smaller memory lies in the pickle itself
+
+_STEP = 1000
+T = TypeVar("T")
 
 OWNER, EXPORTER, STORAGE = 3, 2, 1  # ranks: of two that own the same bytes the higher is built first
 
@@ -30,6 +34,10 @@ class Region:
     thing: Any
     rank: int
 
+    @functools.cached_property
+    def place(self) -> tuple[str, int]:
+        return self.device, self.start
+
     @property
     def end(self) -> int:
         return self.start + max(self.size, 1)  # an empty array has an address too
@@ -38,9 +46,9 @@ class Region:
 class Memory:
     """The regions that all names together use, and which of two that overlap stands for both."""
 
-    def __init__(self, regions: Iterable[Region] = ()):
+    def __init__(self, regions: Iterable[Region] = (), check: Callable[[], None] = lambda: None):
         self._owners: dict[tuple[str, int, int], Region] = {}
-        for cluster in clusters(regions):
+        for cluster in in_steps(clusters(regions, check), check):
             owner = max(cluster, key=lambda region: (region.size, region.rank))
             for region in cluster:
                 self._owners[(region.device, region.start, region.size)] = owner
@@ -53,11 +61,19 @@ class Memory:
         return found
 
 
-def clusters(regions: Iterable[Region]) -> list[list[Region]]:
+def in_steps(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
+    """With a question between each thousand whether somebody waits."""
+    for number, item in enumerate(items):
+        if not number % _STEP:
+            check()
+        yield item
+
+
+def clusters(regions: Iterable[Region], check: Callable[[], None] = lambda: None) -> list[list[Region]]:
     """Those that overlap, together."""
     found: list[list[Region]] = []
     device, end = "", 0
-    for region in sorted(regions, key=lambda region: (region.device, region.start)):
+    for region in in_steps(sorted(regions, key=lambda region: region.place), check):
         if region.device != device or region.start >= end:
             found.append([])
             device, end = region.device, 0
@@ -74,7 +90,16 @@ class Blob:
 
 
 class Blobs(Protocol):
-    """What the pickling of arrays and tensors asks of the pickler."""
+    """What the pickling of arrays and tensors asks of the pickler.
+
+    check : callable
+        Between two steps of long work; raises when somebody waits.
+    counts : bool
+        What blob() gets is not looked into, only its ``nbytes``.
+    """
+
+    check: Callable[[], None]
+    counts: bool
 
     def owner(self, region: Region) -> Region: ...
 
@@ -89,6 +114,8 @@ class Filler(Protocol):
     """What a Blob is when it is loaded."""
 
     def fill(self, target: memoryview) -> None: ...
+
+    def whole(self) -> bytearray: ...
 
 
 def fill(target: Any, data: bytes | Filler) -> None:

@@ -46,6 +46,7 @@ _UNCOUNTED = frozenset({
     "numpy.generic", "numpy.dtype", "numpy.ufunc", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size",
     "enum.Enum", "logging.Logger",
 })
+_TEXTS = (bytes, str)
 PYTHON = "python"  # among modules: code of this Python's own
 _known_handlers: dict[type, Callable[[Any, Any], Any] | None] = {}
 _known_counted: dict[type, bool] = {}
@@ -63,6 +64,13 @@ class Around:
 class Pickler(cloudpickle.Pickler):
     """For the values of `own`; what it saw on the way is in its attributes.
 
+    Parameters
+    ----------
+    check : callable
+        Called for each object that is not Python's simplest; what it raises ends the pickling.
+    counts : bool
+        Only the attributes are wanted: no memory is read.
+
     Attributes
     ----------
     shared : set of int
@@ -78,13 +86,16 @@ class Pickler(cloudpickle.Pickler):
         Of functions and classes inside that are written as their names.
     blobs, buffers : list
         Bytes that are not in the pickle, as memoryviews of the objects' own memory.
+    long_bytes : int
+        Of texts among them.
     last : Any
         The object that it came to last.
     """
 
-    def __init__(self, file: Any, around: Around, own: Collection[str]):
+    def __init__(self, file: Any, around: Around, own: Collection[str], check: Callable[[], None] = lambda: None, counts: bool = False):
         super().__init__(file, protocol=5, buffer_callback=self._buffer)
         self._around, self._own = around, own
+        self.check, self.counts, self.long_bytes = check, counts, 0
         self._definitions, self._namespace = around.definitions, around.namespace
         self.shared: set[int] = set()
         self.regions: list[Region] = []
@@ -100,7 +111,7 @@ class Pickler(cloudpickle.Pickler):
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
         if kind in ATOMS:
-            return None
+            return self._long(obj, kind) if kind in _TEXTS and len(obj) >= INLINE_BYTES else None
         if kind is Blob:
             return "blob", obj.index
         if obj is self._namespace:
@@ -114,9 +125,10 @@ class Pickler(cloudpickle.Pickler):
         if _is_shareable(obj, kind):
             self.shared.add(number)
         self.kinds.add(kind)
-        return None
+        return self._long(obj, kind) if kind is bytearray and len(obj) >= INLINE_BYTES else None
 
     def reducer_override(self, obj: Any) -> Any:
+        self.check()
         kind = type(obj)
         why = why_refused(kind)
         if not why and isinstance(obj, BaseException) and obj.__traceback__ is not None:
@@ -139,6 +151,17 @@ class Pickler(cloudpickle.Pickler):
             self.modules.add(definition.__module__)
         else:  # by value: code is one Python's own, and cloudpickle builds it
             self.modules |= {PYTHON, "cloudpickle"}
+
+    def _long(self, text: Any, kind: type) -> Any:
+        """C would write it in one go, and nobody could interrupt that."""
+        index, _ = self.once(("long", id(text)), lambda: (self._new_long(text, kind), text))  # which keeps its id its own
+        return kind.__name__, index
+
+    def _new_long(self, text: Any, kind: type) -> int:
+        data = b"" if self.counts else _encoded(text, self.check) if kind is str else text
+        self.long_bytes += len(text)
+        self.blobs.append(memoryview(data))
+        return len(self.blobs) - 1
 
     # ---- what the pickling of arrays asks ----
 
@@ -195,12 +218,29 @@ def is_definition(value: Any, namespace: dict[str, Any]) -> bool:
     return isinstance(value, type) and not function_pickling.importable(value)
 
 
+def _encoded(text: str, check: Callable[[], None]) -> bytearray:
+    data = bytearray()
+    for start in range(0, len(text), _ENCODED):
+        check()
+        data += text[start : start + _ENCODED].encode("utf-8", "surrogatepass")
+    return data
+
+
+_ENCODED = 256 * 1024  # characters at once
+_LONG: dict[str, Callable[[bytearray], Any]] = {
+    "bytes": bytes,
+    "bytearray": lambda data: data,
+    "str": lambda data: data.decode("utf-8", "surrogatepass"),
+}
+
+
 class Unpickler(pickle.Unpickler):
     """`named` gives the object that a name of another unit stands for; `blobs` are filled into the memory made for them."""
 
     def __init__(self, file: Any, namespace: dict[str, Any], named: Callable[[str], Any], blobs: list[Filler], buffers: list[Any]):
         super().__init__(file, buffers=buffers)
         self._namespace, self._named, self._blobs = namespace, named, blobs
+        self._long: dict[Any, Any] = {}
 
     def persistent_load(self, pid: Any) -> Any:
         what, *rest = pid
@@ -210,4 +250,8 @@ class Unpickler(pickle.Unpickler):
             return self._named(rest[0])
         if what == "blob":
             return self._blobs[rest[0]]
+        if what in _LONG:
+            if pid not in self._long:
+                self._long[pid] = _LONG[what](self._blobs[rest[0]].whole())
+            return self._long[pid]
         raise pickle.UnpicklingError("an id of another format")

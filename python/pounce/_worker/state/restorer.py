@@ -37,6 +37,9 @@ class _Source:
     def fill(self, target: memoryview) -> None:
         self._reader.fill(self._stored, target)
 
+    def whole(self) -> bytearray:
+        return self._reader.read(self._stored)
+
 
 class Restorer:
     """Thread: one.

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import collections
 import io
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..._common.serialize import ATOMS, path_of_unpicklable
 from . import covariables, large_stack, manifest
-from .blobs import Writer
-from .covariables import Partition
+from .covariables import Counter, Partition
 from .folder import Folder
 from .function_pickling import is_found
+from .interruption import Interruption
 from .manifest import Manifest, Unit
 from .needs import closure, source_reads
 from .pickling import PYTHON, Pickler
+from .piece_writer import Begun, PieceWriter
 from .problems import Interrupted, NoSpace, TooLarge, TooSlow
 
 UNIT_S = 10.0  # so long one unit may take
 _SHORT = 4096  # a longer text is a unit of its own
+_AHEAD_BYTES = 256 * 1024 * 1024  # so much is pickled before what was pickled first is on the disk
 
 
 @dataclass
@@ -33,6 +37,27 @@ class Report:
     saved: list[str] = field(default_factory=list)
     nbytes: int = 0  # written
     unparkable: dict[str, str] = field(default_factory=dict)
+
+
+class _Graph(io.BytesIO):
+    """What a unit's pickle is written into."""
+
+    def __init__(self, check: Callable[[], None]):
+        super().__init__()
+        self._check = check
+
+    def write(self, data: Any) -> int:
+        self._check()
+        return super().write(data)
+
+
+@dataclass
+class _Pickled:
+    """A unit on its way to the disk."""
+
+    names: frozenset[str]
+    pickler: Pickler
+    begun: Begun
 
 
 class Saver:
@@ -52,7 +77,7 @@ class Saver:
     key : bytes
         Of the user's own, for the manifest.
 
-    Thread: one. Between cells only: what changes while it is pickled may be torn.
+    Thread: one. Between cells only: what changes while it is pickled may be torn. close() it before the folder.
     """
 
     def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (), most_bytes: int | None = None,
@@ -61,6 +86,8 @@ class Saver:
         self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
         data = folder.manifest()
         self._durable = Manifest() if data is None else manifest.decode(data, key)
+        self._writer = PieceWriter(folder, self._durable.digests())
+        self._committing: tuple[Manifest, Future[None]] | None = None
         self._made = dict(self._durable.made)  # name to the cell that assigned it
         self._start_again()
 
@@ -75,7 +102,8 @@ class Saver:
             Names that code since the last save may have read or assigned; None: any. Names that were assigned are found
             in any case; one that is missing here and was changed in place is saved by the next save without `touched`.
         interrupted : callable
-            True: stop soon, between two units. Nothing is lost: the next save goes on.
+            True: somebody waits; save() returns within some ten milliseconds, also in the middle of a large object. It is asked
+            often, and in several threads. Nothing is lost: the next save goes on, and does not write again what was written.
         process : bytes
             What process_state.taken() gave.
         turn : int
@@ -94,23 +122,31 @@ class Saver:
                 self._made[name] = cell
         self._dirty |= assigned.union(names if touched is None else touched)
         gone = set(self._ids) - set(names)
-        writer = Writer(self._folder, self._durable.digests() | self._written)
+        interruption = Interruption(interrupted)
+        self._writer.open(interruption)
         try:
-            self._save(cell, set(names), gone, interrupted, writer, report)
-            stored = writer.write([memoryview(process)])[0] if process else self._durable.process
+            self._end_commit()
+            self._save(cell, set(names), gone, interruption, report)
+            stored = self._writer.stored(self._writer.put([memoryview(process)]))[0] if process else self._durable.process
             self._commit(cell, turn, set(names), stored)
             report.whole = True
         except Interrupted:
             pass
         except NoSpace:
+            self._writer.abandon(self._durable.digests())
             self._start_again()
             self._folder.keep_only(self._durable.digests())
             raise
         finally:
-            writer.close()
-            report.nbytes = writer.nbytes
+            report.nbytes = self._writer.close()
             report.unparkable = dict(self._unparkable)
         return report
+
+    def close(self) -> None:
+        """Waits for what an interrupted save has left on its way to the disk."""
+        self._writer.finish()
+        if self._committing is not None:
+            wait([self._committing[1]])
 
     def touched_by(self, source: str) -> set[str] | None:
         """For save(): what the source may read and change, also through functions and classes as they were saved. None: anything."""
@@ -125,14 +161,13 @@ class Saver:
         self._lacking: dict[str, frozenset[str]] = {}  # of those that need others which cannot be saved
         self._ids: dict[str, int] = {}
         self._dirty: set[str] = set()
-        self._written: set[str] = set()
 
     def _names(self) -> list[str]:
         return [name for name in self._namespace if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
 
     # ---- one save ----
 
-    def _save(self, cell: int, names: set[str], gone: set[str], interrupted: Callable[[], bool], writer: Writer, report: Report) -> None:
+    def _save(self, cell: int, names: set[str], gone: set[str], interruption: Interruption, report: Report) -> None:
         scope = self._scope(names, gone)
         for name in gone:
             self._forget(name)
@@ -142,14 +177,23 @@ class Saver:
             self._modules.pop(name, None)
         known = covariables.definitions(self._namespace, sorted(names))
         plain = self._note_plain(scope)
-        found = self._partition(scope - plain - self._modules.keys(), known, interrupted)
-        failed = {name: self._why(name, error, found) for name, error in found.failed.items()}
+        found = self._partition(scope - plain - self._modules.keys(), known, interruption)
+        failed = {name: self._why(name, error, found, interruption) for name, error in found.failed.items()}
         self._check_size(found, scope)
         units = [*found.units, *([frozenset(plain)] if plain else [])]
-        for unit in sorted(units, key=sorted):
-            if interrupted():
-                raise Interrupted
-            self._save_unit(unit, cell, found, failed, writer, report)
+        ahead: collections.deque[_Pickled] = collections.deque()
+        try:
+            for unit in sorted(units, key=sorted):
+                pickled = self._pickled(unit, found, failed, interruption)
+                if pickled is not None:
+                    ahead.append(pickled)
+                while ahead and (self._writer.is_stored(ahead[0].begun) or sum(one.begun.nbytes for one in ahead) > _AHEAD_BYTES):
+                    self._note(ahead.popleft(), cell, report)
+        finally:  # what has arrived counts, whatever happened
+            while ahead and self._writer.is_stored(ahead[0].begun):
+                self._note(ahead.popleft(), cell, report)
+        while ahead:
+            self._note(ahead.popleft(), cell, report)
         self._note_failed(failed)
         self._dirty -= scope
 
@@ -183,15 +227,15 @@ class Saver:
                 self._modules[name] = found
         return {name for name in scope if self._is_plain(name)}
 
-    def _partition(self, scope: set[str], known: dict[int, str], interrupted: Callable[[], bool]) -> Partition:
+    def _partition(self, scope: set[str], known: dict[int, str], interruption: Interruption) -> Partition:
         def dump(pickler: Pickler, name: str) -> None:
-            if interrupted():
-                raise Interrupted
-            large_stack.call(lambda: pickler.dump({name: self._namespace[name]}), self._unit_s)
+            interruption.check()
+            large_stack.call(lambda: pickler.dump({name: self._namespace[name]}), self._unit_s, interruption)
 
         while True:
             outside = [(unit.names & self._ids.keys() - scope, unit.depends) for unit in set(self._units.values())]
-            found = covariables.partition(self._namespace, sorted(scope), known, [pair for pair in outside if pair[0]], dump)
+            found = covariables.partition(self._namespace, sorted(scope), known, [pair for pair in outside if pair[0]], dump,
+                                          interruption.check)
             more = {name for unit in found.units for name in unit} - scope
             if not more:
                 return found
@@ -207,19 +251,24 @@ class Saver:
             raise TooLarge(f"The variables take {kept + found.nbytes:,} bytes, and at most {self._most_bytes:,} may be saved. "
                            "Delete what is no longer needed: del NAME.")
 
-    def _save_unit(self, names: frozenset[str], cell: int, found: Partition, failed: dict[str, str], writer: Writer,
-                   report: Report) -> None:
-        file = io.BytesIO()
-        pickler = Pickler(file, found.around, names)
+    def _pickled(self, names: frozenset[str], found: Partition, failed: dict[str, str], interruption: Interruption) -> _Pickled | None:
+        """And begun to be written; None: it is among `failed` now."""
+        interruption.check()
+        graph = _Graph(interruption.check)
+        pickler = Pickler(graph, found.around, names, interruption.check)
         values = {name: self._namespace[name] for name in sorted(names)}
         try:
-            large_stack.call(lambda: pickler.dump(values), self._unit_s)
+            large_stack.call(lambda: pickler.dump(values), self._unit_s, interruption)
         except (Exception, TooSlow) as error:
             for name in names:
-                failed[name] = self._why(name, error, found)
+                failed[name] = self._why(name, error, found, interruption)
                 self._forget(name, still_there=True)
-            return
-        stored = writer.write([file.getbuffer(), *pickler.blobs, *pickler.buffers])
+            return None
+        return _Pickled(names, pickler, self._writer.put([graph.getbuffer(), *pickler.blobs, *pickler.buffers]))
+
+    def _note(self, pickled: _Pickled, cell: int, report: Report) -> None:
+        """When it is on the disk."""
+        names, pickler, stored = pickled.names, pickled.pickler, self._writer.stored(pickled.begun)
         blobs, buffers = stored[1 : 1 + len(pickler.blobs)], stored[1 + len(pickler.blobs) :]
         unit = Unit(names, stored[0], tuple(blobs), tuple(buffers), frozenset(pickler.depends), frozenset(pickler.reads),
                     manifest.packages(pickler.kinds, pickler.modules), cell)
@@ -230,7 +279,6 @@ class Saver:
             report.saved += sorted(names)
         for name in names:
             self._replace(name, unit)
-        self._written |= {piece for one in stored for piece in one.pieces}
         self._dirty -= names
 
     def _replace(self, name: str, unit: Unit) -> None:
@@ -252,17 +300,17 @@ class Saver:
 
     # ---- what cannot be saved ----
 
-    def _why(self, name: str, error: BaseException, found: Partition) -> str:
+    def _why(self, name: str, error: BaseException, found: Partition, interruption: Interruption) -> str:
         if isinstance(error, TooSlow):
             return f"{name} takes longer than {self._unit_s:g} s to pickle"
         if isinstance(error, RecursionError):
             return f"{name} is nested too deep"
 
         def attempt(value: Any) -> None:
-            Pickler(covariables.Counter(), found.around, {name}).dump(value)
+            Pickler(Counter(interruption.check), found.around, {name}, interruption.check, counts=True).dump(value)
 
         try:
-            where = large_stack.call(lambda: path_of_unpicklable(self._namespace[name], name, attempt=attempt), self._unit_s)
+            where = large_stack.call(lambda: path_of_unpicklable(self._namespace[name], name, attempt=attempt), self._unit_s, interruption)
         except (Exception, TooSlow):
             where = None
         path, thing, why = where or (name, self._namespace[name], error)
@@ -299,9 +347,31 @@ class Saver:
         new = Manifest(units, {**unloaded_modules, **self._modules}, dict(self._unparkable), versions, process, cell, turn, made)
         if dataclasses.replace(new, cell=self._durable.cell) == self._durable:
             return
-        self._folder.write_manifest(memoryview(manifest.encode(new, self._key)))
-        self._durable, self._written = new, set()
-        self._folder.keep_only(new.digests())
+        self._writer.settle()
+        data, digests = memoryview(manifest.encode(new, self._key)), new.digests()
+
+        def commit() -> None:
+            self._folder.write_manifest(data)
+            self._folder.keep_only(digests)
+
+        self._committing = new, self._writer.in_background(commit)
+        self._end_commit()
+
+    def _end_commit(self) -> None:
+        """Of this save, or of one before that was interrupted meanwhile."""
+        if self._committing is None:
+            return
+        new, done = self._committing
+        try:
+            if not done.cancelled():
+                self._writer.wait_for([done])
+                self._durable, self._writer.known = new, new.digests()
+        except Interrupted:
+            raise
+        except BaseException:
+            self._committing = None
+            raise
+        self._committing = None
 
 
 def _import_of(value: Any) -> tuple[str, str] | None:

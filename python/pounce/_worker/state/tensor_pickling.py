@@ -9,6 +9,7 @@ from .memory import STORAGE, Blobs, Region, fill
 from .problems import NotParkable, StateError
 
 _HOOKS = "_backward_hooks"
+_COPIED = 16 * 1024 * 1024  # bytes from a GPU at once
 
 
 class Storage:
@@ -75,7 +76,19 @@ def reduce_part(part: Storage, pickler: Blobs) -> Any:
 
     storage = part.storage
     flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-    return own_storage, (pickler.blob(flat.cpu().numpy()), storage.nbytes(), str(storage.device))
+    return own_storage, (pickler.blob(_on_host(flat, pickler)), storage.nbytes(), str(storage.device))
+
+
+def _on_host(flat: Any, pickler: Blobs) -> Any:
+    import torch
+
+    if flat.device.type == "cpu":
+        return flat.numpy()
+    host = torch.empty(flat.shape, dtype=flat.dtype)
+    for start in () if pickler.counts else range(0, len(flat), _COPIED):
+        pickler.check()
+        host[start : start + _COPIED].copy_(flat[start : start + _COPIED])
+    return host.numpy()
 
 
 # ---- what a pickle calls: their names are part of the format ----
