@@ -154,6 +154,7 @@ class IdleCalls {
   explicit IdleCalls(const py::object& idle) : idle_(idle) {}
 
   TimePoint next() const { return next_; }
+  bool after_task() const { return next_ == TimePoint::min(); }  // it is called then also where another task waits
   void task_ended() {
     if (!idle_.is_none()) next_ = TimePoint::min();
   }
@@ -207,7 +208,7 @@ class PyWorker {
   void serve(const py::function& execute, const py::function& describe, const py::object& idle) {
     IdleCalls idle_calls(idle);
     while (true) {
-      if (Clock::now() >= idle_calls.next() && !host_->wanted()) idle_calls.call();
+      if (idle_calls.after_task() ? !host_->leaving() : Clock::now() >= idle_calls.next() && !host_->wanted()) idle_calls.call();
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;

@@ -196,7 +196,7 @@ void WorkerEngine::end_if_idle() {
 }
 
 void WorkerEngine::end() {
-  if (std::exchange(ending_, true)) return;
+  if (ending_.exchange(true)) return;
   wanted_ = activity_changed_ = true;
   if (core_.running()) interrupt();
 }

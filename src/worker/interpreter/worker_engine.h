@@ -65,7 +65,7 @@ class WorkerEngine final : public transport::Engine {
   bool show(const std::vector<SharedBytes>& message);
   std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
   void set_cloudpickle(std::string version);  // before the first job
-  bool ending() const { return ending_; }  // the supervisor said so, or is gone
+  bool ending() const { return ending_; }  // the supervisor said so, or is gone; any thread, without the leader token
   // As ending(); once true the main thread runs no task any more: none starts, and nothing interrupts it.
   bool runner_over();
   void tell_state(NamespaceState state);
@@ -183,7 +183,7 @@ class WorkerEngine final : public transport::Engine {
   bool interrupt_sent_ = false;
   int nudges_left_ = 0;
   TimePoint nudge_at_ = TimePoint::max();
-  bool ending_ = false;
+  std::atomic<bool> ending_ = false;
   bool runner_over_ = false;
   std::atomic<bool> wanted_ = false;
   NamespaceState state_ = NamespaceState::kSaved;

@@ -34,6 +34,7 @@ class WorkerHost {
   bool ending();
   bool over();  // main thread, between two tasks: the same, and if so none begins any more and no SIGINT comes
   bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
+  bool leaving() const { return engine_->ending(); }  // likewise: the worker ends
   void tell_state(NamespaceState state);             // any thread
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child

@@ -3,6 +3,7 @@ saved when it has run. One notebook's at a time; a worker may come to have anoth
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Collection
@@ -22,6 +23,7 @@ from ..state.saver import Saver
 
 _CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
 _LOOK_S = 0.05
+_GRACE_S, _GRACE_SHARE = 0.03, 0.005  # so long a task that comes waits for a save, at least; or so much of the time that the unsaved cells took
 _MOST_NAMES = 12  # in a line
 _GREY, _PLAIN = "\x1b[90m", "\x1b[0m"
 
@@ -50,6 +52,21 @@ class Entered:
     problem: str = ""
 
 
+class _Grace:
+    """Whether a save has to stop for a task that waits: a short save comes first, and one after long cells may take its time."""
+
+    def __init__(self, ran_s: float):
+        self._seconds = max(_GRACE_S, _GRACE_SHARE * ran_s)
+        self._until = math.inf
+
+    def __call__(self) -> bool:
+        if not interpreter.core.wanted() or interpreter.core.ending():
+            return False
+        now = time.monotonic()
+        self._until = min(self._until, now + self._seconds)
+        return now >= self._until
+
+
 class SavedNamespace:
     """Thread: the one that runs the cells, which also saves between them."""
 
@@ -70,6 +87,7 @@ class SavedNamespace:
         self._behind = False  # a cell has run whose work is not saved
         self._unchecked = False
         self._running = False
+        self._begun = self._ran_s = 0.0
         self._told: dict[str, str] = {}
         self._remade: set[str] = set()
         self._problem = ""
@@ -163,20 +181,20 @@ class SavedNamespace:
         Damaged, Foreign
             Nothing was restored.
         """
-        self._running = True
+        self._running, self._begun = True, time.monotonic()
         restorer = self._restorer
         if restorer is None:
             return
         read = source_reads(source)
-        begun = time.monotonic()
         for part, why in self._process.put_back(read or ()).items():
             self._tell(f"{part} of the process could not be restored: {why}")
         names = restorer.names() if read is None else reached(read | set(arrived), self._names)
-        self._report(self._loaded(restorer, names), time.monotonic() - begun)
+        self._report(self._loaded(restorer, names), time.monotonic() - self._begun)
 
     def after(self, source: str, cell: int, turn: int) -> None:
         """It has run, to its end or not."""
         self._running = False
+        self._ran_s += time.monotonic() - self._begun
         self._cell, self._turn = cell, turn
         if self._saver is None or self._restorer is None:
             return
@@ -231,7 +249,7 @@ class SavedNamespace:
         if self._saver is None:
             return None
         if self._behind:
-            return _CHECK_AFTER_S if self._save(interpreter.core.wanted) else None
+            return _CHECK_AFTER_S if self._save(_Grace(self._ran_s)) else None
         if self._unchecked:
             self._touched = None
             self._unchecked = not self._save(interpreter.core.wanted, quiet=True)
@@ -260,7 +278,7 @@ class SavedNamespace:
             return True
         if not report.whole:
             return False
-        self._behind, self._problem = False, ""
+        self._behind, self._problem, self._ran_s = False, "", 0.0
         self._tell_unparkable(report.unparkable)
         tell("unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
