@@ -1,0 +1,77 @@
+"""What a notebook's variables are when the cluster takes their worker away."""
+
+from __future__ import annotations
+
+from notebooks import Executed, printed, written
+from state_cells import CELLS
+
+LINE = "%%pounce --gpu 1\n"
+SETTLE = """
+import contextlib, io, time
+def settled(cell):
+    "Waits until the work of this cell is on the disk."
+    while True:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            get_ipython().run_line_magic("pounce", "parked")
+        if f"after cell {cell}," in shown.getvalue():
+            return
+        time.sleep(0.1)
+"""
+
+
+def own(cell) -> str:
+    """What a cell printed, without pounce's own lines."""
+    return "".join(line for line in printed(cell).splitlines(True) if "pounce: " not in line)
+
+
+def undisturbed(alice) -> Executed:
+    return Executed(alice, written(alice, "import pounce", *(LINE + cell for cell in CELLS), "%pounce release"), seconds=400)
+
+
+def shown_by(executed: Executed) -> list[str]:
+    return [own(cell) for cell in executed.cells()[1:-1]]
+
+
+def test_a_worker_that_goes_after_every_cell_changes_nothing(make_user):
+    alice = make_user()
+    at_rest = undisturbed(alice)
+    cells = [part for cell in CELLS for part in (LINE + cell, "%pounce release")]
+
+    ran = Executed(alice, written(alice, "import pounce", *cells), seconds=400).cells()[1::2]
+
+    assert [own(cell) for cell in ran] == shown_by(at_rest)
+    assert any("restored " in printed(cell) for cell in ran)
+
+
+def test_a_worker_that_is_killed_after_every_cell_costs_nothing_that_was_saved(make_user):
+    alice = make_user(crash_limit=100)
+    at_rest = undisturbed(alice)
+    kill = LINE + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+    cells = [part for number, cell in enumerate(CELLS) for part in (LINE + cell, f"settled({3 + 3 * number})", kill)]
+    fails = tuple(range(4, 2 + len(cells), 3))
+
+    ran = Executed(alice, written(alice, "import pounce", SETTLE, *cells, "%pounce release", fails=fails), seconds=400).cells()[2:-1:3]
+
+    assert [own(cell) for cell in ran] == shown_by(at_rest)
+
+
+def test_the_variables_follow_from_line_to_line_and_each_gpu_goes_back(make_user):
+    alice = make_user()
+    ran = Executed(alice, written(
+        alice, "import pounce", "%%pounce --gpu 1\nimport os\nkept = [os.environ.get('SLURM_JOB_ID', '')]\nlen(kept)",
+        "%%pounce --gpu 2\nimport torch\nkept.append(2)\nprint(kept[1:], len(kept))", "[lease.state for lease in pounce.Client().leases()]",
+        "%%pounce --gpu 1\nprint(len(kept))", "%pounce status")).cells()
+
+    assert own(ran[2]) == "[2] 2\n" and "restored kept" in printed(ran[2])
+    assert own(ran[4]) == "2\n" and "restored" not in printed(ran[4])  # two GPUs offer one
+    assert "worker with 2 GPU" in printed(ran[5])
+
+
+def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
+    alice = make_user(idle_release_s=600)
+    ran = Executed(alice, written(
+        alice, "import pounce", SETTLE, "%%pounce --gpu 1 --time 1min\nkept = [1]", "settled(3)",
+        "import time\nclient = pounce.Client()\nwhile client.queue(): time.sleep(1)",
+        "%%pounce --gpu 1 --time 1min\nkept.append(2)\nprint(kept)", "%pounce release"), seconds=240).cells()
+
+    assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
