@@ -28,7 +28,7 @@ struct Leasing {
                  field("keep_warm_blind_s", &Leasing::keep_warm_blind, "the same where Slurm does not show other users' jobs, so that nobody can tell who waits"),
                  field("idle_release_s", &Leasing::idle_release, "an idle worker is given back after it"),
                  field("poll_max_s", &Leasing::poll_max, "Slurm is asked at least so often about what waits"),
-                 field("warm_poll_s", &Leasing::warm_poll, "Slurm is asked so often who waits for what is kept warm"),
+                 field("warm_poll_s", &Leasing::warm_poll, "Slurm is asked so often who waits for what is idle"),
                  field("starts_per_hour", &Leasing::starts_per_hour, "leases that one user's daemon may start in an hour; 0: as many as are wanted"));
   }
 };

@@ -11,6 +11,8 @@ using lease::JournalRecord;
 
 namespace {
 
+constexpr auto kSlack = 6s;  // a beat, and messages on their way
+
 // A history is short: so are the times. Their order is the defaults'.
 lease::Defaults times() {
   lease::Defaults times;
@@ -18,6 +20,7 @@ lease::Defaults times() {
   times.orphan_grace = 20s;
   times.hello_deadline = 30s;
   times.drain = 6s;
+  times.leave = kLeave;
   times.poll_max = 8s;
   times.reconcile_interval = 20s;
   times.worker_silence = 12s;
@@ -32,13 +35,16 @@ lease::Defaults times() {
 }  // namespace
 
 Daemon::Daemon(World& world, const InstanceId& instance, Bug bug)
-    : world_(world), instance_(instance), bug_(bug) {
+    : world_(world), instance_(instance), bug_(bug),
+      sees_queue_(world.faults.lost_reply == 0 && world.faults.slurm_down == 0 && !world.slurm.hides()) {
   start();
 }
 
 void Daemon::start() {
   lease::Defaults defaults = times();
   if (bug_ == Bug::kIdleTimerLost && lives_ > 0) defaults.idle_release = std::chrono::hours(1000);
+  if (bug_ == Bug::kNobodyYields) defaults.yield_after = defaults.idle_release;
+  owes_since_.reset();
   core_ = std::make_unique<lease::LeaseCore>(instance_, defaults, [this] { return world_.fresh_lease(); });
   life_ = ++lives_;
   armed_ = TimePoint::max();
@@ -75,6 +81,30 @@ void Daemon::compare_journal() const {
     if (!doubted) live.insert(one.lease);
   }
   if (journal != live) world_.fail("the journal and the core differ (I14)");
+}
+
+// Where Slurm answers, nobody waits long for a lease that nothing would be lost with.
+void Daemon::second() {
+  if (life_ == 0 || !owes_a_lease()) return owes_since_.reset();
+  if (!owes_since_) owes_since_ = world_.time.now();
+  const lease::Defaults usual = times();
+  if (world_.time.now() - *owes_since_ > usual.yield_after + usual.warm_poll + kSlack)
+    world_.fail("somebody waits, and a saved lease is idle");
+}
+
+// One could go, and more wait than are leaving.
+bool Daemon::owes_a_lease() const {
+  if (!sees_queue_) return false;
+  std::ptrdiff_t leaving = 0, may_go = 0;
+  for (const lease::LeaseView& one : core_->leases()) {
+    leaving += one.state == lease::LeaseState::kDraining || one.state == lease::LeaseState::kEnding;
+    const auto saved = std::ranges::count_if(workers_, [&](const auto& entry) {
+      const Supervisor& worker = *entry.second.supervisor;
+      return worker.lease() == one.lease && worker.heard_for(kSlack) && worker.state() == NamespaceState::kSaved;
+    });
+    may_go += one.state == lease::LeaseState::kIdle && one.job && saved == one.resources.workers;
+  }
+  return may_go > 0 && world_.slurm.waiting() > leaving;
 }
 
 // ---- who is there ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -22,6 +23,7 @@ class Daemon {
 
   void start();
   void crash();
+  void second();  // what it owes to those who wait
   void connected(Client& client, const Wire& wire);
   void connected(lease::WorkerLink link, Supervisor& supervisor, const Wire& wire);
   void hear(const lease::Event& event);
@@ -53,6 +55,7 @@ class Daemon {
   template <class Tell>
   void to_worker(lease::WorkerLink link, Tell tell);
   void check_silence(const LeaseId& lease) const;
+  bool owes_a_lease() const;
   void arm();
   void compare_journal() const;
   template <class T>
@@ -78,6 +81,8 @@ class Daemon {
   std::unique_ptr<lease::LeaseCore> core_;
   std::uint64_t life_ = 0, lives_ = 0;
   TimePoint armed_ = TimePoint::max();
+  const bool sees_queue_;  // Slurm always answers, and hides nothing
+  std::optional<TimePoint> owes_since_;
   std::vector<lease::JournalRecord> on_disk_, in_cache_;
   std::set<LeaseId> cancelled_, told_ends_;
   std::map<SessionId, ClientPeer> clients_;

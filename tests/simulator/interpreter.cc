@@ -5,6 +5,7 @@
 namespace pounce::simulator {
 namespace {
 constexpr auto kNoticedAtOnce = 50ms;  // a dead process closes its connections
+constexpr std::uint32_t kSaves = 300'000, kLeavesMore = 300'000, kCannotSave = 300'000;  // per million
 }
 
 Interpreter::Interpreter(World& world, Supervisor& supervisor, InterpreterNumber number, Bug bug)
@@ -84,8 +85,9 @@ void Interpreter::dismiss(const SessionId& session) {
 }
 
 void Interpreter::end_if_idle() {
-  if (core_.unfinished() == 0) return supervisor_.interpreter_left();
-  supervisor_.activity(core_.unfinished());
+  if (core_.unfinished() > 0 || saving_) return tell_activity();
+  ending_ = true;
+  leave();
 }
 
 // A run that is interrupted for this leaves no outcome: why the job ends only pounced can tell.
@@ -94,7 +96,15 @@ void Interpreter::end() {
   if (core_.running())
     interrupt();
   else
-    supervisor_.interpreter_left();
+    leave();
+}
+
+// What was not saved yet, with all the time that its supervisor gives.
+void Interpreter::leave() {
+  if (std::exchange(left_, true)) return;
+  if (!world_.random.chance(kLeavesMore)) return supervisor_.interpreter_left();
+  supervisor_.tells(NamespaceState::kSaving);
+  later(world_.random.between(0ms, 8s), [](Interpreter& self) { self.supervisor_.interpreter_left(); });
 }
 
 // ---- the exec core -------------------------------------------------------------------------------------------------
@@ -113,7 +123,7 @@ void Interpreter::tell_core(const exec::Event& event) {
 
 void Interpreter::arm() {
   const TimePoint due = core_.next_deadline();
-  if (due == TimePoint::max() || due >= armed_) return;
+  if (left_ || due == TimePoint::max() || due >= armed_) return;
   armed_ = due;
   later(due - world_.time.now(), [](Interpreter& self) {
     self.armed_ = TimePoint::max();
@@ -146,11 +156,39 @@ void Interpreter::run_ended(const TaskId& id, bool interrupted) {
     outcomes_[id] = {*std::exchange(run_, std::nullopt), cancelled};
     tell_core(exec::RunEnded{id});
   }
-  if (ending_) return supervisor_.interpreter_left();
-  later(world_.random.between(0ms, 2ms), [](Interpreter& self) { self.tell_core(exec::RunnerReady{}); });
+  if (ending_) return leave();
+  later(world_.random.between(0ms, 2ms), [](Interpreter& self) { self.rest(); });
 }
 
-void Interpreter::perform(const exec::InterruptTask&) { interrupt(); }
+// At once, or when it has waited for a while.
+void Interpreter::rest() {
+  if (core_.waiting() == 0 && world_.random.chance(kSaves)) return save();
+  tell_core(exec::RunnerReady{});
+  if (world_.random.chance(kSaves))
+    later(world_.random.between(100ms, 3s), [](Interpreter& self) {
+      if (self.core_.unfinished() == 0 && !self.saving_ && !self.ending_) self.save();
+    });
+}
+
+void Interpreter::save() {
+  tell_core(exec::RunnerAway{});
+  saving_ = true;
+  supervisor_.tells(NamespaceState::kSaving);
+  tell_activity();
+  later(world_.random.between(0ms, 2s), [](Interpreter& self) {
+    self.saving_ = false;
+    if (self.ending_) return;
+    self.supervisor_.tells(self.world_.random.chance(kCannotSave) ? NamespaceState::kUnsaved : NamespaceState::kSaved);
+    self.tell_activity();
+    self.tell_core(exec::RunnerReady{});
+  });
+}
+
+void Interpreter::tell_activity() { supervisor_.activity(core_.unfinished() + (saving_ ? 1 : 0)); }
+
+void Interpreter::perform(const exec::InterruptTask&) {
+  if (!left_) interrupt();
+}
 
 void Interpreter::interrupt() {
   const TaskId id = *core_.running();
@@ -158,7 +196,9 @@ void Interpreter::interrupt() {
   later(world_.random.between(1ms, 50ms), [id](Interpreter& self) { self.run_ended(id, true); });
 }
 
-void Interpreter::perform(const exec::GiveUp&) { supervisor_.gave_up(); }
+void Interpreter::perform(const exec::GiveUp&) {
+  if (!left_) supervisor_.gave_up();
+}
 
 void Interpreter::perform(const exec::FailTask& action) {
   outcomes_[action.task] = {std::nullopt, true};
@@ -203,6 +243,6 @@ void Interpreter::perform(const exec::ForgetTask& action) {
   acknowledged_.insert(action.task);
 }
 
-void Interpreter::perform(const exec::TellActivity& action) { supervisor_.activity(action.running); }
+void Interpreter::perform(const exec::TellActivity&) { tell_activity(); }
 
 }  // namespace pounce::simulator

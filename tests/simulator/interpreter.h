@@ -62,6 +62,10 @@ class Interpreter {
   void perform(const exec::TellActivity& action);
   void interrupt();
   void run_ended(const TaskId& task, bool interrupted);
+  void rest();   // between two tasks
+  void save();
+  void leave();  // for good
+  void tell_activity();
   void send_outcome(const Seat& seat, const TaskId& task);
   void arm();
   template <class... Words>
@@ -79,7 +83,7 @@ class Interpreter {
   std::map<TaskId, std::uint32_t> attempts_;  // that were accepted last
   std::set<TaskId> page_, acknowledged_;
   std::optional<std::uint32_t> run_;
-  bool ending_ = false;
+  bool ending_ = false, saving_ = false, left_ = false;
   TimePoint stopped_until_{}, armed_ = TimePoint::max();
   std::optional<TimePoint> client_seen_;
 };

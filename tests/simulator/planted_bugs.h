@@ -9,6 +9,7 @@ namespace pounce::simulator {
 #define POUNCE_PLANTED_BUGS(X)                                                                    \
   /* pounced */                                                                                   \
   X(kNoReconcile, "every reconciliation is answered with 'nothing there'")                        \
+  X(kNobodyYields, "an idle lease whose variables are saved is kept for its usual time")          \
   X(kIdleTimerLost, "a restarted daemon never gives idle leases back")                            \
   X(kInstanceIgnored, "the tag's instance is not looked at")                                      \
   X(kCancelOnce, "a cancel is sent once and never again")                                         \

@@ -96,12 +96,18 @@ void Slurm::poll(const std::vector<JobIdentity>& jobs, Reply<std::vector<JobView
       std::move(reply));
 }
 
+std::ptrdiff_t Slurm::waiting() const {
+  return std::ranges::count_if(jobs_, [](const auto& entry) { return entry.second.view.state == JobState::kQueued; });
+}
+
+bool Slurm::hides() const { return world_.faults.unknown_state > 50'000; }
+
 // Its one node has a slot for each job, whatever the job asks for.
 void Slurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> reply) {
   request<QueueSnapshot>(
       [=, this]() -> Result<QueueSnapshot> {
         QueueSnapshot look;
-        look.hidden = world_.faults.unknown_state > 50'000;
+        look.hidden = hides();
         look.nodes = {{"g1", {"gpu"}, {}, {}}};
         for (const auto& [id, job] : jobs_) {
           if (job.view.state == JobState::kQueued) look.waiting.push_back({{"gpu"}, "", {}, {}, 1, {{}, 1, 0}});

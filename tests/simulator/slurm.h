@@ -35,6 +35,8 @@ class Slurm {
   void second();                                       // its scheduler and its troubles
   void worker_left(SlurmJobId job, JobEnd end);        // the job's processes ended by themselves
   bool shows(const LeaseId& lease) const;              // its job lives, and has for a while
+  std::ptrdiff_t waiting() const;                      // jobs
+  bool hides() const;                                  // the jobs of others
   void heal() { down_until_ = {}; }
 
   struct Job {

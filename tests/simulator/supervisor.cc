@@ -81,7 +81,8 @@ void Supervisor::confirmed(Epoch told) {
 void Supervisor::beat() {
   if (!wire_ || !wire_->up()) return;
   daemon_seen_ = world_.time.now();
-  say(lease::WorkerSeen{lease_, index_, link_, running_});
+  if (ending_) return say(lease::WorkerLost{lease_, index_, link_, false, state_});
+  say(lease::WorkerSeen{lease_, index_, link_, running_, 0, state_});
 }
 
 void Supervisor::admit(const SessionId& session) {
@@ -103,12 +104,18 @@ void Supervisor::end(bool only_if_idle) {
   if (hangs_ || ending_) return;
   leaving_ = only_if_idle;
   ending_ = !only_if_idle;
-  later(kOrderlyEnd, [](Supervisor& self) {
-    if (self.ending_ || self.leaving_) self.leave(self.leaving_);
-  });
+  leave_by_ = world_.time.now() + kLeave;
+  later(kOrderlyEnd, [](Supervisor& self) { self.press_on(); });
   if (!interpreter_) return leave(only_if_idle);
   if (!only_if_idle) say(lease::WorkerLost{lease_, index_, link_});  // its farewell
   only_if_idle ? interpreter_->end_if_idle() : interpreter_->end();
+}
+
+// One that saves has longer.
+void Supervisor::press_on() {
+  if (!ending_ && !leaving_) return;
+  if (state_ != NamespaceState::kSaving || world_.time.now() >= leave_by_) return leave(leaving_);
+  later(1s, [](Supervisor& self) { self.press_on(); });
 }
 
 // ---- the interpreter -----------------------------------------------------------------------------------------------
@@ -132,6 +139,10 @@ void Supervisor::announce() {
 void Supervisor::activity(std::uint32_t running) {
   if (std::exchange(running_, running) > 0 && running == 0) beat();
   if (running > 0 && std::exchange(leaving_, false)) beat();
+}
+
+void Supervisor::tells(NamespaceState state) {
+  if (std::exchange(state_, state) != state) beat();
 }
 
 void Supervisor::interpreter_left() {
@@ -167,6 +178,7 @@ void Supervisor::bury(bool crashed) {
   interpreter_->cut(50ms);
   world_.time.in(0ms, [dead = std::shared_ptr<Interpreter>(std::move(interpreter_))] {});
   if (bug_ != Bug::kBusyForever) running_ = 0;
+  state_ = NamespaceState::kSaved;
 }
 
 // ---- life and death ------------------------------------------------------------------------------------------------

@@ -27,11 +27,13 @@ class Supervisor {
   void crash();
   void gave_up();
   void activity(std::uint32_t running);
+  void tells(NamespaceState state);
   void interpreter_left();
 
   void die();  // the job's processes were killed
   bool alive() const { return alive_; }
   bool reachable() const;
+  NamespaceState state() const { return state_; }
   bool heard_for(Duration time) const;  // an unbroken connection to pounced, and nothing wrong with it
   WorkerIndex index() const { return index_; }
   const LeaseId& lease() const { return lease_; }
@@ -47,6 +49,7 @@ class Supervisor {
   void announce();
   void interpreter_died(const Error& error);
   void bury(bool crashed);
+  void press_on();
   void leave(bool only_idle);
   bool watchdog_bites() const;
   void say(const lease::Event& event);
@@ -67,6 +70,8 @@ class Supervisor {
   std::unique_ptr<Interpreter> interpreter_;
   InterpreterNumber number_ = 0;
   std::uint32_t running_ = 0;
+  NamespaceState state_ = NamespaceState::kSaved;
+  TimePoint leave_by_{};
   std::set<SessionId> admitted_;
   std::vector<lease::InterpreterDied> untold_;
   TimePoint cut_until_{}, daemon_seen_, connected_since_{};

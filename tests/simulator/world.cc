@@ -122,7 +122,7 @@ bool World::anybody_in(SlurmJobId job) const {
 void World::supervisor_left(const Supervisor& supervisor, const JobView& job, bool only_idle) {
   const SlurmJobId id = job.job_identity.job;
   if (!anybody_in(id)) return slurm.worker_left(id, JobEnd::kCompleted);
-  if (only_idle) time.in(10s, [this, &supervisor, job] { start_again(supervisor, job); });
+  if (only_idle) time.in(10s + kLeave, [this, &supervisor, job] { start_again(supervisor, job); });
 }
 
 // Only within the same run of the job: its number may be another's by now.
@@ -155,6 +155,7 @@ void World::second() {
   slurm.second();
   for (const auto& daemon : daemons_) {
     if (daemon->life() != 0 && random.chance(faults.daemon_crash)) daemon->crash();
+    daemon->second();
     if (daemon->life() != 0 && bug_ == Bug::kSilenceIgnored)
       for (const auto& [id, client] : clients_) daemon->hear(lease::SessionSeen{id});
   }

@@ -13,6 +13,7 @@ struct Defaults {
   std::chrono::milliseconds keep_warm{0};
   std::chrono::milliseconds keep_warm_blind{60'000};
   std::chrono::milliseconds warm_poll{4'000};
+  std::chrono::milliseconds yield_after{1'000};
   std::chrono::milliseconds idle_release{60'000};
   std::chrono::milliseconds orphan_grace{30'000};
   std::chrono::milliseconds hello_deadline{120'000};
@@ -50,7 +51,8 @@ struct ConfigKey {
 inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"keep_warm_s", &Defaults::keep_warm, nullptr, "an idle lease is kept this much longer than idle_release_s, while nobody waits for what it holds"},
     {"keep_warm_blind_s", &Defaults::keep_warm_blind, nullptr, "at most so much longer where Slurm shows nobody the jobs of others"},
-    {"warm_poll_s", &Defaults::warm_poll, nullptr, "how often the queue is looked at while a lease is kept warm"},
+    {"warm_poll_s", &Defaults::warm_poll, nullptr, "how often the queue is looked at while a lease is idle and could go to who waits"},
+    {"yield_after_s", &Defaults::yield_after, nullptr, "an idle lease whose variables are saved is given to who waits for it after so long"},
     {"idle_release_s", &Defaults::idle_release, nullptr, "a lease with nothing waiting or running is given back"},
     {"orphan_grace_s", &Defaults::orphan_grace, nullptr, "a silent session's tasks are cancelled, its leases ended"},
     {"hello_deadline_s", &Defaults::hello_deadline, nullptr, "a running job without a ready interpreter is given up"},

@@ -88,9 +88,16 @@ void Ending::on(const CancelDone& event) {
   context_.polling.soon(event.outcome ? Duration{} : Duration(context_.times.poll_min));
 }
 
+// One that saves has longer, and then as long as any other.
+TimePoint Ending::patience_until(const Lease& lease) const {
+  const Defaults& times = context_.times;
+  if (lease.saving()) return lease.since + std::max(times.leave, times.drain);
+  return std::max(lease.since, lease.last_saving) + times.drain;
+}
+
 void Ending::settle(Lease& lease) {
   if (lease.state == LeaseState::kDraining) {
-    if (context_.due(lease.since + context_.times.drain) && transitions_.accept(lease, News::kTimePassed)) cancel(lease);
+    if (context_.due(patience_until(lease)) && transitions_.accept(lease, News::kTimePassed)) cancel(lease);
     return;
   }
   if (lease.cancel_under_way || lease.job_ending || !lease.identified()) return;

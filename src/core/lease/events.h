@@ -20,6 +20,7 @@
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
+#include "pounce/namespace_state.h"
 #include "pounce/queue_snapshot.h"
 #include "pounce/resources.h"
 #include "pounce/result.h"
@@ -117,12 +118,14 @@ struct WorkerSeen {  // worker_beat
   WorkerLink link;
   std::uint32_t running = 0;
   std::uint32_t warnings = 0;  // so often the batch system has warned it of its end
+  NamespaceState state = NamespaceState::kSaved;
 };
-struct WorkerLost {  // its connection is gone
+struct WorkerLost {  // its connection is gone, or it says that it leaves (also while it still saves)
   LeaseId lease;
   WorkerIndex worker;
   WorkerLink link;
   bool cut = false;  // without a word: it may be there still, and come back
+  NamespaceState state = NamespaceState::kSaved;  // unless it was cut
 };
 
 // ---- time ---------------------------------------------------------------------------------------------------------

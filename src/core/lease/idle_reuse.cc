@@ -26,8 +26,15 @@ Duration IdleReuse::kept() const {
   return times.idle_release + (blind_ ? std::min(times.keep_warm, times.keep_warm_blind) : times.keep_warm);
 }
 
+// Who has heard nothing of its variables, or starts for one who changed her mind, is given the usual time.
+Duration IdleReuse::yields_after(const Lease& lease) const {
+  const Defaults& times = context_.times;
+  const bool at_once = lease.state == LeaseState::kIdle && lease.saved() && !blind_;
+  return at_once ? std::min(times.yield_after, times.idle_release) : times.idle_release;
+}
+
 bool IdleReuse::reusable(const Lease& lease) const {
-  return unneeded(lease) && !lease.end && lease.job && context_.now() >= lease.last_busy + context_.times.idle_release;
+  return unneeded(lease) && !lease.end && lease.job && context_.now() >= lease.last_busy + yields_after(lease);
 }
 
 std::vector<Lease*> IdleReuse::reusable_leases() const {
@@ -47,7 +54,7 @@ std::vector<SlurmJobId> IdleReuse::leaving() const {
 
 void IdleReuse::settle() {
   for (const auto& [id, lease] : context_.leases)
-    if (unneeded(lease)) context_.due(lease.last_busy + context_.times.idle_release);
+    if (unneeded(lease)) context_.due(lease.last_busy + yields_after(lease));
   if (under_way_ || context_.slurm.lost()) return;
   const auto reusable = reusable_leases();
   if (reusable.empty() || !context_.due(at_)) return;

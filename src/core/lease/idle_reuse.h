@@ -1,7 +1,7 @@
-// How long an idle lease is kept for the next call, and who goes earlier because somebody waits. Owns when the queue is
-// looked at: only while a lease is kept that nothing needs, never more than once an interval however many there are,
-// half as often where Slurm finds it a burden. Where the jobs of others are hidden (blind) leases are kept a short time
-// instead. Thread: loop.
+// How long an idle lease is kept for the next call, and who goes earlier because somebody waits: one whose variables are
+// saved almost at once, one that would lose some after its usual time. Owns when the queue is looked at: only while there
+// is a lease that may go, never more than once an interval however many there are, half as often where Slurm finds it a
+// burden. Where the jobs of others are hidden (blind) leases are kept a short time instead. Thread: loop.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class IdleReuse {
 
   bool unneeded(const Lease& lease) const;  // it serves, or starts, and nothing waits for it or runs on it
   Duration kept() const;                    // how long such a lease is kept in all
-  bool reusable(const Lease& lease) const;  // past its usual time, kept while nobody waits for it
+  bool reusable(const Lease& lease) const;  // kept while nobody waits for it
   bool blind() const { return blind_; }
 
   // Those that have to go for somebody who waits, in that order.
@@ -24,6 +24,7 @@ class IdleReuse {
   void settle();  // orders a look when it is due
 
  private:
+  Duration yields_after(const Lease& lease) const;  // idle, to somebody who waits
   std::vector<Lease*> reusable_leases() const;  // the longest idle first
   std::vector<SlurmJobId> leaving() const;
   void plan_next_look(const QueueSnapshotTaken& event);

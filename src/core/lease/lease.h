@@ -17,6 +17,7 @@
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
+#include "pounce/namespace_state.h"
 #include "pounce/resources.h"
 
 namespace pounce::lease {
@@ -37,6 +38,7 @@ struct Worker {
   bool spent = false;  // it died too often: sent away, while others of the lease go on
   Epoch epoch;         // of the last interpreter told of
   std::uint32_t running = 0;
+  NamespaceState state = NamespaceState::kSaved;  // of what its tasks left, by its last word
   TimePoint last_seen;
   std::string devices;
   std::optional<Epoch> died;  // the last interpreter whose death was told
@@ -83,6 +85,7 @@ struct Lease {
   bool ever_ready = false;                // one of them has had an interpreter
   TimePoint last_seen;                    // any of them
   bool silence_noted = false;
+  TimePoint last_saving;                  // the last moment at which one of them was saving
 
   // Ending and Release
   std::optional<Error> end;       // why it ends, once that is decided
@@ -110,6 +113,13 @@ struct Lease {
     if (state == LeaseState::kQueued) return true;
     const auto said_so = [](const auto& entry) { return entry.second.linked && entry.second.heard && entry.second.running == 0; };
     return workers.size() >= resources.workers && std::ranges::all_of(workers, said_so);
+  }
+  bool saving() const {
+    return std::ranges::any_of(workers, [](const auto& entry) { return entry.second.state == NamespaceState::kSaving; });
+  }
+  // Nothing would be lost with it.
+  bool saved() const {
+    return free() && std::ranges::all_of(workers, [](const auto& entry) { return entry.second.state == NamespaceState::kSaved; });
   }
   // Its owner is told when the batch system confirms the end: until then a result may come.
   bool lost() const { return end && end->code == ErrorCode::kLost; }

@@ -114,6 +114,7 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
   worker.died = event.epoch;
   worker.ready = false;
   worker.running = 0;
+  note_state(lease, worker, NamespaceState::kSaved);  // what was not saved is gone
   lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
   for (const Owner& one : context_.sessions.concerned(lease))
     context_.act(TellWorkerDown{one.session, one.request, lease.id, event.worker, event.epoch, with_evidence(lease, event.error)});
@@ -136,6 +137,7 @@ void Workers::on(const WorkerSeen& event) {
   if (lease == nullptr) return;
   worker->running = event.running;
   worker->heard = true;
+  note_state(*lease, *worker, event.state);
   forget_tasks_of_the_gone(*lease);
   if (event.running > 0) lease->last_busy = context_.now();
   if (event.warnings > lease->warnings) warned(*lease, event.warnings);
@@ -155,6 +157,11 @@ void Workers::forget_tasks_of_the_gone(Lease& lease) {
     if (!worker.linked && context_.now() >= worker.last_seen + context_.times.lost_after) worker.running = 0;
 }
 
+void Workers::note_state(Lease& lease, Worker& worker, NamespaceState state) {
+  if (lease.saving()) lease.last_saving = context_.now();
+  worker.state = state;
+}
+
 // Of its time's end, or of a preemption: only Slurm knows.
 void Workers::warned(Lease& lease, std::uint32_t warnings) {
   lease.warnings = warnings;
@@ -165,7 +172,9 @@ void Workers::warned(Lease& lease, std::uint32_t warnings) {
 
 void Workers::on(const WorkerLost& event) {
   const auto [lease, worker] = hear(event.lease, event.worker, event.link, News::kWorkerLost);
-  if (lease == nullptr || !worker->linked) return;
+  if (lease == nullptr) return;
+  if (!event.cut) note_state(*lease, *worker, event.state);
+  if (!worker->linked) return;
   worker->linked = false;
   lease->history.add(context_.now(), {.code = CauseCode::kWorkerDisconnected, .number = event.worker.value});
   if (event.cut || lease->state < LeaseState::kDraining) return context_.polling.closely();

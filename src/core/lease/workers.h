@@ -36,6 +36,7 @@ class Workers {
   void died(Lease& lease, Worker& worker, const InterpreterDied& event);
   void spent(Lease& lease, Worker& worker, const Error& error);
   void forget_tasks_of_the_gone(Lease& lease);
+  void note_state(Lease& lease, Worker& worker, NamespaceState state);
   void warned(Lease& lease, std::uint32_t warnings);
 
   Context& context_;

@@ -14,6 +14,43 @@ TEST_F(EndingTest, AWorkerThatDoesNotEndIsCancelledAfterTheDrainTime) {
   EXPECT_GE(now - told, 8s);
 }
 
+TEST_F(EndingTest, AWorkerThatSavesWhileItLeavesIsCancelledAfterTheTimeToLeave) {
+  given_draining();
+  const TimePoint told = now;
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0, 0, NamespaceState::kSaving});
+  wait_for<CancelJob>();
+  EXPECT_LE(now - told, 60s);
+  EXPECT_GE(now - told, 58s);
+}
+
+TEST_F(EndingTest, AWorkerThatHasSaidFarewellIsHeardAboutWhatItSaves) {
+  given_draining();
+  const TimePoint told = now;
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, false, NamespaceState::kSaving});
+  wait_for<CancelJob>();
+  EXPECT_GE(now - told, 58s);
+}
+
+TEST_F(EndingTest, AWorkerThatHasSavedEverythingHasTheDrainTimeAfterIt) {
+  given_draining();
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0, 0, NamespaceState::kSaving});
+  advance(20s);
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0, 0, NamespaceState::kSaved});
+  const TimePoint saved = now;
+  wait_for<CancelJob>();
+  EXPECT_EQ(now - saved, 10s);
+}
+
+TEST_F(EndingTest, AConnectionThatIsCutSaysNothingOfWhatAWorkerSaves) {
+  given_draining();
+  const TimePoint told = now;
+  tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0, 0, NamespaceState::kSaving});
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  wait_for<CancelJob>();
+  EXPECT_GE(now - told, 58s);
+}
+
 TEST_F(EndingTest, AWorkerThatEndsByItselfIsNotCancelled) {
   given_busy();
   polled(view(JobState::kRunning));

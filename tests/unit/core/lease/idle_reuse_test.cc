@@ -1,4 +1,4 @@
-// Idle leases are kept warm until somebody waits for what they hold.
+// Idle leases are kept until somebody waits for what they hold: one that would lose variables at least for its usual time.
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {
@@ -13,7 +13,8 @@ Defaults kept_warm() {
 class IdleReuseTest : public LeaseTest {
  protected:
   IdleReuseTest() : LeaseTest(kept_warm()) {}
-  void given_idle_reuse() {
+  void given_idle_reuse() {  // past the usual time, which one that would lose variables has
+    variables = NamespaceState::kUnsaved;
     given_idle();
     advance_alive(60s);
   }
@@ -23,7 +24,8 @@ class IdleReuseTest : public LeaseTest {
   }
 };
 
-TEST_F(IdleReuseTest, NobodyLooksAtTheQueueBeforeTheIdleTimeIsOver) {
+TEST_F(IdleReuseTest, NobodyLooksAtTheQueueForAWorkerThatWouldLoseVariablesBeforeTheIdleTimeIsOver) {
+  variables = NamespaceState::kUnsaved;
   given_idle();
   advance_alive(59s);
   EXPECT_EQ(count<TakeQueueSnapshot>(), 0u);
@@ -55,6 +57,77 @@ TEST_F(IdleReuseTest, ATaskThatHasJustArrivedKeepsIt) {
   look_at(somebody_waits());
   tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 1});
   EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(IdleReuseTest, OneWhoseVariablesAreSavedIsGivenFromItsFirstIdleSecond) {
+  given_idle();
+  beat();
+  advance(999ms);
+  EXPECT_EQ(count<TakeQueueSnapshot>(), 0u);
+  advance(1ms);
+  look_at(somebody_waits());
+  EXPECT_EQ(state(), LeaseState::kDraining);
+  EXPECT_TRUE(only<EndWorker>()[0].only_if_idle);
+}
+
+TEST_F(IdleReuseTest, OneWhoseWorkerHasNotSpokenYetHasTheUsualTime) {
+  given_idle();
+  advance(10s);
+  EXPECT_EQ(count<TakeQueueSnapshot>(), 0u);
+}
+
+TEST_F(IdleReuseTest, OneThatWouldLoseVariablesIsNotGivenInItsUsualTime) {
+  given_idle();
+  beat();
+  advance(1s);
+  wait_for<TakeQueueSnapshot>();
+  variables = NamespaceState::kUnsaved;
+  beat();
+  tell(QueueSnapshotTaken{somebody_waits()});
+  EXPECT_EQ(state(), LeaseState::kIdle);
+}
+
+TEST_F(IdleReuseTest, OneThatSavesIsBusyAndIdleFromThenOn) {
+  given_idle();
+  variables = NamespaceState::kSaving;
+  advance_alive(3s, 1);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  variables = NamespaceState::kSaved;
+  beat(0);
+  EXPECT_EQ(state(), LeaseState::kIdle);
+  advance(999ms);
+  EXPECT_EQ(count<TakeQueueSnapshot>(), 0u);
+  advance(1ms);
+  EXPECT_EQ(count<TakeQueueSnapshot>(), 1u);
+}
+
+TEST_F(IdleReuseTest, WhatTheNextInterpreterHasIsSaved) {
+  given_idle();
+  variables = NamespaceState::kUnsaved;
+  beat();
+  tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{1}, trouble(ErrorCode::kWorkerCrashed)});
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  variables = NamespaceState::kSaved;
+  beat();
+  advance(1s);
+  EXPECT_EQ(count<TakeQueueSnapshot>(), 1u);
+}
+
+TEST_F(IdleReuseTest, NobodyLooksAtTheQueueWhileItIsBusy) {
+  given_busy();
+  advance_alive(120s, 1);
+  EXPECT_EQ(core.counters().snapshots, 0u);
+}
+
+TEST_F(IdleReuseTest, WhereOthersAreHiddenNobodyLooksInTheUsualTime) {
+  given_idle();
+  beat();
+  advance(1s);
+  look_at(QueueSnapshot{true, {}, {}, {}});
+  const auto looks = core.counters().snapshots;
+  advance_alive(58s);
+  EXPECT_EQ(core.counters().snapshots, looks);
+  EXPECT_EQ(state(), LeaseState::kIdle);
 }
 
 TEST_F(IdleReuseTest, OneThatIsNeededAgainIsNotGiven) {

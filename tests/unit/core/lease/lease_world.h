@@ -72,7 +72,7 @@ class LeaseWorld {
     tell(SessionSeen{session(1)});
     auto heard = actions;
     if (!core.leases().empty())
-      tell(WorkerSeen{core.leases().front().lease, WorkerIndex{0}, link, running});
+      tell(WorkerSeen{core.leases().front().lease, WorkerIndex{0}, link, running, 0, variables});
     actions.insert(actions.begin(), heard.begin(), heard.end());
   }
 
@@ -202,6 +202,7 @@ class LeaseWorld {
   TimePoint now = TimePoint{} + 1000s;
   std::vector<Action> actions;
   WorkerLink link{1};
+  NamespaceState variables = NamespaceState::kSaved;  // what the worker's beats tell of them
 };
 
 class LeaseTest : public ::testing::Test, protected LeaseWorld {
