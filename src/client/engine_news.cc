@@ -18,6 +18,7 @@ task::Known known(protocol::TaskState state) {
     case protocol::TaskState::kQueued: return task::Known::kQueued;
     case protocol::TaskState::kRunning: return task::Known::kRunning;
     case protocol::TaskState::kDone: return task::Known::kDone;
+    case protocol::TaskState::kForgotten: return task::Known::kForgotten;
   }
   return task::Known::kUnknown;
 }

@@ -61,8 +61,7 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   if (ending_) return perform(exec::AnswerStates{session, {task->task}, {exec::State::kUnknown}});
   exec::TaskArrived arrived = *task;
   if (bug_ == Bug::kRunsAgain && acknowledged_.contains(task->task)) ++arrived.attempt;
-  if (const exec::State state = core_.state_of(task->task); state == exec::State::kUnknown || state == exec::State::kDone)
-    attempts_[task->task] = task->attempt;
+  arriving_attempt_ = task->attempt;
   tell_core(arrived);
 }
 

@@ -50,7 +50,7 @@ class Interpreter {
   };
 
   void tell_core(const exec::Event& event);
-  void perform(const exec::KeepTask&) {}
+  void perform(const exec::KeepTask& action) { attempts_[action.task] = arriving_attempt_; }
   void perform(const exec::StartTask& action);
   void perform(const exec::TellStarted& action);
   void perform(const exec::InterruptTask& action);
@@ -80,6 +80,7 @@ class Interpreter {
   exec::ExecCore core_;
   std::map<SessionId, Seat> seats_;
   std::map<TaskId, Outcome> outcomes_;
+  std::uint32_t arriving_attempt_ = 0;
   std::map<TaskId, std::uint32_t> attempts_;  // that were accepted last
   std::set<TaskId> page_, acknowledged_;
   std::optional<std::uint32_t> run_;

@@ -10,8 +10,8 @@
 
 namespace pounce::exec {
 
-// Order: kUnknown first, as on the wire.
-enum class State : std::uint8_t { kUnknown, kQueued, kRunning, kDone };
+// Order: kUnknown first, as on the wire. kForgotten: it ran, and nothing of it is kept.
+enum class State : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten };
 enum class Failure : std::uint8_t { kCancelled, kInputsMissing };
 
 struct KeepTask {  // a new task: its payload is needed until StartTask or FailTask

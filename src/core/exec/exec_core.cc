@@ -1,6 +1,7 @@
 #include "core/exec/exec_core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -19,11 +20,12 @@ std::vector<Action> ExecCore::handle(const Event& event, TimePoint now) {
 }
 
 State ExecCore::state_of(const TaskId& task) const {
-  const auto found = tasks_.find(task);
-  return found == tasks_.end() ? State::kUnknown : found->second.state;
+  if (const auto found = tasks_.find(task); found != tasks_.end()) return found->second.state;
+  return running_ == task ? State::kRunning : State::kUnknown;
 }
 
 bool ExecCore::cancel_asked(const TaskId& task) const {
+  if (running_ == task) return running_record().cancel_asked;
   const auto found = tasks_.find(task);
   return found != tasks_.end() && found->second.cancel_asked;
 }
@@ -52,11 +54,12 @@ void ExecCore::repeated(const TaskArrived& event, const Record& known, Actions& 
 
 bool ExecCore::ran_before(const TaskArrived& event) const {
   const auto remembered = remembered_.find(event.task);
-  return remembered != remembered_.end() && event.attempt <= remembered->second;
+  return remembered != remembered_.end() && event.attempt <= remembered->second.attempt;
 }
 
 void ExecCore::accept(const TaskArrived& event, Actions& actions) {
-  if (tasks_.contains(event.task)) actions.push_back(ForgetTask{event.task});
+  const bool earlier_run_ends = running_ == event.task;  // an orphan, and this is its next attempt
+  if (tasks_.contains(event.task) || earlier_run_ends) actions.push_back(ForgetTask{event.task});
   Record& record = tasks_[event.task] = Record{.session = event.session, .attempt = event.attempt};
   if (!event.inputs_here) {
     record.state = State::kDone;
@@ -86,6 +89,7 @@ void ExecCore::start_next(Actions& actions) {
   runner_ready_ = false;
   Record& record = tasks_.at(*running_);
   record.state = State::kRunning;
+  record.ran = true;
   actions.push_back(StartTask{record.session, *running_});
 }
 
@@ -95,14 +99,13 @@ void ExecCore::on(const RunEnded& event, Actions& actions) {
     return;
   }
   running_.reset();
-  Record& record = tasks_.at(event.task);
-  record.state = State::kDone;
-  if (!record.orphan) {
-    actions.push_back(SendOutcome{record.session, event.task});
+  if (std::exchange(orphan_, std::nullopt)) {
+    if (!tasks_.contains(event.task)) actions.push_back(ForgetTask{event.task});
     return;
   }
-  tasks_.erase(event.task);
-  actions.push_back(ForgetTask{event.task});
+  Record& record = tasks_.at(event.task);
+  record.state = State::kDone;
+  actions.push_back(SendOutcome{record.session, event.task});
 }
 
 void ExecCore::on(const OutcomesAcknowledged& event, Actions& actions) {
@@ -112,7 +115,7 @@ void ExecCore::on(const OutcomesAcknowledged& event, Actions& actions) {
       ++ignored_;
       continue;
     }
-    remember(task, record->attempt);
+    remember(task, *record);
     tasks_.erase(task);
     actions.push_back(ForgetTask{task});
   }
@@ -122,12 +125,19 @@ void ExecCore::on(const StatesAsked& event, Actions& actions) {
   AnswerStates answer{event.session, event.tasks, {}};
   std::vector<TaskId> done;
   for (const TaskId& task : event.tasks) {
-    const Record* record = own(event.session, task);
-    answer.states.push_back(record == nullptr ? State::kUnknown : record->state);
+    answer.states.push_back(state_for(event.session, task));
     if (answer.states.back() == State::kDone) done.push_back(task);
   }
   actions.push_back(std::move(answer));
   for (const TaskId& task : done) actions.push_back(SendOutcome{event.session, task});
+}
+
+// A task that ran here and is known no more must not seem one that never came: its client would send it again.
+State ExecCore::state_for(const SessionId& session, const TaskId& task) {
+  if (const Record* record = own(session, task)) return record->state;
+  const auto remembered = remembered_.find(task);
+  const bool ran = remembered != remembered_.end() && remembered->second.session == session;
+  return ran ? State::kForgotten : State::kUnknown;
 }
 
 void ExecCore::on(const CancelAsked& event, Actions& actions) {
@@ -145,20 +155,24 @@ void ExecCore::on(const CancelAsked& event, Actions& actions) {
 
 void ExecCore::on(const SessionDismissed& event, Actions& actions) {
   for (auto it = tasks_.begin(); it != tasks_.end();) {
-    const TaskId task = it->first;
-    Record& record = it->second;
+    const auto [task, record] = *it;
     if (record.session != event.session) {
       ++it;
-    } else if (record.state == State::kRunning) {
-      record.cancel_asked = record.orphan = true;
-      interrupt(task, record, kGrace, actions);
-      ++it;
-    } else {
-      if (record.state == State::kQueued) remove_from_queue(task);
-      it = tasks_.erase(it);
-      actions.push_back(ForgetTask{task});
+      continue;
     }
+    it = tasks_.erase(it);
+    if (record.ran) remember(task, record);
+    if (record.state == State::kQueued) remove_from_queue(task);
+    if (record.state == State::kRunning)
+      interrupt_orphan(task, record, actions);
+    else
+      actions.push_back(ForgetTask{task});
   }
+}
+
+void ExecCore::interrupt_orphan(const TaskId& task, Record record, Actions& actions) {
+  record.cancel_asked = true;
+  interrupt(task, orphan_.emplace(std::move(record)), kGrace, actions);
 }
 
 // Asked again it is interrupted again; the shortest grace holds.
@@ -171,13 +185,13 @@ void ExecCore::on(const TimePassed&, Actions& actions) {
   if (now_ >= next_deadline()) actions.push_back(GiveUp{*running_});
 }
 
-TimePoint ExecCore::next_deadline() const { return running_ ? tasks_.at(*running_).stop_by : TimePoint::max(); }
+TimePoint ExecCore::next_deadline() const { return running_ ? running_record().stop_by : TimePoint::max(); }
 
 void ExecCore::remove_from_queue(const TaskId& task) { queue_.erase(std::find(queue_.begin(), queue_.end(), task)); }
 
-void ExecCore::remember(const TaskId& task, std::uint32_t attempt) {
+void ExecCore::remember(const TaskId& task, const Record& record) {
   if (!remembered_.contains(task)) remembered_order_.push_back(task);
-  remembered_[task] = attempt;
+  remembered_[task] = {record.session, record.attempt};
   if (remembered_order_.size() <= kRemembered) return;
   remembered_.erase(remembered_order_.front());
   remembered_order_.pop_front();
@@ -185,7 +199,7 @@ void ExecCore::remember(const TaskId& task, std::uint32_t attempt) {
 
 ExecCore::Record* ExecCore::own(const SessionId& session, const TaskId& task) {
   const auto found = tasks_.find(task);
-  if (found == tasks_.end() || found->second.session != session || found->second.orphan) return nullptr;
+  if (found == tasks_.end() || found->second.session != session) return nullptr;
   return &found->second;
 }
 
@@ -194,13 +208,14 @@ const char* ExecCore::broken_invariant() const {
   for (const auto& [task, record] : tasks_) {
     queued += record.state == State::kQueued;
     running += record.state == State::kRunning;
-    if (record.state == State::kUnknown) return "a known task is unknown";
+    if (record.state == State::kUnknown || record.state == State::kForgotten) return "a known task is unknown";
     if (record.state == State::kRunning && running_ != task) return "a second task runs";
     if (record.state == State::kQueued && std::count(queue_.begin(), queue_.end(), task) != 1)
       return "a queued task is not exactly once in the queue";
   }
   if (queued != queue_.size()) return "the queue holds a task that is not queued";
-  if (running != (running_ ? 1u : 0u)) return "the running task has no record";
+  if (orphan_ && !running_) return "an orphan that does not run";
+  if (running != (running_ && !orphan_ ? 1u : 0u)) return "the running task has no record";
   if (runner_ready_ && !queue_.empty()) return "the main thread waits while a task is queued";
   if (remembered_.size() != remembered_order_.size()) return "the remembered ids and their order differ";
   return nullptr;

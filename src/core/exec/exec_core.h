@@ -19,7 +19,8 @@ namespace pounce::exec {
 
 class ExecCore {
  public:
-  // Ids of acknowledged tasks remembered so that a late duplicate does not run again.
+  // Ids of tasks that are over here, acknowledged, or begun and then dismissed with their session, remembered so that none
+  // runs again.
   static constexpr std::size_t kRemembered = 4096;
   // For the running task of a client that is gone; one that is there says how long it gives.
   static constexpr Duration kGrace = std::chrono::seconds(5);
@@ -44,9 +45,13 @@ class ExecCore {
     SessionId session;
     State state = State::kQueued;
     std::uint32_t attempt = 0;
+    bool ran = false;  // it was started
     bool cancel_asked = false;
     TimePoint stop_by = TimePoint::max();  // cancelled while it ran
-    bool orphan = false;  // its session was dismissed while it ran: the outcome interests nobody
+  };
+  struct Memory {
+    SessionId session;
+    std::uint32_t attempt = 0;  // its last
   };
   using Actions = std::vector<Action>;
 
@@ -64,16 +69,20 @@ class ExecCore {
   bool ran_before(const TaskArrived& event) const;
   void accept(const TaskArrived& event, Actions& actions);
   void interrupt(const TaskId& task, Record& record, Duration grace, Actions& actions);
+  void interrupt_orphan(const TaskId& task, Record record, Actions& actions);
   void start_next(Actions& actions);
   void remove_from_queue(const TaskId& task);
-  void remember(const TaskId& task, std::uint32_t attempt);
+  void remember(const TaskId& task, const Record& record);
+  State state_for(const SessionId& session, const TaskId& task);
   Record* own(const SessionId& session, const TaskId& task);
+  const Record& running_record() const { return orphan_ ? *orphan_ : tasks_.at(*running_); }
 
   std::map<TaskId, Record> tasks_;
   std::deque<TaskId> queue_;
   std::optional<TaskId> running_;
+  std::optional<Record> orphan_;  // of the running task, whose session was dismissed: its outcome interests nobody
   bool runner_ready_ = false;
-  std::map<TaskId, std::uint32_t> remembered_;  // acknowledged task -> its last attempt
+  std::map<TaskId, Memory> remembered_;
   std::deque<TaskId> remembered_order_;
   std::uint64_t ignored_ = 0;
   TimePoint now_{};

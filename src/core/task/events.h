@@ -107,7 +107,8 @@ struct OutcomeArrived {
   Epoch epoch;
   TaskId task;
 };
-enum class Known : std::uint8_t { kUnknown, kQueued, kRunning, kDone };
+// kForgotten: it ran there, and nothing of it is kept.
+enum class Known : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten };
 struct QueryAnswered {
   Place place;
   Epoch epoch;

@@ -79,10 +79,11 @@ void Machine::on(const OutcomeArrived& event) {
 void Machine::on(const QueryAnswered& event) {
   Task* task = task_at(event.place, event.epoch, event.task);
   if (task == nullptr) return;
-  if (event.state == Known::kUnknown) {
+  if (event.state == Known::kUnknown || event.state == Known::kForgotten) {
     const RequestId request = task->request;
-    if (task->state == TaskState::kSent && !task->cancelling)
-      wait_again(event.task, *task);  // it never arrived
+    const bool never_arrived = event.state == Known::kUnknown && task->state == TaskState::kSent;
+    if (never_arrived && !task->cancelling)
+      wait_again(event.task, *task);
     else
       lose(event.task, error_of(ErrorCode::kLost, CauseCode::kForgotten), true);
     return dispatch(request);

@@ -261,10 +261,48 @@ TEST_F(ExecTest, ForgetsQueuedAndDoneTasksOfADismissedSessionAndInterruptsTheRun
   EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 4 of 2"));
 }
 
-TEST_F(ExecTest, HidesTheRunningTaskOfADismissedSessionFromIt) {
+// It was said to be unknown, as if it had never come: the session came back, and it ran a second time. (Seed 61343)
+TEST_F(ExecTest, SaysOfTheTasksOfADismissedSessionThatRanThatTheyAreForgotten) {
+  finish(1);
+  run(2);
+  tell(TaskArrived{session(1), task(3)});
+  tell(SessionDismissed{session(1)});
+  EXPECT_THAT(tell(StatesAsked{session(1), {task(1), task(2), task(3)}}), ElementsAre("states 1=4 2=4 3=0"));
+  tell(RunEnded{task(2)});
+  EXPECT_THAT(tell(StatesAsked{session(1), {task(2)}}), ElementsAre("states 2=4"));
+}
+
+TEST_F(ExecTest, NeverRunsATaskOfADismissedSessionAgain) {
+  finish(1);
+  run(2);
+  tell(SessionDismissed{session(1)});
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1)}), IsEmpty());
+  EXPECT_THAT(tell(TaskArrived{session(1), task(2)}), IsEmpty());
+}
+
+TEST_F(ExecTest, RunsTheNextAttemptOfATaskThatItForgetsOnceTheFirstHasEnded) {
   run(1);
   tell(SessionDismissed{session(1)});
-  EXPECT_THAT(tell(StatesAsked{session(1), {task(1)}}), ElementsAre("states 1=0"));
+  EXPECT_THAT(tell(TaskArrived{session(1), task(1), 1}), ElementsAre("forget 1", "keep 1", "active 2"));
+  EXPECT_TRUE(core.cancel_asked(task(1))) << "the run that ends was interrupted by us";
+  EXPECT_THAT(tell(RunEnded{task(1)}), ElementsAre("active 1"));
+  EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 1 of 1"));
+  EXPECT_FALSE(core.cancel_asked(task(1)));
+  EXPECT_THAT(tell(RunEnded{task(1)}), ElementsAre("outcome 1 to 1", "active 0"));
+}
+
+TEST_F(ExecTest, TellsNoOtherSessionThatATaskRan) {
+  finish(1);
+  tell(SessionDismissed{session(1)});
+  EXPECT_THAT(tell(StatesAsked{session(2), {task(1)}}), ElementsAre("states 1=0"));
+}
+
+TEST_F(ExecTest, DoesNotCountATaskThatWasCancelledInTheQueueAsOneThatRan) {
+  run(1);
+  tell(TaskArrived{session(1), task(2)});
+  tell(CancelAsked{session(1), task(2)});
+  tell(SessionDismissed{session(1)});
+  EXPECT_THAT(tell(StatesAsked{session(1), {task(2)}}), ElementsAre("states 2=0"));
 }
 
 TEST_F(ExecTest, IgnoresTheEndOfATaskThatDoesNotRun) {

@@ -115,6 +115,16 @@ TEST_F(LossTest, AStartedTaskThatItsWorkerHasForgottenMayHaveExecuted) {
   EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("fail t1 lost"));
 }
 
+// Its session had been silent for so long that it was dismissed there, and nothing had told us that the task ran.
+TEST_F(LossTest, ATaskThatRanAndIsForgottenIsNotSentAgain) {
+  submit(1);
+  grant(1);
+  attach(1);
+  unreachable(1);
+  attach(1);
+  EXPECT_THAT(answer(1, 1, Known::kForgotten), ElementsAre("fail t1 lost"));
+}
+
 TEST_F(LossTest, ACancelThatCouldNotBeSentIsSentWhenTheWorkerIsBack) {
   one_running();
   unreachable(1);
