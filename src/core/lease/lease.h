@@ -33,6 +33,7 @@ struct Owner {
 struct Worker {
   WorkerLink link;
   bool linked = true;  // its connection is up
+  bool left = false;   // it went with a farewell: nothing runs there any more
   bool ready = false;  // an interpreter is up
   bool heard = false;  // a beat of it on this connection: what it runs is known
   bool spent = false;  // it died too often: sent away, while others of the lease go on
@@ -123,6 +124,11 @@ struct Lease {
   }
   // Its owner is told when the batch system confirms the end: until then a result may come.
   bool lost() const { return end && end->code == ErrorCode::kLost; }
+  // Another of its workers serves it, or may come (again): a connection that was cut says nothing of what runs there.
+  bool others_go_on() const {
+    const auto goes_on = [](const auto& entry) { return !entry.second.spent && !entry.second.left; };
+    return workers.size() < resources.workers || std::ranges::any_of(workers, goes_on);
+  }
   bool linked() const {
     return std::ranges::any_of(workers, [](const auto& entry) { return entry.second.linked; });
   }

@@ -57,6 +57,7 @@ void Workers::link(Lease& lease, const WorkerConnected& event) {
   Worker& worker = lease.workers[event.worker];  // the same supervisor again keeps its epochs, crashes and last beat
   worker.link = event.link;
   worker.linked = true;
+  worker.left = false;
   worker.ready = worker.heard = false;
   worker.devices = event.devices;
   lease.last_seen = worker.last_seen = context_.now();
@@ -125,9 +126,7 @@ void Workers::spent(Lease& lease, Worker& worker, const Error& error) {
   Error why = error;
   why.cause = {.code = CauseCode::kInterpreterDied, .number = static_cast<std::uint32_t>(worker.crashes.size()), .because = {cause_of(error)}};
   worker.spent = true;
-  const bool others = std::ranges::any_of(
-      lease.workers, [](const auto& entry) { return entry.second.linked && !entry.second.spent; });
-  if (others) return context_.act(EndWorker{lease.id, worker.link, why.cause, false});
+  if (lease.others_go_on()) return context_.act(EndWorker{lease.id, worker.link, why.cause, false});
   requests_.count_bad_start(lease, why, true);
   ending_.give_back(lease, why);
 }
@@ -176,6 +175,7 @@ void Workers::on(const WorkerLost& event) {
   if (!event.cut) note_state(*lease, *worker, event.state);
   if (!worker->linked) return;
   worker->linked = false;
+  worker->left = !event.cut;
   lease->history.add(context_.now(), {.code = CauseCode::kWorkerDisconnected, .number = event.worker.value});
   if (event.cut || lease->state < LeaseState::kDraining) return context_.polling.closely();
   if (lease->state == LeaseState::kDraining && !lease->linked()) {  // it ends, as it was told

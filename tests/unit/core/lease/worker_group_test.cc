@@ -136,6 +136,38 @@ TEST_F(WorkerGroupTest, AWorkerThatDiesTooOftenIsSentAwayAloneAndTheLastOneTakes
   EXPECT_EQ(state(), LeaseState::kDraining);
 }
 
+// Its connection alone was cut: its task ran, and was told that its worker had crashed. (Seed 5770)
+TEST_F(WorkerGroupTest, AWorkerThatIsCutOffKeepsTheLeaseWhenAllOthersDiedTooOften) {
+  given_three_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{2}, link_of(2), true});
+  die(0, 1, false);
+  die(1, 1, false);
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+  connect(2);
+  come_up(2);
+  EXPECT_EQ(count<GrantWorker>(), 1u);
+}
+
+TEST_F(WorkerGroupTest, AWorkerThatHasSaidFarewellDoesNotKeepTheLease) {
+  given_three_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{2}, link_of(2)});
+  die(0, 1, false);
+  die(1, 1, false);
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+}
+
+TEST_F(WorkerGroupTest, AWorkerThatHasNotComeYetKeepsTheLeaseToo) {
+  start();
+  open();
+  demand(1, 0, three());
+  tell(Submitted{lease(1), job(7)});
+  connect(0);
+  die(0, 1, false);
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
 TEST_F(WorkerGroupTest, TheLeaseIsBusyWhileAnyWorkerRunsATask) {
   given_three_busy();
   heard(2, 1);
