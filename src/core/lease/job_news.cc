@@ -69,12 +69,21 @@ bool JobNews::identify(Lease& lease, const JobView& view) {
 bool JobNews::requeued(Lease& lease, const JobIdentity& next) {
   lease.job = next;
   context_.act(RecordOutcome{journal_line(lease, JournalRecord::Kind::kSubmitted)});
-  if (lease.pending()) return true;
+  if (lease.pending()) {
+    forget_workers(lease, next);
+    return true;
+  }
   if (!lease.end)
     lease.end = error_of(ErrorCode::kLeaseEnded, Cause{.code = CauseCode::kJobRequeued, .job = next.job.value});
   lease.cancel_under_way = false;
   ending_.cancel(lease);
   return false;
+}
+
+// Those that came before the lease was known: they are of the earlier run.
+void JobNews::forget_workers(Lease& lease, const JobIdentity& next) {
+  ending_.send_away(lease, {.code = CauseCode::kJobRequeued, .job = next.job.value}, false);
+  lease.workers.clear();
 }
 
 void JobNews::tell_lease(Lease& lease, const JobView& view) {
@@ -88,6 +97,8 @@ void JobNews::tell_lease(Lease& lease, const JobView& view) {
       if (!transitions_.accept(lease, News::kJobQueued)) return;
       if (lease.over()) return ending_.cancel_excess(view.job_identity, "the job of an ended lease");
       if (lease.state != LeaseState::kSubmitting) return;
+      // A worker of this very run has come: the view is older than it.
+      if (!lease.workers.empty() && transitions_.accept(lease, News::kJobRunning)) return runs(lease);
       transitions_.enter(lease, LeaseState::kQueued, {.code = CauseCode::kInQueue, .job = view.job_identity.job.value});
       return context_.polling.soon(context_.times.poll_min);
     case JobState::kRunning:

@@ -25,6 +25,7 @@ class JobNews {
 
  private:
   bool identify(Lease& lease, const JobView& view);
+  void forget_workers(Lease& lease, const JobIdentity& next);
   void tell_lease(Lease& lease, const JobView& view);
   void runs(Lease& lease);
   void ends(Lease& lease, const JobView& view);

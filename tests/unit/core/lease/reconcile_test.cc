@@ -135,6 +135,28 @@ TEST_F(ReconcileTest, WithoutAJournalARunningLeaseIsAdoptedAndClaimedByItsHolder
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
+// Its interpreter, of the earlier run, counted as ready: the lease was idle as soon as the job ran again. (Seed 10543)
+TEST_F(ReconcileTest, AWorkerThatCameBeforeItsJobWasRequeuedIsNotOfTheAdoptedLease) {
+  tell(JournalRead{});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  tell(ReconcileDone{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7, 1))}});
+  EXPECT_EQ(state(), LeaseState::kQueued);
+  ASSERT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(only<EndWorker>()[0].link, link);
+  polled(view(JobState::kRunning, JobEnd::kNone, job(7, 1)));
+  EXPECT_EQ(state(), LeaseState::kStarting);
+}
+
+TEST_F(ReconcileTest, AJobWhoseWorkerHasComeDoesNotWaitInTheQueueAnyMore) {
+  tell(JournalRead{});
+  tell(connected());
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{2}});
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  tell(ReconcileDone{std::vector{view(JobState::kQueued)}});
+  EXPECT_EQ(state(), LeaseState::kIdle);
+}
+
 TEST_F(ReconcileTest, AnAdoptedLeaseIsInTheJournalAgain) {
   start({}, {view(JobState::kRunning)});
   ASSERT_EQ(count<RecordOutcome>(), 2u);
