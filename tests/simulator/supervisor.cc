@@ -93,7 +93,9 @@ void Supervisor::admit(const SessionId& session) {
 void Supervisor::dismiss(const SessionId& session) {
   admitted_.erase(session);
   if (interpreter_ && bug_ != Bug::kDismissKept) interpreter_->dismiss(session);
-  later(kDismissedWithin, [session, number = number_](Supervisor& self) {
+  dismissed_at_[session] = world_.time.now();
+  later(kDismissedWithin, [session, number = number_, at = world_.time.now()](Supervisor& self) {
+    if (self.dismissed_at_[session] != at) return;  // once more since
     const Interpreter* there = self.world_.interpreter(number);
     if (there != nullptr && there == self.interpreter_.get() && !self.admitted_.contains(session) && there->has_tasks_of(session))
       self.world_.fail("a dismissed session's tasks are kept");

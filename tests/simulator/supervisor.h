@@ -2,6 +2,7 @@
 // src/worker/supervisor.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -73,6 +74,7 @@ class Supervisor {
   NamespaceState state_ = NamespaceState::kSaved;
   TimePoint leave_by_{};
   std::set<SessionId> admitted_;
+  std::map<SessionId, TimePoint> dismissed_at_;
   std::vector<lease::InterpreterDied> untold_;
   TimePoint cut_until_{}, daemon_seen_, connected_since_{};
   int age_s_ = 0;
