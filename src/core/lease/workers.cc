@@ -1,6 +1,7 @@
 #include "core/lease/workers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pounce::lease {
 namespace {
@@ -14,6 +15,10 @@ std::string devices_of(const Lease& lease) {
     all += (all.empty() ? "" : ", ") + last;
   }
   return all;
+}
+
+Cause spent_because(const Worker& worker, std::vector<Cause> because) {
+  return {.code = CauseCode::kInterpreterDied, .number = static_cast<std::uint32_t>(worker.crashes.size()), .because = std::move(because)};
 }
 
 }  // namespace
@@ -33,6 +38,7 @@ void Workers::on(const WorkerConnected& event) {
     context_.act(EndWorker{lease->id, event.link, lease->end ? cause_of(*lease->end) : Cause{}, lease->only_if_idle});
   } else if (lease->journalled) {
     if (!lease->ready()) transitions_.enter(*lease, LeaseState::kStarting, CauseCode::kWorkerHere);
+    notices_.dismiss_disowner(*lease, lease->workers.at(event.worker));
     notices_.introduce(*lease, event.worker);
   }
 }
@@ -54,7 +60,9 @@ bool Workers::right_job(Lease& lease, const WorkerConnected& event) {
 }
 
 void Workers::link(Lease& lease, const WorkerConnected& event) {
-  Worker& worker = lease.workers[event.worker];  // the same supervisor again keeps its epochs, crashes and last beat
+  const auto [known, is_new] = lease.workers.try_emplace(event.worker);
+  Worker& worker = known->second;  // the same supervisor again keeps its epochs, crashes and last beat
+  worker.dismisses = worker.dismisses || (is_new && lease.disowned_by);
   worker.link = event.link;
   worker.linked = true;
   worker.left = false;
@@ -89,6 +97,7 @@ bool Workers::gone(const Worker& worker, Epoch epoch) {
 void Workers::on(const InterpreterStarted& event) {
   const auto [lease, worker] = hear(event.lease, event.worker, event.link, News::kInterpreterStarted);
   if (lease == nullptr || gone(*worker, event.epoch)) return;
+  if (worker->spent) return context_.act(EndWorker{lease->id, worker->link, spent_because(*worker, {}), false});  // it did not hear
   worker->epoch = event.epoch;
   worker->ready = lease->ever_ready = true;
   lease->last_busy = context_.now();
@@ -124,7 +133,7 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
 // One that is not worth another start. Others of its lease go on without it; the last one takes the lease with it.
 void Workers::spent(Lease& lease, Worker& worker, const Error& error) {
   Error why = error;
-  why.cause = {.code = CauseCode::kInterpreterDied, .number = static_cast<std::uint32_t>(worker.crashes.size()), .because = {cause_of(error)}};
+  why.cause = spent_because(worker, {cause_of(error)});
   worker.spent = true;
   if (lease.others_go_on()) return context_.act(EndWorker{lease.id, worker.link, why.cause, false});
   requests_.count_bad_start(lease, why, true);

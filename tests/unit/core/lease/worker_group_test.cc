@@ -149,6 +149,18 @@ TEST_F(WorkerGroupTest, AWorkerThatIsCutOffKeepsTheLeaseWhenAllOthersDiedTooOfte
   EXPECT_EQ(count<GrantWorker>(), 1u);
 }
 
+// It hung, stayed, and got a task, which was told that its worker had crashed when the last of the others had. (Seed 529864)
+TEST_F(WorkerGroupTest, AWorkerThatWasSentAwayAndStaysGetsNoTaskAndIsToldAgain) {
+  given_three_busy();
+  die(0, 1, false);
+  come_up(0, 2);
+  EXPECT_EQ(count<GrantWorker>(), 0u);
+  ASSERT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(only<EndWorker>()[0].link, link_of(0));
+  open();
+  EXPECT_EQ(count<GrantWorker>(), 2u);
+}
+
 TEST_F(WorkerGroupTest, AWorkerThatHasSaidFarewellDoesNotKeepTheLease) {
   given_three_busy();
   tell(WorkerLost{lease(1), WorkerIndex{2}, link_of(2)});
