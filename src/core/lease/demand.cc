@@ -1,8 +1,6 @@
 #include "core/lease/demand.h"
 
-#include <algorithm>
 #include <map>
-#include <utility>
 
 #include "core/lease/job_end.h"
 
@@ -35,7 +33,6 @@ void Demand::on(const DemandChanged& event) {
   Session& session = context_.sessions.at(event.session);
   session.last_seen = context_.now();
   session.awaited_until.reset();
-  answer_journal(event, session.stays);
   std::map<RequestId, Request> requests;
   for (const Request& request : event.requests) requests[request.id] = request;
   for (const auto& [id, old] : session.requests)
@@ -44,25 +41,6 @@ void Demand::on(const DemandChanged& event) {
     if (lease.owner && lease.owner->session == event.session && !requests.contains(lease.owner->request))
       requests[lease.owner->request] = Request{lease.owner->request, lease.resources, 0, 0, {}};
   for (const auto& [id, request] : requests) take(event.session, session.requests[id], request);
-}
-
-// Whoever comes back without a lease that the journal says is theirs was told of its end, and has given up what ran there.
-// The end never came: it may run still.
-void Demand::answer_journal(const DemandChanged& event, bool stays) {
-  for (auto& [id, lease] : context_.leases) {
-    if (!lease.owner || lease.owner->session != event.session || !std::exchange(lease.replayed, false)) continue;
-    const auto holds_it = [&](const Request& request) { return std::ranges::count(request.holds, id) > 0; };
-    if (!stays && std::ranges::none_of(event.requests, holds_it)) disowned(lease);
-    notices_.introduce(lease);
-  }
-}
-
-void Demand::disowned(Lease& lease) {
-  lease.disowned_by = lease.owner->session;
-  for (auto& [index, worker] : lease.workers) {
-    worker.dismisses = true;
-    notices_.dismiss_disowner(lease, worker);
-  }
 }
 
 void Demand::take(const SessionId& session, RequestState& record, const Request& request) {
@@ -121,7 +99,6 @@ Lease* Demand::take_over(const Owner& owner, const Request& request, Lease* want
     ending_.finish(*wanted, error_of(ErrorCode::kLeaseEnded, CauseCode::kAnotherServes));
   }
   taken->owner = owner;
-  taken->replayed = false;
   taken->resources = request.resources;
   taken->last_busy = context_.now();
   taken->history.add(context_.now(), {.code = CauseCode::kClaimed, .word = owner.session.hex()});

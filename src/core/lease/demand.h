@@ -23,8 +23,6 @@ class Demand {
   void settle();        // a new lease for each request that waits and has none
 
  private:
-  void answer_journal(const DemandChanged& event, bool stays);
-  void disowned(Lease& lease);
   void take(const SessionId& session, RequestState& record, const Request& request);
   void answer_holds(const Owner& owner, const Request& request);
   Lease* serving(const Owner& owner, const Request& request);

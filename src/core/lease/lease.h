@@ -34,7 +34,6 @@ struct Worker {
   WorkerLink link;
   bool linked = true;  // its connection is up
   bool left = false;   // it went with a farewell: nothing runs there any more
-  bool dismisses = false;  // what the lease's `disowned_by` left there is dismissed when it is linked again
   bool ready = false;  // an interpreter is up
   bool heard = false;  // a beat of it on this connection: what it runs is known
   bool spent = false;  // it died too often: sent away, while others of the lease go on
@@ -68,8 +67,6 @@ struct Lease {
   std::optional<Owner> owner;
   TimePoint unclaimed_since;  // without owner: since when
   TimePoint last_busy;        // the last moment at which something waited or ran
-  bool replayed = false;      // its owner is the journal's, and is granted nothing before it has said whether it holds the lease
-  std::optional<SessionId> disowned_by;  // it said that it does not
 
   // Submission and JobNews
   std::optional<JobIdentity> job;

@@ -31,16 +31,10 @@ void Notices::introduce(const Lease& lease) {
 
 void Notices::introduce(const Lease& lease, WorkerIndex index) {
   const Worker& worker = lease.workers.at(index);
-  if (!lease.owner || lease.replayed || !worker.linked) return;
+  if (!lease.owner || !worker.linked) return;
   context_.act(AdmitClient{lease.id, worker.link, lease.owner->session});
   if (worker.ready && lease.active())
     context_.act(GrantWorker{lease.owner->session, lease.owner->request, lease.id, index, worker.epoch});
-}
-
-void Notices::dismiss_disowner(const Lease& lease, Worker& worker) {
-  if (!worker.linked || !worker.dismisses) return;
-  worker.dismisses = false;
-  context_.act(DismissClient{lease.id, worker.link, *lease.disowned_by, CauseCode::kEndedUnseen});
 }
 
 Cause Notices::why(const Lease& lease) const {

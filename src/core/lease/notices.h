@@ -21,9 +21,6 @@ class Notices {
   void introduce(const Lease& lease);
   void introduce(const Lease& lease, WorkerIndex index);
 
-  // Who had given up what runs on this worker has nothing there any more.
-  void dismiss_disowner(const Lease& lease, Worker& worker);
-
   LeaseView view_of(const Lease& lease) const;
 
  private:

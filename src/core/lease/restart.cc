@@ -50,7 +50,6 @@ void Restart::replay_intent(const JournalRecord& line) {
   lease.resources = line.resources;
   lease.owner.reset();
   if (!line.session.empty()) lease.owner = owner;
-  lease.replayed = lease.owner.has_value();
   lease.journalled = true;
   lease.born = lease.since = lease.last_busy = lease.unclaimed_since = context_.now();
   context_.reconciliation.doubt();

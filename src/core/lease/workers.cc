@@ -38,7 +38,6 @@ void Workers::on(const WorkerConnected& event) {
     context_.act(EndWorker{lease->id, event.link, lease->end ? cause_of(*lease->end) : Cause{}, lease->only_if_idle});
   } else if (lease->journalled) {
     if (!lease->ready()) transitions_.enter(*lease, LeaseState::kStarting, CauseCode::kWorkerHere);
-    notices_.dismiss_disowner(*lease, lease->workers.at(event.worker));
     notices_.introduce(*lease, event.worker);
   }
 }
@@ -60,9 +59,7 @@ bool Workers::right_job(Lease& lease, const WorkerConnected& event) {
 }
 
 void Workers::link(Lease& lease, const WorkerConnected& event) {
-  const auto [known, is_new] = lease.workers.try_emplace(event.worker);
-  Worker& worker = known->second;  // the same supervisor again keeps its epochs, crashes and last beat
-  worker.dismisses = worker.dismisses || (is_new && lease.disowned_by);
+  Worker& worker = lease.workers[event.worker];  // the same supervisor again keeps its epochs, crashes and last beat
   worker.link = event.link;
   worker.linked = true;
   worker.left = false;

@@ -82,40 +82,6 @@ TEST_F(ReconcileTest, ARestartWithTheJournalAdoptsTheLeaseForItsOwner) {
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
-// The end of the lease had been told, and never came: a task of before ran on beside the same task's next attempt, and kept
-// the lease busy for ever. (Seed 25332)
-TEST_F(ReconcileTest, AnOwnerWhoComesBackWithoutItsLeaseHasWhatRanThereDismissed) {
-  start({intent(), submitted()}, {view(JobState::kRunning)});
-  tell(connected());
-  open();
-  EXPECT_EQ(count<AdmitClient>(), 0u) << "it would be connected when it is dismissed";
-  demand(1);
-  ASSERT_EQ(count<DismissClient>(), 1u);
-  EXPECT_EQ(only<DismissClient>()[0].session, session(1));
-  EXPECT_EQ(count<AdmitClient>(), 1u);
-  demand(1);
-  EXPECT_EQ(count<DismissClient>(), 0u);
-}
-
-TEST_F(ReconcileTest, AWorkerThatComesLaterDismissesThatOwnerOnce) {
-  start({intent(), submitted()}, {view(JobState::kRunning)});
-  open();
-  demand(1);
-  tell(connected());
-  EXPECT_EQ(count<DismissClient>(), 1u);
-  EXPECT_EQ(count<AdmitClient>(), 1u);
-  tell(connected());
-  EXPECT_EQ(count<DismissClient>(), 0u);
-}
-
-TEST_F(ReconcileTest, NothingIsDismissedOfAnOwnerWhoHoldsItsLease) {
-  start({intent(), submitted()}, {view(JobState::kRunning)});
-  tell(connected());
-  open();
-  claim(1, 1);
-  EXPECT_EQ(count<DismissClient>(), 0u);
-}
-
 TEST_F(ReconcileTest, ARestartDoesNotSubmitForAnOwnerWhoseJobIsThere) {
   tell(JournalRead{{intent(), submitted()}});
   open();
