@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fault_table import BY_NAME
 
 LINGERS_S = 90  # so long after a fault an error that it causes may be told: a call that waits learns of it late
+FORGETS_S = 15  # what a controller told within these seconds before it was killed, the next one may not know
 SLURM_SAYS = {"Preempted": "PREEMPTED", "NodeFailed": "NODE_FAIL", "WalltimeReached": "TIMEOUT"}  # its own word is the proof
 NEVER = {"InternalError", "ProtocolError", "NotAuthenticated", "VersionMismatch", "BadRequest", "Timeout", "NoSuchName", "NameTaken"}
 
@@ -106,12 +107,20 @@ def false_error(history: History, asked: dict, said: dict) -> str:
     if said["error"] in NEVER:
         return "no fault may cause it"
     if state := SLURM_SAYS.get(said["error"]):
-        jobs = {row["job"] for row in history.accounts if row["state"].startswith(state)}
+        jobs = {row["job"] for row in history.accounts if row["state"].startswith(state)} | forgotten_ends(history, asked)
         return "" if said["context"].get("job") in jobs or jobs and "job" not in said["context"] else f"for Slurm its job was not {state}"
     may = [fault for fault in history.faults if said["error"] in BY_NAME[fault["kind"]].may]
     if not may:
         return "no fault of this run may cause it"
     return "" if any(caused(history, fault, asked, said) for fault in may) else "none of the faults that may cause it hit this task"
+
+
+def forgotten_ends(history: History, asked: dict) -> set[str]:
+    """Jobs whose end a controller told and had not written yet when it was killed: the next one has them running again, and
+    what it accounts is that pounced, which knew the end, cancelled them."""
+    at = history.told.get(asked["task"], {}).get("at", asked["at"])
+    killed = any(fault["kind"] == "slurmctld killed" and abs(fault["since"] - at) < FORGETS_S for fault in history.faults)
+    return {row["job"] for row in history.accounts if killed and row["state"].startswith("CANCELLED")}
 
 
 def caused(history: History, fault: dict, asked: dict, said: dict) -> bool:
