@@ -17,6 +17,7 @@
 #include "bindings.h"
 #include "news.h"
 #include "records.h"
+#include "worker/common/bounded_log.h"
 #include "worker/interpreter/worker_host.h"
 
 namespace py = pybind11;
@@ -402,6 +403,8 @@ void bind_worker(py::module_& m) {
       .def("ending", &PyWorker::ending)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
+  m.attr("LOG_BYTES") = worker::kLogBytes;
+  m.def("append_to_log", &worker::append_to_log, py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace pounce

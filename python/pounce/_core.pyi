@@ -8,6 +8,8 @@ __version__: str
 PROTOCOL: int
 ERROR_CODES: tuple[ErrorCode, ...]
 def printable(text: str) -> str: ...  # of strangers: nothing in it acts on a terminal (base/printable.h)
+LOG_BYTES: int
+def append_to_log(fd: int, data: bytes) -> None: ...  # bounded, whatever is printed (worker/common/bounded_log.h)
 
 MOST: dict[str, int]  # that each number of Resources may be
 

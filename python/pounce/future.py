@@ -316,7 +316,9 @@ class DetachedFuture(Future):
         return None
 
     def log(self) -> str:
-        """All that the task has printed so far, both streams as they came. Reads a file.
+        """What the task has printed so far, both streams as they came. Reads a file.
+
+        Of a task that prints more than 8 MiB only the end is kept; the first line then says how much is missing.
 
         Examples
         --------
@@ -325,7 +327,7 @@ class DetachedFuture(Future):
         (1024, '')
         >>> future.forget()
         """
-        return self._task.log_from(0).decode("utf-8", "replace")
+        return self._task.log.whole().decode("utf-8", "replace")
 
     def timings(self) -> dict[str, float]:
         """``run`` and ``peak_memory`` only: what a later kernel can know. Raises ``BadRequest`` before the task has ended."""

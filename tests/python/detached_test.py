@@ -82,6 +82,24 @@ def test_a_closed_clients_future_says_how_the_task_is_found_again(home):
     home.run("pounce.Client().attach('train-7').cancel()")
 
 
+def test_a_task_that_prints_without_end_leaves_a_bounded_log_and_its_last_words(home):
+    """It filled the home's quota."""
+    run = home.run("""
+        def work():
+            for number in range(200_000):
+                print(number, "x" * 90)
+            print("the last words")
+        future = pounce.Client().options(name="train-7").submit(work)
+        future.result(60)
+        report(begins=future.log()[:40], last=future.log()[-15:])
+    """)
+
+    (log,) = folder(home).glob("*.log")
+    assert log.stat().st_size < 8 << 20
+    assert run.reports["begins"].startswith("pounce: removed_bytes=") and run.reports["last"] == "the last words\n"
+    assert run.stdout.count("\n199999 x") == 1  # shown to who waits, and once
+
+
 def test_pounced_may_be_killed_meanwhile(home):
     kernel = submit(home)
     kernel.process.send_signal(signal.SIGKILL)

@@ -17,6 +17,7 @@ from .._common import result_store, serialize
 from .result_relay import Relay
 from .session import Session
 from .task import Task
+from .task_log import TaskLog
 
 _SLICE_S = 0.2  # between two looks at the log
 _ASK_S = 2.0    # and at pounced, which may have been started anew and have forgotten whom to tell
@@ -34,7 +35,9 @@ class DetachedTask(Task):
         self._relaying = threading.Lock()
         self._showing = threading.Lock()
         self._later = later
-        self._shown = len(self.log_from(0)) if later else 0  # a later kernel is shown what comes from now on
+        self.log = TaskLog(os.path.join(self._folder, f"{row.task}.log"))
+        if later:
+            self.log.skip()  # a later kernel is shown what comes from now on
 
     def follow(self) -> None:
         """From now on the session tells it what pounced says. Its future is settled then or later."""
@@ -116,18 +119,9 @@ class DetachedTask(Task):
             text, remedy = f"The client was closed; {self.name} goes on.", f"pounce.Client().attach({self.name!r}) finds it again."
             self.end(_failed(_core.Error("closed", text, remedy)))
 
-    def log_from(self, start: int) -> bytes:
-        try:
-            with open(os.path.join(self._folder, f"{self.row.task}.log"), "rb") as file:
-                file.seek(start)
-                return file.read()
-        except OSError:  # forgotten
-            return b""
-
     def _show_log(self) -> None:
         with self._showing:
-            data = self.log_from(self._shown)
-            self._shown += len(data)
+            data = self.log.news()
             if data and sys.stdout is not None:
                 sys.stdout.write(data.decode("utf-8", "replace"))
                 sys.stdout.flush()

@@ -104,7 +104,7 @@ class _Log:
 
     def printed(self, is_error: bool, data: bytes) -> None:
         with contextlib.suppress(OSError), open(self._path, "ab", buffering=0) as file:
-            file.write(data)
+            _core.append_to_log(file.fileno(), data)
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
         """Displays are for notebooks that wait."""

@@ -1,7 +1,8 @@
-// The job's own output, which is a file in the state folder and counts against somebody's quota: a task that prints without
-// end must not fill it. Over the limit its beginning goes, and the last lines stay, which tell why a worker died. Several
-// processes append to it (interpreters, supervisors); two that shorten it at once lose lines and nothing else.
-// Thread: any, one at a time.
+// What a task prints, in a file of the user's that counts against somebody's quota (the job's own output, the log of a task
+// with a name): one that prints without end must not fill it. Over the limit its beginning goes, and the last lines stay,
+// which tell why a worker died. The first line then says how many bytes are missing in front of the rest, so that who
+// follows the file knows where he was (python/pounce/_engine/task_log.py). Several processes append to a job's
+// (interpreters, supervisors); two that shorten it at once lose lines and nothing else. Thread: any, one at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +10,11 @@
 
 namespace pounce::worker {
 
-inline constexpr std::size_t kJobLogBytes = 8 * 1024 * 1024;
-inline constexpr std::size_t kJobLogKeptBytes = 1024 * 1024;  // of the end, when it has grown to that
+inline constexpr std::size_t kLogBytes = 8 * 1024 * 1024;
+inline constexpr std::size_t kLogKeptBytes = 1024 * 1024;  // of the end, when it has grown to that
 
-// Whatever goes wrong (a full disk) costs lines of the log and nothing else.
-void append_to_job_log(int fd, std::string_view bytes);
+// fd: appends, or shares its offset with all who write. Whatever goes wrong (a full disk) costs lines of the log and
+// nothing else.
+void append_to_log(int fd, std::string_view bytes);
 
 }  // namespace pounce::worker

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "worker/common/job_log.h"
+#include "worker/common/bounded_log.h"
 
 namespace pounce::worker {
 namespace {
@@ -29,7 +29,7 @@ std::string OutputPipe::read(TimePoint now) {
   }
   if (bytes.empty()) return bytes;
   rest_until_ = bytes.size() < kPieceBytes ? now + kPause : now;
-  append_to_job_log(log_fd_, bytes);  // a full disk must not stop the task; the caller gets the bytes all the same
+  append_to_log(log_fd_, bytes);  // a full disk must not stop the task; the caller gets the bytes all the same
   return bytes;
 }
 

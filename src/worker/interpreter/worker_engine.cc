@@ -9,6 +9,7 @@
 #include "base/face_address.h"
 #include "identity/key_pair.h"
 #include "protocol/message_limits.h"
+#include "worker/common/bounded_log.h"
 
 namespace pounce::worker {
 namespace {
@@ -167,7 +168,7 @@ void WorkerEngine::forward_output(TimePoint now, bool to_the_end) {
   for (OutputPipe& pipe : pipes_) {
     if (!to_the_end && (pipe.resting(now) || output_blocked())) continue;
     for (std::string bytes = pipe.read(now); !bytes.empty(); bytes = to_the_end ? pipe.read(now) : std::string())
-      if (named_log_) static_cast<void>(!::write(named_log_.get(), bytes.data(), bytes.size()));  // a full disk ends no task
+      if (named_log_) append_to_log(named_log_.get(), bytes);
       else if (seat != nullptr && seat->attached)
         seat->outbox.post(protocol::Output{output_task_, pipe.stream()}, {own_bytes(std::move(bytes))});
   }

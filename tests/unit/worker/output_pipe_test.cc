@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/check.h"
-#include "worker/common/job_log.h"
+#include "worker/common/bounded_log.h"
 
 namespace pounce::worker {
 namespace {
@@ -65,8 +65,8 @@ TEST_F(OutputPipeTest, GivesAFullPieceAndDoesNotRestWhenMoreIsThere) {
 
 // A task that printed 150 MB filled the home's quota.
 TEST_F(OutputPipeTest, LogsNoMoreThanTheLimitAndKeepsTheLastLines) {
-  const std::string line = std::string(kJobLogKeptBytes / 32, 'x') + "\n";
-  for (std::size_t written = 0; written < 2 * kJobLogBytes; written += line.size()) {
+  const std::string line = std::string(kLogKeptBytes / 32, 'x') + "\n";
+  for (std::size_t written = 0; written < 2 * kLogBytes; written += line.size()) {
     write(line);
     pipe->read(kNow);
   }
@@ -75,13 +75,13 @@ TEST_F(OutputPipeTest, LogsNoMoreThanTheLimitAndKeepsTheLastLines) {
 
   struct stat facts {};
   ASSERT_EQ(::fstat(log.get(), &facts), 0);
-  EXPECT_LE(facts.st_size, static_cast<off_t>(kJobLogBytes));
+  EXPECT_LE(facts.st_size, static_cast<off_t>(kLogBytes));
   std::string end(line.size() + 14, '\0');
   ASSERT_EQ(::pread(log.get(), end.data(), end.size(), facts.st_size - static_cast<off_t>(end.size())), static_cast<ssize_t>(end.size()));
   EXPECT_EQ(end, line + "the last line\n");
-  std::string beginning(14, '\0');
+  std::string beginning(22, '\0');
   ASSERT_EQ(::pread(log.get(), beginning.data(), beginning.size(), 0), static_cast<ssize_t>(beginning.size()));
-  EXPECT_EQ(beginning, "pounce-worker:");
+  EXPECT_EQ(beginning, "pounce: removed_bytes=");
 }
 
 TEST_F(OutputPipeTest, IsNotPolledAnyMoreWhenUserCodeClosedTheStream) {
