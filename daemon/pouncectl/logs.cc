@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/printable.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
@@ -40,14 +41,34 @@ Result<fs::path> lease_log(const fs::path& folder, const std::string& beginning)
   return folder / "leases" / (found->front().lease + ".log");
 }
 
-std::vector<std::string> last_lines(std::ifstream& file, int most) {
-  file.seekg(0, std::ios::end);
-  file.seekg(std::max<std::streamoff>(file.tellg() - kEndBytes, 0));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
-  const auto surplus = std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(lines.size()) - most, 0);
-  lines.erase(lines.begin(), lines.begin() + surplus);
+struct Lines {
+  std::vector<std::string> text;
+  std::streamoff next = 0;  // where the next one begins
+};
+
+// whole: a line that has no end yet is left for later.
+Lines lines_from(std::ifstream& file, std::streamoff from, bool whole) {
+  Lines lines{{}, from};
+  file.seekg(from);
+  for (std::string line; std::getline(file, line) && !(whole && file.eof());) {
+    lines.next += static_cast<std::streamoff>(line.size()) + 1;
+    lines.text.push_back(std::move(line));
+  }
   return lines;
+}
+
+Lines last_lines(std::ifstream& file, int most, bool whole) {
+  file.seekg(0, std::ios::end);
+  Lines lines = lines_from(file, std::max<std::streamoff>(file.tellg() - kEndBytes, 0), whole);
+  const auto surplus = std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(lines.text.size()) - most, 0);
+  lines.text.erase(lines.text.begin(), lines.text.begin() + surplus);
+  return lines;
+}
+
+// A task may print what acts on a terminal, and pounced's log may hold words of others. Nothing is cut: a log is bounded.
+void show(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) std::cout << printable(line, 4 * kEndBytes) << '\n';
+  std::cout.flush();
 }
 
 bool same_file(const struct stat& one, const struct stat& other) {
@@ -64,10 +85,9 @@ bool same_file(const struct stat& one, const struct stat& other) {
       if (!same_file(before, now)) from = 0;
       before = now;
       std::ifstream file(path);
-      file.seekg(from);
-      for (char buffer[4096]; file.read(buffer, sizeof buffer), file.gcount() > 0; from += file.gcount())
-        std::cout.write(buffer, file.gcount());
-      std::cout.flush();
+      const Lines lines = lines_from(file, from, true);
+      show(lines.text);
+      from = lines.next;
     }
     std::this_thread::sleep_for(kLook);
   }
@@ -83,18 +103,15 @@ int logs(const LogOptions& options, bool json_wanted) {
   if (!path) return report(path.error(), json_wanted);
   std::ifstream file(*path);
   if (!file) return report(Error{ErrorCode::kInternal, path->string() + " cannot be read", {}, {}}, json_wanted);
-  const auto lines = last_lines(file, options.lines);
+  const Lines lines = last_lines(file, options.lines, options.follow);
   if (json_wanted) {
-    const json document = {{"log", path->string()}, {"lines", lines}};
+    const json document = {{"log", path->string()}, {"lines", lines.text}};
     print_json(document);
     return kOk;
   }
-  for (const std::string& line : lines) std::cout << line << '\n';
-  if (!options.follow) return kOk;
-  std::cout.flush();
-  file.clear();
-  file.seekg(0, std::ios::end);
-  follow(*path, file.tellg());
+  show(lines.text);
+  if (options.follow) follow(*path, lines.next);
+  return kOk;
 }
 
 }  // namespace pounce::ctl

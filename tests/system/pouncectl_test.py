@@ -192,6 +192,28 @@ def test_logs_follows_what_comes(home, enter):
         reader.wait()
 
 
+def test_logs_sends_nothing_to_a_terminal_that_acts_on_it(home, session):
+    """A task prints what it likes: colours, and what clears the screen or passes for another line."""
+    lease = session.granted["lease"]
+    log = home.state(session.endpoint) / "leases" / f"{lease}.log"
+    wait(log.exists, "the job's log")
+    printed = b"\x1b]0;yours\x07\x1b[2Jmine\rours \xff\xe2\x80\xae\tend " + b"x" * 10_000
+    shown = r"\x1b]0;yours\x07\x1b[2Jmine\x0dours \xff\xe2\x80\xae\tend " + "x" * 10_000 + "\n"
+
+    with log.open("ab") as file:
+        file.write(b"first " + printed + b"\n")
+    command = [program("pouncectl"), "logs", lease, "--follow", "--lines", "1"]
+    with subprocess.Popen(command, env=home.environment, stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout.readline() == "first " + shown
+        with log.open("ab") as file:
+            file.write(b"then " + printed)
+            file.flush()
+            file.write(b"\n")
+        assert follower.stdout.readline() == "then " + shown
+        follower.kill()
+    assert ctl(home, "logs", lease, "--lines", "1") == "then " + shown
+
+
 def test_logs_without_any_says_so(home):
     done = home.run("pouncectl", "logs")
     assert done.returncode == 3 and "no pounced has run here" in done.stderr
