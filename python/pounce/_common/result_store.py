@@ -16,7 +16,8 @@ from typing import Any
 
 from .. import errors
 
-_PARTS_MOST = 1 << 20
+_PARTS_FEWEST, _PARTS_MOST = 2, 1 << 20
+_HEADER_MOST = 1 << 20  # bytes: an error with its shortened traceback, ten times over
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -35,34 +36,53 @@ def write_outcome(folder: str, task: str, facts: dict[str, Any], parts: Sequence
 
 
 def read(path: str, digest: str = "") -> tuple[dict[str, Any], list[bytearray]]:
-    """The header and the parts behind it, in memory of their own. What has another digest than expected is not parsed."""
+    """The header and the parts behind it, in memory of their own. What has another digest than expected is not parsed.
+
+    Raises ``ResultGone`` where it is no file of ours or says another length than it has, before memory is taken for it, and
+    ``OutOfMemory`` where there is none for what it holds.
+    """
     import hashlib
 
     with _open_own(path) as file:
-        left = os.fstat(file.fileno()).st_size
-        hashed = hashlib.blake2b(digest_size=32)
-
-        def take(size: int) -> bytearray:
-            nonlocal left
-            part = bytearray(size) if size <= left else None
-            if part is None or not _fill(file, part):
-                raise errors.ResultGone(f"{path} is shorter than it says")
-            left -= size
-            hashed.update(part)
-            return part
-
-        (count,) = struct.unpack("<Q", take(8))
-        if not 1 <= count <= _PARTS_MOST:
-            raise errors.ResultGone(f"{path} is not a file of pounce")
-        parts = [take(size) for size in struct.unpack(f"<{count}Q", take(8 * count))]
+        try:
+            start, sizes = _sizes(path, file)
+            parts = [_filled(path, file, bytearray(size)) for size in sizes]
+        except MemoryError as problem:
+            text = f"{path} has {os.fstat(file.fileno()).st_size} bytes, and there is no memory for them here"
+            raise errors.OutOfMemory(text, "Open it where more memory is free.") from problem
+    hashed = hashlib.blake2b(start, digest_size=32)
+    for part in parts:
+        hashed.update(part)
     if digest and hashed.hexdigest() != digest:
         raise errors.ResultGone(f"{path} is not what the worker wrote: its digest differs")
-    header = json.loads(bytes(parts[0]))
-    if header["python"] != PYTHON:
-        raise errors.VersionMismatch(
-            f"{path} was written by Python {header['python']}, this is Python {PYTHON}", f"Open it with Python {header['python']}."
-        )
-    return header, parts[1:]
+    return _header(path, parts[0]), parts[1:]
+
+
+def _sizes(path: str, file: Any) -> tuple[bytes, tuple[int, ...]]:
+    """Of its parts; and the bytes that say so."""
+    start = _filled(path, file, bytearray(8))
+    (count,) = struct.unpack("<Q", start)
+    left = os.fstat(file.fileno()).st_size - 8
+    if not _PARTS_FEWEST <= count <= _PARTS_MOST or 8 * count > left:
+        raise errors.ResultGone(f"{path} is not a file of pounce")
+    start += _filled(path, file, bytearray(8 * count))
+    sizes = struct.unpack_from(f"<{count}Q", start, 8)
+    if sum(sizes) != left - 8 * count:
+        raise errors.ResultGone(f"{path} is not as long as it says")
+    if sizes[0] > _HEADER_MOST:
+        raise errors.ResultGone(f"the header of {path} has {sizes[0]} bytes, and the longest that pounce writes {_HEADER_MOST}")
+    return bytes(start), sizes
+
+
+def _header(path: str, data: bytearray) -> dict[str, Any]:
+    try:
+        header = json.loads(bytes(data))
+        python = header["python"]
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        raise errors.ResultGone(f"{path} is not a file of pounce") from problem
+    if python != PYTHON:
+        raise errors.VersionMismatch(f"{path} was written by Python {python}, this is Python {PYTHON}", f"Open it with Python {python}.")
+    return header
 
 
 def _write(path: str, header: dict[str, Any], parts: Sequence[Any]) -> str:
@@ -97,14 +117,14 @@ def _open_own(path: str) -> Any:
     return os.fdopen(fd, "rb", buffering=0)
 
 
-def _fill(file: Any, part: bytearray) -> bool:
+def _filled(path: str, file: Any, part: bytearray) -> bytearray:
     view = memoryview(part)
     while view.nbytes:
         got = file.readinto(view)  # at most 2 GiB at once
         if not got:
-            return False
+            raise errors.ResultGone(f"{path} is shorter than it says")
         view = view[got:]
-    return True
+    return part
 
 
 def _sync(folder: str) -> None:
