@@ -415,6 +415,27 @@ def test_each_test_that_a_page_of_promises_names_is_there(page):
     assert named - there == set()
 
 
+NAMES_A_TEST = re.compile(r"`(test_\w+|test_attack\[\w+\]|\w+Test\.\w+)`|^the same$")
+
+
+def rows_without_a_test(text: str) -> list[str]:
+    """Of the tables whose last column is for tests."""
+    tables = re.findall(r"^\|[^\n]*\| tests? \|\n\|[-|]+\|\n((?:\|[^\n]*\n)*)", text + "\n", re.M)
+    return [row for rows in tables for row in rows.splitlines() if not NAMES_A_TEST.search(row.rstrip("| ").rpartition("|")[2].strip())]
+
+
+@pytest.mark.parametrize("page", ["faults.md", "security.md"])
+def test_each_row_of_a_page_of_promises_names_a_test(page):
+    text = text_of(ROOT / "docs" / page)
+    assert len(re.findall(r"^\|.*\| test \|$", text, re.M)) >= 4  # the scan saw the tables
+    assert rows_without_a_test(text) == []
+
+
+def test_a_row_without_a_test_is_found():
+    table = "| promise | test |\n|---|---|\n| one | `test_one` |\n| two | |\n| three | test_three |\n\n| who | has |\n|---|---|\n| a | b |\n"
+    assert rows_without_a_test(table) == ["| two | |", "| three | test_three |"]
+
+
 def test_the_page_of_security_counts_the_attacks():
     where = [len(ATTACKS)] + [sum(place in attack.where for attack in ATTACKS) for place in (LOCAL, SLURM)]
     counts = re.search(r"(\d+) attacks, .* (\d+) are\nrun against the local launcher, (\d+) on", text_of(ROOT / "docs" / "security.md"))

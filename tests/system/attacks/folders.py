@@ -90,10 +90,10 @@ def configured(script: str, path: str = "{shared}/pounced.json"):
     return tries
 
 
-def loosened(mode: int, owner: str = "alice"):
+def loosened(mode: int, owner: str = "alice", group: str = "alice"):
     def tries(it) -> Outcome:
         with it.place() as place:
-            subprocess.run(["chown", owner, str(place.config)], check=True)
+            subprocess.run(["chown", f"{owner}:{group}", str(place.config)], check=True)
             place.config.chmod(mode)
             return place.start()
 
@@ -154,5 +154,7 @@ ATTACKS = [
            refused_by_name),
     Attack("a_configuration_that_all_may_write", MALLORY, "may write alice's configuration", loosened(0o666), refused_by_name,
            loosened(0o644), elsewhere),
+    Attack("a_configuration_that_her_group_may_write", MALLORY, "is in the group that may write alice's configuration",
+           loosened(0o664, group="mallory"), refused_by_name),
     Attack("a_configuration_that_she_owns", MALLORY, "owns alice's configuration", loosened(0o644, "mallory"), refused_by_name),
 ]
