@@ -116,11 +116,11 @@ def false_error(history: History, asked: dict, said: dict) -> str:
 
 
 def forgotten_ends(history: History, asked: dict) -> set[str]:
-    """Jobs whose end a controller told and had not written yet when it was killed: the next one has them running again, and
-    what it accounts is that pounced, which knew the end, cancelled them."""
+    """Jobs whose end a controller told and had not written yet when it was killed: the next one has them running or
+    waiting again, and what it accounts is that pounced, which knew the end, cancelled them or told the worker to end."""
     at = history.told.get(asked["task"], {}).get("at", asked["at"])
     killed = any(fault["kind"] == "slurmctld killed" and abs(fault["since"] - at) < FORGETS_S for fault in history.faults)
-    return {row["job"] for row in history.accounts if killed and row["state"].startswith("CANCELLED")}
+    return {row["job"] for row in history.accounts if killed and row["state"].startswith(("CANCELLED", "COMPLETED"))}
 
 
 def caused(history: History, fault: dict, asked: dict, said: dict) -> bool:

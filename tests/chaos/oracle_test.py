@@ -36,6 +36,7 @@ def found(*rows: dict) -> set[str]:
     (TASK, BEGIN, error("JobCancelled", job="7"), fault("job cancelled", job="7")),
     (TASK, BEGIN, error("Preempted", job="7"), {**ACCOUNT, "state": "PREEMPTED"}),
     (TASK, BEGIN, error("Preempted", job="7"), {**ACCOUNT, "state": "CANCELLED"}, fault("slurmctld killed", since=15)),
+    (TASK, BEGIN, error("Preempted", job="7"), ACCOUNT, fault("slurmctld killed", since=15)),
     (TASK, BEGIN, error("NodeFailed", job="7"), {**ACCOUNT, "state": "NODE_FAIL"}),
     (TASK, BEGIN, {"what": "killed", "at": 12, "client": "c"}),
     ({**TASK, "retries": 1}, BEGIN, {**BEGIN, "run": "r2"}, {**END, "run": "r2"}, TOLD),
