@@ -9,12 +9,12 @@ import base64
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy
 import zmq
-from zmq.utils.z85 import encode
+from zmq.utils.z85 import decode, encode
 
 LARGEST_FILE = 64 << 20
 FEWEST_VALUES = 22  # different bytes in a key of 32: of a million keys one has fewer
@@ -50,23 +50,22 @@ def looks_random(data: bytes) -> Iterator[bytes]:
     high = (values >> 7).astype(numpy.uint8)  # text has none
     full = numpy.lib.stride_tricks.sliding_window_view(high, 32)[::4].sum(axis=1)
     zeros = numpy.lib.stride_tricks.sliding_window_view((values == 0).astype(numpy.uint8), 32)[::4].sum(axis=1)
-    for at in numpy.flatnonzero((full >= 6) & (full <= 26) & (zeros <= 2)):
-        key = windows[at].tobytes()
-        if len(set(key)) >= FEWEST_VALUES:
-            yield key
+    different = {windows[at].tobytes() for at in numpy.flatnonzero((full >= 6) & (full <= 26) & (zeros <= 2))}
+    yield from (key for key in different if len(set(key)) >= FEWEST_VALUES)
 
 
-def private_keys(pid: int, publics: set[str]) -> dict[str, bytes]:
-    """Of those public keys (Z85): the secret halves that this process holds."""
-    found: dict[str, bytes] = {}
-    seen: set[bytes] = set()
-    for piece in memory(pid):
-        for key in looks_random(piece):
-            if key not in seen and not seen.add(key) and (public := zmq.curve_public(encode(key)).decode()) in publics:
-                found[public] = key
-                if len(found) == len(publics):
-                    return found
-    return found
+def key_pairs(pid: int) -> dict[str, bytes]:
+    """By their public halves (Z85), the secret keys that a process holds with them: its own, and those that libzmq makes for a
+    connection. A peer's public key stands there without its secret half."""
+    seen = {key for piece in memory(pid) for key in looks_random(piece)}
+    publics = ((zmq.curve_public(encode(key)).decode(), key) for key in seen)
+    return {public: key for public, key in publics if decode(public) in seen}
+
+
+def known_to(pid: int, publics: Iterable[str]) -> set[str]:
+    """Which of these public keys stand in that process's memory."""
+    forms = {public: (public.encode(), decode(public)) for public in publics}
+    return {public for piece in memory(pid) for public, looks in forms.items() if any(look in piece for look in looks)}
 
 
 # ---- places ------------------------------------------------------------------------------------------------------------

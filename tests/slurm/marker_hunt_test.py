@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bridge import Capture
-from hunt import Hunt, private_keys
+from hunt import Hunt, key_pairs, known_to, memory
 from login_node import CLUSTER, SHARED, wait_until
 
 BRIDGE = f"pounce{SHARED}"
@@ -55,9 +55,20 @@ class Alice:
         self.run.ended()
 
     def secrets(self) -> dict[str, bytes]:
-        """The marker, what stands in her kernel's environment, and the daemon's private key."""
-        key = private_keys(self.endpoint["pid"], {self.endpoint["key"]})
-        return {"marker": self.marker, "token": self.token, "private key": key[self.endpoint["key"]]}
+        """The marker, what stands in her kernel's environment, the private keys of all of her processes, and the key with
+        which they prove themselves where there is no munge."""
+        found = {"marker": self.marker, "token": self.token, **self.private_keys()}
+        return {**found, **({"key file": Path(self.endpoint["key_file"]).read_bytes()} if self.endpoint["key_file"] else {})}
+
+    def private_keys(self) -> dict[str, bytes]:
+        pounced = self.endpoint["pid"]
+        pids = {"pounced": pounced, "supervisor": self.supervisor, "interpreter": self.worker, "kernel": self.kernel}
+        pairs = {name: key_pairs(pid) for name, pid in pids.items()}
+        # A process's own is the one that others know it by; there are those of single connections too.
+        own = {"pounced": {self.endpoint["key"]}, "interpreter": known_to(self.kernel, pairs["interpreter"]),
+               **{name: known_to(pounced, pairs[name]) for name in ("supervisor", "kernel")}}
+        assert all(own.values()), own
+        return {f"private key of {name}, {public}": pairs[name][public] for name, publics in own.items() for public in publics}
 
 
 def told_by_slurm(user) -> bytes:
@@ -74,10 +85,11 @@ def cluster_folder(cluster):
 
 
 def test_no_secret_of_alices_is_found_where_it_does_not_belong(make_user, cluster_folder):
-    user = make_user(idle_release_s=30)
+    user = make_user(idle_release_s=300)
     with Capture(BRIDGE) as capture:
         alice = Alice(user)
-        hunt = Hunt(alice.secrets())
+        known = alice.secrets()
+        hunt = Hunt(known)
         own = (user.folder, Path.home())  # her script, and what it printed
         places = {
             "processes": hunt.in_processes(),
@@ -86,13 +98,32 @@ def test_no_secret_of_alices_is_found_where_it_does_not_belong(make_user, cluste
             "slurm's": hunt.in_files(*(cluster_folder / name for name in ("spool", "log", "state", "etc")), others_may_read=False),
             "records": hunt.within(told_by_slurm(make_user(None, user.node))),
         }
-        logs = Hunt({"private key": alice.secrets()["private key"]}).in_files(alice.state / "leases", others_may_read=False)
+        keys = {name: secret for name, secret in known.items() if name not in ("marker", "token")}
+        logs = Hunt(keys).in_files(alice.state / "leases", others_may_read=False)
         alice.ends()
         sent = capture.stop()
 
     assert {place: found for place, found in places.items() if found} == {}
     assert logs == []
     assert [name for name, looks in hunt.needles.items() if any(sent.contains(look) for look in looks)] == []
+
+
+def test_no_key_of_a_pounced_without_munge_is_found_where_it_does_not_belong(make_user):
+    """The key file is the one place for it; its supervisor holds it too, and knows the next pounced by it."""
+    user = make_user(launcher="local", idle_release_s=300)
+    alice = Alice(user)
+    known = alice.secrets()
+    assert any(known["key file"] in piece for piece in memory(alice.supervisor))
+    hunt = Hunt({name: secret for name, secret in known.items() if name not in ("marker", "token")})
+
+    places = {
+        "processes": hunt.in_processes(),
+        "open to all": hunt.in_files(*OPEN_TO_ALL, others_may_read=True),
+        "her own": hunt.in_files(alice.state, alice.endpoint["results"], user.folder, others_may_read=False),
+    }
+    alice.ends()
+
+    assert {place: found for place, found in places.items() if found} == {"her own": [f"key file: {alice.endpoint['key_file']}"]}
 
 
 def test_the_hunt_would_have_found_it(make_user, tmp_path):
