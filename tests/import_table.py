@@ -26,7 +26,8 @@ ROOMS: dict[str, list[str]] = {
     "calls": ["executor", "future", "_engine", "errors"],
     "client": ["calls", "future", "lease", "_engine", "_common.ref", "errors"],
     "cell": ["client", "calls", "future", "_engine", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
-    "": ["cell", "client", "future", "lease", "executor", "_engine", "_common.ref", "errors"],  # __init__: the names of `import pounce`
+    "on_worker": ["_worker.interpreter", "_worker.checkpoints"],
+    "": ["cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "errors"],  # __init__: the names of `import pounce`
     "bench": ["", "_engine.daemon"],
 }
 

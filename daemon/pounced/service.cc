@@ -116,14 +116,16 @@ void Service::wire_core() {
       policy_, launcher_, *driver_);
   executor_ = std::make_unique<ActionExecutor>(std::move(context), state_, control_, *journal_, launcher_, *driver_, *jobs_, policy_);
   detached_ = std::make_unique<DetachedTasks>(detached_setup(), loop_, state_, *driver_, control_);
+  walltimes_.emplace(state_.peers, *driver_, control_);
   driver_->start([this](const lease::Action& action) {
     waits_.hear(action, std::time(nullptr));
+    walltimes_->hear(action);
     if (!detached_->take(action)) executor_->carry_out(action);
   });
 }
 
 DetachedSetup Service::detached_setup() const {
-  DetachedSetup setup{{setup_.instance.hex()}, setup_.instance.hex(), setup_.folders.results(), setup_.config.times.result_keep,
+  DetachedSetup setup{{setup_.instance.hex()}, setup_.instance.hex(), setup_.folders.results(), setup_.folders.checkpoints(), setup_.config.times.result_keep,
                    setup_.config.times.result_hold, setup_.config.times.orphan_grace};
   for (const PreviousInstance& previous_instance : previous_instances_) setup.instances.insert(previous_instance.instance.hex());
   return setup;

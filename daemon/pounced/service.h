@@ -18,6 +18,7 @@
 #include "pounced/leases/job_builder.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/leases/wait_log.h"
+#include "pounced/leases/walltimes.h"
 #include "pounced/net/client_handler.h"
 #include "pounced/net/control_channel.h"
 #include "pounced/net/worker_handler.h"
@@ -83,6 +84,7 @@ class Service {
   std::unique_ptr<JobBuilder> jobs_;
   std::unique_ptr<ActionExecutor> executor_;
   std::unique_ptr<DetachedTasks> detached_;
+  std::optional<Walltimes> walltimes_;
   std::unique_ptr<ClientHandler> clients_;
   std::unique_ptr<WorkerHandler> workers_;
 };

@@ -264,6 +264,13 @@ class PyWorker {
     return host_->ending();
   }
 
+  std::int64_t end_time() const { return host_ != nullptr ? host_->end_time_s() : 0; }
+
+  void remove_when_acknowledged(const TaskId& task, std::string file) {
+    const py::gil_scoped_release release;
+    if (host_ != nullptr && !host_->forked()) host_->remove_when_acknowledged(task, std::move(file));
+  }
+
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
   void close() {
     const py::gil_scoped_release release;
@@ -401,6 +408,8 @@ void bind_worker(py::module_& m) {
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
       .def("ending", &PyWorker::ending)
+      .def_property_readonly("end_time", &PyWorker::end_time)
+      .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
   m.attr("LOG_BYTES") = worker::kLogBytes;

@@ -33,6 +33,9 @@ _HOMES = {
     "Classes": "_engine.classes",
     "classes": "client",
     "Limit": "_engine.wait",
+    "time_left": "on_worker",
+    "checkpoint": "on_worker",
+    "restored": "on_worker",
 }
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from .errors import *  # noqa: F403
     from .future import DetachedFuture, Future
     from .lease import Lease
+    from .on_worker import checkpoint, restored, time_left
 
 
 def __getattr__(name: str) -> Any:
@@ -97,5 +101,8 @@ __all__ = [
     "Ref",
     "Wait",
     "__version__",
+    "checkpoint",
     "classes",
+    "restored",
+    "time_left",
 ]

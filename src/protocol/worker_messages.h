@@ -128,6 +128,17 @@ struct Dismiss {
                  field("cause", &Dismiss::cause).only_if_set());
   }
 };
+struct Walltime {
+  static constexpr char kType[] = "walltime";
+  static constexpr About kAbout{"D → S → I", "", "when the job's time ends: as soon as Slurm has said it, and when it changes"};
+  LeaseId lease;
+  std::int64_t end_time_s = 0;
+
+  static constexpr auto fields() {
+    return table(field("lease", &Walltime::lease),
+                 field("end_time_s", &Walltime::end_time_s));
+  }
+};
 struct EndWorker {
   static constexpr char kType[] = "end_worker";
   static constexpr About kAbout{"D → S → I", "",
@@ -144,7 +155,7 @@ struct EndWorker {
   }
 };
 
-// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers; also admit, dismiss, end_worker -----
+// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers; also admit, dismiss, walltime, end_worker
 
 struct Ready {
   static constexpr char kType[] = "ready";
@@ -167,15 +178,6 @@ struct Activity {
     return table(field("running", &Activity::running, "tasks; one more while it is `saving` and not told to end"),
                  field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"),
                  field("state", &Activity::state));
-  }
-};
-struct Walltime {
-  static constexpr char kType[] = "walltime";
-  static constexpr About kAbout{"S → I", "", "when the job's time ends"};
-  std::int64_t end_time_s = 0;
-
-  static constexpr auto fields() {
-    return table(field("end_time_s", &Walltime::end_time_s));
   }
 };
 

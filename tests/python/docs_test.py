@@ -56,7 +56,7 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue"):
+        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue", "on_worker"):
             module = importlib.import_module("pounce." + name)
             outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
             report(**{name: list(outcome)})
@@ -65,3 +65,12 @@ def test_every_docstrings_example_runs(home):
 
     assert all(failed == 0 for failed, _ in run.reports.values()), run.stdout
     assert run.reports["client"][1] >= 4 and run.reports["calls"][1] >= 12 and run.reports["future"][1] >= 1
+
+
+def test_the_program_that_outlives_its_lease_prints_what_it_says(home):
+    (program,) = blocks("docs/waiting.md", "python")
+
+    run = home.run("client = pounce.Client()\n" + program)
+
+    assert run.stdout.splitlines()[-1] == "3"
+    assert "epoch 2 time left None" in run.stdout  # no limit on this machine

@@ -165,3 +165,21 @@ def test_of_two_notebooks_that_wait_one_fetches_and_both_have_the_result(apart):
 
     assert first.reported("result") == second.reported("result") == "trained"
     assert runs.read_text() == "once"
+
+
+def test_without_a_shared_folder_a_checkpoint_is_refused_and_what_mends_it_said(apart):
+    alice = apart()
+
+    run = alice.python("""
+        import pounce
+        client = pounce.Client()
+        for ask in (pounce.restored, lambda: pounce.checkpoint(1)):
+            try:
+                client.options(gpus=1).submit(ask).result(90)
+            except pounce.NotShared as e:
+                report(**{ask.__name__: str(e)})
+        client.close()
+    """, **NOWHERE).ended(120)
+
+    for ask in ("restored", "<lambda>"):
+        assert "does not see the disk of the notebook's machine, where checkpoints are kept. Set state_folder to one" in run.reported(ask)

@@ -75,6 +75,7 @@ void DetachedTasks::hear(Peer& client, const protocol::CancelDetached& message) 
                    "End it there.", {}});
   if (message.forget) {
     folder_.remove(message.name);
+    checkpoints_.remove(record->row.task);
     record->row.state = "forgotten";
     publish(record->row);
   }

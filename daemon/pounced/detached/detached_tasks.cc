@@ -206,6 +206,7 @@ void DetachedTasks::finish(Live& live, const DetachedRow& end) {
   if (const auto kept = folder_.outcome(row.name)) row.size = kept->size;
   save(live.record);
   folder_.drop_call(row);
+  if (row.ok) checkpoints_.remove(row.task);
   spdlog::info("detached task {} ended: {}", row.name, row.digest.empty() ? messages::text(row.error) : "its outcome is kept");
   publish(row);
   const SessionId session = session_of(row.task);
@@ -228,6 +229,7 @@ void DetachedTasks::look_after() {
   for (const protocol::DetachedRecord& record : folder_.records())
     if (record.row.state == "done" && record.row.end_time_s < oldest) folder_.remove(record.row.name);
   folder_.remove_unclaimed(kUnclaimed);
+  checkpoints_.remove_older(std::chrono::duration_cast<std::chrono::seconds>(setup_.keep), kUnclaimed);
   timer_ = loop_.at(Clock::now() + kLook, [this] { look_after(); });
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/lease/actions.h"
 #include "pounced/daemon_state.h"
+#include "pounced/detached/checkpoint_folder.h"
 #include "pounced/detached/detached_folder.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/net/control_channel.h"
@@ -19,7 +20,7 @@ namespace pounce::daemon {
 struct DetachedSetup {
   std::set<std::string> instances;  // ours and our previous instances', in hex
   std::string instance;
-  std::string folder;
+  std::string folder, checkpoints;
   std::chrono::milliseconds keep;
   std::chrono::milliseconds hold;  // a relayed task's worker waits so long for a relay to take its outcome
   std::chrono::milliseconds relay_silence;
@@ -28,7 +29,7 @@ struct DetachedSetup {
 class DetachedTasks {
  public:
   DetachedTasks(DetachedSetup setup, transport::EventLoop& loop, DaemonState& state, CoreDriver& driver, ControlChannel& control)
-      : setup_(std::move(setup)), loop_(loop), state_(state), driver_(driver), control_(control), folder_(setup_.folder) {}
+      : setup_(std::move(setup)), loop_(loop), state_(state), driver_(driver), control_(control), folder_(setup_.folder), checkpoints_(setup_.checkpoints) {}
   ~DetachedTasks() { loop_.unwatch(timer_); }
 
   void restore();                              // those of a previous instance; call after JournalRead
@@ -92,6 +93,7 @@ class DetachedTasks {
   CoreDriver& driver_;
   ControlChannel& control_;
   const DetachedFolder folder_;
+  const CheckpointFolder checkpoints_;  // also those of tasks without a name, which no kernel lives to remove
   std::map<SessionId, Live> live_;
   transport::EventLoop::WatchId timer_ = 0;
 };

@@ -61,6 +61,13 @@ Peer* Peers::worker(lease::WorkerLink link) {
   return nullptr;
 }
 
+std::vector<Peer*> Peers::workers(const LeaseId& lease) {
+  std::vector<Peer*> found;
+  for (auto& [key, peer] : peers_)
+    if (peer.role == Role::kWorker && peer.named && peer.lease == lease) found.push_back(&peer);
+  return found;
+}
+
 Peer* Peers::on_route(const std::string& route) {
   for (auto& [key, peer] : peers_)
     if (peer.route == route) return &peer;

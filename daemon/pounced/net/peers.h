@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/curve_key.h"
@@ -24,6 +25,7 @@ struct Peer {
   WorkerIndex worker;      // of a worker: known from its first worker_up on,
   bool named = false;      // which has come
   lease::WorkerLink link;  // of a worker: our number for this key
+  std::int64_t told_end_s = 0;  // of a worker: when its job's time ends, as it was last told
   std::string route;       // of its last message on the control channel; empty: it has not spoken there
   bool missed = false;     // something could not be sent: told again when it is heard next
   TimePoint last_seen{};
@@ -46,6 +48,7 @@ class Peers {
   Peer* find(const PublicKey& key);
   Peer* client(const SessionId& session);
   Peer* worker(lease::WorkerLink link);
+  std::vector<Peer*> workers(const LeaseId& lease);  // that have come
   Peer* on_route(const std::string& route);
   std::size_t size() const { return peers_.size(); }
 

@@ -1,13 +1,17 @@
-"""Calls and outcomes of detached tasks as files: written whole or not at all, read only if nobody else could have made them.
+"""Calls and outcomes of detached tasks, and checkpoints of tasks, as files: written whole or not at all, read only if nobody
+else could have made them.
 
 A file is the number of its parts and their sizes (8 bytes each, little endian), then the parts: a JSON header, a pickle,
-the pickle's buffers. Each is its owner's alone (0600) and an outcome gets its name by rename.
+the pickle's buffers. Each is its owner's alone (0600), and what replaces another gets its name by rename. An outcome's name is
+its digest; a checkpoint, whose name is its task's, has its digest at its end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
 import stat
 import struct
 import sys
@@ -17,6 +21,7 @@ from typing import Any
 from .. import errors
 
 _PARTS_FEWEST, _PARTS_MOST = 2, 1 << 20
+_DIGEST_BYTES = 32
 _HEADER_MOST = 1 << 20  # bytes: an error with its shortened traceback, ten times over
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -35,22 +40,40 @@ def write_outcome(folder: str, task: str, facts: dict[str, Any], parts: Sequence
     return digest
 
 
-def read(path: str, digest: str = "") -> tuple[dict[str, Any], list[bytearray]]:
+def write_checkpoint(path: str, parts: Sequence[Any]) -> None:
+    """In the place of the one before, which is there until this one is whole and on the disk."""
+    temporary = f"{path.removesuffix('.checkpoint')}.{secrets.token_hex(8)}.new"
+    try:
+        _write(temporary, {"python": PYTHON}, parts, sealed=True)
+        os.rename(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync(os.path.dirname(path))
+
+
+def read(path: str, digest: str = "", sealed: bool = False) -> tuple[dict[str, Any], list[bytearray]]:
     """The header and the parts behind it, in memory of their own. What has another digest than expected is not parsed.
 
     Raises ``ResultGone`` where it is no file of ours or says another length than it has, before memory is taken for it, and
     ``OutOfMemory`` where there is none for what it holds.
+
+    sealed : bool
+        The digest stands at the file's end: it is a checkpoint.
     """
     import hashlib
 
     with _open_own(path) as file:
         try:
-            start, sizes = _sizes(path, file)
+            start, sizes = _sizes(path, file, _DIGEST_BYTES if sealed else 0)
             parts = [_filled(path, file, bytearray(size)) for size in sizes]
         except MemoryError as problem:
             text = f"{path} has {os.fstat(file.fileno()).st_size} bytes, and there is no memory for them here"
             raise errors.OutOfMemory(text, "Open it where more memory is free.") from problem
-    hashed = hashlib.blake2b(start, digest_size=32)
+        if sealed:
+            digest = _filled(path, file, bytearray(_DIGEST_BYTES)).hex()
+    hashed = hashlib.blake2b(start, digest_size=_DIGEST_BYTES)
     for part in parts:
         hashed.update(part)
     if digest and hashed.hexdigest() != digest:
@@ -58,11 +81,11 @@ def read(path: str, digest: str = "") -> tuple[dict[str, Any], list[bytearray]]:
     return _header(path, parts[0]), parts[1:]
 
 
-def _sizes(path: str, file: Any) -> tuple[bytes, tuple[int, ...]]:
-    """Of its parts; and the bytes that say so."""
+def _sizes(path: str, file: Any, behind: int) -> tuple[bytes, tuple[int, ...]]:
+    """Of its parts, `behind` which so many bytes stand; and the bytes that say so."""
     start = _filled(path, file, bytearray(8))
     (count,) = struct.unpack("<Q", start)
-    left = os.fstat(file.fileno()).st_size - 8
+    left = os.fstat(file.fileno()).st_size - behind - 8
     if not _PARTS_FEWEST <= count <= _PARTS_MOST or 8 * count > left:
         raise errors.ResultGone(f"{path} is not a file of pounce")
     start += _filled(path, file, bytearray(8 * count))
@@ -85,19 +108,25 @@ def _header(path: str, data: bytearray) -> dict[str, Any]:
     return header
 
 
-def _write(path: str, header: dict[str, Any], parts: Sequence[Any]) -> str:
+def _write(path: str, header: dict[str, Any], parts: Sequence[Any], sealed: bool = False) -> str:
     import hashlib
 
     views = [memoryview(json.dumps(header).encode()), *(_bytes_of(part) for part in parts)]
     sizes = struct.pack(f"<{1 + len(views)}Q", len(views), *(view.nbytes for view in views))
-    hashed = hashlib.blake2b(digest_size=32)
+    hashed = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
         for view in (memoryview(sizes), *views):
             hashed.update(view)
-            while view.nbytes:
-                view = view[file.write(view):]
+            _write_all(file, view)
+        if sealed:
+            _write_all(file, memoryview(hashed.digest()))
         os.fsync(file.fileno())
     return hashed.hexdigest()
+
+
+def _write_all(file: Any, view: memoryview) -> None:
+    while view.nbytes:
+        view = view[file.write(view):]  # at most 2 GiB at once
 
 
 def _bytes_of(part: Any) -> memoryview:

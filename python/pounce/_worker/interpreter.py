@@ -26,6 +26,8 @@ core: Any = None  # _core.Worker, in a worker's process; what cells send their d
 between_tasks: Callable[[], float | None] | None = None  # called when a task has run and none waits; seconds until it wants to be again
 at_the_end: Callable[[], None] | None = None             # called when no more tasks come
 node = devices = ""
+state_folder = ""  # of pounced, as its machine names it: seen here only if the two share it; empty: they do not
+running: Any = None  # the _core.Job whose function runs
 
 _TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
 _SUMMARY_CHARS = 2_000
@@ -45,7 +47,12 @@ class Runner:
         self._peak_memory = PeakMemory()
 
     def execute(self, job: Any) -> _core.JobOutcome:
-        return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
+        global running
+        running = job
+        try:
+            return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
+        finally:
+            running = None
 
     def _execute(self, job: Any) -> _core.JobOutcome:
         start = end = 0.0
@@ -242,11 +249,12 @@ def _become_script() -> None:
 
 
 def _start() -> Any:
-    global node, devices
+    global node, devices, state_folder
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
     interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
+    state_folder = take("POUNCE_STATE", "")
     take("PYTHONSAFEPATH", None)  # for us alone; PYTHONUNBUFFERED stays: what children print shows at once, as in a notebook's kernel
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _core.Worker(

@@ -124,6 +124,8 @@ void WorkerEngine::on(const protocol::Task& task, DataMessage data_message) {
 }
 
 void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
+  for (const TaskId& task : ack.tasks)
+    if (const auto file = files_.find(task); file != files_.end() && outcomes_.contains(task)) ::unlink(file->second.c_str());
   tell_core(exec::OutcomesAcknowledged{data_message.session, ack.tasks});
 }
 
@@ -156,6 +158,7 @@ void WorkerEngine::read_supervisor() {
   while (const auto header = supervisor_.next()) {
     if (const auto* one = std::get_if<protocol::Admit>(&*header)) admit(*one);
     if (const auto* one = std::get_if<protocol::Dismiss>(&*header)) dismiss(one->session);
+    if (const auto* one = std::get_if<protocol::Walltime>(&*header)) end_time_s_ = one->end_time_s;
     if (const auto* one = std::get_if<protocol::RunDetached>(&*header)) run_detached(*one);
     if (const auto* one = std::get_if<protocol::EndWorker>(&*header)) one->only_if_idle ? end_if_idle() : end();
   }

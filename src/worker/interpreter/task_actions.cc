@@ -205,6 +205,7 @@ void WorkerEngine::perform(const exec::AnswerStates& action) {
 void WorkerEngine::perform(const exec::ForgetTask& action) {
   payloads_.erase(action.task);
   outcomes_.erase(action.task);
+  files_.erase(action.task);
   named_.erase(action.task);
   page_.acknowledged(action.task);
   for (auto& [session, seat] : clients_.seats()) seat.outbox.drop_bulk(action.task);

@@ -71,6 +71,8 @@ class WorkerEngine final : public transport::Engine {
   void tell_state(NamespaceState state);
 
   bool wanted() const { return wanted_; }  // any thread, without the leader token: a task waits, or the worker ends
+  void remove_when_acknowledged(const TaskId& task, std::string file) { files_[task] = std::move(file); }
+  std::int64_t end_time_s() const { return end_time_s_; }  // of the job, unix; 0: not known. Any thread, without the token
 
   const std::string& endpoint() const { return socket_->endpoints().front(); }
   const PublicKey& key() const { return keys_.public_key; }
@@ -168,6 +170,7 @@ class WorkerEngine final : public transport::Engine {
   FunctionStore functions_;
   std::map<TaskId, Payload> payloads_;
   std::map<TaskId, KeptOutcome> outcomes_;
+  std::map<TaskId, std::string> files_;      // of no use to anybody who has the outcome
   std::set<TaskId> named_;                   // of pounced itself: their ends go there
   UniqueFd named_log_;                       // of the one that runs
   std::optional<Payload> arriving_;  // of the Task message being handled
@@ -187,6 +190,7 @@ class WorkerEngine final : public transport::Engine {
   bool runner_over_ = false;
   std::atomic<bool> wanted_ = false;
   NamespaceState state_ = NamespaceState::kSaved;
+  std::atomic<std::int64_t> end_time_s_ = 0;
   bool activity_changed_ = false;
   std::uint32_t activity_ = 0;
   TimePoint activity_told_{};

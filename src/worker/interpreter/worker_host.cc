@@ -101,6 +101,10 @@ bool WorkerHost::over() {
   return ending_;
 }
 
+void WorkerHost::remove_when_acknowledged(const TaskId& task, std::string file) {
+  leader_token_->hold([&] { engine_->remove_when_acknowledged(task, std::move(file)); });
+}
+
 bool WorkerHost::interrupt_sent() {
   bool sent = false;
   leader_token_->hold([&] { sent = engine_->interrupt_sent(); });

@@ -36,6 +36,8 @@ class WorkerHost {
   bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
   bool leaving() const { return engine_->ending(); }  // likewise: the worker ends
   void tell_state(NamespaceState state);             // any thread
+  std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
+  void remove_when_acknowledged(const TaskId& task, std::string file);
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
   bool forked() const { return forked_; }

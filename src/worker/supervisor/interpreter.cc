@@ -28,6 +28,7 @@ Environment environment_for(const InterpreterPlan& plan) {
   environment["POUNCE_PORTS"] = plan.ports;
   environment["POUNCE_NODE"] = plan.node;
   environment["POUNCE_DEVICES"] = plan.devices;
+  environment["POUNCE_STATE"] = plan.state;
   environment["PYTHONSAFEPATH"] = "1";    // a pounce.py in the notebook's directory is not us; the interpreter takes it out again
   environment["PYTHONUNBUFFERED"] = "1";  // output comes live, that of user code's own children too
   return environment;

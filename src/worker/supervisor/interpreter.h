@@ -25,6 +25,7 @@ struct InterpreterPlan {
   int log_fd = 1;
   std::string interface{}, ports{};  // where it listens; empty: facing the daemon, any
   rlimit core_limit{};               // the user's own, which the supervisor set to 0 for itself
+  std::string state{};               // pounced's own state folder, as its machine names it; empty: no other machine has it
 };
 
 class Interpreter {

@@ -18,9 +18,10 @@ std::string value_of(const Environment& environment, const std::string& name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-std::uint32_t number_of(const Environment& environment, const std::string& name) {
+template <class Number>
+Number number_of(const Environment& environment, const std::string& name) {
   const std::string text = value_of(environment, name);
-  std::uint32_t number = 0;
+  Number number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
@@ -41,8 +42,9 @@ bool hidden(const std::string& name) {
 
 JobFacts job_facts(const Environment& environment, const std::string& stand_in, const std::string& host_name) {
   JobFacts facts;
-  facts.job = number_of(environment, "SLURM_JOB_ID");
-  facts.restart = number_of(environment, "SLURM_RESTART_COUNT");
+  facts.job = number_of<std::uint32_t>(environment, "SLURM_JOB_ID");
+  facts.restart = number_of<std::uint32_t>(environment, "SLURM_RESTART_COUNT");
+  facts.end_time_s = number_of<std::int64_t>(environment, "SLURM_JOB_END_TIME");
   facts.node = value_of(environment, "SLURMD_NODENAME");
   if (facts.node.empty()) facts.node = host_name;
   facts.devices = stand_in.empty() ? devices_of(environment) : stand_in;

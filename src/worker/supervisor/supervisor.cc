@@ -46,16 +46,19 @@ std::vector<std::string> interpreter_command(const SupervisorOptions& options) {
   return command;
 }
 
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
 }  // namespace
 
 Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::string host_name, rlimit core_limit)
     : options_(std::move(options)),
       facts_(job_facts(environment, options_.stand_in, host_name)),
       plan_{interpreter_command(options_), for_user_code(environment), host_of(options_.handshake), facts_.node,
-            facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit},
+            facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit, folder_of(options_.endpoint_file)},
       memory_(MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       epoch_{facts_.restart * kEpochsOfOneRun + options_.first_epoch.value},
+      walltime_{options_.lease, facts_.end_time_s},
       signals_(open_signals()),
       watchdog_(options_.watchdog_idle, options_.watchdog_busy, Clock::now()),
       meter_(Clock::now()),
@@ -129,6 +132,9 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   } else if (const auto* dismiss = std::get_if<protocol::Dismiss>(&header)) {
     admitted_.erase(dismiss->session);
     if (interpreter_) interpreter_->socket().send(*dismiss);
+  } else if (const auto* walltime = std::get_if<protocol::Walltime>(&header)) {
+    walltime_ = *walltime;
+    if (interpreter_) interpreter_->socket().send(*walltime);
   } else if (const auto* run = std::get_if<protocol::RunDetached>(&header)) {
     if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {

@@ -82,6 +82,7 @@ class Supervisor {
   NamespaceState state_ = NamespaceState::kSaved;  // of the running interpreter
   int early_deaths_ = 0;           // in a row, before it was ready
   std::map<SessionId, protocol::Admit> admitted_;  // told again to the next interpreter
+  protocol::Walltime walltime_;                    // likewise
 
   UniqueFd signals_;
   std::unique_ptr<DaemonLink> daemon_;

@@ -44,6 +44,7 @@ void Supervisor::start_interpreter() {
                joined(plan_.command, " "));
   watch_interpreter();
   for (const auto& [session, admit] : admitted_) interpreter_->socket().send(admit);
+  if (walltime_.end_time_s > 0) interpreter_->socket().send(walltime_);
 }
 
 // The next try would fare the same: the lease is told, and ends.

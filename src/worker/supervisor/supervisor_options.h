@@ -34,6 +34,7 @@ struct SupervisorOptions {
 struct JobFacts {
   std::uint32_t job = 0, restart = 0;
   std::string node, devices;
+  std::int64_t end_time_s = 0;  // SLURM_JOB_END_TIME, which a Slurm of 22.05 does not say yet; 0: not known
   std::string visible_gpus;  // CUDA_VISIBLE_DEVICES; empty under stand_in
 };
 

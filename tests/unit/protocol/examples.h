@@ -123,7 +123,7 @@ inline std::vector<Header> worker_examples() {
       DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
       Activity{1, 250, NamespaceState::kSaving},
-      Walltime{1'700'001'200},
+      Walltime{kLease, 1'700'001'200},
   };
 }
 

@@ -19,10 +19,11 @@ TEST(JobEnvironmentTest, HidesTheBatchSystemAndUsFromUserCodeAndKeepsTheDevices)
 
 TEST(JobEnvironmentTest, ReadsTheJobFromSlurmsVariables) {
   const JobFacts facts = job_facts({{"SLURM_JOB_ID", "4711"}, {"SLURM_RESTART_COUNT", "2"}, {"SLURMD_NODENAME", "g1"},
-                                    {"SLURM_JOB_GPUS", "0,3"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}, "", "login");
+                                    {"SLURM_JOB_END_TIME", "1700001200"}, {"SLURM_JOB_GPUS", "0,3"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}, "", "login");
   EXPECT_EQ(facts.job, 4711u);
   EXPECT_EQ(facts.restart, 2u);
   EXPECT_EQ(facts.node, "g1");
+  EXPECT_EQ(facts.end_time_s, 1'700'001'200);
   EXPECT_EQ(facts.devices, "GPU 0,3");
 }
 

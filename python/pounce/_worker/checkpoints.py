@@ -1,0 +1,103 @@
+"""The checkpoint of the task that runs: one file, which outlives the worker, in a folder of this user's alone.
+
+A task keeps its id when it runs again after its worker was lost, and the file has that name. The client's having the outcome
+removes it, or pounced, for a task with a name; what nobody comes back to, pounced removes by age.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any
+
+from .. import errors
+from .._common import result_store, serialize
+from . import interpreter
+
+_keys: dict[str, str] = {}  # by task: under which name its checkpoint is kept instead of its own
+
+
+def use_key(key: str) -> None:
+    """The task that runs keeps its checkpoint under `key`, whatever its id is: as long as nobody calls forget(), tasks of that
+    key find it. For cells, which are another task each time.
+    """
+    _keys.clear()
+    _keys[interpreter.running.task] = key
+
+
+def save(obj: Any) -> None:
+    job = interpreter.running
+    path = _path(job.task)
+    parts = _pickled(obj)
+    try:
+        result_store.write_checkpoint(path, parts)
+    except OSError as problem:
+        why = f"{problem.strerror}: the checkpoint was not written; the one before it is kept. Make room there, or keep less."
+        raise OSError(problem.errno, why, os.path.dirname(path)) from None
+    _remove_in_time(job, path)
+
+
+def load(default: Any) -> Any:
+    job = interpreter.running
+    path = _path(job.task)
+    if not os.path.lexists(path):
+        return default
+    _remove_in_time(job, path)  # this run may end without another one
+    try:
+        _, (data, *buffers) = result_store.read(path, sealed=True)
+    except errors.ResultGone as problem:
+        remedy = "Nothing of it was unpickled. Remove it, and begin anew."
+        raise errors.ResultGone(f"the checkpoint cannot be used: {problem.text}", remedy) from None
+    return serialize.loads(data, buffers)
+
+
+def forget(key: str) -> None:
+    """Removes what is kept under `key`."""
+    path = os.path.join(_folder(), _name_of(key))
+    if os.path.lexists(path):
+        os.unlink(path)
+
+
+def _remove_in_time(job: Any, path: str) -> None:
+    if not job.kept_in and job.task not in _keys:
+        interpreter.core.remove_when_acknowledged(job.task, path)
+
+
+def _path(task: str) -> str:
+    key = _keys.get(task)
+    return os.path.join(_folder(), f"{task}.checkpoint" if key is None else _name_of(key))
+
+
+def _name_of(key: str) -> str:
+    import hashlib
+
+    return f"key-{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.checkpoint"
+
+
+def _folder() -> str:
+    """pounced made it beside its own folder, whose name no other machine has: where that one is not, this is not it either."""
+    state = interpreter.state_folder
+    if not state or not os.path.isdir(state):
+        where = os.path.dirname(state) or "the disk of the notebook's machine"
+        raise errors.NotShared(
+            f"the worker on {interpreter.node} does not see {where}, where checkpoints are kept",
+            "Set state_folder to one that the notebook's host and the nodes share.", {"node": interpreter.node},
+        )
+    folder = os.path.join(os.path.dirname(state), "checkpoints")
+    facts = os.lstat(folder)
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+        raise errors.ResultGone(f"{folder} is not this user's alone", "Nothing was read or written; look who else can write there.")
+    return folder
+
+
+def _pickled(obj: Any) -> list[Any]:
+    try:
+        data, buffers, objects = serialize.dumps(obj)
+    except Exception as error:
+        where, part, why = serialize.path_of_unpicklable(obj, "the checkpoint") or ("the checkpoint", obj, error)
+        raise errors.NotPicklable(
+            f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", "Leave it out, and make it again where you begin."
+        ) from None
+    if objects:
+        raise errors.BadRequest("a pounce.Ref cannot be in a checkpoint", "Keep the value itself, or leave it to the arguments.")
+    return [data, *buffers]
