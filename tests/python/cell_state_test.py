@@ -263,6 +263,17 @@ def edit(file: Path) -> None:
     file.write_bytes(data)
 
 
+def test_the_cells_of_the_document_run(afresh):
+    document = (Path(__file__).resolve().parents[2] / "docs" / "state.md").read_text()
+    cells = re.findall(r"^```ipython\n(.*?)^```", document, flags=re.M | re.S)
+
+    shown = [afresh.run(cell) for cell in cells]
+
+    assert len(cells) == 6 and [one.of("error") for one in shown] == [[]] * 6
+    assert shown[2].value == "[0.9, 0.5, 0.3]" and "restored best, history (132 B, 0.0 s)" in shown[2].stream("stdout")
+    assert shown[4].value == "3" and "history" in shown[5].stdout
+
+
 class second_kernel:  # noqa: N801
     """Another kernel of the same person, in the same folder."""
 

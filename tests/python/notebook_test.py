@@ -58,7 +58,7 @@ ctypes.CDLL("{library}")
 
 
 @pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
-                                     "05_the_cell/the_cell"])
+                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back"])
 def test_the_small_examples_run_to_their_end(home, example):
     saved = home.folder / "executed.ipynb"
     words = [sys.executable, ROOT / "packaging" / "run_notebook.py", ROOT / "examples" / f"{example}.ipynb", "--output", saved]

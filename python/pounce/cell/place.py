@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .._common.byte_size import size
-from .._engine.options import Options
+from .._engine.options import OF_THE_WAIT, Options
 from .._engine.requirements import cuda_text
 
 _AT_LEAST = ("gpus", "cpus", "memory_mib", "gpu_memory_mib", "cuda")
 _LEAST_CPUS = 1  # of a worker whose line said nothing of them
-_OF_THE_WAIT = ("wait_policy", "nice")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Place:
             return False
         for word in (each.name for each in fields(Options)):
             have, want = getattr(mine, word), getattr(theirs, word)
-            if word in _OF_THE_WAIT or word == "time_min" or want == getattr(Options(), word):
+            if word in OF_THE_WAIT or word == "time_min" or want == getattr(Options(), word):
                 continue
             if word in _AT_LEAST:
                 if max(have, _LEAST_CPUS if word == "cpus" else 0) < want:

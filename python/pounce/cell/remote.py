@@ -105,6 +105,8 @@ class Remote:
         if not reply["ran"]:
             state.after = reply["turn"]
             return False
+        if reply["problem"] and reply["problem"] != state.problem:
+            say(f"the variables of this worker are not saved: {reply['problem']}")
         state.has_run(reply["asked"], reply["holder"], reply["problem"])
         state.ledger.arrived(parcel)
         return True

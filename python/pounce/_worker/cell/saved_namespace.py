@@ -3,14 +3,11 @@ saved when it has run. One notebook's at a time; a worker may come to have anoth
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
 from typing import Any
 
-from ..._common.byte_size import size
 from .. import interpreter
 from ..state import process_state
 from ..state.folder import Folder
@@ -20,51 +17,11 @@ from ..state.needs import source_reads
 from ..state.problems import StateError, TakenOver
 from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
+from .entered import Entered, caught_up, problem_with
+from .grace import Grace
+from .state_notes import StateNotes, tell
 
 _CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
-_LOOK_S = 0.05
-_GRACE_S, _GRACE_SHARE = 0.03, 0.005  # so long a task that comes waits for a save, at least; or so much of the time that the unsaved cells took
-_MOST_NAMES = 12  # in a line
-_GREY, _PLAIN = "\x1b[90m", "\x1b[0m"
-
-
-@dataclass
-class Entered:
-    """How a request of a notebook found this worker.
-
-    ran : bool
-        The namespace is the notebook's, and has the work that the request counts on.
-    fresh : bool
-        It came to this worker with the request.
-    turn, cell : int
-        Of the last cell whose work it had then.
-    lost : dict of str to (str, int)
-        What could not be saved by the worker before: why, and the cell that made it.
-    problem : str
-        Why it is not saved here; empty: it is.
-    """
-
-    ran: bool = True
-    fresh: bool = False
-    turn: int = 0
-    cell: int = 0
-    lost: dict[str, tuple[str, int]] = field(default_factory=dict)
-    problem: str = ""
-
-
-class _Grace:
-    """Whether a save has to stop for a task that waits: a short save comes first, and one after long cells may take its time."""
-
-    def __init__(self, ran_s: float):
-        self._seconds = max(_GRACE_S, _GRACE_SHARE * ran_s)
-        self._until = math.inf
-
-    def __call__(self) -> bool:
-        if not interpreter.core.wanted() or interpreter.core.ending():
-            return False
-        now = time.monotonic()
-        self._until = min(self._until, now + self._seconds)
-        return now >= self._until
 
 
 class SavedNamespace:
@@ -88,9 +45,8 @@ class SavedNamespace:
         self._unchecked = False
         self._running = False
         self._begun = self._ran_s = 0.0
-        self._told: dict[str, str] = {}
+        self._notes = StateNotes()
         self._remade: set[str] = set()
-        self._problem = ""
 
     # ---- whose namespace ----
 
@@ -105,7 +61,7 @@ class SavedNamespace:
             The notebook knows this worker as the one that has its namespace.
         """
         if self._id == wanted["id"] and (holder or self._folder is None or not self._folder.taken_over()):
-            return Entered(problem=self._problem)
+            return Entered(problem=self._notes.problem)
         self._empty()
         found = self._found(wanted)
         if found.ran:
@@ -118,13 +74,13 @@ class SavedNamespace:
         except (StateError, OSError) as error:
             self._close()
             self._forget()
-            self._problem = _words(error, wanted["folder"])
-            return Entered(wanted["after"] == 0, True, problem=self._problem)
+            self._notes.problem = problem_with(error, wanted["folder"])
+            return Entered(wanted["after"] == 0, True, problem=self._notes.problem)
 
     def _opened(self, wanted: dict[str, Any]) -> Entered:
         key = key_of(os.path.dirname(wanted["folder"]))
         folder = self._folder = Folder(wanted["folder"])
-        restorer = _caught_up(folder, self._names, key, wanted["after"], wanted["patience_s"])
+        restorer = caught_up(folder, self._names, key, wanted["after"], wanted["patience_s"])
         self._restorer = restorer
         lost = restorer.lost()
         found = Entered(restorer.turn >= wanted["after"], True, restorer.turn, restorer.cell, lost)
@@ -137,7 +93,7 @@ class SavedNamespace:
         try:
             self._process = process_state.Waiting(restorer.process())
         except StateError as error:  # the variables may be whole
-            self._tell(f"the directory, the environment and the seeds were not restored: {error}")
+            tell(f"the directory, the environment and the seeds were not restored: {error}")
         self._cell, self._turn = restorer.cell, restorer.turn
         return found
 
@@ -145,8 +101,8 @@ class SavedNamespace:
         """Saves everything and gives the namespace up. Returns why it cannot be saved; then it stays."""
         if self._id == notebook:
             self.save_last()
-            if self._problem:
-                return self._problem
+            if self._notes.problem:
+                return self._notes.problem
             self._empty()
         return ""
 
@@ -154,6 +110,8 @@ class SavedNamespace:
         """What is saved stays where it is; here its names go."""
         if self._id:
             self.save_last()
+            if self._folder is not None:
+                self._folder.leave()
             for name in set(self._names) - self._before - set(self._hidden):
                 del self._names[name]
         self._close()
@@ -187,9 +145,9 @@ class SavedNamespace:
             return
         read = source_reads(source)
         for part, why in self._process.put_back(read or ()).items():
-            self._tell(f"{part} of the process could not be restored: {why}")
+            tell(f"{part} of the process could not be restored: {why}")
         names = restorer.names() if read is None else reached(read | set(arrived), self._names)
-        self._report(self._loaded(restorer, names), time.monotonic() - self._begun)
+        self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
 
     def after(self, source: str, cell: int, turn: int) -> None:
         """It has run, to its end or not."""
@@ -217,7 +175,7 @@ class SavedNamespace:
         """Those that were saved and are not here yet."""
         if self._restorer is not None:
             begun = time.monotonic()
-            self._report(self._loaded(self._restorer, names), time.monotonic() - begun)
+            self._notes.restored(self._loaded(self._restorer, names), time.monotonic() - begun)
 
     @staticmethod
     def _loaded(restorer: Restorer, names: Collection[str]) -> Loaded:
@@ -233,14 +191,6 @@ class SavedNamespace:
         """Saved names that no cell has asked for yet."""
         return set() if self._restorer is None else self._restorer.pending() - (set() if even_if_here else set(self._names))
 
-    def _report(self, loaded: Loaded, seconds: float) -> None:
-        names = sorted(name for name in loaded.names if not name.startswith("_"))
-        if names:
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            self._tell(f"restored {', '.join(names[:_MOST_NAMES])}{more} ({size(loaded.nbytes)}, {seconds:.1f} s)")
-        for name, why in loaded.failed.items():
-            self._tell(f"{name} was not restored: {why}")
-
     # ---- between cells ----
 
     def idle(self) -> float | None:
@@ -249,7 +199,7 @@ class SavedNamespace:
         if self._saver is None:
             return None
         if self._behind:
-            return _CHECK_AFTER_S if self._save(_Grace(self._ran_s)) else None
+            return _CHECK_AFTER_S if self._save(Grace(self._ran_s)) else None
         if self._unchecked:
             self._touched = None
             self._unchecked = not self._save(interpreter.core.wanted, quiet=True)
@@ -261,46 +211,36 @@ class SavedNamespace:
             self._touched = None
             self._save(lambda: False)
 
-    def _save(self, interrupted: Any, quiet: bool = False) -> bool:
+    def leave_worker(self) -> None:
+        """This process ends."""
+        self.save_last()
+        if self._folder is not None:
+            self._folder.leave()
+
+    def _save(self, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
         """Whether all of it is saved now, or cannot be."""
         assert self._saver is not None
-        tell = interpreter.core.tell_state
+        tell_state = interpreter.core.tell_state
         if not quiet:
-            tell("saving")
+            tell_state("saving")
         touched, self._touched = self._touched, set()
         try:
             process = process_state.taken(self._baseline, self._process)
             report = self._saver.save(self._cell, touched, interrupted, process, self._turn)
         except (StateError, OSError) as error:
             self._behind = False
-            self._tell_problem(error)
-            tell("unsaved")
+            if isinstance(error, TakenOver):
+                self._saver = None
+            else:
+                self._notes.not_saved(str(error))
+            tell_state("unsaved")
             return True
         if not report.whole:
             return False
-        self._behind, self._problem, self._ran_s = False, "", 0.0
-        self._tell_unparkable(report.unparkable)
-        tell("unsaved" if report.unparkable.keys() - self._remade else "saved")
+        self._behind, self._ran_s = False, 0.0
+        self._notes.saved(report.unparkable, self._remade)
+        tell_state("unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
-
-    def _tell_problem(self, error: Exception) -> None:
-        words = str(error)
-        if isinstance(error, TakenOver):
-            self._saver = None
-        elif words != self._problem:
-            self._tell(f"the variables of this worker are not saved: {words}")
-        self._problem = words
-
-    def _tell_unparkable(self, found: dict[str, str]) -> None:
-        for name, why in found.items():
-            if self._told.get(name) != why and name not in self._remade and not name.startswith("_"):
-                self._tell(f"{name} cannot be saved, and goes when this worker does: {why}")
-        self._told = dict(found)
-
-    @staticmethod
-    def _tell(words: str) -> None:
-        """Under the cell that ran last."""
-        print(f"{_GREY}pounce: {words}{_PLAIN}", flush=True)
 
 
 def _loads(restorer: Restorer, name: str) -> bool:
@@ -309,20 +249,3 @@ def _loads(restorer: Restorer, name: str) -> bool:
     except StateError:
         return False
     return True
-
-
-def _caught_up(folder: Folder, names: dict[str, Any], key: bytes, turn: int, patience_s: float) -> Restorer:
-    """The state, as soon as it has this turn; or as it is, if that takes too long."""
-    until = time.monotonic() + patience_s
-    while True:
-        restorer = Restorer(folder, names, key)
-        if restorer.turn >= turn or time.monotonic() >= until or interpreter.core.ending():
-            return restorer
-        restorer.close()
-        time.sleep(_LOOK_S)
-
-
-def _words(error: Exception, folder: str) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"this worker does not see {folder}. Let the site's state_folder lie where the nodes see it."
-    return f"{folder}: {error.strerror}." if isinstance(error, OSError) else str(error)

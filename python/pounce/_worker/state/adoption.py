@@ -46,6 +46,7 @@ def adopt(target: Folder, source: Folder, names: Collection[str], key: bytes, tu
         target.share(blob, source)
     target.write_manifest(memoryview(manifest.encode(new, key)))
     target.keep_only(new.digests())
+    target.leave()
     return sorted(taken)
 
 

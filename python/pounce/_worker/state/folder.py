@@ -22,6 +22,7 @@ MOST_MANIFEST_BYTES = 256 * 1024 * 1024
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _MANIFEST = re.compile(r"manifest-(\d{1,9})\.json")
 _OWNER = re.compile(r"owner-(\d{1,9})")
+_LEFT = re.compile(r"left-(\d{1,9})")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -80,6 +81,16 @@ class Folder:
             with contextlib.suppress(FileExistsError):
                 os.close(self._disk.create(f"owner-{self.epoch}", self._fd))
                 return
+
+    def leave(self) -> None:
+        """Nothing more comes from this process."""
+        if self.epoch and not self.taken_over():
+            with contextlib.suppress(FileExistsError):
+                os.close(self._disk.create(f"left-{self.epoch}", self._fd))
+
+    def left(self) -> bool:
+        """Whether the last who took it has left it, or nobody did take it."""
+        return max([0, *self._numbers(_OWNER)]) <= max([0, *self._numbers(_LEFT)])
 
     def taken_over(self) -> bool:
         return any(number > self.epoch for number in self._numbers(_OWNER))
@@ -160,7 +171,7 @@ class Folder:
             return
         own = {manifest_name(self.epoch), f"owner-{self.epoch}"}
         for name in os.listdir(self._fd):
-            past = (_MANIFEST.fullmatch(name) or _OWNER.fullmatch(name)) and name not in own
+            past = any(kind.fullmatch(name) for kind in (_MANIFEST, _OWNER, _LEFT)) and name not in own
             if past or name.startswith(".") or (_BLOB.fullmatch(name) and name not in blobs):
                 with contextlib.suppress(FileNotFoundError):
                     self._disk.remove(name, self._fd)

@@ -1,0 +1,25 @@
+"""How long a task that comes waits for a save."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from .. import interpreter
+
+_LEAST_S, _SHARE = 0.03, 0.005  # at least so long; or so much of the time that the cells took whose work is not saved
+
+
+class Grace:
+    """Whether a save has to stop for a task that waits: a short save comes first, and one after long cells may take its time."""
+
+    def __init__(self, ran_s: float):
+        self._seconds = max(_LEAST_S, _SHARE * ran_s)
+        self._until = math.inf
+
+    def __call__(self) -> bool:
+        if not interpreter.core.wanted() or interpreter.core.ending():
+            return False
+        now = time.monotonic()
+        self._until = min(self._until, now + self._seconds)
+        return now >= self._until

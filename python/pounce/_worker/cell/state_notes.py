@@ -1,0 +1,42 @@
+"""What a person reads of saved variables, in grey, under the cell that ran last: each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..._common.byte_size import size
+from ..state.restorer import Loaded
+
+_GREY, _PLAIN = "\x1b[90m", "\x1b[0m"
+_MOST_NAMES = 12  # in a line
+
+
+def tell(words: str) -> None:
+    print(f"{_GREY}pounce: {words}{_PLAIN}", flush=True)
+
+
+class StateNotes:
+    def __init__(self) -> None:
+        self._unparkable: dict[str, str] = {}
+        self.problem = ""
+
+    def restored(self, loaded: Loaded, seconds: float) -> None:
+        names = sorted(name for name in loaded.names if not name.startswith("_"))
+        if names:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            tell(f"restored {', '.join(names[:_MOST_NAMES])}{more} ({size(loaded.nbytes)}, {seconds:.1f} s)")
+        for name, why in loaded.failed.items():
+            tell(f"{name} was not restored: {why}")
+
+    def not_saved(self, why: str) -> None:
+        """Nothing of it can be saved now."""
+        if why != self.problem:
+            tell(f"the variables of this worker are not saved: {why}")
+        self.problem = why
+
+    def saved(self, unparkable: dict[str, str], remade: Collection[str]) -> None:
+        """All but these names, each with its reason."""
+        for name, why in unparkable.items():
+            if self._unparkable.get(name) != why and name not in remade and not name.startswith("_"):
+                tell(f"{name} cannot be saved, and goes when this worker does: {why}")
+        self._unparkable, self.problem = dict(unparkable), ""
