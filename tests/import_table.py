@@ -28,7 +28,7 @@ ROOMS: dict[str, list[str]] = {
     "cell": ["client", "calls", "future", "_engine", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
     "on_worker": ["_worker.interpreter", "_worker.checkpoints"],
     "": ["cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "errors"],  # __init__: the names of `import pounce`
-    "bench": ["", "_engine.daemon"],
+    "bench": ["", "_engine.daemon", "_worker.state"],
 }
 
 

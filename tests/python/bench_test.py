@@ -33,6 +33,9 @@ def bench(*words: str) -> str:
         ("scatter", ["8 MiB from here to its use on a worker", "the same array once more"]),
         ("gather", ["8 MiB made on a worker, until they are here"]),
         ("lease", ["no lease yet: from submit to the function's first line"]),
+        ("park", [*(f"leaving, {mib} MiB, {changed} changed" if changed else f"coming back, {mib} MiB, not in the page cache"
+                    for mib in (1, 8) for changed in ("nothing", "10 %", "100 %", "")),
+                  "a task waits, until save() has returned", "after each cell"]),
         ("idle", ["1 idle leases, 1 s: share of one core", "1 idle leases, 1 s: wake-ups", "1 idle leases, 1 s: memory"]),
     ],
 )

@@ -33,6 +33,7 @@ class Settings:
     leases: int = 3
     peers: bool = False
     floors: Path | None = None  # folder of the C++ floors, bench_roundtrip and bench_stream
+    folder: Path | None = None  # of park
     client: dict[str, Any] = field(default_factory=dict)
 
 

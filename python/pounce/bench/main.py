@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cases, lease_times
+from . import cases, lease_times, park
 from .home import own_home
 from .rounds import Table
 
@@ -22,6 +22,7 @@ _CASES = {
     "gather": (cases.gather, "an array back"),
     "lease": (lease_times.lease, "from nothing leased to the first line"),
     "idle": (lease_times.idle, "what leases cost that nobody uses"),
+    "park": (park.park, "a namespace to the disk and back, beside dill and cloudpickle"),
 }
 
 
@@ -31,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--json", action="store_true", help="one line of JSON instead of tables")
     common.add_argument("--peers", action="store_true", help="also what else is installed: ProcessPoolExecutor, dask, …")
     common.add_argument("--calls", type=int, default=2000, help="of a round; throughput makes five times as many (default %(default)s)")
-    common.add_argument("--mib", type=int, default=1024, help="size of the array (default %(default)s)")
+    common.add_argument("--mib", type=int, default=1024, help="size of the array; of park's largest state (default %(default)s)")
     common.add_argument("--seconds", type=float, default=30, help="how long idle looks (default %(default)s)")
     common.add_argument("--leases", type=int, default=3, help="how many idle holds (default %(default)s)")
     common.add_argument("--launcher", choices=["local", "slurm"], default="local",
@@ -39,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--class", dest="class_", help="of the leases, with --launcher slurm")
     common.add_argument("--gpus", help="of each lease: 1, a100:2")
     common.add_argument("--memory", help="of each lease: 1GB")
+    common.add_argument("--folder", type=Path, help="where park writes (default: the folder for temporary files)")
     common.add_argument("--floors", type=Path, help="folder of the floors in C++ (a build with POUNCE_TESTS: its tests folder)")
     parser = argparse.ArgumentParser(prog="pounce-bench", description="What pounce costs here, beside floors and beside others.")
     commands = parser.add_subparsers(dest="case", required=True, metavar="CASE")
@@ -50,7 +52,8 @@ def _parser() -> argparse.ArgumentParser:
 def _settings(chosen: argparse.Namespace) -> cases.Settings:
     wanted = {"class_": chosen.class_, "gpus": _number(chosen.gpus), "memory": chosen.memory}
     client = {"launcher": chosen.launcher, **{name: value for name, value in wanted.items() if value is not None}}
-    return cases.Settings(chosen.rounds, chosen.calls, chosen.mib, chosen.seconds, chosen.leases, chosen.peers, chosen.floors, client)
+    return cases.Settings(chosen.rounds, chosen.calls, chosen.mib, chosen.seconds, chosen.leases, chosen.peers, chosen.floors,
+                          chosen.folder, client)
 
 
 def _number(text: str | None) -> int | str | None:

@@ -119,6 +119,8 @@ class SavedNamespace:
         self._id = ""
 
     def _close(self) -> None:
+        if self._saver is not None:
+            self._saver.close()
         if self._restorer is not None:
             self._restorer.close()
         if self._folder is not None:
@@ -199,9 +201,11 @@ class SavedNamespace:
         if self._saver is None:
             return None
         if self._behind:
-            return _CHECK_AFTER_S if self._save(Grace(self._ran_s)) else None
+            if not self._save(Grace(self._ran_s)):
+                return None
+            self._touched = None  # from here on all names count
+            return _CHECK_AFTER_S
         if self._unchecked:
-            self._touched = None
             self._unchecked = not self._save(interpreter.core.wanted, quiet=True)
         return None
 

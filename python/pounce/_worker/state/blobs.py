@@ -1,13 +1,14 @@
 """Bytes as files named by their content, in pieces: of a large array only the pieces that changed are written.
 
-Hashing and writing go on in threads, without the interpreter's lock, on the objects' own memory.
+Hashing, reading and writing go on in threads, without the interpreter's lock, on the objects' own memory.
 """
 
 from __future__ import annotations
 
+import collections
 import hashlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from .folder import Folder
@@ -15,6 +16,8 @@ from .problems import Damaged
 
 PIECE_BYTES = 16 * 1024 * 1024
 THREADS = 4
+_EARLY_BYTES = 64 * 1024 * 1024  # read before they are asked for, at most
+_EARLY = 256
 
 
 @dataclass(frozen=True)
@@ -25,46 +28,77 @@ class Stored:
     pieces: tuple[str, ...]
 
 
-def digest_of(data: memoryview) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 def pieces_of(data: memoryview) -> Iterator[memoryview]:
     for start in range(0, data.nbytes, PIECE_BYTES):
         yield data[start : start + PIECE_BYTES]
 
 
 class Reader:
-    """Fills memory with what is stored, and compares it with its digest."""
+    """Fills memory with what is stored, and compares it with its digest.
+
+    Small blobs, of which a model may have hundreds, are read before they are asked for: one thread alone hashes more slowly than
+    a disk reads.
+    """
 
     def __init__(self, folder: Folder):
         self._folder = folder
         self._pool = ThreadPoolExecutor(THREADS, "pounce-state")
+        self._next: collections.deque[Stored] = collections.deque()
+        self._early: dict[Stored, Future[bytearray]] = {}
 
     def expect(self, stored: Iterable[Stored]) -> None:
-        """Asks the disk to begin, and sees that all of it is there in its size."""
+        """Asks the disk to begin, and sees that all of it is there in its size. They are asked for in this order."""
+        self._next.clear()
+        self._early.clear()
         for one in stored:
             for digest, size in _sizes(one):
                 self._folder.expect(digest, size)
+            if 0 < one.nbytes <= PIECE_BYTES:
+                self._next.append(one)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        while self._next and sum(one.nbytes for one in self._early) < _EARLY_BYTES and len(self._early) < _EARLY:
+            one = self._next.popleft()
+            if one not in self._early:
+                self._early[one] = self._pool.submit(self._alone, one)
+
+    def _alone(self, stored: Stored) -> bytearray:
+        data = bytearray(stored.nbytes)
+        self._piece(stored.pieces[0], memoryview(data))
+        return data
 
     def fill(self, stored: Stored, target: memoryview) -> None:
         if target.nbytes != stored.nbytes:
             raise Damaged("The saved state does not fit itself. Take an older one, or run the cells again.")
-        pieces = list(pieces_of(target.cast("B"))) if target.nbytes else []
+        target = target.cast("B") if target.nbytes else target
+        early = self._early.pop(stored, None)
+        if early is not None:
+            self._read_on()
+            target[:] = early.result()
+            return
+        pieces = list(pieces_of(target))
         for _ in (map if len(pieces) == 1 else self._pool.map)(self._piece, stored.pieces, pieces):
             pass
 
     def read(self, stored: Stored) -> bytearray:
+        early = self._early.pop(stored, None)
+        if early is not None:
+            self._read_on()
+            return early.result()
         data = bytearray(stored.nbytes)
         self.fill(stored, memoryview(data))
         return data
 
     def _piece(self, digest: str, target: memoryview) -> None:
-        self._folder.read_into(digest, target)
-        if digest_of(target) != digest:
+        """Hashed in steps: what was read is still near the processor then."""
+        found = hashlib.sha256()
+        self._folder.read_into(digest, target, found.update)
+        if found.hexdigest() != digest:
             raise Damaged(f"The file {digest} of the saved state was changed. Take an older one, or run the cells again.")
 
     def close(self) -> None:
+        self._next.clear()
         self._pool.shutdown()
 
 

@@ -62,7 +62,7 @@ def definitions(namespace: dict[str, Any], names: Iterable[str]) -> dict[int, st
 
 
 def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str], outside: Outside, dump: Dump,
-              check: Callable[[], None] = lambda: None) -> Partition:
+              check: Callable[[], None] = lambda: None, numbers: list[Any] | None = None) -> Partition:
     """
     Parameters
     ----------
@@ -74,6 +74,8 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
         The units that are not looked at, each with what it depends on.
     check : callable
         Called often; Interrupted goes through.
+    numbers : list
+        Gets what holds numbers only: with millions of them it takes a while to free, and the caller may do it when there is time.
 
     Returns
     -------
@@ -83,10 +85,13 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
     found = Partition(around=Around(namespace, known))
     groups = Groups()
     owners: dict[int, str] = {}
+    numbers = [] if numbers is None else numbers
+    numbers.append(owners)
     for name in names:
         sink = Counter(check)
         pickler = Pickler(sink, found.around, {name}, check, counts=True)
         found.picklers.append(pickler)
+        numbers.append(pickler.shared)
         try:
             dump(pickler, name)
         except BaseException as error:

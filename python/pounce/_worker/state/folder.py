@@ -19,6 +19,7 @@ from typing import Any
 from .problems import Damaged, Foreign, NoSpace, TakenOver
 
 MOST_MANIFEST_BYTES = 256 * 1024 * 1024
+_READ_BYTES = 1024 * 1024
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _MANIFEST = re.compile(r"manifest-(\d{1,9})\.json")
 _OWNER = re.compile(r"owner-(\d{1,9})")
@@ -209,13 +210,15 @@ class Folder:
         finally:
             os.close(file)
 
-    def read_into(self, blob: str, target: memoryview) -> None:
+    def read_into(self, blob: str, target: memoryview, read: Callable[[memoryview], object]) -> None:
+        """`read` is called with each part of the target that is there."""
         file = self._open_blob(blob)
         try:
             while target.nbytes:
-                count = os.readv(file, [target])
+                count = os.readv(file, [target[:_READ_BYTES]])
                 if not count:
                     raise _truncated(blob)
+                read(target[:count])
                 target = target[count:]
         finally:
             os.close(file)

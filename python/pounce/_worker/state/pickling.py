@@ -93,7 +93,8 @@ class Pickler(cloudpickle.Pickler):
     """
 
     def __init__(self, file: Any, around: Around, own: Collection[str], check: Callable[[], None] = lambda: None, counts: bool = False):
-        super().__init__(file, protocol=5, buffer_callback=self._buffer)
+        self.buffers: list[memoryview] = []
+        super().__init__(file, protocol=5, buffer_callback=_into(self.buffers))
         self._around, self._own = around, own
         self.check, self.counts, self.long_bytes = check, counts, 0
         self._definitions, self._namespace = around.definitions, around.namespace
@@ -104,7 +105,6 @@ class Pickler(cloudpickle.Pickler):
         self.kinds: set[type] = set()
         self.modules: set[str] = set()
         self.blobs: list[memoryview] = []
-        self.buffers: list[memoryview] = []
         self.last: Any = None
         self._once: dict[Any, Any] = {}
 
@@ -186,12 +186,18 @@ class Pickler(cloudpickle.Pickler):
             found = self._once[key] = make()
         return found
 
-    def _buffer(self, buffer: pickle.PickleBuffer) -> bool:
+
+def _into(buffers: list[memoryview]) -> Callable[[pickle.PickleBuffer], bool]:
+    """No method of the pickler: with a circle it would hold all that it saw until a garbage collection."""
+
+    def take(buffer: pickle.PickleBuffer) -> bool:
         raw = buffer.raw()
         if raw.nbytes < INLINE_BYTES:
             return True
-        self.buffers.append(raw)
+        buffers.append(raw)
         return False
+
+    return take
 
 
 def _handler(kind: type) -> Callable[[Any, Any], Any] | None:

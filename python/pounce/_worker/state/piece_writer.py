@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -31,13 +32,34 @@ class _Write:
     done: Future[None] = field(default_factory=Future)
 
 
-@dataclass
+@dataclass(eq=False)
+class _Piece:
+    """`write`: None when the folder has it already; known as soon as the digest is."""
+
+    view: memoryview
+    digest: Future[str] = field(default_factory=Future)
+    write: _Write | None = None
+
+
+@dataclass(eq=False)
 class Begun:
-    """What put() began: of each blob its bytes and the digests of its pieces, some of them not known yet."""
+    """What put() began: of each blob its bytes and its pieces."""
 
     sizes: list[int]
-    digests: list[list[Future[str]]]
-    nbytes: int
+    blobs: list[list[_Piece]]
+    views: list[memoryview]
+
+    def pieces(self) -> Iterator[_Piece]:
+        return itertools.chain.from_iterable(self.blobs)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(self.sizes)
+
+    def release(self) -> None:
+        """While a view of it lives, an object cannot change its size; and a thread may hold one a little longer than it needs it."""
+        for view in [*(piece.view for piece in self.pieces()), *self.views]:
+            view.release()
 
 
 class PieceWriter:
@@ -50,6 +72,7 @@ class PieceWriter:
         self._under_way: dict[str, _Write] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._interruption = Interruption()
+        self._begun: list[Begun] = []
         self._nbytes = 0
 
     # ---- one save ----
@@ -64,6 +87,9 @@ class PieceWriter:
         assert self._pool is not None
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = None
+        for begun in self._begun:
+            begun.release()
+        self._begun.clear()
         self._collect()
         with self._lock:
             self._under_way = {digest: write for digest, write in self._under_way.items() if write.copied}
@@ -75,7 +101,11 @@ class PieceWriter:
         views = [blob.cast("B") if blob.nbytes else memoryview(b"") for blob in blobs]
         total = sum(view.nbytes for view in views)
         start = self._here if total < _ALONE_BYTES else self._in_pool
-        return Begun([view.nbytes for view in views], [[start(piece) for piece in pieces_of(view)] for view in views], total)
+        begun = Begun([view.nbytes for view in views], [[_Piece(piece) for piece in pieces_of(view)] for view in views], views)
+        self._begun.append(begun)
+        for piece in begun.pieces():
+            start(piece)
+        return begun
 
     def stored(self, begun: Begun) -> list[Stored]:
         """Durable when this returns, but for the names of the files.
@@ -84,22 +114,17 @@ class PieceWriter:
         ------
         Interrupted, NoSpace
         """
-        self.wait_for([digest for one in begun.digests for digest in one])
-        found = [Stored(size, tuple(digest.result() for digest in one)) for size, one in zip(begun.sizes, begun.digests, strict=True)]
-        with self._lock:
-            writes = [self._under_way[piece].done for one in found for piece in one.pieces if piece in self._under_way]
-        self.wait_for(writes)
+        self.wait_for([piece.digest for piece in begun.pieces()])
+        found = [Stored(size, tuple(piece.digest.result() for piece in one)) for size, one in zip(begun.sizes, begun.blobs, strict=True)]
+        self.wait_for([piece.write.done for piece in begun.pieces() if piece.write is not None])
         self._collect()
+        begun.release()
+        self._begun.remove(begun)
         return found
 
     def is_stored(self, begun: Begun) -> bool:
         """stored() would not wait."""
-        digests = [digest for one in begun.digests for digest in one]
-        if not all(digest.done() for digest in digests):
-            return False
-        with self._lock:
-            writes = [self._under_way.get(digest.result()) for digest in digests if digest.exception() is None]
-        return all(write is None or write.done.done() for write in writes)
+        return all(piece.digest.done() and (piece.write is None or piece.write.done.done()) for piece in begun.pieces())
 
     def settle(self) -> None:
         """Waits for everything that is still on its way, also of an earlier save."""
@@ -112,8 +137,11 @@ class PieceWriter:
 
     def in_background(self, act: Callable[[], None]) -> Future[None]:
         """It may wait for the disk, and goes on when the save is interrupted."""
-        assert self._pool is not None
-        return self._pool.submit(act)
+        alone = ThreadPoolExecutor(1, "pounce-state")
+        try:
+            return alone.submit(act)
+        finally:
+            alone.shutdown(wait=False)
 
     def wait_for(self, futures: Iterable[Future[Any]]) -> None:
         """Until all are done. Raises the first error, or Interrupted as soon as somebody waits."""
@@ -145,58 +173,55 @@ class PieceWriter:
 
     # ---- one piece ----
 
-    def _in_pool(self, piece: memoryview) -> Future[str]:
+    def _in_pool(self, piece: _Piece) -> None:
         assert self._pool is not None
-        digest: Future[str] = Future()
-        self._pool.submit(self._piece, piece, self._interruption, digest)
-        return digest
+        self._pool.submit(self._whole, piece, self._interruption)
 
-    def _here(self, piece: memoryview) -> Future[str]:
+    def _here(self, piece: _Piece) -> None:
         """Only what writes gets a thread: it may wait for a slow disk."""
         assert self._pool is not None
-        digest: Future[str] = Future()
-        found = _digest(piece, self._interruption)
-        write = self._claimed(found, self._interruption)
-        digest.set_result(found)
-        if write is not None:
-            self._pool.submit(self._write, found, piece, write)
-        return digest
+        if self._hash(piece, self._interruption):
+            self._pool.submit(self._write, piece)
 
-    def _piece(self, piece: memoryview, interruption: Interruption, digest: Future[str]) -> None:
+    def _whole(self, piece: _Piece, interruption: Interruption) -> None:
         try:
-            found = _digest(piece, interruption)
+            new = self._hash(piece, interruption)
         except BaseException as error:
-            digest.set_exception(error.with_traceback(None))  # which has this frame, and so the object's memory
+            piece.digest.set_exception(error.with_traceback(None))  # which has this frame, and so the object's memory
             return
-        write = self._claimed(found, interruption)
-        digest.set_result(found)
-        if write is not None:
-            self._write(found, piece, write)
+        if new:
+            self._write(piece)
 
-    def _claimed(self, digest: str, interruption: Interruption) -> _Write | None:
-        """For the caller to fulfil; None: the folder has it, or somebody else writes it."""
+    def _hash(self, piece: _Piece, interruption: Interruption) -> bool:
+        """Whether the caller has to write it: the folder does not have it, and nobody else is at it."""
+        digest = _digest(piece.view, interruption)
         with self._lock:
-            if digest in self.known or digest in self._under_way:
-                return None
-            self._under_way[digest] = write = _Write(interruption)
-            return write
+            under_way = digest in self._under_way
+            if not under_way and digest not in self.known:
+                self._under_way[digest] = _Write(interruption)
+            piece.write = self._under_way.get(digest)
+        piece.digest.set_result(digest)
+        return piece.write is not None and not under_way
 
-    def _write(self, digest: str, piece: memoryview, write: _Write) -> None:
+    def _write(self, piece: _Piece) -> None:
+        write = piece.write
+        assert write is not None
         try:
             write.interruption.check()
-            self._folder.write(digest, _copies(piece, write))
+            size = piece.view.nbytes
+            self._folder.write(piece.digest.result(), _copies(piece.view, write))
         except BaseException as error:
             write.done.set_exception(error.with_traceback(None))
             return
         with self._lock:
-            self._nbytes += piece.nbytes
+            self._nbytes += size
         write.done.set_result(None)
 
 
 def _digest(piece: memoryview, interruption: Interruption) -> str:
     found = hashlib.sha256()
-    for part in _parts(piece):
-        with interruption.looking():
+    for start in range(0, piece.nbytes, LOOK_BYTES):
+        with interruption.looking(), piece[start : start + LOOK_BYTES] as part:
             found.update(part)
     return found.hexdigest()
 
@@ -204,13 +229,10 @@ def _digest(piece: memoryview, interruption: Interruption) -> str:
 def _copies(piece: memoryview, write: _Write) -> Iterator[memoryview]:
     """Each valid until the next."""
     own = memoryview(bytearray(min(LOOK_BYTES, piece.nbytes)))
-    for start, part in zip(range(0, piece.nbytes, LOOK_BYTES), _parts(piece), strict=True):
-        with write.interruption.looking():
-            own[: part.nbytes] = part
-            write.copied = start + part.nbytes == piece.nbytes
-        yield own[: part.nbytes]
-
-
-def _parts(piece: memoryview) -> Iterator[memoryview]:
-    for start in range(0, piece.nbytes, LOOK_BYTES):
-        yield piece[start : start + LOOK_BYTES]
+    size = piece.nbytes  # not to be asked any more when all is copied
+    for start in range(0, size, LOOK_BYTES):
+        with write.interruption.looking(), piece[start : start + LOOK_BYTES] as part:
+            count = part.nbytes
+            own[:count] = part
+            write.copied = start + count == size
+        yield own[:count]

@@ -102,7 +102,7 @@ class Restorer:
         self._load_modules(wanted, report)
         values: dict[str, Any] = {}
         units = [unit for unit in self._in_order(wanted) if self._fits(unit, report)]
-        self._reader.expect(one for unit in units for one in unit.stored())
+        self._reader.expect(one for unit in units for one in (unit.graph, *unit.buffers, *unit.blobs))
         for unit in units:
             self._load(unit, values, report)
         for name, value in values.items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import collections
+import dataclasses
 import io
 import sys
 import types
@@ -88,6 +88,7 @@ class Saver:
         self._durable = Manifest() if data is None else manifest.decode(data, key)
         self._writer = PieceWriter(folder, self._durable.digests())
         self._committing: tuple[Manifest, Future[None]] | None = None
+        self._numbers: list[Any] = []  # freed when nobody waits
         self._made = dict(self._durable.made)  # name to the cell that assigned it
         self._start_again()
 
@@ -123,12 +124,14 @@ class Saver:
         self._dirty |= assigned.union(names if touched is None else touched)
         gone = set(self._ids) - set(names)
         interruption = Interruption(interrupted)
+        self._numbers.clear()
         self._writer.open(interruption)
         try:
             self._end_commit()
             self._save(cell, set(names), gone, interruption, report)
             stored = self._writer.stored(self._writer.put([memoryview(process)]))[0] if process else self._durable.process
             self._commit(cell, turn, set(names), stored)
+            self._numbers.clear()
             report.whole = True
         except Interrupted:
             pass
@@ -235,7 +238,7 @@ class Saver:
         while True:
             outside = [(unit.names & self._ids.keys() - scope, unit.depends) for unit in set(self._units.values())]
             found = covariables.partition(self._namespace, sorted(scope), known, [pair for pair in outside if pair[0]], dump,
-                                          interruption.check)
+                                          interruption.check, self._numbers)
             more = {name for unit in found.units for name in unit} - scope
             if not more:
                 return found
@@ -363,9 +366,8 @@ class Saver:
             return
         new, done = self._committing
         try:
-            if not done.cancelled():
-                self._writer.wait_for([done])
-                self._durable, self._writer.known = new, new.digests()
+            self._writer.wait_for([done])
+            self._durable, self._writer.known = new, new.digests()
         except Interrupted:
             raise
         except BaseException:
