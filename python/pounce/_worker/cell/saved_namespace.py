@@ -42,7 +42,7 @@ class SavedNamespace:
         self._cell = self._turn = 0
         self._touched: set[str] | None = set()
         self._behind = False  # a cell has run whose work is not saved
-        self._unchecked = False
+        self._unchecked = self._look_at_all = False
         self._running = False
         self._begun = self._ran_s = 0.0
         self._notes = StateNotes()
@@ -162,7 +162,7 @@ class SavedNamespace:
         read, known = source_reads(source), self._saver.touched_by(source)
         if self._touched is not None:
             self._touched = None if read is None or known is None else self._touched | known | reached(read, self._names)
-        self._behind = self._unchecked = True
+        self._behind = self._unchecked = self._look_at_all = True
 
     def remade(self, names: Collection[str]) -> None:
         """A setup cell makes these on each worker: that they cannot be saved is no loss. What could be saved is newer."""
@@ -201,19 +201,17 @@ class SavedNamespace:
         if self._saver is None:
             return None
         if self._behind:
-            if not self._save(Grace(self._ran_s)):
-                return None
-            self._touched = None  # from here on all names count
-            return _CHECK_AFTER_S
-        if self._unchecked:
-            self._unchecked = not self._save(interpreter.core.wanted, quiet=True)
+            touched, self._touched = self._touched, set()
+            return _CHECK_AFTER_S if self._save(touched, Grace(self._ran_s)) else None
+        if self._unchecked:  # one that was interrupted goes on where it was
+            touched, self._look_at_all = None if self._look_at_all else set(), False
+            self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
         return None
 
     def save_last(self) -> None:
         """The worker, or the notebook, leaves. A cell that was cut off leaves the state as it was before it."""
         if self._saver is not None and not self._running and (self._behind or self._unchecked):
-            self._touched = None
-            self._save(lambda: False)
+            self._save(None, lambda: False)
 
     def leave_worker(self) -> None:
         """This process ends."""
@@ -221,13 +219,12 @@ class SavedNamespace:
         if self._folder is not None:
             self._folder.leave()
 
-    def _save(self, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
+    def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
         """Whether all of it is saved now, or cannot be."""
         assert self._saver is not None
         tell_state = interpreter.core.tell_state
         if not quiet:
             tell_state("saving")
-        touched, self._touched = self._touched, set()
         try:
             process = process_state.taken(self._baseline, self._process)
             report = self._saver.save(self._cell, touched, interrupted, process, self._turn)
