@@ -129,6 +129,8 @@ Result<std::string> Daemon::listen(const std::string& name, ListenerBounds bound
   return listeners_.emplace_back(std::move(*listener))->endpoint();
 }
 
+lease::Defaults Daemon::times() const { return times_under(service_->policy().now(), setup_.config); }
+
 std::vector<model::ListenerRow> Daemon::listener_rows() const {
   std::vector<model::ListenerRow> rows;
   for (const auto& listener : listeners_) rows.push_back(listener->row());
@@ -145,6 +147,8 @@ void Daemon::describe() {
   endpoint_.version = kVersion;
   endpoint_.log = setup_.folders.log();
   endpoint_.results = setup_.folders.results();
+  endpoint_.parked = setup_.folders.parked();
+  endpoint_.parked_most_mib = times().parked_most_mib;
   for (const ClassLimits& one : facts_.classes) endpoint_.classes.push_back(class_of_qos(service_->policy().now(), one.name));
 }
 

@@ -31,6 +31,8 @@ class Daemon {
   // Publishes the endpoint and starts the core: from here on clients and workers come.
   Result<void> start();
 
+  lease::Defaults times() const;  // that the site's policy and the user's configuration make, as they are now
+
   // Somebody may have removed its journal. Only while the lock is ours.
   void look_after_journal() { service_->look_after_journal(); }
 

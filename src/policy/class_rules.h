@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "policy/amounts.h"
+#include "policy/policy.h"
 #include "policy/policy_keys.h"
 #include "pounce/fields.h"
 
@@ -33,6 +34,8 @@ constexpr Form form_of() {
     return Form::kMinutes;
   else if constexpr (std::same_as<T, std::chrono::seconds>)
     return Form::kDuration;
+  else if constexpr (std::same_as<T, Mib>)
+    return Form::kMemory;
   else if constexpr (std::same_as<T, bool>)
     return Form::kFlag;
   else if constexpr (std::unsigned_integral<T>)

@@ -19,9 +19,14 @@ struct Class {
   Qos qos;                         // its name is the class's where the file names none
 };
 
+struct Mib {
+  std::uint64_t count = 0;
+};
+
 struct Leasing {
-  std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{};
+  std::optional<std::chrono::seconds> keep_warm{}, keep_warm_blind{}, idle_release{}, poll_max{}, warm_poll{}, parked_keep{};
   std::optional<std::uint32_t> starts_per_hour{};
+  std::optional<Mib> parked_most{};
 
   static constexpr auto fields() {
     return table(field("keep_warm_s", &Leasing::keep_warm, "an idle worker is kept so long, while nobody waits for it"),
@@ -29,7 +34,9 @@ struct Leasing {
                  field("idle_release_s", &Leasing::idle_release, "an idle worker is given back after it"),
                  field("poll_max_s", &Leasing::poll_max, "Slurm is asked at least so often about what waits"),
                  field("warm_poll_s", &Leasing::warm_poll, "Slurm is asked so often who waits for what is idle"),
-                 field("starts_per_hour", &Leasing::starts_per_hour, "leases that one user's daemon may start in an hour; 0: as many as are wanted"));
+                 field("starts_per_hour", &Leasing::starts_per_hour, "leases that one user's daemon may start in an hour; 0: as many as are wanted"),
+                 field("parked_keep_s", &Leasing::parked_keep, "a notebook's saved variables are removed so long after they were last saved; an hour at least"),
+                 field("parked_most", &Leasing::parked_most, "a notebook's variables are saved up to this size, in notebooks that begin after pounced has; 0MB: whatever their size"));
   }
 };
 

@@ -120,6 +120,7 @@ template <class Rep, class Period>
 void take(const json& from, std::chrono::duration<Rep, Period>& time) {
   time = std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(*duration_from(from.get<std::string>()));
 }
+void take(const json& from, Mib& memory) { memory.count = *mib_from(from.get_ref<const std::string&>()); }
 template <class T>
 void take(const json& from, std::optional<T>& value) {
   take(from, value.emplace());

@@ -19,7 +19,8 @@ struct EndpointFile {
   std::string key;
   std::vector<std::string> handshake;
   std::string munge_socket, proof, key_file, launcher, version, log;
-  std::string results;
+  std::string results, parked;
+  std::uint32_t parked_most_mib = 0;
   std::vector<std::string> classes;
 
   static constexpr auto fields() {
@@ -37,6 +38,8 @@ struct EndpointFile {
                  field("version", &EndpointFile::version),
                  field("log", &EndpointFile::log),
                  field("results", &EndpointFile::results, "the folder of detached tasks (detached_record.h)"),
+                 field("parked", &EndpointFile::parked, "the folder of notebooks' saved variables (parked/parked_folder.h); a kernel makes it"),
+                 field("parked_most_mib", &EndpointFile::parked_most_mib, "a notebook's may take so much; 0: no limit"),
                  field("classes", &EndpointFile::classes, "that are open to this user; for completion only"));
   }
 };

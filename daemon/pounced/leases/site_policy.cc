@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "base/log.h"
@@ -33,8 +34,16 @@ constexpr LeasingKey kTimes[] = {
     {"keep_warm_s", &Leasing::keep_warm, &Defaults::keep_warm, true},
     {"keep_warm_blind_s", &Leasing::keep_warm_blind, &Defaults::keep_warm_blind, true},
     {"idle_release_s", &Leasing::idle_release, &Defaults::idle_release, true},
+    {"parked_keep_s", &Leasing::parked_keep, &Defaults::parked_keep, true},
     {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
     {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
+
+// Of two limits for which 0 is none.
+std::uint32_t smaller_limit(std::uint32_t own, std::uint64_t sites) {
+  if (sites == 0) return own;
+  const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(sites, std::numeric_limits<std::uint32_t>::max()));
+  return own == 0 ? known : std::min(own, known);
+}
 
 }  // namespace
 
@@ -94,8 +103,8 @@ lease::Defaults times_under(const policy::Policy& policy, const Config& config) 
     if (!stricter) times.*row.time = row.smaller_holds ? *sites : std::max(*sites, kLeastBetweenPolls);
   }
   times.poll_min = std::min(times.poll_min, times.poll_max);
-  const std::uint32_t sites = policy.leasing.starts_per_hour.value_or(0);  // 0 is no limit, here and there
-  if (sites > 0) times.starts_per_hour = times.starts_per_hour == 0 ? sites : std::min(times.starts_per_hour, sites);
+  times.starts_per_hour = smaller_limit(times.starts_per_hour, policy.leasing.starts_per_hour.value_or(0));
+  times.parked_most_mib = smaller_limit(times.parked_most_mib, policy.leasing.parked_most.value_or(policy::Mib{}).count);
   return times;
 }
 

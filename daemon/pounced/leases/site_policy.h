@@ -49,7 +49,7 @@ class SitePolicy {
 };
 
 // What the daemon goes by: the site's times where its policy has them, and of the user's own configuration whatever
-// gives back earlier or starts less.
+// gives back earlier, starts less or keeps less.
 lease::Defaults times_under(const policy::Policy& policy, const Config& config);
 // The class by which people know a job: by its QoS, which is the class itself where the policy has none of it; without QoS
 // by its name.

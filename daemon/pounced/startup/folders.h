@@ -25,6 +25,7 @@ struct Folders {
   std::string results() const { return state.substr(0, state.rfind('/')) + "/results"; }  // of all instances here
   // Workers find it beside `state`, which they see only where the two share it (python/pounce/_worker/checkpoints.py).
   std::string checkpoints() const { return state.substr(0, state.rfind('/')) + "/checkpoints"; }  // of all instances here
+  std::string parked() const { return state.substr(0, state.rfind('/')) + "/parked"; }  // notebooks' saved variables: likewise
   std::string runs() const { return state.substr(0, state.rfind('/')) + "/runs"; }  // how long jobs ran: likewise
   std::string leases() const { return state + "/leases"; }
   // Slurm ends a job whose log cannot be made on its node.

@@ -78,7 +78,10 @@ class Session:
             interpreter_chosen=prefix is not None,
         )
         self.core.set_daemon(endpoint)
-        self.results: str = json.loads(endpoint)["results"]  # the folder of detached tasks
+        said = json.loads(endpoint)
+        self.results: str = said["results"]  # the folder of detached tasks
+        self.parked: str = said["parked"]  # the folder of notebooks' saved variables
+        self.parked_most_bytes: int | None = said["parked_most_mib"] * 1024 * 1024 or None  # of one notebook's; None: no limit
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # whose end was not heard
         self._order = threading.RLock()  # news are shown in their order, whichever thread drained them

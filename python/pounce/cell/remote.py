@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import os
 import time
 from dataclasses import replace
 from typing import Any
@@ -157,7 +156,7 @@ class Remote:
         """What travels, and the arguments of `run_cell`."""
         state = self.state(asked.place)
         self.have_folder(state)
-        words = state.words(None)
+        words = state.words(session_of(self.client()).parked_most_bytes)
         parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=asked.sends is not None)
         request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
@@ -176,7 +175,7 @@ class Remote:
 
     def parked_folder(self) -> str:
         """Where all saved states of this user on this cluster lie."""
-        return os.path.join(os.path.dirname(session_of(self.client()).results), "parked")
+        return session_of(self.client()).parked
 
     def run_behind(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)

@@ -33,8 +33,10 @@ struct Defaults {
   std::chrono::milliseconds slurm_request{30'000};
   std::chrono::milliseconds result_keep{604'800'000};
   std::chrono::milliseconds result_hold{900'000};
+  std::chrono::milliseconds parked_keep{1'209'600'000};
   std::uint32_t crash_limit = 3;
   std::uint32_t starts_per_hour = 0;
+  std::uint32_t parked_most_mib = 0;
 };
 
 // A key is a time (`time` set; the key ends in _s or _ms) or a plain number (`number` set).
@@ -74,6 +76,8 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},
     {"result_keep_s", &Defaults::result_keep, nullptr, "the result of a detached task is kept this long"},
     {"result_hold_s", &Defaults::result_hold, nullptr, "and this long on a worker that does not see the folder for it"},
+    {"parked_keep_s", &Defaults::parked_keep, nullptr, "saved variables of a notebook are kept this long after they were last saved; an hour at least"},
+    {"parked_most_mib", nullptr, &Defaults::parked_most_mib, "a notebook's variables are saved up to this size, in MiB; 0: whatever their size", 0},
 });
 
 }  // namespace pounce::lease

@@ -153,6 +153,31 @@ TEST(TimesUnderTest, TheFewerStartsHold) {
   EXPECT_EQ(times_under({}, five).starts_per_hour, 5u);
 }
 
+TEST(TimesUnderTest, SavedVariablesAreKeptAsTheSiteSaysOrShorter) {
+  policy::Policy week;
+  week.leasing.parked_keep = std::chrono::hours(7 * 24);
+  const Config day = *parse_config(R"({"parked_keep_s": 86400})"), month = *parse_config(R"({"parked_keep_s": 2592000})");
+  EXPECT_EQ(times_under({}, Config{}).parked_keep, std::chrono::hours(14 * 24));
+  EXPECT_EQ(times_under(week, Config{}).parked_keep, std::chrono::hours(7 * 24));
+  EXPECT_EQ(times_under(week, day).parked_keep, std::chrono::hours(24));
+  EXPECT_EQ(times_under(week, month).parked_keep, std::chrono::hours(7 * 24));
+}
+
+TEST(TimesUnderTest, TheSmallerLimitOfSavedVariablesHolds) {
+  policy::Policy gigabyte, huge, none;
+  gigabyte.leasing.parked_most = policy::Mib{1024};
+  huge.leasing.parked_most = policy::Mib{std::uint64_t{1} << 40};
+  none.leasing.parked_most = policy::Mib{};
+  const Config half = *parse_config(R"({"parked_most_mib": 512})"), two = *parse_config(R"({"parked_most_mib": 2048})");
+  EXPECT_EQ(times_under({}, Config{}).parked_most_mib, 0u);
+  EXPECT_EQ(times_under(gigabyte, Config{}).parked_most_mib, 1024u);
+  EXPECT_EQ(times_under(gigabyte, half).parked_most_mib, 512u);
+  EXPECT_EQ(times_under(gigabyte, two).parked_most_mib, 1024u);
+  EXPECT_EQ(times_under(huge, two).parked_most_mib, 2048u);
+  EXPECT_EQ(times_under(none, two).parked_most_mib, 2048u);
+  EXPECT_GT(times_under(huge, Config{}).parked_most_mib, 1u << 31);
+}
+
 TEST(TimesUnderTest, WhatIsKeptWarmIsTheSitesToo) {
   policy::Policy policy;
   policy.leasing.keep_warm_blind = seconds(20);

@@ -160,12 +160,16 @@ TEST(CodecTest, WritesAndReadsTheEndpointFile) {
   file.handshake = {"ipc:///tmp/d", "tcp://10.77.0.254:1"};
   file.proof = "munge";
   file.classes = {"cheetah", "lion"};
+  file.parked = "/home/alice/.local/state/pounce/local/parked";
+  file.parked_most_mib = 2048;
 
   const auto read = decode_endpoint_file(encode_endpoint_file(file));
 
   ASSERT_TRUE(read);
   EXPECT_EQ(read->handshake, file.handshake);
   EXPECT_EQ(read->classes, file.classes);
+  EXPECT_EQ(read->parked, file.parked);
+  EXPECT_EQ(read->parked_most_mib, 2048u);
   EXPECT_EQ(encode_endpoint_file(*read), encode_endpoint_file(file));
   EXPECT_EQ(encode_endpoint_file(file).find('\n'), std::string::npos);
 }
