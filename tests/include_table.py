@@ -21,6 +21,7 @@ MODULES = {
     "src/core/exec": ["pounce", "base"],
     "src/model": ["pounce"],
     "src/protocol": ["pounce", "base", "model"],
+    "src/parked": ["pounce", "base", "model"],
     "src/transport": ["pounce", "base"],
     "src/identity": ["pounce", "base"],
     "src/control": ["pounce", "base", "protocol", "transport"],
@@ -33,10 +34,10 @@ MODULES = {
     "src/worker/common": ["pounce", "base", "protocol"],
     "src/worker/supervisor": ["pounce", "base", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
     "src/worker/interpreter": ["pounce", "base", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
-    "daemon/pounced": ["pounce", "base", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "policy"],
+    "daemon/pounced": ["pounce", "base", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "parked", "policy"],
     "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/wait_reason.h", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker/supervisor"],
-    "daemon/pouncectl": ["pounce", "base", "messages", "model", "control", "protocol", "transport", "identity", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
+    "daemon/pouncectl": ["pounce", "base", "messages", "model", "control", "protocol", "transport", "identity", "parked", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
     "python/bindings": ["pounce", "base", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "identity/content_digest.h"],
 }
 

@@ -4,6 +4,8 @@
 
 #include "base/job_tag.h"
 #include "decoder_fuzzer/decoder.h"
+#include "model/json.h"
+#include "parked/manifest.h"
 #include "policy/policy_file.h"
 #include "pounced/startup/config.h"
 #include "pounced/storage/journal.h"
@@ -59,6 +61,25 @@ std::vector<std::string> journals() {
   record.kind = lease::JournalRecord::Kind::kEnded;
   record.why = protocol::example_cause();
   return {intent, intent + daemon::encode_journal_line(record)};
+}
+
+Text manifest_again(std::string_view bytes) {
+  const auto manifest = parked::read_manifest(bytes);
+  return manifest ? Text(model::to_text(*manifest)) : std::nullopt;
+}
+
+std::vector<std::string> manifests() {
+  return {R"({"format":1,"cell":7,"turn":9,"made":{"conn":3},"versions":{"python":"3.11.2"},"modules":{"np":["numpy",""]},"unparkable":{"conn":"a socket"},)"
+          R"("process":null,"units":[{"names":["a","b"],"depends":[],"reads":[],"packages":[],"graph":[70,["00"]],"cell":7,"blobs":[],"buffers":[]}],"digest":"00"})"};
+}
+
+Text about_again(std::string_view bytes) {
+  const auto about = parked::read_about(bytes);
+  return about ? Text(model::to_text(*about)) : std::nullopt;
+}
+
+std::vector<std::string> abouts() {
+  return {R"({"notebook":"/home/alice/fit.ipynb","host":"login","pid":7,"python":"3.11.2","began":1.5,"setup":[[3,"import torch"]]})"};
 }
 
 Text config_again(std::string_view bytes) { return daemon::parse_config(bytes) ? Text(kRead) : std::nullopt; }
@@ -164,6 +185,8 @@ const std::vector<Decoder>& decoders() {
       {"answer", answer_again, answers},
       {"records", records_again, records},
       {"tag", tag_again, tags},
+      {"manifest", manifest_again, manifests},
+      {"about", about_again, abouts},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "pounced/startup/signals.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/startup/start_report.h"
+#include "pounced/storage/expired_states.h"
 #include "transport/event_loop.h"
 
 namespace pounce::daemon {
@@ -28,6 +30,7 @@ namespace {
 constexpr std::chrono::seconds kLookAtFiles{5};  // one small file each time
 constexpr std::chrono::hours kShowLife{1};      // gone_folders.cc counts on it
 constexpr std::chrono::milliseconds kBetweenFolders{50};
+constexpr std::chrono::hours kBetweenLooks{1};
 constexpr rlim_t kDescriptors = 65536;  // each peer is one (gotchas Z3)
 
 // Keys live in this process's memory: no core dump, no debugger of the same user.
@@ -83,6 +86,10 @@ void tidy(transport::EventLoop& loop, const std::shared_ptr<GoneFolders>& gone) 
   });
 }
 
+void remove_expired(transport::EventLoop& loop, const std::shared_ptr<ExpiredStates>& states, std::chrono::milliseconds wait) {
+  loop.at(Clock::now() + wait, [&loop, states] { remove_expired(loop, states, states->step() ? kBetweenFolders : kBetweenLooks); });
+}
+
 Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report) {
   Signals signals;
   transport::EventLoop loop;
@@ -102,6 +109,8 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   look_after_files(loop, setup, lock, **daemon);
   show_life(loop, setup, lock);
   tidy(loop, std::make_shared<GoneFolders>(setup.folders, setup.place));
+  const auto keep = [&daemon] { return std::chrono::duration_cast<std::chrono::seconds>((*daemon)->times().parked_keep); };
+  remove_expired(loop, std::make_shared<ExpiredStates>(setup.folders.parked(), keep, [] { return std::time(nullptr); }), kBetweenFolders);
   loop.run();
   return {};
 }

@@ -1,0 +1,54 @@
+#include "parked/manifest.h"
+
+#include <gtest/gtest.h>
+
+namespace pounce::parked {
+namespace {
+
+constexpr char kOne[] =
+    R"({"format": 1, "cell": 7, "turn": 9, "made": {"conn": 3}, "modules": {}, "process": null, "unparkable": {"conn": "a socket"},
+        "units": [{"names": ["b", "a"], "graph": [70, ["00"]], "cell": 7}, {"names": ["_1", "c"]}], "digest": "00"})";
+
+TEST(ManifestTest, TellsTheCellTheNamesAndWhatIsNotSaved) {
+  const auto read = read_manifest(kOne);
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->cell, 7);
+  EXPECT_EQ(read->unparkable.at("conn"), "a socket");
+  EXPECT_EQ(variables_of(*read), (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST(ManifestTest, OneOfAnotherFormatIsRefusedWithBothNumbers) {
+  const auto read = read_manifest(R"({"format": 2, "units": []})");
+
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().text, "the saved state has format 2, and this pounce reads 1");
+}
+
+class DamagedManifestTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(DamagedManifestTest, IsRefused) {
+  const auto read = read_manifest(GetParam());
+
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().text, "the list of what was saved is cut off or was changed");
+}
+
+INSTANTIATE_TEST_SUITE_P(Texts, DamagedManifestTest,
+                         testing::Values("", "[]", R"({"format": 1, "uni)", R"({"format": 1.5})", R"({"format": 1, "cell": 1e99})",
+                                         R"({"format": 1, "units": {}})", R"({"format": 1, "units": [{"names": [3]}]})",
+                                         R"({"format": 1, "unparkable": {"conn": 3}})"));
+
+TEST(AboutTest, TellsWhoseItIs) {
+  const auto read = read_about(R"({"notebook": "/home/alice/fit.ipynb", "host": "login", "pid": 7, "python": "3.11.2", "began": 1.5, "setup": [[3, "x"]]})");
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->notebook, "/home/alice/fit.ipynb");
+  EXPECT_EQ(read->host, "login");
+  EXPECT_EQ(read->python, "3.11.2");
+}
+
+TEST(AboutTest, WhatIsCutOffIsRefused) { EXPECT_FALSE(read_about(R"({"notebook": "/ho)")); }
+
+}  // namespace
+}  // namespace pounce::parked
