@@ -37,6 +37,12 @@ struct TopOptions {
   int every = 0;  // seconds between two looks; 0: one look
 };
 
+struct ParkedOptions {
+  std::vector<std::string> ids;  // beginnings of them
+  std::string older;             // "7d"
+  bool all = false, yes = false;
+};
+
 struct UsageOptions {
   std::string since = "7d";
   std::vector<std::string> by = {"class", "user", "mode"};
@@ -55,6 +61,8 @@ int eta_score(bool json);
 int release(const ReleaseOptions& options, bool json);
 int cancel(const ReleaseOptions& options, bool json);
 int logs(const LogOptions& options, bool json);
+int parked_list(bool json);
+int parked_rm(const ParkedOptions& options, bool json);
 int policy_check(const PolicyOptions& options, bool json);
 int policy_plan(const PolicyOptions& options, bool json);
 int policy_apply(const PolicyOptions& options, bool json);

@@ -21,6 +21,7 @@ constexpr char kExamples[] =
     "  pouncectl logs --follow       what the daemon does now\n"
     "  pouncectl top                 who holds what of the cluster now\n"
     "  pouncectl usage --since 30d   what was held, and how much of it computed\n"
+    "  pouncectl parked list         the variables of notebooks that are saved, and how much they take\n"
     "  pouncectl doctor              what is wrong here, and the fix\n"
     "  pouncectl policy plan FILE    what a policy would change in Slurm (admins)\n"
     "`pouncectl COMMAND --help` has more.\n";
@@ -79,6 +80,13 @@ constexpr char kReportExamples[] =
     "Examples:\n"
     "  pouncectl report                          each lease of this daemon, the ended ones too\n"
     "  pouncectl report 3f2a\n";
+constexpr char kParkedExamples[] =
+    "Examples:\n"
+    "  pouncectl parked list                     the saved variables of your notebooks, the newest first\n"
+    "  pouncectl parked rm 3f2a 90bc             those two; it asks first\n"
+    "  pouncectl parked rm --older 7d --yes      what was not used for a week, without a question\n"
+    "  pouncectl parked rm --all\n"
+    "Works without a running daemon too. `%pounce restore` in a notebook brings saved variables back.\n";
 constexpr char kVersionExamples[] =
     "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
 constexpr char kDoctorExamples[] =
@@ -104,6 +112,7 @@ struct Words {
   std::function<int()> chosen;
   ReleaseOptions release;
   LogOptions logs;
+  ParkedOptions parked;
   PolicyOptions policy;
   SimulateOptions simulate;
   bool daemon_log = false;
@@ -130,6 +139,21 @@ void add_choice(CLI::App* sub, Words& words, bool by_session) {
   which->add_flag("--all", words.release.all, "every lease of this daemon");
   if (by_session) which->add_option("--session", words.release.session, "the leases of the session with this id");
   which->require_option(1);
+}
+
+void add_parked(Words& words) {
+  const std::string footer = std::string(kParkedExamples) + kExitCodes;
+  CLI::App* parked = words.app.add_subcommand("parked", "the saved variables of your notebooks");
+  parked->footer(footer);
+  parked->require_subcommand(1);
+  words.add("list", "what is saved: notebook, size, names", footer, [&] { return parked_list(words.json); }, parked);
+  CLI::App* rm = words.add("rm", "remove some of it, for good", footer, [&] { return parked_rm(words.parked, words.json); }, parked);
+  CLI::Option_group* which = rm->add_option_group("which");
+  which->add_option("ID", words.parked.ids, "the beginning of an id");
+  which->add_option("--older", words.parked.older, "what was not used for so long: 7d, 12h, 90min");
+  which->add_flag("--all", words.parked.all, "all of them");
+  which->require_option(1);
+  rm->add_flag("--yes,-y", words.parked.yes, "do not ask");
 }
 
 void add_policy(Words& words) {
@@ -196,6 +220,7 @@ void describe(Words& words) {
   log->add_flag("--follow,-f", words.logs.follow, "and what comes, until interrupted")->excludes("--json");
   words.add("queue", "your jobs of pounce as Slurm shows them now", kQueueExamples + codes,
             [&] { return queue(words.json); });
+  add_parked(words);
   add_policy(words);
   words.add("classes", "what you may use now: time, jobs and GPUs of each class, free GPUs", kClassesExamples + codes,
             [&] { return classes(words.json); });

@@ -2,29 +2,19 @@
 #include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
 #include "pouncectl/output.h"
 #include "pouncectl/own_accounting.h"
+#include "pouncectl/time_span.h"
 #include "pouncectl/usage_table.h"
 
 namespace pounce::ctl {
 namespace {
 
 using nlohmann::json;
-
-// "7d", "12h", "90min"
-Result<std::int64_t> seconds_of(const std::string& span) {
-  static const std::regex kSpan("([0-9]{1,6})(min|h|d)");
-  std::smatch found;
-  if (!std::regex_match(span, found, kSpan))
-    return failure(ErrorCode::kBadRequest, "\"" + span + "\" is no span of time", "Say for example 7d, 12h or 90min.");
-  const std::int64_t unit = found[2] == "min" ? 60 : found[2] == "h" ? 3600 : 86400;
-  return std::stoll(found[1]) * unit;
-}
 
 json as_json(const UsageFacts& facts, const std::vector<std::string>& by) {
   json document = {{"cluster", facts.cluster}, {"from_s", facts.from_s}, {"to_s", facts.to_s},

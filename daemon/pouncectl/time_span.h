@@ -1,0 +1,13 @@
+// A span of time as people write it behind an option. Pure. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pounce/result.h"
+
+namespace pounce::ctl {
+
+Result<std::int64_t> seconds_of(const std::string& span);  // "7d", "12h", "90min"
+
+}  // namespace pounce::ctl
