@@ -1,6 +1,7 @@
 #include "pouncectl/parked_row.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/join.h"
 #include "pouncectl/byte_size.h"

@@ -1,6 +1,7 @@
 #include "parked/manifest.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "model/json.h"
 

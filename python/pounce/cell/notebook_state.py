@@ -66,8 +66,8 @@ class NotebookState:
         self.holder, self.problem, self.crashed = holder, problem, False
 
     def make_folder(self, root: str) -> None:
-        """Where workers save it. Twice is once."""
-        if not self.folder:
+        """Where workers save it. Twice is once; one that was removed is made anew."""
+        if not os.path.isdir(self.folder):
             self.folder = _made(root, self.id, self._about())
 
     def note_setup(self, number: int) -> None:

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "pouncectl/byte_size.h"
 #include "pouncectl/time_span.h"
 
