@@ -259,10 +259,7 @@ class PyWorker {
     return message ? py::object(py::bytes(message->front())) : py::none();
   }
 
-  bool ending() const {
-    const py::gil_scoped_release release;
-    return host_->ending();
-  }
+  bool ending() const { return host_ == nullptr || host_->leaving(); }  // any thread
 
   std::int64_t end_time() const { return host_ != nullptr ? host_->end_time_s() : 0; }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 
 from ..._common.byte_size import size
@@ -12,7 +13,8 @@ _MOST_NAMES = 12  # in a line
 
 
 def tell(words: str) -> None:
-    print(f"{_GREY}pounce: {words}{_PLAIN}", flush=True)
+    with contextlib.suppress(ValueError, OSError):  # a cell has closed its standard output
+        print(f"{_GREY}pounce: {words}{_PLAIN}", flush=True)
 
 
 class StateNotes:
