@@ -82,7 +82,7 @@ std::string Witness::trouble_with_news(const Actor& client, const Header& header
 }
 
 std::string Witness::trouble_with_order(const Actor& worker, const Header& header) const {
-  if (!is_one_of<Refused, Beat, Admit, Dismiss, EndWorker, RunDetached>(header)) return "what is not for workers";
+  if (!is_one_of<Refused, Beat, Admit, Dismiss, EndWorker, RunDetached, Walltime>(header)) return "what is not for workers";
   std::string trouble;
   std::visit(
       [&](const auto& message) {

@@ -110,7 +110,7 @@ class Session:
             self.under_way[task.id] = task
         if gone:
             self.reclaimed.forget(self.core.request(resources))
-            output().end(f"pounce: {gone}; this call gets a new one, and what was kept on the old one is gone")
+            output().end(f"pounce: {gone}; this call gets a new one")
 
     def for_relay(self, task: str) -> Session:
         """A session that speaks for a detached task's own, on the same pounced."""

@@ -36,7 +36,8 @@ class PounceMagics(Magics):
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
-        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | release (followed by the cell's options)""")
+        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | release
+        (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
         """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is work.
@@ -46,9 +47,9 @@ class PounceMagics(Magics):
 
         Variables, functions and classes of the notebook that the cell reads are sent along (only what the worker lacks, or
         what changed). What the cell assigns stays on the worker, for the next %%pounce cell; when the worker goes it is saved, and
-        the next one restores what a cell reads. Prints,
-        progress bars, figures and tracebacks appear here as they come. The stop button stops the cell on the worker and keeps
-        the worker's variables; while the cell still waits for its turn, it takes the request back.
+        the next one restores what a cell reads. Prints, progress bars, figures and tracebacks appear here as they come. The stop
+        button stops the cell on the worker and keeps the worker's variables; while the cell still waits for its turn, it takes
+        the request back.
         """
         asked = _usage(parse_cell, line)
         tree = self._parsed(cell)

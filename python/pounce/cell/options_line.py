@@ -104,7 +104,8 @@ def _cell_line(words: Sequence[str]) -> CellLine:
     if on is not None and len(on) != 1:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
     return CellLine(Place(_options(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
-                    _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said, said.get("--from", ""), remakes or ())
+                    _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
+                    said.get("--from", ""), remakes or ())
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:

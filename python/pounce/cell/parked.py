@@ -134,9 +134,10 @@ def _chosen(state: NotebookState, root: str, source: str) -> Saved:
 
 
 def _of_notebook(saved: Saved) -> str:
-    rows = [("variable", "size", "cell"), *(
-        (", ".join(sorted(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in sorted(saved.manifest.units, key=lambda unit: -unit.nbytes()))]
-    lost = [f"not saved: {name} (cell {saved.manifest.made.get(name, 0)}): {why}" for name, why in sorted(saved.manifest.unparkable.items())]
+    found = saved.manifest
+    units = sorted(found.units, key=lambda unit: -unit.nbytes())
+    rows = [("variable", "size", "cell"), *((", ".join(sorted(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in units)]
+    lost = [f"not saved: {name} (cell {found.made.get(name, 0)}): {why}" for name, why in sorted(found.unparkable.items())]
     head = f"this notebook, {size(saved.nbytes)}, as it was after cell {saved.manifest.cell}, saved {_ago(saved.when)}"
     return "\n".join([head, as_text(rows), *lost, *([saved.problem] if saved.problem else [])])
 

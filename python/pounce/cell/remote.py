@@ -114,8 +114,8 @@ class Remote:
         """What a new worker has not of the last one's."""
         lost = state.ledger.back_to(reply["turn"] if reply["turn"] < state.after else state.turn)
         if lost and reply["turn"]:
-            say(f"this is a new worker, and what was saved is as it was after cell {reply['cell']}: later changes of {', '.join(sorted(lost))} "
-                "went with the last one")
+            say(f"this is a new worker, and what was saved is as it was after cell {reply['cell']}: "
+                f"later changes of {', '.join(sorted(lost))} went with the last one")
         elif lost:
             why = f": {reply['problem']}" if reply["problem"] else ""
             say(f"this is a new worker: {', '.join(sorted(lost))} of earlier cells went with the last one{why}")
@@ -212,7 +212,8 @@ class Remote:
         if self._has_run(state, came, parcel, reply):
             return self._booked(came, number, reply)
         state.ledger.withdraw(parcel)
-        raise errors.LeaseEnded("the cell did not run: its worker is a new one, and lacks variables that it counted on", "Run the cell again.")
+        text = "the cell did not run: its worker is a new one, and lacks variables that it counted on"
+        raise errors.LeaseEnded(text, "Run the cell again.")
 
     def own(self) -> dict[str, Any]:
         hidden = self.shell.user_ns_hidden

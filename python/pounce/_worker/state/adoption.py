@@ -40,7 +40,8 @@ def adopt(target: Folder, source: Folder, names: Collection[str], key: bytes, tu
     new = Manifest(
         units=[*(dataclasses.replace(unit, names=unit.names - taken) for unit in mine.units if unit.names - taken), *adopted],
         modules={**mine.modules, **{name: where for name, where in theirs.modules.items() if name in taken}},
-        unparkable=mine.unparkable, versions={**theirs.versions, **mine.versions}, process=process, cell=mine.cell, turn=turn, made=mine.made)
+        versions={**theirs.versions, **mine.versions}, unparkable=mine.unparkable, made=mine.made, process=process,
+        cell=mine.cell, turn=turn)
     target.take()
     for blob in new.digests() - mine.digests():
         target.share(blob, source)

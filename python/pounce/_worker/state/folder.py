@@ -1,8 +1,9 @@
 """The folder of a saved state: mode 0700 with files of mode 0600, whole or not there, nobody else's.
 
 Workers have it one after the other. Each takes it with a number, its epoch, and writes a manifest of that number: one that was
-cut off, and comes back when another has taken over, finds that out and writes no more. Files are opened relative to the folder's descriptor and never through a link. Each step that changes the disk is one call of
-`Disk`, so that a test can end the process at each.
+cut off, and comes back when another has taken over, finds that out and writes no more. Files are opened relative to the folder's
+descriptor and never through a link. Each step that changes the disk is one call of `Disk`, so that a test can end the process at
+each.
 """
 
 from __future__ import annotations
