@@ -51,7 +51,7 @@ def test_a_cell_in_the_background_returns_a_job_and_goes_on_under_its_own_cell(n
 
 def test_a_cell_in_the_background_is_warned_before_its_leases_time_ends(notebook):
     source, flag = held(notebook, "timed")
-    cell = notebook.start("%%pounce --time 1min --bg --name timed\n" + source)
+    cell = notebook.start("%%pounce --on timed --time 1min --bg --name timed\n" + source)
     notebook.ended(cell)
 
     said = lambda: [text for m in notebook.seen if m["parent_header"].get("msg_id") == cell and m["msg_type"] == "display_data"

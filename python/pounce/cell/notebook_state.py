@@ -59,7 +59,7 @@ class NotebookState:
         """Of the next request, as a worker's SavedNamespace.enter takes it."""
         self.turn += 1
         return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes,
-                "patience_s": 0.0 if self.crashed else _LEAVING_S, "setup": self.setup}
+                "patience_s": 0.0 if self.crashed or self.problem else _LEAVING_S, "setup": self.setup}
 
     def has_run(self, turn: int, holder: str, problem: str) -> None:
         self.after = max(self.after, turn)

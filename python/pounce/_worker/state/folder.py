@@ -87,7 +87,7 @@ class Folder:
     def leave(self) -> None:
         """Nothing more comes from this process."""
         if self.epoch and not self.taken_over():
-            with contextlib.suppress(FileExistsError):
+            with contextlib.suppress(OSError):  # it is there, or the folder was removed
                 os.close(self._disk.create(f"left-{self.epoch}", self._fd))
 
     def left(self) -> bool:
