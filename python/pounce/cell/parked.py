@@ -43,8 +43,7 @@ class Saved:
 
     @property
     def names(self) -> list[str]:
-        units = [name for unit in self.manifest.units for name in unit.names]
-        return sorted(name for name in units if not name.startswith("_"))
+        return _seen(name for unit in self.manifest.units for name in unit.names)
 
 
 def table(states: Iterable[NotebookState], root: str) -> str:
@@ -85,7 +84,7 @@ def restore(state: NotebookState, root: str, source: str, names: tuple[str, ...]
         target.close()
         other.close()
     state.adopted(saved.about.get("setup", []))
-    return [name for name in found if not name.startswith("_")]
+    return _seen(found)
 
 
 def remake(state: NotebookState, names: tuple[str, ...]) -> None:
@@ -136,7 +135,8 @@ def _chosen(state: NotebookState, root: str, source: str) -> Saved:
 def _of_notebook(saved: Saved) -> str:
     found = saved.manifest
     units = sorted(found.units, key=lambda unit: -unit.nbytes())
-    rows = [("variable", "size", "cell"), *((", ".join(sorted(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in units)]
+    shown = [(", ".join(_seen(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in units if _seen(unit.names)]
+    rows = [("variable", "size", "cell"), *shown]
     lost = [f"not saved: {name} (cell {found.made.get(name, 0)}): {why}" for name, why in sorted(found.unparkable.items())]
     head = f"this notebook, {size(saved.nbytes)}, as it was after cell {saved.manifest.cell}, saved {_ago(saved.when)}"
     return "\n".join([head, as_text(rows), *lost, *([saved.problem] if saved.problem else [])])
@@ -149,8 +149,15 @@ def _row(saved: Saved) -> tuple[str, ...]:
             str(saved.manifest.cell), _ago(saved.when), saved.problem or shown)
 
 
+def _seen(names: Iterable[str]) -> list[str]:
+    """Without what IPython keeps under names of its own, such as the last values."""
+    return sorted(name for name in names if not name.startswith("_"))
+
+
 def _ago(when: float) -> str:
     minutes = (time.time() - when) / 60
+    if minutes < 1:
+        return "just now"
     if minutes < 60:
-        return f"{max(minutes, 0):.0f} min ago"
+        return f"{minutes:.0f} min ago"
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(when))
