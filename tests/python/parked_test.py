@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import time
 from contextlib import contextmanager
 
@@ -32,7 +33,8 @@ def notebook_with(**config):
 
 
 def parked(notebook, *words: str) -> dict:
-    done = subprocess.run([shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD")), "parked", *words, "--json"],
+    program = shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
+    done = subprocess.run([program, "parked", *words, "--json"],
                           env=notebook.home.environment, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, (done.stdout, done.stderr)
     return json.loads(done.stdout)

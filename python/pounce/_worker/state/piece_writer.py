@@ -73,6 +73,7 @@ class PieceWriter:
         self._pool: ThreadPoolExecutor | None = None
         self._interruption = Interruption()
         self._begun: list[Begun] = []
+        self._jobs: list[Future[None]] = []  # of the pool, that have not ended
         self._nbytes = 0
 
     # ---- one save ----
@@ -87,6 +88,7 @@ class PieceWriter:
         assert self._pool is not None
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = None
+        self._jobs = [job for job in self._jobs if not job.done()]
         for begun in self._begun:
             begun.release()
         self._begun.clear()
@@ -159,8 +161,9 @@ class PieceWriter:
         self.known = set(known)
 
     def finish(self) -> None:
-        """Waits, whoever may wait, until nothing is on its way."""
+        """Waits, whoever may wait, until nothing is on its way, and what was given up has removed its file."""
         wait([write.done for write in self._on_their_way()])
+        wait([job for job in self._jobs if not job.done()])
         self._collect()
 
     def _collect(self) -> None:
@@ -175,13 +178,13 @@ class PieceWriter:
 
     def _in_pool(self, piece: _Piece) -> None:
         assert self._pool is not None
-        self._pool.submit(self._whole, piece, self._interruption)
+        self._jobs.append(self._pool.submit(self._whole, piece, self._interruption))
 
     def _here(self, piece: _Piece) -> None:
         """Only what writes gets a thread: it may wait for a slow disk."""
         assert self._pool is not None
         if self._hash(piece, self._interruption):
-            self._pool.submit(self._write, piece)
+            self._jobs.append(self._pool.submit(self._write, piece))
 
     def _whole(self, piece: _Piece, interruption: Interruption) -> None:
         try:
