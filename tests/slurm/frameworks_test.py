@@ -18,6 +18,8 @@ COLOURS = "\x1b\\[[0-9;]*m"
 SECONDS = 240  # the machine may be busy
 WHAT_THE_KERNEL_IMPORTED = "import sys\nsorted({'torch', 'sklearn', 'transformers', 'lightning'} & set(sys.modules))"
 
+OURS = re.compile(r"(\x1b\[90m)?pounce: ")  # a line of pounce's own, perhaps in grey
+
 
 class Ran:
     """What one execution of an example shows."""
@@ -35,7 +37,7 @@ class Ran:
 
     @property
     def printed(self) -> str:
-        return "\n".join(line for cell in self.cells for line in printed(cell).splitlines() if not line.startswith("pounce: "))
+        return "\n".join(line for cell in self.cells for line in printed(cell).splitlines() if not OURS.match(line))
 
     @property
     def kinds(self) -> list[set[str]]:
@@ -49,7 +51,7 @@ class Ran:
 
 def kinds_of(output) -> set[str]:
     if output.output_type == "stream":
-        return {output.name} if re.search(r"^(?!pounce: ).", output.text, re.M) else set()
+        return {output.name} if any(line and not OURS.match(line) for line in output.text.splitlines()) else set()
     if output.output_type == "error":
         return {"error"}
     return set() if output.data.get("text/plain", "").startswith("pounce: ") else set(output.data)
