@@ -112,6 +112,14 @@ def test_the_directory_the_environment_and_the_seeds_go_along(afresh):
     assert cell.value == "('/usr', 'yes', True)"
 
 
+@pytest.mark.parametrize("draws", ["np.random.rand() == expected", "import numpy\nnumpy.random.rand() == expected"])
+def test_a_librarys_seed_is_there_before_the_first_number_is_drawn(afresh, draws):
+    pytest.importorskip("numpy")
+    released(afresh, "%%pounce\nimport numpy as np\nnp.random.seed(3)\nexpected = np.random.RandomState(3).rand()")
+
+    assert afresh.run(f"%%pounce\n{draws}").value == "True"
+
+
 def test_a_cell_in_the_background_finds_them_too(afresh):
     released(afresh, "%%pounce\nkept = [1]")
 

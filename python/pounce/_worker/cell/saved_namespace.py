@@ -4,6 +4,7 @@ saved when it has run. One notebook's at a time; a worker may come to have anoth
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Collection
 from typing import Any
@@ -21,6 +22,7 @@ from .entered import Entered, caught_up, problem_with
 from .grace import Grace
 from .state_notes import StateNotes, tell
 
+_WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
 
 
@@ -146,10 +148,14 @@ class SavedNamespace:
         if restorer is None:
             return
         read = source_reads(source)
-        for part, why in self._process.put_back(read or ()).items():
-            tell(f"{part} of the process could not be restored: {why}")
+        self._put_back(_WORD.findall(source))
         names = restorer.names() if read is None else reached(read | set(arrived), self._names)
         self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
+        self._put_back()  # of the libraries that came with these
+
+    def _put_back(self, words: Collection[str] = ()) -> None:
+        for part, why in self._process.put_back(words).items():
+            tell(f"{part} of the process could not be restored: {why}")
 
     def after(self, source: str, cell: int, turn: int) -> None:
         """It has run, to its end or not."""

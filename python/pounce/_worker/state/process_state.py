@@ -61,7 +61,7 @@ class Waiting:
         failed: dict[str, str] = {}
         for name in list(self.parts):
             library = _LIBRARIES.get(name, "")
-            if library and library not in sys.modules and library.partition(".")[0] not in {word.partition(".")[0] for word in words}:
+            if library and library not in sys.modules and library not in words:
                 continue
             part = self.parts.pop(name)
             try:
@@ -174,7 +174,7 @@ def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
 
 
 # What is of the process itself has none.
-_LIBRARIES = {"numpy": "numpy.random", "printing": "numpy", "torch": "torch", "matplotlib": "matplotlib", "pandas": "pandas"}
+_LIBRARIES = {"numpy": "numpy", "printing": "numpy", "torch": "torch", "matplotlib": "matplotlib", "pandas": "pandas"}
 _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
     "folder": (_folder, os.chdir),
     "environment": (_environment, _set_environment),
