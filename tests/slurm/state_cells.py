@@ -29,5 +29,5 @@ CELLS = [
     "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\n(line,) = axes.plot(history)\nplt.close(figure)",
     "line.set_label('loss')\nprint(axes.get_lines()[0] is line, axes.figure is figure, axes.get_lines()[0].get_label())",
     "print(random.random(), np.random.rand(), torch.rand(1).item(), torch.get_default_dtype())",
-    "print(epoch(), float(sum(p.sum() for p in model.parameters())))",
+    "print(epoch(), float(sum(p.detach().sum() for p in model.parameters())))",
 ]
