@@ -209,7 +209,7 @@ class PyWorker {
   void serve(const py::function& execute, const py::function& describe, const py::object& idle) {
     IdleCalls idle_calls(idle);
     while (true) {
-      if (idle_calls.after_task() ? !host_->leaving() : Clock::now() >= idle_calls.next() && !host_->wanted()) idle_calls.call();
+      if (idle_calls.after_task() ? !host_->ending() : Clock::now() >= idle_calls.next() && !host_->wanted()) idle_calls.call();
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
@@ -259,7 +259,7 @@ class PyWorker {
     return message ? py::object(py::bytes(message->front())) : py::none();
   }
 
-  bool ending() const { return host_ == nullptr || host_->leaving(); }  // any thread
+  bool ending() const { return host_ == nullptr || host_->ending(); }  // any thread
 
   std::int64_t end_time() const { return host_ != nullptr ? host_->end_time_s() : 0; }
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 from pounce._worker.state import adoption
-from pounce._worker.state.folder import Folder
+from pounce._worker.state.folder import Disk, Folder
 from pounce._worker.state.key import key_of, made_key
-from pounce._worker.state.problems import Damaged, Foreign, TakenOver
+from pounce._worker.state.problems import Damaged, Foreign, NoSpace, TakenOver
 from pounce._worker.state.restorer import Restorer
 from pounce._worker.state.saver import Saver
+from pounce.cell.notebook_state import ABOUT, NotebookState
 
 
 def taken(path) -> Folder:
@@ -48,6 +52,28 @@ def test_a_worker_that_comes_back_writes_nothing_and_removes_nothing(folder):
     first.keep_only(set())
 
     assert loaded(folder) == {"x": [1], "y": [2]}
+
+
+def test_a_save_removes_what_a_cut_off_save_left_and_no_other_file_that_is_being_written(folder):
+    first = taken(folder)
+    for name in (f".{'ab' * 32}.12.34", ".manifest-1.json.12.34", ".about.json.12.34"):
+        (folder / name).write_bytes(b"a part")
+
+    first.keep_only(set())
+
+    assert sorted(name for name in os.listdir(folder) if name.startswith(".")) == [".about.json.12.34"]
+
+
+def test_a_notebook_whose_disk_was_full_uses_its_folder_when_there_is_room(tmp_path, monkeypatch):
+    state = NotebookState()
+    with monkeypatch.context() as full:
+        full.setattr(Disk, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(NoSpace, match="no space left"):
+            state.make_folder(str(tmp_path / "parked"))
+
+    state.make_folder(str(tmp_path / "parked"))
+
+    assert os.listdir(state.folder) == [ABOUT]
 
 
 def test_whether_the_last_worker_has_left_is_seen(folder):

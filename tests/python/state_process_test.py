@@ -32,7 +32,7 @@ if sys.argv[2] == "take":
     assert b"hidden" not in data and b"SLURM" not in data
     open(sys.argv[3], "wb").write(data)
 else:
-    assert process_state.put_back(open(sys.argv[3], "rb").read()) == {}
+    assert process_state.Waiting(open(sys.argv[3], "rb").read()).put_back(["numpy", "torch", "matplotlib", "pandas"]) == {}
     assert "POUNCE_SECRET" not in os.environ
 print(seen())
 """
@@ -55,7 +55,7 @@ def test_a_process_state_is_kept_with_the_names(folder):
     saver.save(1, process=process_state.taken(process_state.Baseline()))
     restorer, _ = restorer_of(folder)
 
-    assert process_state.put_back(restorer.process()) == {}
+    assert process_state.Waiting(restorer.process()).put_back(["numpy", "torch", "matplotlib", "pandas"]) == {}
 
 
 def test_a_gpu_that_is_not_here_is_an_error_with_words():

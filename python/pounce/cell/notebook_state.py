@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any
 
+from .._worker.state.folder import Folder
 from .._worker.state.key import made_key
 from .ledger import Ledger
 from .place import Place
@@ -105,13 +106,10 @@ def _made(root: str, name: str, about: dict[str, Any]) -> str:
         os.mkdir(root, 0o700)
     made_key(root)
     folder = os.path.join(root, name)
-    os.mkdir(folder, 0o700)
     _write(folder, about)
     return folder
 
 
 def _write(folder: str, about: dict[str, Any]) -> None:
-    temporary = os.path.join(folder, f".{ABOUT}")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as file:
-        json.dump(about, file)
-    os.rename(temporary, os.path.join(folder, ABOUT))
+    with contextlib.closing(Folder.made(folder)) as opened:
+        opened.write(ABOUT, [memoryview(json.dumps(about).encode())])

@@ -13,6 +13,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from .._common.byte_size import size
+from .._common.names_shown import listed, persons
 from .._engine.text_table import as_text
 from .._worker.state import manifest
 from .._worker.state.adoption import adopt
@@ -43,7 +44,7 @@ class Saved:
 
     @property
     def names(self) -> list[str]:
-        return _seen(name for unit in self.manifest.units for name in unit.names)
+        return persons(name for unit in self.manifest.units for name in unit.names)
 
 
 def table(states: Iterable[NotebookState], root: str) -> str:
@@ -84,7 +85,7 @@ def restore(state: NotebookState, root: str, source: str, names: tuple[str, ...]
         target.close()
         other.close()
     state.adopted(saved.about.get("setup", []))
-    return _seen(found)
+    return persons(found)
 
 
 def remake(state: NotebookState, names: tuple[str, ...]) -> None:
@@ -135,7 +136,7 @@ def _chosen(state: NotebookState, root: str, source: str) -> Saved:
 def _of_notebook(saved: Saved) -> str:
     found = saved.manifest
     units = sorted(found.units, key=lambda unit: -unit.nbytes())
-    shown = [(", ".join(_seen(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in units if _seen(unit.names)]
+    shown = [(", ".join(persons(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in units if persons(unit.names)]
     rows = [("variable", "size", "cell"), *shown]
     lost = [f"not saved: {name} (cell {found.made.get(name, 0)}): {why}" for name, why in sorted(found.unparkable.items())]
     head = f"this notebook, {size(saved.nbytes)}, as it was after cell {saved.manifest.cell}, saved {_ago(saved.when)}"
@@ -143,15 +144,8 @@ def _of_notebook(saved: Saved) -> str:
 
 
 def _row(saved: Saved) -> tuple[str, ...]:
-    names = saved.names
-    shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
     return (saved.id[:_SHOWN_ID], os.path.basename(str(saved.about.get("notebook", ""))), size(saved.nbytes),
-            str(saved.manifest.cell), _ago(saved.when), saved.problem or shown)
-
-
-def _seen(names: Iterable[str]) -> list[str]:
-    """Without what IPython keeps under names of its own, such as the last values."""
-    return sorted(name for name in names if not name.startswith("_"))
+            str(saved.manifest.cell), _ago(saved.when), saved.problem or listed(saved.names, _MOST_NAMES))
 
 
 def _ago(when: float) -> str:

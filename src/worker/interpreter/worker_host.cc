@@ -90,12 +90,6 @@ bool WorkerHost::cancel_asked(const TaskId& task) {
   return asked;
 }
 
-bool WorkerHost::ending() {
-  bool ending = false;
-  leader_token_->hold([&] { ending = engine_->ending(); });
-  return ending;
-}
-
 bool WorkerHost::over() {
   leader_token_->hold([&] { ending_ = engine_->runner_over(); });
   return ending_;

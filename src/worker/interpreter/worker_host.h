@@ -31,10 +31,9 @@ class WorkerHost {
   bool show(const std::vector<SharedBytes>& message);  // any thread
   // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
-  bool ending();
   bool over();  // main thread, between two tasks: the same, and if so none begins any more and no SIGINT comes
   bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
-  bool leaving() const { return engine_->ending(); }  // likewise: the worker ends
+  bool ending() const { return engine_->ending(); }  // likewise: the worker ends
   void tell_state(NamespaceState state);             // any thread
   std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);

@@ -47,7 +47,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     _saved.load(request["brings"])
     brings = [name for name in request["brings"] if name in names]
     reply["missing"] = [name for name in request["brings"] if name not in names]
-    _saved.after(code, request["number"], request["state"]["turn"])
+    _saved.after(request["number"], request["state"]["turn"])
     if "error" not in reply:
         reply["bundle"] = _bundle({name: names[name] for name in brings})
     return reply

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ..._common.names_shown import is_persons
 from .. import interpreter
 from ..state import process_state
 from ..state.folder import Folder
@@ -42,6 +43,7 @@ class SavedNamespace:
         self._restorer: Restorer | None = None
         self._process = process_state.Waiting()
         self._cell = self._turn = 0
+        self._read: set[str] | None = set()  # by the cell that runs; None: any
         self._touched: set[str] | None = set()
         self._behind = False  # a cell has run whose work is not saved
         self._unchecked = self._look_at_all = False
@@ -147,7 +149,7 @@ class SavedNamespace:
         restorer = self._restorer
         if restorer is None:
             return
-        read = source_reads(source)
+        read = self._read = source_reads(source)
         self._put_back(_WORD.findall(source))
         names = restorer.names() if read is None else reached(read | set(arrived), self._names)
         self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
@@ -157,17 +159,18 @@ class SavedNamespace:
         for part, why in self._process.put_back(words).items():
             tell(f"{part} of the process could not be restored: {why}")
 
-    def after(self, source: str, cell: int, turn: int) -> None:
-        """It has run, to its end or not."""
+    def after(self, cell: int, turn: int) -> None:
+        """What before() was told of has run, to its end or not."""
         self._running = False
         self._ran_s += time.monotonic() - self._begun
         self._cell, self._turn = cell, turn
         if self._saver is None or self._restorer is None:
             return
         self._restorer.forget(self._names.keys())
-        read, known = source_reads(source), self._saver.touched_by(source)
-        if self._touched is not None:
-            self._touched = None if read is None or known is None else self._touched | known | reached(read, self._names)
+        if self._read is None or self._touched is None:
+            self._touched = None
+        else:
+            self._touched |= self._saver.touched_by_names(self._read) | reached(self._read, self._names)
         self._behind = self._unchecked = self._look_at_all = True
 
     def remade(self, names: Collection[str]) -> None:
@@ -177,7 +180,7 @@ class SavedNamespace:
             self._names.pop(name, None)
 
     def still_lost(self, lost: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
-        return {name: why for name, why in lost.items() if name not in self._remade and not name.startswith("_")}
+        return {name: why for name, why in lost.items() if name not in self._remade and is_persons(name)}
 
     def load(self, names: Collection[str]) -> None:
         """Those that were saved and are not here yet."""

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Collection
 
 from ..._common.byte_size import size
+from ..._common.names_shown import is_persons, listed, persons
 from ..state.restorer import Loaded
 
 _GREY, _PLAIN = "\x1b[90m", "\x1b[0m"
@@ -23,10 +24,9 @@ class StateNotes:
         self.problem = ""
 
     def restored(self, loaded: Loaded, seconds: float) -> None:
-        names = sorted(name for name in loaded.names if not name.startswith("_"))
+        names = persons(loaded.names)
         if names:
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            tell(f"restored {', '.join(names[:_MOST_NAMES])}{more} ({size(loaded.nbytes)}, {seconds:.1f} s)")
+            tell(f"restored {listed(names, _MOST_NAMES)} ({size(loaded.nbytes)}, {seconds:.1f} s)")
         for name, why in loaded.failed.items():
             tell(f"{name} was not restored: {why}")
 
@@ -39,6 +39,6 @@ class StateNotes:
     def saved(self, unparkable: dict[str, str], remade: Collection[str]) -> None:
         """All but these names, each with its reason."""
         for name, why in unparkable.items():
-            if self._unparkable.get(name) != why and name not in remade and not name.startswith("_"):
+            if self._unparkable.get(name) != why and name not in remade and is_persons(name):
                 tell(f"{name} cannot be saved, and goes when this worker does: {why}")
         self._unparkable, self.problem = dict(unparkable), ""

@@ -23,6 +23,7 @@ MOST_MANIFEST_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _MANIFEST = re.compile(r"manifest-(\d{1,9})\.json")
+_UNFINISHED = re.compile(rf"\.(?:{_BLOB.pattern}|{_MANIFEST.pattern})\.\d+\.\d+")  # of a save; other files are not a worker's
 _OWNER = re.compile(r"owner-(\d{1,9})")
 _LEFT = re.compile(r"left-(\d{1,9})")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -174,7 +175,7 @@ class Folder:
         own = {manifest_name(self.epoch), f"owner-{self.epoch}"}
         for name in os.listdir(self._fd):
             past = any(kind.fullmatch(name) for kind in (_MANIFEST, _OWNER, _LEFT)) and name not in own
-            if past or name.startswith(".") or (_BLOB.fullmatch(name) and name not in blobs):
+            if past or _UNFINISHED.fullmatch(name) or (_BLOB.fullmatch(name) and name not in blobs):
                 with contextlib.suppress(FileNotFoundError):
                     self._disk.remove(name, self._fd)
 

@@ -39,11 +39,6 @@ def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
     return pickle.dumps(parts, 5)
 
 
-def put_back(data: bytes) -> dict[str, str]:
-    """All parts at once; imports the libraries that they are of. Part to reason, of those that do not fit this process."""
-    return Waiting(data).put_back(_LIBRARIES.values())
-
-
 class Waiting:
     """Parts of a saved process that this one does not have yet: those of libraries wait until these are used here."""
 

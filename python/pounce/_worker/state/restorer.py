@@ -86,7 +86,7 @@ class Restorer:
         return {name: (why, self._manifest.made.get(name, 0)) for name, why in self._manifest.unparkable.items()}
 
     def process(self) -> bytes:
-        """For process_state.put_back(); empty: none was saved."""
+        """For process_state.Waiting; empty: none was saved."""
         stored = self._manifest.process
         return b"" if stored is None else bytes(self._reader.read(stored))
 

@@ -154,7 +154,11 @@ class Saver:
     def touched_by(self, source: str) -> set[str] | None:
         """For save(): what the source may read and change, also through functions and classes as they were saved. None: anything."""
         read = source_reads(source)
-        return None if read is None else read | closure(read, self._units)
+        return None if read is None else self.touched_by_names(read)
+
+    def touched_by_names(self, read: set[str]) -> set[str]:
+        """The same for a source that reads just these."""
+        return read | closure(read, self._units)
 
     def _start_again(self) -> None:
         """As if nothing had been saved since the manifest was written; identities of objects are not known any more."""

@@ -1,0 +1,20 @@
+"""Names of variables as people are shown them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def is_persons(name: str) -> bool:
+    """Not one that IPython keeps something under, such as the last values."""
+    return not name.startswith("_")
+
+
+def persons(names: Iterable[str]) -> list[str]:
+    return sorted(filter(is_persons, names))
+
+
+def listed(names: list[str], most: int) -> str:
+    """``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
