@@ -103,6 +103,7 @@ namespace pounce {
   X(kNotFound, "not_found")                                                                \
   X(kReadFromJournal, "read_from_journal")      /* word: its state; because, or nothing */ \
   X(kIgnored, "ignored")                        /* word: the news; said: why (states.md) */\
+  X(kToBeYielded, "to_be_yielded")                                                         \
   X(kToBeReleased, "to_be_released")                                                       \
   X(kCancelDone, "cancel_done")                                                            \
   X(kCancelFailed, "cancel_failed")             /* because */                              \

@@ -261,6 +261,8 @@ class PyWorker {
 
   bool ending() const { return host_ == nullptr || host_->ending(); }  // any thread
 
+  bool yield_asked() const { return host_ != nullptr && host_->yield_asked(); }  // any thread
+
   std::int64_t end_time() const { return host_ != nullptr ? host_->end_time_s() : 0; }
 
   void remove_when_acknowledged(const TaskId& task, std::string file) {
@@ -405,6 +407,7 @@ void bind_worker(py::module_& m) {
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
       .def("ending", &PyWorker::ending)
+      .def("yield_asked", &PyWorker::yield_asked)
       .def_property_readonly("end_time", &PyWorker::end_time)
       .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)

@@ -36,6 +36,7 @@ _HOMES = {
     "time_left": "on_worker",
     "checkpoint": "on_worker",
     "restored": "on_worker",
+    "steps": "on_worker",
 }
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from .errors import *  # noqa: F403
     from .future import DetachedFuture, Future
     from .lease import Lease
-    from .on_worker import checkpoint, restored, time_left
+    from .on_worker import checkpoint, restored, steps, time_left
 
 
 def __getattr__(name: str) -> Any:
@@ -104,5 +105,6 @@ __all__ = [
     "checkpoint",
     "classes",
     "restored",
+    "steps",
     "time_left",
 ]

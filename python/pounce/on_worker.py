@@ -4,10 +4,10 @@ same function runs there too.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from ._worker import interpreter
+from ._worker.steps import steps as steps
 
 
 def time_left() -> float | None:
@@ -31,9 +31,7 @@ def time_left() -> float | None:
     >>> client.submit(train, 3).result()
     3
     """
-    core = interpreter.core
-    end = core.end_time if core is not None else 0
-    return max(0.0, end - time.time()) if end else None
+    return interpreter.time_left()
 
 
 def checkpoint(obj: Any) -> None:

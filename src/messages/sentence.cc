@@ -211,6 +211,8 @@ std::string sentence(const Cause& cause) {
       return "journal: " + cause.word + before(": ", behind(cause));
     case CauseCode::kIgnored:
       return cause.word + " ignored: " + cause.said;
+    case CauseCode::kToBeYielded:
+      return "its loop is to be left between two steps: somebody waits";
     case CauseCode::kToBeReleased:
       return "to be given back when idle";
     case CauseCode::kCancelDone:

@@ -54,6 +54,7 @@ class User {
   void on(const lease::ReconcileJobs& order);
   void on(const lease::TakeQueueSnapshot& order);
   void on(const lease::EndWorker& order);
+  void on(const lease::YieldSteps&) {}  // nobody here has such loops
   void on(const lease::GrantWorker& order);
   void on(const lease::TellLeaseEnded& order);
   void on(const lease::TellRequestFailed& order);

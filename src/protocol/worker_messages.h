@@ -99,7 +99,7 @@ struct WorkerBeat {
                  field("leaving", &WorkerBeat::leaving, "the last one: the job ends, and Slurm can say why"),
                  part(&WorkerBeat::job),
                  field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"),
-                 field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved)"));
+                 field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved), `stepping` (the loop that runs can be left between two steps)"));
   }
 };
 struct Admit {
@@ -139,6 +139,13 @@ struct Walltime {
                  field("end_time_s", &Walltime::end_time_s));
   }
 };
+struct YieldSteps {
+  static constexpr char kType[] = "yield_steps";
+  static constexpr About kAbout{"D → S → I", "", "somebody waits for what the job holds: a loop of `pounce.steps` that runs is left between two steps"};
+  LeaseId lease;
+
+  static constexpr auto fields() { return table(field("lease", &YieldSteps::lease)); }
+};
 struct EndWorker {
   static constexpr char kType[] = "end_worker";
   static constexpr About kAbout{"D → S → I", "",
@@ -155,7 +162,7 @@ struct EndWorker {
   }
 };
 
-// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers; also admit, dismiss, walltime, end_worker
+// ---- supervisor and interpreter: an inherited socketpair, length-prefixed headers; also admit, dismiss, walltime, yield_steps, end_worker
 
 struct Ready {
   static constexpr char kType[] = "ready";

@@ -82,12 +82,12 @@ std::string Witness::trouble_with_news(const Actor& client, const Header& header
 }
 
 std::string Witness::trouble_with_order(const Actor& worker, const Header& header) const {
-  if (!is_one_of<Refused, Beat, Admit, Dismiss, EndWorker, RunDetached, Walltime>(header)) return "what is not for workers";
+  if (!is_one_of<Refused, Beat, Admit, Dismiss, EndWorker, RunDetached, Walltime, YieldSteps>(header)) return "what is not for workers";
   std::string trouble;
   std::visit(
       [&](const auto& message) {
         using Message = std::decay_t<decltype(message)>;
-        if constexpr (std::is_same_v<Message, Admit> || std::is_same_v<Message, Dismiss> || std::is_same_v<Message, EndWorker> || std::is_same_v<Message, RunDetached>)
+        if constexpr (std::is_same_v<Message, Admit> || std::is_same_v<Message, Dismiss> || std::is_same_v<Message, EndWorker> || std::is_same_v<Message, YieldSteps> || std::is_same_v<Message, RunDetached>)
           if (message.lease != worker.lease) trouble = "an order for another lease";
         if constexpr (std::is_same_v<Message, Admit> || std::is_same_v<Message, RunDetached>)
           if (trouble.empty() && !may_know(message.session, worker.lease)) trouble = "a client that it does not work for";

@@ -277,9 +277,9 @@ def test_the_cells_of_the_document_run(afresh):
 
     shown = [afresh.run(cell) for cell in cells]
 
-    assert len(cells) == 6 and [one.of("error") for one in shown] == [[]] * 6
+    assert len(cells) == 7 and [one.of("error") for one in shown] == [[]] * 7
     assert shown[2].value == "[0.9, 0.5, 0.3]" and re.search(r"restored best, history\b.* \(\d+ B, 0\.\d s\)", shown[2].stream("stdout"))
-    assert shown[4].value == "3" and "history" in shown[5].stdout
+    assert shown[4].value == "3" and "history" in shown[6].stdout
 
 
 class second_kernel:  # noqa: N801

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from pounce._worker import steps as module
 from pounce._worker.steps import Left, steps
 
 
@@ -19,10 +20,27 @@ class Drawn:
             yield item
 
 
-@pytest.fixture
-def leave_at(monkeypatch):
-    """`leave_at(2)`: whoever asks for the GPU asks between the second and the third step."""
-    return lambda position: monkeypatch.setattr(module, "ask", lambda loop: loop.position == position)
+class Asks:
+    """Somebody asks for the GPU after so many steps."""
+
+    def __init__(self, after: int):
+        self.after, self.asked, self.runs = after, 0, False
+
+    def begins(self):
+        self.runs = True
+
+    def wants(self):
+        self.asked += 1
+        return self.asked == self.after
+
+    def ends(self):
+        self.runs = False
+
+
+def watched(iterable, after: int, total=None):
+    loop = steps(iterable, total)
+    loop.watch = Asks(after)
+    return loop
 
 
 def left(loop) -> tuple[list, dict]:
@@ -50,31 +68,66 @@ def test_where_nobody_asks_it_is_a_plain_loop(iterable):
 
 @pytest.mark.parametrize("make", [lambda: range(5), lambda: list(range(5)), lambda: Drawn(5), lambda: iter(range(5))])
 @pytest.mark.parametrize("position", [1, 2, 4])
-def test_one_that_is_left_and_gone_on_with_does_each_step_once(make, position, leave_at):
-    leave_at(position)
-    before, state = left(steps(make()))
+def test_one_that_is_left_and_gone_on_with_does_each_step_once(make, position):
+    before, state = left(watched(make(), position))
 
     after = resumed(make(), state)
 
     assert len(before) == position and before + after == [0, 1, 2, 3, 4]
 
 
-def test_it_is_left_only_when_the_step_under_way_is_over(leave_at):
-    leave_at(2)
+def test_it_is_left_only_when_the_step_under_way_is_over():
     finished = []
 
     with pytest.raises(Left):
-        for item in steps(range(5)):
+        for item in watched(range(5), 2):
             finished.append(item)
 
     assert finished == [0, 1]
 
 
-def test_nobody_asks_after_the_last_step(leave_at):
-    leave_at(3)
+def test_nobody_asks_after_the_last_step():
+    assert list(watched(range(3), 3)) == [0, 1, 2]
+    assert list(watched(iter(range(3)), 3, total=3)) == [0, 1, 2]
 
-    assert list(steps(range(3))) == [0, 1, 2]
-    assert list(steps(iter(range(3)), total=3)) == [0, 1, 2]
+
+def test_one_that_ends_in_any_way_is_not_watched_any_more():
+    loops = [watched(range(3), after=9), watched(range(3), after=9), watched(range(3), after=1)]
+
+    list(loops[0])
+    for _ in loops[1]:
+        break
+    left(loops[2])
+
+    assert [loop.watch.runs for loop in loops] == [False, False, False]
+
+
+def test_a_shuffled_order_is_the_same_and_what_is_drawn_from_then_on_goes_on():
+    class Shuffled:
+        def __iter__(self):
+            order = list(range(8))
+            random.shuffle(order)
+            yield from order
+
+    def undisturbed() -> list:
+        random.seed(1)
+        return [(item, random.random()) for item in steps(Shuffled())]
+
+    def interrupted() -> list:
+        random.seed(1)
+        done = []
+        loop = watched(Shuffled(), 3)
+        with pytest.raises(Left):
+            for item in loop:
+                done.append((item, random.random()))
+        seeds = random.getstate()
+        random.seed(99)  # another process
+        random.setstate(seeds)  # whose seeds were put back
+        again = steps(Shuffled())
+        again.resume(loop.state())
+        return done + [(item, random.random()) for item in again]
+
+    assert interrupted() == undisturbed()
 
 
 def test_of_a_sequence_nothing_is_looked_at_twice():
@@ -85,20 +138,20 @@ def test_of_a_sequence_nothing_is_looked_at_twice():
 
     looked_at: list[int] = []
 
-    assert resumed(Files("abcd"), {"position": 2}) == ["c", "d"]
+    assert resumed(Files("abcd"), {"position": 2, "seeds": b""}) == ["c", "d"]
     assert looked_at == [2, 3]
 
 
 def test_of_anything_else_what_was_done_is_drawn_again_and_dropped():
     loader = Drawn(4)
 
-    assert resumed(loader, {"position": 3}) == [3]
+    assert resumed(loader, {"position": 3, "seeds": b""}) == [3]
     assert loader.drawn == 4
 
 
 def test_a_second_pass_begins_at_the_beginning():
     loop = steps(range(3))
-    loop.resume({"position": 2})
+    loop.resume({"position": 2, "seeds": b""})
 
     assert [list(loop), list(loop)] == [[2], [0, 1, 2]]
 

@@ -44,6 +44,7 @@ class Daemon {
   void on(const lease::AdmitClient& action);
   void on(const lease::DismissClient& action);
   void on(const lease::EndWorker& action);
+  void on(const lease::YieldSteps&) {}  // no task here is such a loop
   void on(const lease::GrantWorker& action);
   void on(const lease::TellStatus&) {}
   void on(const lease::TellWorkerDown& action);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from notebooks import Executed, printed, written
 from state_cells import CELLS
 
@@ -75,3 +77,35 @@ def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
         "%%pounce --gpu 1 --time 1min\nkept.append(2)\nprint(kept)", "%pounce release"), seconds=240).cells()
 
     assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
+
+
+WAITING_JOB = """
+import subprocess
+(lease,) = [lease for lease in pounce.Client().leases() if lease.node]
+subprocess.run(["sbatch", "--nodelist=" + lease.node, "--gres=gpu:4", "--output=/dev/null", "--wrap", "sleep 1"], check=True)
+"""
+
+
+def test_a_loop_moves_between_two_steps_when_somebody_waits_for_its_gpu(make_user):
+    alice = make_user(yield_after_s=600, idle_release_s=600, warm_poll_s=1, step_min_run_s=1, step_yield_after_s=1)
+    loop = LINE + ("for step in pounce.steps(range(60)):\n    done.append(step)\n    workers.add(os.getpid())\n    time.sleep(0.5)\n"
+                   "print(done == list(range(60)), len(workers))")
+
+    ran = Executed(alice, written(
+        alice, "import pounce", LINE + "import os, pounce, time\ndone, workers = [], set()", WAITING_JOB, loop, "%pounce release"), seconds=240).cells()
+
+    assert own(ran[3]) == "True 2\n"
+    assert "of 60 steps, since somebody waits for what its worker holds" in printed(ran[3]) and "restored done, workers" in printed(ran[3])
+
+
+def test_a_loop_goes_on_behind_the_end_of_its_workers_time(make_user):
+    times = 5 if os.environ.get("POUNCE_LONG_RUN") else 1
+    steps = 20 + 50 * times
+    alice = make_user()
+    loop = "%%pounce --gpu 1 --time 1min\nimport os, pounce, time\ndone, workers = [], set()\n" + (
+        f"for step in pounce.steps(range({steps})):\n    done.append(step)\n    workers.add(os.getpid())\n    time.sleep(1)\n"
+        f"print(done == list(range({steps})), len(workers) > {times})")
+
+    ran = Executed(alice, written(alice, "import pounce", loop, "%pounce release"), seconds=120 + 80 * times).cells()
+
+    assert own(ran[1]) == "True True\n" and printed(ran[1]).count("since the time of its worker ends") >= times

@@ -139,6 +139,10 @@ void ActionExecutor::act(const lease::EndWorker& order) {
   to_worker(order.lease, order.link, protocol::EndWorker{order.lease, order.why, order.only_if_idle});
 }
 
+void ActionExecutor::act(const lease::YieldSteps& order) {
+  to_worker(order.lease, order.link, protocol::YieldSteps{order.lease});
+}
+
 void ActionExecutor::act(const lease::GrantWorker& order) {
   const auto found = state_.interpreters.find({order.lease, order.worker});
   if (found == state_.interpreters.end() || found->second.epoch != order.epoch) return;  // a newer grant follows

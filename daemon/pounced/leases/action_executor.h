@@ -55,6 +55,7 @@ class ActionExecutor {
   void act(const lease::AdmitClient& order);
   void act(const lease::DismissClient& order);
   void act(const lease::EndWorker& order);
+  void act(const lease::YieldSteps& order);
   void act(const lease::GrantWorker& order);
   void act(const lease::TellStatus& order);
   void act(const lease::TellWorkerDown& order);

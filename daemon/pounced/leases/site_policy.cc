@@ -35,6 +35,8 @@ constexpr LeasingKey kTimes[] = {
     {"keep_warm_blind_s", &Leasing::keep_warm_blind, &Defaults::keep_warm_blind, true},
     {"idle_release_s", &Leasing::idle_release, &Defaults::idle_release, true},
     {"parked_keep_s", &Leasing::parked_keep, &Defaults::parked_keep, true},
+    {"step_yield_after_s", &Leasing::step_yield_after, &Defaults::step_yield_after, false},
+    {"step_min_run_s", &Leasing::step_min_run, &Defaults::step_min_run, false},
     {"poll_max_s", &Leasing::poll_max, &Defaults::poll_max, false},
     {"warm_poll_s", &Leasing::warm_poll, &Defaults::warm_poll, false}};
 

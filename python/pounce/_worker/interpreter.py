@@ -215,6 +215,12 @@ def _type_name(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
 
 
+def time_left() -> float | None:
+    """Seconds until the time of the lease ends; None where no limit is known, and outside a worker."""
+    end = core.end_time if core is not None else 0
+    return max(0.0, end - time.time()) if end else None
+
+
 def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:

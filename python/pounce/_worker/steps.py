@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from .state import process_state
 
 Item = TypeVar("Item")
 
-# Asked between two steps: shall this loop be left now? Then it raises Left. None: nobody wants that here.
-ask: Callable[[Steps[Any]], bool] | None = None
+
+class Watch(Protocol):
+    """Whoever may want a loop to be left."""
+
+    def begins(self) -> None: ...
+
+    def wants(self) -> bool:
+        """Asked between two steps: shall the loop be left now?"""
+
+    def ends(self) -> None: ...
 
 
 class Left(BaseException):
@@ -21,60 +31,110 @@ class Left(BaseException):
 
 
 class Steps(Generic[Item]):
-    """
-    Parameters
-    ----------
-    iterable : iterable
-        A range or a sequence is gone on with at its next item. Of anything else, such as a DataLoader, the items before that are
-        drawn again and dropped: it must give the same ones again, or it does not matter which.
-    total : int or None
-        How many items there are, where the iterable has no length.
+    """What ``steps()`` returns.
 
     Attributes
     ----------
     position : int
         Steps that are over. During the first it is 0.
+    watch : Watch or None
+        None: a plain loop.
     """
 
     def __init__(self, iterable: Iterable[Item], total: int | None = None):
         self._iterable, self._total = iterable, total
-        self._begin = self.position = 0
+        self._resumed: dict[str, Any] | None = None
+        self._seeds = b""  # as they were when the pass under way began
+        self.position = 0
+        self.watch: Watch | None = None
 
     def state(self) -> dict[str, Any]:
         """What resume() takes."""
-        return {"position": self.position}
+        return {"position": self.position, "seeds": self._seeds}
 
     def resume(self, state: dict[str, Any]) -> None:
         """The next pass begins behind the steps that are over."""
-        self._begin = self.position = state["position"]
+        self._resumed, self.position = state, state["position"]
 
     def __iter__(self) -> Iterator[Item]:
-        self.position, self._begin = self._begin, 0
-        for item in self._rest(self.position):
-            yield item
-            self.position += 1
-            if ask is not None and not self._over() and ask(self):
-                raise Left(self)
+        state, self._resumed = self._resumed or {"position": 0, "seeds": b""}, None
+        self.position = state["position"]
+        items = self._rest(state)
+        watch = self.watch
+        if watch is None:
+            yield from self._counted(items)
+            return
+        watch.begins()
+        try:
+            for item in self._counted(items):
+                yield item
+                if not self._last() and watch.wants():
+                    self.position += 1
+                    raise Left(self)
+        finally:
+            watch.ends()
 
     def __len__(self) -> int:
         return self._total if self._total is not None else len(self._iterable)  # type: ignore[arg-type]
 
-    def _rest(self, begin: int) -> Iterator[Item]:
-        if not isinstance(self._iterable, Sequence):
-            yield from islice(self._iterable, begin, None)
-            return
-        index = begin
+    def _counted(self, items: Iterator[Item]) -> Iterator[Item]:
+        for item in items:
+            yield item
+            self.position += 1
+
+    def _rest(self, state: dict[str, Any]) -> Iterator[Item]:
+        if isinstance(self._iterable, Sequence):
+            return self._of_sequence(state["position"])
+        return iter(self._iterable) if self.watch is None and not state["position"] else self._drawn_again(state)
+
+    def _of_sequence(self, index: int) -> Iterator[Item]:
+        assert isinstance(self._iterable, Sequence)
         while index < len(self._iterable):  # which may change meanwhile, as a list's in a plain loop
             yield self._iterable[index]
             index += 1
 
-    def _over(self) -> bool:
+    def _drawn_again(self, state: dict[str, Any]) -> Iterator[Item]:
+        """With the seeds of the first time, so that a shuffled order is the same."""
+        now = process_state.seeds()
+        self._seeds = state["seeds"] or now
+        process_state.put_seeds_back(self._seeds)
+        items = iter(self._iterable)
+        for _ in islice(items, state["position"]):
+            pass
+        if state["position"]:
+            process_state.put_seeds_back(now)
+        yield from items
+
+    def _last(self) -> bool:
         try:
-            return self.position >= len(self)
+            return self.position + 1 >= len(self)
         except TypeError:  # nobody knows
             return False
 
 
 def steps(iterable: Iterable[Item], total: int | None = None) -> Steps[Item]:
-    """``for epoch in steps(range(100))``: a plain loop where nobody asks."""
+    """A loop that may move to another worker between two of its steps, where somebody else has waited for long for what this one
+    holds, or its time ends: ``for epoch in pounce.steps(range(100))``.
+
+    That is so where it stands by itself at the left margin of a cell that waits for its worker (not with ``--bg``), and all
+    variables can be saved. The variables are saved then, the worker goes back, the cell waits for another one, and goes on with
+    the next step. Everywhere else, in the notebook itself, in functions and inside other statements, it is a plain loop.
+
+    Parameters
+    ----------
+    iterable : iterable
+        A range or a sequence is gone on with at its next item. Of anything else, such as a DataLoader, the items before that are
+        drawn again and dropped, with the seeds of random, numpy and torch as they were when it began: it must give the same
+        items again, or it does not matter which.
+    total : int or None
+        How many items there are, where the iterable has no length.
+
+    Examples
+    --------
+    >>> losses = []
+    >>> for epoch in pounce.steps(range(3)):
+    ...     losses.append(1 / (epoch + 1))
+    >>> len(losses)
+    3
+    """
     return Steps(iterable, total)

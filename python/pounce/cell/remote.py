@@ -19,6 +19,7 @@ from ..client import Client
 from ..future import engine_of
 from .background import CellJob, CellOutput
 from .ledger import Parcel
+from .loop import Loop
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
@@ -57,15 +58,17 @@ class Remote:
     def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         """What the cell did, in our ledger; its value, or its error raised."""
         state = self.state(asked.place)
-        ledger = state.ledger
-        ledger.assigned(reply["assigned"], self.shell.user_ns, number, reply["asked"])
-        ledger.deleted(reply["deleted"])
+        self._changed(state, number, reply)
         if "error" in reply:
             raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.place))
         if asked.setup:
             state.note_setup(number)
         self.bring(reply, state)
         return Shown(*reply["shown"]) if reply["shown"] is not None else None
+
+    def _changed(self, state: NotebookState, number: int, reply: dict[str, Any]) -> None:
+        state.ledger.assigned(reply["assigned"], self.shell.user_ns, number, reply["asked"])
+        state.ledger.deleted(reply["deleted"])
 
     def is_ours(self, name: str) -> bool:
         """A variable of the user's, not of IPython's."""
@@ -74,11 +77,11 @@ class Remote:
     def exchange(self, asked: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
         """Sends what the worker lacks and the source; again, with more, to a new worker that lacks more than was known.
         Returns also the line as it would have been for the worker that it came to."""
-        number = self.number()
-        asked = self._to_worker(asked)
-        state = self.state(asked.place)
+        number, loop = self.number(), None
         while True:
-            parcel, words = self._packed(asked, wanted, source, number)
+            asked = self._to_worker(asked)
+            state = self.state(asked.place)
+            parcel, words = self._packed(asked, wanted, source, number, loop)
             future = self._view(asked).submit(runner.run_cell, *words)
             try:
                 reply = wait(future)
@@ -92,9 +95,12 @@ class Remote:
                 state.crashed = True
                 raise
             came = self._where_it_ran(asked, future)
-            if self._has_run(state, came, parcel, reply):
+            if not self._has_run(state, came, parcel, reply):
+                asked = came
+            elif "left" not in reply:
                 return came, reply
-            asked = came
+            else:
+                loop = self._left(state, came, number, reply)
 
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
         """False: its worker is a new one without all that it counted on, and nothing ran."""
@@ -133,6 +139,18 @@ class Remote:
         self._leave(state, asked.place)
         return asked
 
+    def _left(self, state: NotebookState, came: CellLine, number: int, reply: dict[str, Any]) -> Loop:
+        """The cell is to go on elsewhere: it has given its worker back, or found that it cannot."""
+        self._changed(state, number, reply)
+        loop = Loop(reply["left"])
+        say(f"{loop.words()}; the cell goes on with the next worker")
+        problem = wait(self.at(came.place, state).submit(runner.leave, state.id, True))
+        if problem:
+            say(f"it goes on here, on the worker that it has: {problem}")
+            return loop.that_stays()
+        self._clients.pop(state).close()
+        return loop
+
     def _leave(self, state: NotebookState, place: Place) -> None:
         """Its worker saves everything and goes back; the next one will have it."""
         assert state.place is not None
@@ -152,15 +170,16 @@ class Remote:
         ends = [lease.end_time for lease in self._clients[state].leases() if lease.end_time]
         return (min(ends) - time.time()) / 60 if ends else None
 
-    def _packed(self, asked: CellLine, wanted: Any, source: str, number: int) -> tuple[Parcel, tuple[Any, ...]]:
-        """What travels, and the arguments of `run_cell`."""
+    def _packed(self, asked: CellLine, wanted: Any, source: str, number: int, loop: Loop | None = None) -> tuple[Parcel, tuple[Any, ...]]:
+        """What travels, and the arguments of `run_cell`. `loop`: the cell goes on in the middle of it."""
         state = self.state(asked.place)
         self.have_folder(state)
         words = state.words(session_of(self.client()).parked_most_bytes)
         parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=asked.sends is not None)
         request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
-                   "asks": not asked.background, "message": self._message()}
+                   "asks": not asked.background, "message": self._message(), "loop": loop.left if loop else None,
+                   "leaves": not asked.background and not (loop and loop.stays)}
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values))
@@ -210,6 +229,9 @@ class Remote:
             raise
         came = self._where_it_ran(asked, future)
         if self._has_run(state, came, parcel, reply):
+            if "left" in reply:
+                self._changed(state, number, reply)
+                raise errors.LeaseEnded(Loop(reply["left"]).words(), "Nobody waits for the cell, so it does not go on: run its rest.")
             return self._booked(came, number, reply)
         state.ledger.withdraw(parcel)
         text = "the cell did not run: its worker is a new one, and lacks variables that it counted on"

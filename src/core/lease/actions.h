@@ -67,6 +67,11 @@ struct EndWorker {
   bool only_if_idle = false;  // a worker with a task stays and says so in its beat: the lease is busy again
 };
 
+struct YieldSteps {  // its loop may be left between two steps: somebody waits
+  LeaseId lease;
+  WorkerLink link;
+};
+
 // ---- clients ---------------------------------------------------------------------------------------------------
 
 struct GrantWorker {  // the daemon adds endpoint and key of that interpreter
@@ -113,7 +118,7 @@ struct TellRequestFailed {  // its tasks fail with this; nothing is submitted fo
 struct EndDaemon {};  // nothing to do for daemon_idle_exit
 
 using Action = std::variant<RecordIntent, RecordOutcome, SubmitJob, CancelJob, PollJobs, TakeQueueSnapshot, ReconcileJobs, AdmitClient,
-                            DismissClient, EndWorker, GrantWorker, TellStatus, TellWorkerDown, TellLeaseEnded,
+                            DismissClient, EndWorker, YieldSteps, GrantWorker, TellStatus, TellWorkerDown, TellLeaseEnded,
                             TellRequestFailed, EndDaemon>;
 
 }  // namespace pounce::lease

@@ -14,6 +14,8 @@ struct Defaults {
   std::chrono::milliseconds keep_warm_blind{60'000};
   std::chrono::milliseconds warm_poll{4'000};
   std::chrono::milliseconds yield_after{1'000};
+  std::chrono::milliseconds step_yield_after{60'000};
+  std::chrono::milliseconds step_min_run{600'000};
   std::chrono::milliseconds idle_release{60'000};
   std::chrono::milliseconds orphan_grace{30'000};
   std::chrono::milliseconds hello_deadline{120'000};
@@ -55,6 +57,8 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"keep_warm_blind_s", &Defaults::keep_warm_blind, nullptr, "at most so much longer where Slurm shows nobody the jobs of others"},
     {"warm_poll_s", &Defaults::warm_poll, nullptr, "how often the queue is looked at while a lease is idle and could go to who waits"},
     {"yield_after_s", &Defaults::yield_after, nullptr, "an idle lease whose variables are saved is given to who waits for it after so long"},
+    {"step_yield_after_s", &Defaults::step_yield_after, nullptr, "a loop of pounce.steps is left between two steps for who has waited so long for what its lease holds"},
+    {"step_min_run_s", &Defaults::step_min_run, nullptr, "but not before it has run for so long; a year switches that off"},
     {"idle_release_s", &Defaults::idle_release, nullptr, "a lease with nothing waiting or running is given back"},
     {"orphan_grace_s", &Defaults::orphan_grace, nullptr, "a silent session's tasks are cancelled, its leases ended"},
     {"hello_deadline_s", &Defaults::hello_deadline, nullptr, "a running job without a ready interpreter is given up"},

@@ -56,10 +56,13 @@ void IdleReuse::settle() {
   for (const auto& [id, lease] : context_.leases)
     if (unneeded(lease)) context_.due(lease.last_busy + yields_after(lease));
   if (under_way_ || context_.slurm.lost()) return;
-  const auto reusable = reusable_leases();
-  if (reusable.empty() || !context_.due(at_)) return;
+  auto may_go = reusable_leases();
+  const auto in_steps = steps_.leases();
+  if (may_go.empty() && in_steps.empty()) return;
+  if (!context_.due(may_go.empty() ? std::max(at_, begun_ + steps_.look_every()) : at_)) return;
+  may_go.insert(may_go.end(), in_steps.begin(), in_steps.end());
   TakeQueueSnapshot look;
-  for (const Lease* lease : reusable) look.jobs.push_back(*lease->job);
+  for (const Lease* lease : may_go) look.jobs.push_back(*lease->job);
   for (const auto& [id, lease] : context_.leases)
     if (leaves(lease)) look.jobs.push_back(*lease.job);
   under_way_ = true;
@@ -76,12 +79,15 @@ std::vector<Lease*> IdleReuse::wanted_by_others(const QueueSnapshotTaken& event)
   under_way_ = false;
   plan_next_look(event);
   if (!event.look || blind_) return {};
-  const std::vector<Lease*> reusable = reusable_leases();
+  std::vector<Lease*> may_go = reusable_leases();
+  std::ranges::copy(steps_.leases(), std::back_inserter(may_go));
   std::vector<SlurmJobId> jobs;
-  for (const Lease* lease : reusable) jobs.push_back(lease->job->job);
+  for (const Lease* lease : may_go) jobs.push_back(lease->job->job);
   std::vector<Lease*> going;
   for (const SlurmJobId job : to_reclaim(*event.look, jobs, leaving()))
-    std::ranges::copy_if(reusable, std::back_inserter(going), [job](const Lease* lease) { return lease->job->job == job; });
+    std::ranges::copy_if(may_go, std::back_inserter(going), [job](const Lease* lease) { return lease->job->job == job; });
+  steps_.look_shows(going);
+  std::erase_if(going, [](const Lease* lease) { return lease->stepping(); });
   return going;
 }
 

@@ -88,6 +88,11 @@ struct Lease {
   bool silence_noted = false;
   TimePoint last_saving;                  // the last moment at which one of them was saving
 
+  // StepYield
+  std::optional<TimePoint> stepping_since;  // its loop can be left between two steps
+  std::optional<TimePoint> wanted_since;    // by somebody who waits, as far as was looked
+  bool yield_told = false;                  // the worker knows
+
   // Ending and Release
   std::optional<Error> end;       // why it ends, once that is decided
   bool release_asked = false;     // by a user: not kept when idle
@@ -117,6 +122,11 @@ struct Lease {
   }
   bool saving() const {
     return std::ranges::any_of(workers, [](const auto& entry) { return entry.second.state == NamespaceState::kSaving; });
+  }
+  // All that it runs is a loop that can be left between two steps.
+  bool stepping() const {
+    const auto steps = [](const auto& entry) { return entry.second.linked && entry.second.state == NamespaceState::kStepping; };
+    return state == LeaseState::kBusy && !end && !workers.empty() && std::ranges::all_of(workers, steps);
   }
   // Nothing would be lost with it.
   bool saved() const {

@@ -40,6 +40,7 @@ void Rules::settle() {
   for (auto& [id, lease] : context.leases) settle(lease);
   demand.settle();
   context.polling.settle();
+  steps.settle();
   idle.settle();
   context.reconciliation.settle();
   daemon.settle();

@@ -17,6 +17,7 @@
 #include "core/lease/presence.h"
 #include "core/lease/requests.h"
 #include "core/lease/restart.h"
+#include "core/lease/step_yield.h"
 #include "core/lease/submission.h"
 #include "core/lease/transitions.h"
 #include "core/lease/workers.h"
@@ -34,7 +35,8 @@ struct Rules {
   Context context;
   const std::function<LeaseId()> fresh_lease;
 
-  IdleReuse idle{context};
+  StepYield steps{context};
+  IdleReuse idle{context, steps};
   Notices notices{context, idle};
   Transitions transitions{context, notices};
   Requests requests{context};

@@ -159,6 +159,7 @@ void WorkerEngine::read_supervisor() {
     if (const auto* one = std::get_if<protocol::Admit>(&*header)) admit(*one);
     if (const auto* one = std::get_if<protocol::Dismiss>(&*header)) dismiss(one->session);
     if (const auto* one = std::get_if<protocol::Walltime>(&*header)) end_time_s_ = one->end_time_s;
+    if (std::get_if<protocol::YieldSteps>(&*header)) yield_asked_ = state_ == NamespaceState::kStepping;
     if (const auto* one = std::get_if<protocol::RunDetached>(&*header)) run_detached(*one);
     if (const auto* one = std::get_if<protocol::EndWorker>(&*header)) one->only_if_idle ? end_if_idle() : end();
   }

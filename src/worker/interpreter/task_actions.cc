@@ -34,6 +34,7 @@ bool WorkerEngine::runner_over() { return runner_over_ = ending_; }
 
 void WorkerEngine::tell_state(NamespaceState state) {
   if (std::exchange(state_, state) == state) return;
+  yield_asked_ = false;
   activity_changed_ = true;
   activity_told_ = {};
   tell_activity(Clock::now());

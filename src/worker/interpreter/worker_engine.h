@@ -71,6 +71,7 @@ class WorkerEngine final : public transport::Engine {
   void tell_state(NamespaceState state);
 
   bool wanted() const { return wanted_; }  // any thread, without the leader token: a task waits, or the worker ends
+  bool yield_asked() const { return yield_asked_; }  // likewise: somebody waits, and what runs said that it can be left
   void remove_when_acknowledged(const TaskId& task, std::string file) { files_[task] = std::move(file); }
   std::int64_t end_time_s() const { return end_time_s_; }  // of the job, unix; 0: not known. Any thread, without the token
 
@@ -188,7 +189,7 @@ class WorkerEngine final : public transport::Engine {
   TimePoint nudge_at_ = TimePoint::max();
   std::atomic<bool> ending_ = false;
   bool runner_over_ = false;
-  std::atomic<bool> wanted_ = false;
+  std::atomic<bool> wanted_ = false, yield_asked_ = false;
   NamespaceState state_ = NamespaceState::kSaved;
   std::atomic<std::int64_t> end_time_s_ = 0;
   bool activity_changed_ = false;

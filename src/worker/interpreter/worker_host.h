@@ -34,6 +34,7 @@ class WorkerHost {
   bool over();  // main thread, between two tasks: the same, and if so none begins any more and no SIGINT comes
   bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
   bool ending() const { return engine_->ending(); }  // likewise: the worker ends
+  bool yield_asked() const { return engine_->yield_asked(); }  // likewise: somebody waits, and the loop that runs can be left
   void tell_state(NamespaceState state);             // any thread
   std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);

@@ -135,6 +135,8 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   } else if (const auto* walltime = std::get_if<protocol::Walltime>(&header)) {
     walltime_ = *walltime;
     if (interpreter_) interpreter_->socket().send(*walltime);
+  } else if (const auto* yield = std::get_if<protocol::YieldSteps>(&header)) {
+    if (interpreter_) interpreter_->socket().send(*yield);
   } else if (const auto* run = std::get_if<protocol::RunDetached>(&header)) {
     if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {

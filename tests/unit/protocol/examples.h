@@ -124,6 +124,7 @@ inline std::vector<Header> worker_examples() {
       Ready{kDataEndpoint, kKey},
       Activity{1, 250, NamespaceState::kSaving},
       Walltime{kLease, 1'700'001'200},
+      YieldSteps{kLease},
   };
 }
 

@@ -11,7 +11,9 @@ from typing import Any
 from ... import errors
 from ..._common import bundle
 from .. import interpreter
+from ..steps import Left
 from . import packages
+from .loops import Loops, rest
 
 _shell: Any = None
 _saved: Any = None  # the SavedNamespace of the shell
@@ -38,10 +40,10 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
         reply["lost"] = _saved.still_lost(found.lost)
     values = bundle.loads(pickle, buffers)
     _arrived(names, values)
-    code = _python(shell, request["source"])
-    _saved.before(code, values)
+    loops = Loops(request["loop"], _saved if request["leaves"] else None)
+    _saved.before(rest(_python(shell, request["source"]), loops.first()), values)
     if request["source"]:
-        reply.update(_run(shell, request))
+        reply.update(_run(shell, request, loops))
         if request["setup"]:
             _saved.remade(reply["assigned"])
     _saved.load(request["brings"])
@@ -53,12 +55,13 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     return reply
 
 
-def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
+def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
     from . import shell as shells
 
     names = shell.user_ns
     before = dict(names)
-    result = shells.run(shell, request["source"], request["number"], request["asks"], request["message"])
+    with loops.of(shell):
+        result = shells.run(shell, request["source"], request["number"], request["asks"], request["message"])
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
         raise error  # the job ends, nobody pressed stop: why is pounced's to say
@@ -69,7 +72,9 @@ def _run(shell: Any, request: dict[str, Any]) -> dict[str, Any]:
     reply["deleted"] = [name for name in before if name not in names]
     if packages.installs(request["source"]):
         print(f"pounce: {packages.note()}", flush=True)
-    if error is not None:
+    if isinstance(error, Left):
+        reply["left"] = loops.left(error.steps)
+    elif error is not None:
         reply["error"] = _error(shell, error)
     return reply
 
@@ -163,9 +168,10 @@ def variables(_: Any = None) -> list[tuple[str, str, str]]:
     return sorted(found)
 
 
-def leave(state: str) -> str:
-    """Saves all of a notebook's namespace, and forgets it. Returns why it could not; then nothing was forgotten."""
-    return _saved.leave(state) if _saved is not None else ""
+def leave(state: str, whole: bool = False) -> str:
+    """Saves all of a notebook's namespace, and forgets it. Returns why it could not; then nothing was forgotten. `whole`: one
+    variable that cannot be saved is enough of a reason."""
+    return _saved.leave(state, whole) if _saved is not None else ""
 
 
 def end_python() -> None:

@@ -101,12 +101,13 @@ class SavedNamespace:
         self._cell, self._turn = restorer.cell, restorer.turn
         return found
 
-    def leave(self, notebook: str) -> str:
-        """Saves everything and gives the namespace up. Returns why it cannot be saved; then it stays."""
+    def leave(self, notebook: str, whole: bool) -> str:
+        """Saves everything and gives the namespace up. Returns why it cannot be saved, or not as a `whole`; then it stays."""
         if self._id == notebook:
             self.save_last()
-            if self._notes.problem:
-                return self._notes.problem
+            problem = self._notes.problem or (self.lost_with_worker() if whole else "")
+            if problem:
+                return problem
             self._empty()
         return ""
 
@@ -178,6 +179,18 @@ class SavedNamespace:
         self._remade |= set(names)
         for name in self.waiting(even_if_here=True) & set(names):
             self._names.pop(name, None)
+
+    def lost_with_worker(self) -> str:
+        """What would go if the worker went now, in words; as far as is known."""
+        if self._saver is None:
+            return self._notes.problem or "nothing is saved"
+        lost = self._notes.unparkable.keys() - self._remade
+        return f"{', '.join(sorted(lost))} cannot be saved" if lost else self._notes.problem
+
+    def tell_loop(self, runs: bool) -> None:
+        """A loop that can be left between two steps begins, or is over."""
+        if not self.lost_with_worker():
+            interpreter.core.tell_state("stepping" if runs else "saved")
 
     def still_lost(self, lost: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
         return {name: why for name, why in lost.items() if name not in self._remade and is_persons(name)}

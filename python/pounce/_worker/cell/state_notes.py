@@ -20,7 +20,7 @@ def tell(words: str) -> None:
 
 class StateNotes:
     def __init__(self) -> None:
-        self._unparkable: dict[str, str] = {}
+        self.unparkable: dict[str, str] = {}
         self.problem = ""
 
     def restored(self, loaded: Loaded, seconds: float) -> None:
@@ -39,6 +39,6 @@ class StateNotes:
     def saved(self, unparkable: dict[str, str], remade: Collection[str]) -> None:
         """All but these names, each with its reason."""
         for name, why in unparkable.items():
-            if self._unparkable.get(name) != why and name not in remade and is_persons(name):
+            if self.unparkable.get(name) != why and name not in remade and is_persons(name):
                 tell(f"{name} cannot be saved, and goes when this worker does: {why}")
-        self._unparkable, self.problem = dict(unparkable), ""
+        self.unparkable, self.problem = dict(unparkable), ""

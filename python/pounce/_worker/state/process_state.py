@@ -39,6 +39,16 @@ def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
     return pickle.dumps(parts, 5)
 
 
+def seeds() -> bytes:
+    """Those of the libraries that are imported here."""
+    found = {name: _PARTS[name][0](Baseline()) for name in _SEEDS}
+    return pickle.dumps({name: pickle.dumps(value, 5) for name, value in found.items() if value is not None}, 5)
+
+
+def put_seeds_back(data: bytes) -> None:
+    Waiting(data).put_back(_SEEDS)
+
+
 class Waiting:
     """Parts of a saved process that this one does not have yet: those of libraries wait until these are used here."""
 
@@ -170,6 +180,7 @@ def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
 
 # What is of the process itself has none.
 _LIBRARIES = {"numpy": "numpy", "printing": "numpy", "torch": "torch", "matplotlib": "matplotlib", "pandas": "pandas"}
+_SEEDS = ("random", "numpy", "torch")
 _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
     "folder": (_folder, os.chdir),
     "environment": (_environment, _set_environment),

@@ -213,7 +213,8 @@ TEST_F(PartTest, TheLastOfTooManyBadStartsFailsTheRequest) {
 
 TEST_F(PartTest, TheQueueIsLookedAtOnlyWhileALeaseIsKeptPastItsUsualTime) {
   context.times.keep_warm = 1h;
-  IdleReuse idle(context);
+  StepYield steps{context};
+  IdleReuse idle(context, steps);
   Lease& lease = given(1, LeaseState::kIdle);
   EXPECT_EQ(waits(idle), context.times.idle_release);
   EXPECT_FALSE(idle.reusable(lease));
@@ -225,7 +226,8 @@ TEST_F(PartTest, TheQueueIsLookedAtOnlyWhileALeaseIsKeptPastItsUsualTime) {
 
 TEST_F(PartTest, WhereTheJobsOfOthersAreHiddenAnIdleLeaseIsKeptAShortTime) {
   context.times.keep_warm = 1h;
-  IdleReuse idle(context);
+  StepYield steps{context};
+  IdleReuse idle(context, steps);
   given(1, LeaseState::kIdle);
   settle_after(idle, 60s);
   EXPECT_EQ(idle.kept(), 1h + 60s);
@@ -236,7 +238,8 @@ TEST_F(PartTest, WhereTheJobsOfOthersAreHiddenAnIdleLeaseIsKeptAShortTime) {
 
 TEST_F(PartTest, ForWhomeverWaitsTheLongestIdleLeaseGoes) {
   context.times.keep_warm = 1h;
-  IdleReuse idle(context);
+  StepYield steps{context};
+  IdleReuse idle(context, steps);
   Lease& later = given(1, LeaseState::kIdle);
   Lease& first = given(2, LeaseState::kIdle);
   first.last_busy -= 1s;
@@ -263,7 +266,8 @@ TEST_F(PartTest, TheDaemonIsToldOnceToEndAndAgainAfterASession) {
 
 class TransitionsTest : public PartTest {
  protected:
-  IdleReuse idle{context};
+  StepYield steps{context};
+  IdleReuse idle{context, steps};
   Notices notices{context, idle};
   Transitions transitions{context, notices};
 };

@@ -1,0 +1,134 @@
+"""Loops of a cell that can be left between two steps: ``for ... in pounce.steps(...)`` at its left margin. There nothing but
+variables is under way, so that the cell can go on from its variables alone, beginning with that statement.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .. import interpreter
+from ..steps import Steps
+from .saved_namespace import SavedNamespace
+
+_LEAST_LEFT_S = 15.0  # of the lease's time, beside two steps: for the save
+_TRANSFORMED = "__import__('sys').modules[{module!r}].bound({statement})"
+_running: Loops | None = None
+
+
+class Loops:
+    """Those of one cell.
+
+    Parameters
+    ----------
+    resumed : dict or None
+        As left() returned it: the cell goes on in the middle of that loop.
+    saved : SavedNamespace or None
+        None: no loop is left.
+    """
+
+    def __init__(self, resumed: dict[str, Any] | None, saved: SavedNamespace | None):
+        self._resumed, self._saved = resumed, saved
+        self._statement = 0
+        self._longest, self._since = 0.0, 0.0
+        self._why = ""
+
+    @contextmanager
+    def of(self, shell: Any) -> Iterator[None]:
+        """The next cell that the shell runs is this one."""
+        global _running
+        marks = _Marks(self.first())
+        shell.ast_transformers.append(marks)
+        _running = self
+        try:
+            yield
+        finally:
+            _running = None
+            if marks in shell.ast_transformers:
+                shell.ast_transformers.remove(marks)
+
+    def first(self) -> int:
+        """The statement that the cell begins with."""
+        return self._resumed["statement"] if self._resumed is not None else 0
+
+    def bind(self, statement: int, loop: Steps[Any]) -> None:
+        if self._resumed is not None and statement == self._resumed["statement"]:
+            loop.resume(self._resumed["steps"])
+            self._resumed = None
+        if self._saved is not None:
+            loop.watch = self
+            self._statement = statement
+
+    def left(self, steps: Steps[Any]) -> dict[str, Any]:
+        """What the cell needs to go on, and what people are told."""
+        try:
+            total = len(steps)
+        except TypeError:
+            total = 0
+        return {"statement": self._statement, "steps": steps.state(), "total": total, "why": self._why}
+
+    # ---- steps' Watch ----
+
+    def begins(self) -> None:
+        self._longest, self._since = 0.0, time.monotonic()
+        assert self._saved is not None
+        self._saved.tell_loop(True)
+
+    def wants(self) -> bool:
+        now = time.monotonic()
+        self._longest, self._since = max(self._longest, now - self._since), now
+        assert self._saved is not None
+        if self._saved.lost_with_worker():
+            return False
+        left = interpreter.time_left()
+        if interpreter.core.yield_asked():
+            self._why = "somebody waits"
+        elif left is not None and left < _LEAST_LEFT_S + 2 * self._longest:
+            self._why = "time"
+        return bool(self._why)
+
+    def ends(self) -> None:
+        assert self._saved is not None
+        self._saved.tell_loop(False)
+
+
+class _Marks(ast.NodeTransformer):
+    """Each statement ``for x in y`` of the cell becomes ``for x in bound(its number)(y)``; those before the first are gone."""
+
+    def __init__(self, first: int):
+        self._first: int | None = first
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        if self._first is None:  # of a magic in the cell
+            return node
+        first, self._first = self._first, None
+        node.body = node.body[first:]
+        for number, statement in enumerate(node.body, first):
+            if isinstance(statement, ast.For):
+                bound = ast.parse(_TRANSFORMED.format(module=__name__, statement=number), mode="eval").body
+                call = ast.Call(bound, [statement.iter], [])
+                for part in (*ast.walk(bound), call):
+                    ast.copy_location(part, statement.iter)
+                statement.iter = call
+        return node
+
+
+def bound(statement: int) -> Any:
+    """What the loop of this statement goes over."""
+
+    def over(iterable: Any) -> Any:
+        if isinstance(iterable, Steps) and _running is not None:
+            _running.bind(statement, iterable)
+        return iterable
+
+    return over
+
+
+def rest(code: str, first: int) -> str:
+    """The code from that statement on."""
+    if not first:
+        return code
+    return "\n".join(code.splitlines()[ast.parse(code).body[first].lineno - 1 :])

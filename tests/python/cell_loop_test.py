@@ -1,0 +1,92 @@
+"""A cell that moves to another worker between two steps of its loop: a real kernel, on workers of the local launcher. That
+somebody waits is what the cell's own first lines say on its first worker; who asks otherwise is in tests/slurm."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+
+from kernel import notebook_at_home
+
+SOMEBODY_WAITS = """\
+import os, pounce, types
+from pounce._worker.cell import loops
+loops.interpreter = types.SimpleNamespace(core=types.SimpleNamespace(yield_asked=lambda: True), time_left=lambda: None)
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    with notebook_at_home("import os, pounce") as made:
+        yield made
+
+
+@pytest.fixture
+def afresh(notebook):
+    """Nothing of the tests before is on a worker."""
+    notebook.run("%%pounce\n1")
+    notebook.run("%pounce restart")
+    notebook.run("%pounce release")
+    return notebook
+
+
+def cell(*lines: str) -> str:
+    return "\n".join(["%%pounce", SOMEBODY_WAITS + lines[0], *lines[1:]])
+
+
+def test_it_goes_on_at_the_next_step_on_another_worker_with_its_variables(afresh):
+    shown = afresh.run(cell(
+        "begun, pids, done = [os.getpid()], set(), []",
+        "for step in pounce.steps(range(4)):",
+        "    done.append(step)",
+        "    pids.add(os.getpid())",
+        "    print('step', step)",
+        "len(begun), len(pids), done",
+    ))
+
+    assert not shown.of("error"), shown.error["text"]
+    assert shown.value == "(1, 2, [0, 1, 2, 3])"
+    assert re.findall(r"^step \d$", shown.stdout, re.MULTILINE) == [f"step {n}" for n in range(4)]
+    assert "pounce: the loop was left after 1 of 4 steps, since somebody waits for what its worker holds" in shown.said
+    assert afresh.run("%%pounce\nstep, done").value == "(3, [0, 1, 2, 3])"
+
+
+def test_one_that_holds_what_cannot_be_saved_goes_on_where_it_is(afresh):
+    shown = afresh.run(cell(
+        "pids, opened = set(), open(os.devnull)",
+        "for step in pounce.steps(iter(range(3)), total=3):",
+        "    pids.add(os.getpid())",
+        "    print('step', step)",
+        "len(pids)",
+    ))
+
+    assert shown.value == "1"
+    assert re.findall(r"^step \d$", shown.stdout, re.MULTILINE) == ["step 0", "step 1", "step 2"]
+    assert "it goes on here, on the worker that it has: opened cannot be saved" in shown.said
+
+
+@pytest.mark.parametrize("loop", [
+    "for number, step in enumerate(pounce.steps(range(3))):\n    print('step', step)",
+    "for step, other in zip(pounce.steps(range(3)), 'abc'):\n    print('step', step)",
+    "if True:\n    for step in pounce.steps(range(3)):\n        print('step', step)",
+    "def run():\n    for step in pounce.steps(range(3)):\n        print('step', step)\nrun()",
+    "[print('step', step) for step in pounce.steps(range(3))]",
+], ids=["enumerate", "zip", "in an if", "in a function", "a comprehension"])
+def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):
+    shown = afresh.run(cell("done = []", loop))
+
+    assert shown.stdout.count("step") == 3 and "was left" not in shown.said
+
+
+def test_an_error_behind_a_move_shows_the_line_that_it_is_on(afresh):
+    shown = afresh.run(cell(
+        "done = []",
+        "for step in pounce.steps(range(3)):",
+        "    1 / (2 - step)",
+    ))
+
+    assert "ZeroDivisionError" in shown.error["text"] and re.search(r"line .*?7", re.sub(r"\x1b\[[0-9;]*m", "", shown.error["text"]))
