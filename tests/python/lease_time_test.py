@@ -34,14 +34,14 @@ def test_where_the_batch_system_has_not_told_it_no_limit_is_known(ends_at):
 
 def test_it_is_the_seconds_until_the_end(ends_at, monkeypatch):
     ends_at(1_800_000_000)
-    monkeypatch.setattr(on_worker.time, "time", lambda: 1_800_000_000 - 61.5)
+    monkeypatch.setattr(on_worker.interpreter.time, "time", lambda: 1_800_000_000 - 61.5)
 
     assert pounce.time_left() == 61.5
 
 
 def test_it_is_nothing_when_the_end_has_passed(ends_at, monkeypatch):
     ends_at(1_800_000_000)
-    monkeypatch.setattr(on_worker.time, "time", lambda: 1_800_000_009)
+    monkeypatch.setattr(on_worker.interpreter.time, "time", lambda: 1_800_000_009)
 
     assert pounce.time_left() == 0
 
