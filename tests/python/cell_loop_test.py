@@ -58,7 +58,7 @@ def test_it_goes_on_at_the_next_step_on_another_worker_with_its_variables(afresh
 def test_one_that_holds_what_cannot_be_saved_goes_on_where_it_is(afresh):
     shown = afresh.run(cell(
         "pids, opened = set(), open(os.devnull)",
-        "for step in pounce.steps(iter(range(3)), total=3):",
+        "for step in pounce.steps({0: 1, 1: 1, 2: 1}, total=3):",
         "    pids.add(os.getpid())",
         "    print('step', step)",
         "len(pids)",
@@ -72,10 +72,11 @@ def test_one_that_holds_what_cannot_be_saved_goes_on_where_it_is(afresh):
 @pytest.mark.parametrize("loop", [
     "for number, step in enumerate(pounce.steps(range(3))):\n    print('step', step)",
     "for step, other in zip(pounce.steps(range(3)), 'abc'):\n    print('step', step)",
+    "for step in pounce.steps(iter(range(3)), total=3):\n    print('step', step)",
     "if True:\n    for step in pounce.steps(range(3)):\n        print('step', step)",
     "def run():\n    for step in pounce.steps(range(3)):\n        print('step', step)\nrun()",
     "[print('step', step) for step in pounce.steps(range(3))]",
-], ids=["enumerate", "zip", "in an if", "in a function", "a comprehension"])
+], ids=["enumerate", "zip", "an iterator", "in an if", "in a function", "a comprehension"])
 def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):
     shown = afresh.run(cell("done = []", loop))
 

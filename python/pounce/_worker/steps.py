@@ -48,6 +48,10 @@ class Steps(Generic[Item]):
         self.position = 0
         self.watch: Watch | None = None
 
+    def begins_again(self) -> bool:
+        """An iterator, such as a generator or enumerate(), cannot: where it is would be counted twice."""
+        return not isinstance(self._iterable, Iterator)
+
     def state(self) -> dict[str, Any]:
         """What resume() takes."""
         return {"position": self.position, "seeds": self._seeds}
@@ -125,7 +129,7 @@ def steps(iterable: Iterable[Item], total: int | None = None) -> Steps[Item]:
     iterable : iterable
         A range or a sequence is gone on with at its next item. Of anything else, such as a DataLoader, the items before that are
         drawn again and dropped, with the seeds of random, numpy and torch as they were when it began: it must give the same
-        items again, or it does not matter which.
+        items again, or it does not matter which. An iterator (a generator, ``enumerate()``, ``zip()``) is a plain loop.
     total : int or None
         How many items there are, where the iterable has no length.
 

@@ -58,7 +58,7 @@ class Loops:
         if self._resumed is not None and statement == self._resumed["statement"]:
             loop.resume(self._resumed["steps"])
             self._resumed = None
-        if self._saved is not None:
+        if self._saved is not None and loop.begins_again():
             loop.watch = self
             self._statement = statement
 
