@@ -83,6 +83,17 @@ def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):
     assert shown.stdout.count("step") == 3 and "was left" not in shown.said
 
 
+def test_one_whose_variables_are_lost_does_not_go_on_without_them(afresh):
+    shown = afresh.run(cell(
+        "from pounce._worker.cell import runner",
+        "runner._saved._save = lambda *_, **__: True",
+        "for step in pounce.steps(range(3)):",
+        "    print('step', step)",
+    ))
+
+    assert shown.stdout == "step 0\n" and "what it had done went with that worker" in shown.error["text"]
+
+
 def test_an_error_behind_a_move_shows_the_line_that_it_is_on(afresh):
     shown = afresh.run(cell(
         "done = []",

@@ -96,6 +96,8 @@ class Remote:
                 raise
             came = self._where_it_ran(asked, future)
             if not self._has_run(state, came, parcel, reply):
+                if loop is not None:
+                    raise errors.LeaseEnded(f"{loop.words()}, and what it had done went with that worker", "Run the cell again.")
                 asked = came
             elif "left" not in reply:
                 return came, reply
@@ -144,7 +146,10 @@ class Remote:
         self._changed(state, number, reply)
         loop = Loop(reply["left"])
         say(f"{loop.words()}; the cell goes on with the next worker")
-        problem = wait(self.at(came.place, state).submit(runner.leave, state.id, True))
+        try:
+            problem = wait(self.at(came.place, state).submit(runner.leave, state.id, True))
+        except errors.PounceError:  # it has ended by itself
+            problem = ""
         if problem:
             say(f"it goes on here, on the worker that it has: {problem}")
             return loop.that_stays()
