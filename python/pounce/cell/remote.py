@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
 from .stop import LeftBehind, say, wait
+from .successors import MOVE_S, Successors, seconds_left
 from .traceback import remote_error
 
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
@@ -37,6 +37,7 @@ class Remote:
         self._clients: dict[NotebookState, Client] = {}
         self.states: dict[Any, NotebookState] = {}  # by the name of --on; by the line, where one could not follow
         self.jobs: list[CellJob] = []
+        self._successors = Successors(_new_client)
         self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
 
     def settled(self, asked: CellLine) -> CellLine:
@@ -84,7 +85,8 @@ class Remote:
             parcel, words = self._packed(asked, wanted, source, number, loop)
             future = self._view(asked).submit(runner.run_cell, *words)
             try:
-                reply = wait(future)
+                with self._successors.watching(state, self.client(state), asked.place):
+                    reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
                 session, task = engine_of(future)
@@ -134,6 +136,7 @@ class Remote:
     def _to_worker(self, asked: CellLine) -> CellLine:
         """The line of the worker that the variables are on, if it offers what is asked for; else they move."""
         state = self.state(asked.place)
+        self._to_successor(state)
         if state.place is None or state.place == asked.place or not self.is_there(state):
             return asked
         if state.place.offers(asked.place, self._minutes_left(state)):
@@ -141,17 +144,32 @@ class Remote:
         self._leave(state, asked.place)
         return asked
 
+    def _to_successor(self, state: NotebookState) -> None:
+        """The time of its worker is, or is nearly, over, and the next one is ready."""
+        client = self._clients.get(state)
+        if client is None or not self._successors.is_ready(state):
+            return
+        left = seconds_left(client)
+        if self.is_there(state) and (left is None or left > MOVE_S or not self._has_left(state, state.place)):
+            return
+        self._clients.pop(state).close()
+
+    def _has_left(self, state: NotebookState, place: Place | None) -> bool:
+        """Its worker has saved everything, and its variables with it; False: it holds what cannot be saved, and has not."""
+        try:
+            problem = wait(self.at(place or Place(), state).submit(runner.leave, state.id, True))
+        except errors.PounceError:  # it has ended by itself
+            return True
+        if problem:
+            say(f"it goes on here, on the worker that it has: {problem}")
+        return not problem
+
     def _left(self, state: NotebookState, came: CellLine, number: int, reply: dict[str, Any]) -> Loop:
         """The cell is to go on elsewhere: it has given its worker back, or found that it cannot."""
         self._changed(state, number, reply)
         loop = Loop(reply["left"])
         say(f"{loop.words()}; the cell goes on with the next worker")
-        try:
-            problem = wait(self.at(came.place, state).submit(runner.leave, state.id, True))
-        except errors.PounceError:  # it has ended by itself
-            problem = ""
-        if problem:
-            say(f"it goes on here, on the worker that it has: {problem}")
+        if not self._has_left(state, came.place):
             return loop.that_stays()
         self._clients.pop(state).close()
         return loop
@@ -172,8 +190,8 @@ class Remote:
         return client is not None and any(lease.state in _HERE for lease in client.leases())
 
     def _minutes_left(self, state: NotebookState) -> float | None:
-        ends = [lease.end_time for lease in self._clients[state].leases() if lease.end_time]
-        return (min(ends) - time.time()) / 60 if ends else None
+        left = seconds_left(self._clients[state])
+        return left / 60 if left is not None else None
 
     def _packed(self, asked: CellLine, wanted: Any, source: str, number: int, loop: Loop | None = None) -> tuple[Parcel, tuple[Any, ...]]:
         """What travels, and the arguments of `run_cell`. `loop`: the cell goes on in the middle of it."""
@@ -304,7 +322,7 @@ class Remote:
         """That of a state's worker; of the notebook's usual one, or any."""
         state = state or next(iter(self._clients), None) or self.state(Place())
         if state not in self._clients:
-            self._clients[state] = Client(cancel_grace=_NEVER_S)
+            self._clients[state] = self._successors.taken(state) or _new_client()
         return self._clients[state]
 
     def at(self, place: Place, state: NotebookState | None = None) -> Any:
@@ -324,6 +342,7 @@ class Remote:
     def release(self) -> None:
         """Gives all workers back, which save their variables first."""
         self.jobs.clear()
+        self._successors.close()
         for client in self._clients.values():
             client.close()
         self._clients.clear()
@@ -331,3 +350,7 @@ class Remote:
     def held_names(self) -> set[str]:
         """The names of variables that workers hold, as far as is known here."""
         return {name for state in self.states.values() for name in state.ledger.entries}
+
+
+def _new_client() -> Client:
+    return Client(cancel_grace=_NEVER_S)

@@ -174,6 +174,10 @@ def leave(state: str, whole: bool = False) -> str:
     return _saved.leave(state, whole) if _saved is not None else ""
 
 
+def begin() -> None:
+    """A worker is wanted for what comes next."""
+
+
 def end_python() -> None:
     """The supervisor starts another at once."""
     os._exit(0)
