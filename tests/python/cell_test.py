@@ -45,6 +45,15 @@ def test_imports_travel_whichever_variables_are_sent(notebook):
     assert "others is a variable of the notebook that was not sent" in notebook.run("%%pounce --in trips\nothers").error["text"]
 
 
+def test_a_module_that_both_sides_have_imported_is_no_conflict(notebook):
+    notebook.run("%%pounce\nimport textwrap")
+    notebook.run("import textwrap")
+
+    cell = notebook.run("%%pounce\ntextwrap.dedent(' x')")
+
+    assert cell.value == "'x'" and "changed in the notebook" not in cell.said
+
+
 def test_a_semicolon_hides_the_value(notebook):
     assert notebook.run("%%pounce\n6 * 7;").kinds == []
 

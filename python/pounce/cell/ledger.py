@@ -78,8 +78,9 @@ class Ledger:
         kernel_at = entry.kernel_at or now
         mine = kernel_at > entry.worker_at
         side = "the notebook's" if mine else "the worker's"
-        parcel.notes.append(f"{name} changed in the notebook (cell {kernel_at}) and on the worker (cell {entry.worker_at}): "
-                            f"{side} value, the later one, is used")
+        if not is_import(value):
+            parcel.notes.append(f"{name} changed in the notebook (cell {kernel_at}) and on the worker (cell {entry.worker_at}): "
+                                f"{side} value, the later one, is used")
         if not mine:
             self.entries[name] = Entry(measured.digest, id(value), 0, entry.worker_at, entry.turn)
         return mine
