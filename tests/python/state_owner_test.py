@@ -6,7 +6,7 @@ import errno
 import os
 
 import pytest
-from pounce._worker.state import adoption
+from pounce._worker.state import adoption, manifest
 from pounce._worker.state.folder import Disk, Folder
 from pounce._worker.state.key import key_of, made_key
 from pounce._worker.state.problems import Damaged, Foreign, NoSpace, TakenOver
@@ -38,6 +38,35 @@ def test_the_second_worker_has_what_the_first_saved_and_saves_on(folder):
     Saver(second, names).save(cell=4, turn=3)
 
     assert loaded(folder) == {"x": [1, 2]} and (restorer.turn, restorer.cell) == (2, 3)
+
+
+def test_what_the_first_saves_until_the_second_takes_over_is_kept(folder):
+    first, names = taken(folder), {"x": [1]}
+    saver = Saver(first, names)
+    saver.save(turn=1)
+    second = Folder(folder)
+    restorer = Restorer(second, there := {})
+    names |= {"x": [2], "late": [3]}
+    saver.save(turn=1)
+
+    second.take()
+    restorer = restorer.newest()
+    restorer.load(["x"])
+    Saver(second, there, unloaded=restorer.pending, saved=restorer.saved).save(turn=2)
+
+    assert there["x"] == [2] and loaded(folder) == {"x": [2], "late": [3]}
+
+
+def test_a_saver_reads_no_list_that_the_restorer_has_read(folder, monkeypatch):
+    Saver(taken(folder), {"x": [1]}).save(turn=1)
+    second = taken(folder)
+    restorer = Restorer(second, names := {}).newest()
+    monkeypatch.setattr(manifest, "decode", None)
+
+    Saver(second, names, unloaded=restorer.pending, saved=restorer.saved).save(turn=2)
+
+    monkeypatch.undo()
+    assert loaded(folder) == {"x": [1]}
 
 
 def test_a_worker_that_comes_back_writes_nothing_and_removes_nothing(folder):

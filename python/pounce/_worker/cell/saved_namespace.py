@@ -84,16 +84,16 @@ class SavedNamespace:
     def _opened(self, wanted: dict[str, Any]) -> Entered:
         key = key_of(os.path.dirname(wanted["folder"]))
         folder = self._folder = Folder(wanted["folder"])
-        restorer = caught_up(folder, self._names, key, wanted["after"], wanted["patience_s"])
-        self._restorer = restorer
-        lost = restorer.lost()
-        found = Entered(restorer.turn >= wanted["after"], True, restorer.turn, restorer.cell, lost)
-        if not found.ran:
+        restorer = self._restorer = caught_up(folder, self._names, key, wanted["after"], wanted["patience_s"])
+        if restorer.turn < wanted["after"]:
             self._close()
             self._forget()
-            return found
+            return Entered(False, True, restorer.turn, restorer.cell, restorer.lost())
         folder.take()
-        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=wanted["most_bytes"], unloaded=restorer.pending, key=key)
+        restorer = self._restorer = restorer.newest()
+        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=wanted["most_bytes"], unloaded=restorer.pending, key=key,
+                            saved=restorer.saved)
+        found = Entered(True, True, restorer.turn, restorer.cell, restorer.lost())
         try:
             self._process = process_state.Waiting(restorer.process())
         except StateError as error:  # the variables may be whole

@@ -51,9 +51,9 @@ class Restorer:
     """
 
     def __init__(self, folder: Folder, namespace: dict[str, Any], key: bytes = b""):
-        data = folder.manifest()
-        self._manifest = Manifest() if data is None else manifest.decode(data, key)
-        self._namespace = namespace
+        self._folder, self._namespace, self._key = folder, namespace, key
+        self._read = folder.manifest()
+        self._manifest = Manifest() if self._read is None else manifest.decode(self._read, key)
         self._reader = Reader(folder)
         self._units = {name: unit for unit in self._manifest.units for name in unit.names}
         self._pending = self._units.keys() | self._manifest.modules.keys()
@@ -67,6 +67,18 @@ class Restorer:
     def pending(self) -> set[str]:
         """What was not loaded yet."""
         return set(self._pending)
+
+    def newest(self) -> Restorer:
+        """After Folder.take(): of what the worker before has saved in the end. This one, if that is what it has read."""
+        if self._folder.manifest() == self._read:
+            return self
+        self.close()
+        return Restorer(self._folder, self._namespace, self._key)
+
+    @property
+    def saved(self) -> Manifest:
+        """For a Saver that goes on from here."""
+        return self._manifest
 
     @property
     def cell(self) -> int:

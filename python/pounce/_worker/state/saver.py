@@ -76,16 +76,19 @@ class Saver:
         Names of the folder's state that the namespace does not have yet, and that stay in it.
     key : bytes
         Of the user's own, for the manifest.
+    saved : Manifest or None
+        The folder's, if it was read already.
 
     Thread: one. Between cells only: what changes while it is pickled may be torn. close() it before the folder.
     """
 
     def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (), most_bytes: int | None = None,
-                 unit_s: float = UNIT_S, unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b""):
+                 unit_s: float = UNIT_S, unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b"",
+                 saved: Manifest | None = None):
         self._folder, self._namespace, self._hidden = folder, namespace, frozenset(hidden)
         self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
-        data = folder.manifest()
-        self._durable = Manifest() if data is None else manifest.decode(data, key)
+        data = folder.manifest() if saved is None else None
+        self._durable = saved or (Manifest() if data is None else manifest.decode(data, key))
         self._writer = PieceWriter(folder, self._durable.digests())
         self._committing: tuple[Manifest, Future[None]] | None = None
         self._numbers: list[Any] = []  # freed when nobody waits
