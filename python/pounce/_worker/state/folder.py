@@ -203,11 +203,18 @@ class Folder:
         with os.fdopen(self._open(name), "rb") as opened:
             return opened.read(most)
 
-    def expect(self, blob: str, size: int) -> None:
+    def check_size(self, blob: str, size: int) -> None:
         file = self._open_blob(blob)
         try:
             if os.fstat(file).st_size != size:
                 raise _truncated(blob)
+        finally:
+            os.close(file)
+
+    def expect(self, blob: str) -> None:
+        """The disk begins to read it. Blocks while the disk has more to do than it takes orders for."""
+        file = self._open_blob(blob)
+        try:
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
         finally:
             os.close(file)
