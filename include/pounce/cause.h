@@ -53,6 +53,7 @@ namespace pounce {
   X(kEndedUnseen, "ended_unseen")                                                          \
   X(kNotSubmitted, "not_submitted")                                                        \
   X(kWorkerTooMany, "worker_too_many")                                                     \
+  X(kWorkerReplaced, "worker_replaced")                                                    \
   /* how its job ended: job */                                                             \
   X(kJobCancelled, "job_cancelled")                                                        \
   X(kJobTimeLimit, "job_time_limit")                                                       \
@@ -78,6 +79,7 @@ namespace pounce {
   X(kForgotten, "forgotten")                                                               \
   X(kUnreachableTooLong, "unreachable_too_long")                                           \
   X(kPythonStartedAnew, "python_started_anew")                                             \
+  X(kJobStartedTwice, "job_started_twice")                                                 \
   X(kClientClosed, "client_closed")                                                        \
   X(kSubmittedLate, "submitted_late")           /* the client was closed before */         \
   X(kRelayed, "relayed")                        /* node, time: that it stays there */      \

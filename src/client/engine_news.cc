@@ -37,6 +37,11 @@ std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
   return tasks;
 }
 
+PublicKey dead_key(const Error& error) {
+  const auto word = error.context.find("key");
+  return word == error.context.end() ? PublicKey{} : transport::from_z85(word->second).value_or(PublicKey{});
+}
+
 std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count(); }
 
 std::int64_t not_negative(std::int64_t ns) { return std::max<std::int64_t>(ns, 0); }
@@ -64,7 +69,7 @@ void Engine::on_message(const protocol::Header& header) {
     on_status(*status);
   } else if (const auto* down = std::get_if<protocol::WorkerDown>(&header)) {
     const task::Place place{down->lease, down->worker};
-    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error)}, down->lease, down->worker);
+    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error), dead_key(down->error)}, down->lease, down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
     hold_back(task::LeaseLost{ended->request, ended->lease, ended->error}, ended->lease, std::nullopt);
     cache_.forget(ended->lease);
@@ -90,9 +95,8 @@ void Engine::on_granted(const protocol::Granted& granted) {
   if (!key) return;
   const task::Place place{granted.lease, granted.worker};
   cache_.granted(granted.lease, nanoseconds_now());
-  Grant& grant = grants_[place];
-  if (granted.epoch >= grant.epoch) grant = Grant{granted.epoch, granted.endpoint, *key};
-  happened(task::WorkerGranted{granted.request, place, granted.epoch});
+  grants_[place] = Grant{granted.epoch, granted.endpoint, *key};
+  happened(task::WorkerGranted{granted.request, place, granted.epoch, *key});
 }
 
 void Engine::on_status(const protocol::LeaseStatus& status) {

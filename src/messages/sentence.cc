@@ -112,6 +112,8 @@ std::string sentence(const Cause& cause) {
       return "This lease has not been submitted.";
     case CauseCode::kWorkerTooMany:
       return "This lease does not have so many workers.";
+    case CauseCode::kWorkerReplaced:
+      return "Another process of its job has this worker's place.";
     // how its job ended
     case CauseCode::kJobCancelled:
       return job(cause) + " was cancelled by somebody.";
@@ -161,6 +163,8 @@ std::string sentence(const Cause& cause) {
       return "Its worker could not be reached for so long that it has ended itself.";
     case CauseCode::kPythonStartedAnew:
       return "Its Python was started anew.";
+    case CauseCode::kJobStartedTwice:
+      return "The batch system started its job a second time, and the new processes took the place of its worker.";
     case CauseCode::kClientClosed:
       return "The client was closed before the task had ended.";
     case CauseCode::kSubmittedLate:

@@ -20,6 +20,7 @@ struct DetachedRecord {
   std::uint32_t retries = 0;
   WorkerIndex worker;
   Epoch epoch;
+  std::string key;
 
   static constexpr auto fields() {
     return table(field("v", &DetachedRecord::v),
@@ -29,7 +30,8 @@ struct DetachedRecord {
                  field("resources", &DetachedRecord::resources),
                  field("retries", &DetachedRecord::retries, "left"),
                  field("worker", &DetachedRecord::worker, "who was told to run it, and its interpreter then"),
-                 field("epoch", &DetachedRecord::epoch));
+                 field("epoch", &DetachedRecord::epoch),
+                 field("key", &DetachedRecord::key, "that interpreter's: a job that is started a second time counts from the same epoch again"));
   }
 };
 

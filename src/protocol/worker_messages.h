@@ -43,7 +43,7 @@ struct WorkerUp {
 };
 struct InterpreterUp {
   static constexpr char kType[] = "interpreter_up";
-  static constexpr About kAbout{"S → D", "", "each start of an interpreter has a higher epoch"};
+  static constexpr About kAbout{"S → D", "", "each start of an interpreter has a higher epoch, except in a job that Slurm starts a second time"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
@@ -61,7 +61,7 @@ struct InterpreterDown {
   static constexpr char kType[] = "interpreter_down";
   static constexpr About kAbout{"S → D", "",
                                "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running`, "
-                               "`started` (§7)"};
+                               "`started`, `key` (§7)"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;

@@ -29,6 +29,12 @@ std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
   return tasks;
 }
 
+// A supervisor's word: here its number.
+PublicKey dead_key(const Error& error) {
+  const auto word = error.context.find("key");
+  return word == error.context.end() ? PublicKey{} : key_of(static_cast<InterpreterNumber>(std::stoul(word->second)));
+}
+
 lease::DemandChanged demand_of(const SessionId& session, const std::vector<task::Request>& requests) {
   lease::DemandChanged demand{session, {}};
   for (const task::Request& one : requests)
@@ -201,15 +207,14 @@ void Client::daemon_lost(const Wire& wire) {
 void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpreter) {
   const task::Place place{grant.lease, grant.worker};
   world_.note(millis(world_.time.now()), " client ", number(), " is granted ", grant.lease.hex().substr(0, 4), ".", grant.worker.value, "@", grant.epoch.value);
-  Grant& known = grants_[place];
-  if (grant.epoch >= known.epoch) known = {grant.epoch, interpreter};
-  happened(task::WorkerGranted{grant.request, place, grant.epoch});
+  grants_[place] = {grant.epoch, interpreter};
+  happened(task::WorkerGranted{grant.request, place, grant.epoch, bug_ == Bug::kKeyIgnored ? PublicKey{} : key_of(interpreter)});
 }
 
 void Client::worker_down(const lease::TellWorkerDown& down) {
   world_.note(millis(world_.time.now()), " client ", number(), " is told: ", down.lease.hex().substr(0, 4), ".", down.worker.value, "@", down.epoch.value, " died");
   const task::Place place{down.lease, down.worker};
-  hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error)}, down.lease);
+  hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)}, down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {

@@ -120,17 +120,18 @@ void Daemon::connected(lease::WorkerLink link, Supervisor& supervisor, const Wir
 void Daemon::hear_worker(lease::WorkerLink from, const lease::Event& event, InterpreterNumber interpreter) {
   const auto peer = workers_.find(from);
   if (peer == workers_.end()) return;
-  if (std::holds_alternative<lease::WorkerConnected>(event)) {
-    const auto here = std::pair(peer->second.supervisor->lease(), peer->second.supervisor->index());
-    peer->second.named = true;
-    std::erase_if(workers_, [&](const auto& entry) {
-      const WorkerPeer& other = entry.second;
-      return entry.first != from && other.named && std::pair(other.supervisor->lease(), other.supervisor->index()) == here;
-    });
+  const auto here = std::pair(peer->second.supervisor->lease(), peer->second.supervisor->index());
+  if (const auto* started = std::get_if<lease::InterpreterStarted>(&event)) {
+    if (!core_->speaks_for(here.first, here.second, from)) return;  // it was sent away
+    interpreters_[here] = {started->epoch, interpreter};
   }
-  if (const auto* started = std::get_if<lease::InterpreterStarted>(&event))
-    interpreters_[{started->lease, started->worker}] = {started->epoch, interpreter};
+  peer->second.named = true;
   hear(event);
+  if (!std::holds_alternative<lease::WorkerConnected>(event) || !core_->speaks_for(here.first, here.second, from)) return;
+  std::erase_if(workers_, [&](const auto& entry) {
+    const WorkerPeer& other = entry.second;
+    return entry.first != from && other.named && std::pair(other.supervisor->lease(), other.supervisor->index()) == here;
+  });
 }
 
 template <class Tell>

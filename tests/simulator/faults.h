@@ -12,7 +12,7 @@ namespace pounce::simulator {
 struct Faults {
   std::uint32_t lost_reply = 0, slurm_down = 0, unknown_state = 0;                          // the batch system
   std::uint32_t preempt = 0, node_fail = 0, walltime = 0, scancel = 0, out_of_memory = 0;  // its jobs
-  std::uint32_t start_fail = 0, requeue = 0;
+  std::uint32_t start_fail = 0, requeue = 0, start_twice = 0;
   std::uint32_t worker_hang = 0, interpreter_crash = 0, partition = 0;  // workers
   std::uint32_t deadly = 0, stubborn = 0;                               // tasks: one kills its interpreter, one does not stop
   std::uint32_t daemon_crash = 0, journal_lost = 0, no_daemon = 0;      // pounced
@@ -49,6 +49,7 @@ struct Faults {
     faults.linger = some(1'000'000);
     faults.repeated = some(100'000);
     faults.release = some(20'000);
+    faults.start_twice = some(10'000);
     return faults;
   }
 };

@@ -11,7 +11,8 @@ InterpreterNumber Ledger::add_interpreter(const LeaseId& lease) {
 
 Ledger::Complaint Ledger::started(const TaskId& id, InterpreterNumber where, std::uint32_t attempt, TimePoint now) {
   TaskRecord& task = tasks_.at(id);
-  if (task.delivered) return "a task runs again after its outcome was delivered";
+  const bool in_two_runs = interpreters_[where].dead;  // the job's first processes live on: nobody can call back what they were sent
+  if (task.delivered && !in_two_runs) return "a task runs again after its outcome was delivered";
   if (std::ranges::count(task.runs, attempt, &Run::attempt) > 0)
     return "attempt " + std::to_string(attempt) + " of a task starts twice (I4)";
   task.runs.push_back({where, attempt, now});

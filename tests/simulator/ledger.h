@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/curve_key.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/job.h"
@@ -17,6 +18,14 @@
 namespace pounce::simulator {
 
 using InterpreterNumber = std::uint32_t;  // its key: no two of a history have the same
+
+// As its data socket's, or its supervisor's: none has number 0.
+inline PublicKey key_of(std::uint32_t number) {
+  PublicKey key;
+  key.bytes[0] = 1;
+  for (std::size_t i = 0; i < sizeof number; ++i) key.bytes[i + 1] = static_cast<std::uint8_t>(number >> (8 * i));
+  return key;
+}
 
 constexpr int number_of(const TaskId& task) { return 256 * task.bytes()[14] + task.bytes()[15]; }
 
@@ -44,7 +53,7 @@ struct TaskRecord {
 
 struct InterpreterRecord {
   LeaseId lease;
-  bool dead = false, crashed = false;
+  bool dead = false, crashed = false;  // dead: also one whose job was started a second time
   std::set<SessionId> dismissed;  // their tasks were forgotten there
 };
 

@@ -23,6 +23,7 @@ namespace pounce::simulator {
   X(kAttemptNotSent, "every attempt is sent as the first")                                        \
   X(kRetriedUnasked, "a lost task runs again without permission")                                 \
   X(kCancelForgotten, "a cancel is not repeated after a reconnection")                            \
+  X(kKeyIgnored, "a grant with another key is taken for the interpreter that is known")           \
   X(kDemandOnce, "the demand is not repeated to a new daemon")                                    \
   /* the worker */                                                                                \
   X(kOutcomesDropped, "kept outcomes are dropped when their client connects again")               \
@@ -33,7 +34,6 @@ namespace pounce::simulator {
   X(kOutcomeToAll, "an outcome is sent to every client that is admitted")                         \
   /* its supervisor */                                                                            \
   X(kDismissKept, "a dismissal does not reach the interpreter")                                   \
-  X(kSameEpochs, "a requeued job counts its interpreters from one again")                         \
   X(kTooFewLost, "a crash is told with one started task too few")                                 \
   X(kBusyForever, "tasks of a dead interpreter count as running")                                 \
   X(kOldLink, "a worker that comes back speaks by its old link")

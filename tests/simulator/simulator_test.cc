@@ -34,10 +34,8 @@ Faults provoking(Bug bug, Faults faults) {
       faults.daemon_crash = 20'000;
       faults.journal_lost = 1'000'000;
       break;
-    case Bug::kSameEpochs:  // a job starts anew, and its lease goes on
-      faults.daemon_crash = 20'000;
-      faults.journal_lost = 1'000'000;
-      faults.requeue = 20'000;
+    case Bug::kKeyIgnored:
+      faults.start_twice = 10'000;
       break;
     case Bug::kOldConnectionHeard:
       faults.cut = 60'000;

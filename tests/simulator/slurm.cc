@@ -187,6 +187,7 @@ void Slurm::trouble(Job& job) {
   if (random.chance(faults.walltime)) return end(job, JobEnd::kTimeout, random.between(0ms, 5s));
   if (random.chance(faults.scancel)) return end(job, JobEnd::kCancelled, random.between(0ms, 5s));
   if (random.chance(faults.out_of_memory)) return end(job, JobEnd::kOutOfMemory, 0ms);
+  if (faults.start_twice > 0 && random.chance(faults.start_twice)) return world_.start_workers_twice(job.view);
   if (random.chance(faults.requeue)) {
     world_.kill_workers(job.view.job_identity.job);
     world_.ledger.lease(*job.view.lease).requeued = true;

@@ -11,7 +11,7 @@ constexpr auto kNetworkNotices = 12s;  // heartbeats that stay away
 }
 
 Supervisor::Supervisor(World& world, const JobView& job, WorkerIndex index, Epoch first, Bug bug)
-    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job), index_(index), bug_(bug), epoch_(first) {
+    : world_(world), instance_(*job.instance), lease_(*job.lease), job_(job), index_(index), bug_(bug), life_(world.fresh_supervisor()), epoch_(first) {
   daemon_seen_ = world_.time.now();
   hangs_ = world_.random.chance(world_.faults.worker_hang);
   later(world_.random.between(50ms, 2s), [](Supervisor& self) { self.hello(); });
@@ -52,7 +52,7 @@ void Supervisor::hello() {
                    if (at->life() == life) at->hear_worker(link, lease::WorkerLost{lease_, index_, link, true});
                  }, {}, {}});
   daemon.connected(fresh, *this, wire_);
-  say(lease::WorkerConnected{lease_, index_, fresh, job_.job_identity.job, job_.job_identity.restart, "g1", ""});
+  say(lease::WorkerConnected{lease_, index_, fresh, job_.job_identity.job, job_.job_identity.restart, "g1", "", key_of(life_)});
   announce();
   tell_deaths();
   beat();
@@ -127,6 +127,7 @@ void Supervisor::start_interpreter() {
   ++epoch_.value;
   running_ = bug_ == Bug::kBusyForever ? running_ : 0;
   number_ = world_.ledger.add_interpreter(lease_);
+  world_.ledger.interpreter(number_).dead = left_behind_;
   interpreter_ = std::make_unique<Interpreter>(world_, *this, number_, bug_);
   world_.born(number_, *interpreter_, *this);
   for (const SessionId& session : admitted_) interpreter_->admit(session);
@@ -162,6 +163,7 @@ void Supervisor::interpreter_died(const Error& error) {
   lease::InterpreterDied died{lease_, index_, link_, epoch_, error, true};
   std::vector<TaskId> started = interpreter_->started();
   if (bug_ == Bug::kTooFewLost && !started.empty()) started.pop_back();
+  died.error.context["key"] = std::to_string(number_);
   died.error.context["started"] = joined(started, ",", &TaskId::hex);
   bury(true);
   if (ending_ || leaving_) return leave(leaving_);
@@ -225,6 +227,13 @@ void Supervisor::leave(bool only_idle) {
   alive_ = false;
   if (said) world_.time.in(30ms, [wire = wire_] { wire->cut(50ms); });
   world_.supervisor_left(*this, job_, only_idle);
+}
+
+void Supervisor::leave_behind() {
+  if (!alive_) return;
+  if (interpreter_) world_.ledger.interpreter(number_).dead = true;
+  left_behind_ = true;
+  world_.random.chance(500'000) ? die() : later(world_.random.between(0ms, 30s), [](Supervisor& self) { self.die(); });
 }
 
 void Supervisor::die() {

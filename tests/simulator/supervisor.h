@@ -31,6 +31,7 @@ class Supervisor {
   void tells(NamespaceState state);
   void interpreter_left();
 
+  void leave_behind();  // its job was started a second time: Slurm ends these processes when it finds them
   void die();  // the job's processes were killed
   bool alive() const { return alive_; }
   bool reachable() const;
@@ -63,7 +64,8 @@ class Supervisor {
   const JobView job_;
   const WorkerIndex index_;
   const Bug bug_;
-  bool alive_ = true, hangs_ = false, ending_ = false, leaving_ = false;
+  const std::uint32_t life_;  // no two supervisors of a history have the same
+  bool alive_ = true, hangs_ = false, ending_ = false, leaving_ = false, left_behind_ = false;
   Wire wire_;
   lease::WorkerLink own_link_{}, link_{};  // the second is what it says
   std::uint64_t daemon_life_ = 0;

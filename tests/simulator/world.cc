@@ -96,11 +96,10 @@ void World::start_workers(const JobView& job) {
   for (std::uint32_t index = 0; index < job.resources.workers; ++index) start_supervisor(job, WorkerIndex{index});
 }
 
-// Its epochs are above those of all that were in its place before, in earlier runs of the job too.
+// Its epochs are above those of all that were in its place before, in earlier runs of the job too; not in a job that is started twice.
 void World::start_supervisor(const JobView& job, WorkerIndex index) {
   auto& group = by_job_[job.job_identity.job];
-  const std::uint32_t earlier_runs = bug_ == Bug::kSameEpochs ? 0 : job.job_identity.restart;
-  const Epoch first{earlier_runs * 1'000'000 + static_cast<std::uint32_t>(group.size()) * 1000};
+  const Epoch first{job.job_identity.restart * 1'000'000 + static_cast<std::uint32_t>(group.size()) * 1000};
   supervisors_.push_back(std::make_unique<Supervisor>(*this, job, index, first, bug_));
   group.push_back(supervisors_.back().get());
 }
@@ -111,6 +110,15 @@ void World::kill_workers(SlurmJobId job) {
   const std::vector<Supervisor*> group = found->second;
   by_job_.erase(found);
   for (Supervisor* one : group) one->die();
+}
+
+// A controller that forgot its last seconds starts a running job once more. It finds the first processes later, or they are
+// gone with their node.
+void World::start_workers_twice(const JobView& job) {
+  const auto found = by_job_.find(job.job_identity.job);
+  if (found == by_job_.end()) return;
+  for (Supervisor* one : found->second) one->leave_behind();
+  start_workers(job);
 }
 
 bool World::anybody_in(SlurmJobId job) const {

@@ -64,10 +64,12 @@ class World {
 
   void start_workers(const JobView& job);
   void kill_workers(SlurmJobId job);
+  void start_workers_twice(const JobView& job);
   void supervisor_left(const Supervisor& supervisor, const JobView& job, bool only_idle);
   void start_again(const Supervisor& supervisor, const JobView& job);
   LeaseId fresh_lease();
   TaskId fresh_task();
+  std::uint32_t fresh_supervisor() { return static_cast<std::uint32_t>(supervisors_.size() + 1); }
   lease::WorkerLink fresh_link() { return lease::WorkerLink{++links_}; }
 
   Random random;

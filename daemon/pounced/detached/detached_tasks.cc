@@ -22,6 +22,9 @@ bool may_have_started(const Error& death, const TaskId& task) {
   return started == death.context.end() || started->second.find(task.hex()) != std::string::npos;
 }
 
+// An interpreter's. Empty: not known, in a record of an earlier version.
+bool same_key(const std::string& one, const std::string& other) { return one.empty() || other.empty() || one == other; }
+
 // Somebody ended the job on purpose: running it again would undo that.
 bool is_an_order(const Error& error) { return error.code == ErrorCode::kJobCancelled; }
 
@@ -99,12 +102,17 @@ bool DetachedTasks::act(Live& live, const lease::AdmitClient& order) {
   return !live.record.row.relayed;
 }
 
+std::string DetachedTasks::key_of(const lease::GrantWorker& order) const {
+  const auto found = state_.interpreters.find({order.lease, order.worker});
+  return found == state_.interpreters.end() ? std::string() : found->second.key;
+}
+
 // Also repeated, for the same interpreter: then it answers again if it has ended the task.
 bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
   protocol::DetachedRecord& record = live.record;
   if (record.row.state == "running") {
     if (record.row.lease == order.lease && record.worker != order.worker) return true;  // the first of several has it
-    if (record.row.lease == order.lease && record.epoch == order.epoch) {
+    if (record.row.lease == order.lease && record.epoch == order.epoch && same_key(record.key, key_of(order))) {
       if (!record.row.relayed) run(live);
       return !record.row.relayed;
     }
@@ -116,6 +124,7 @@ bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
   record.row.lease = order.lease;
   record.worker = order.worker;
   record.epoch = order.epoch;
+  record.key = key_of(order);
   save(record);  // before it can start
   publish(record.row);
   run(live);
@@ -150,6 +159,7 @@ bool DetachedTasks::act(Live& live, const lease::TellWorkerDown& order) {
   if (record.row.state != "running" || record.row.lease != order.lease || record.worker != order.worker ||
       record.epoch != order.epoch)
     return true;
+  if (const auto key = order.error.context.find("key"); key != order.error.context.end() && !same_key(record.key, key->second)) return true;
   if (may_have_started(order.error, record.row.task))
     lost(live, order.error);
   else

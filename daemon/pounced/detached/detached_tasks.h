@@ -59,6 +59,7 @@ class DetachedTasks {
   // what the lease core orders for these sessions
   bool act(Live& live, const lease::AdmitClient& order);
   bool act(Live& live, const lease::GrantWorker& order);
+  std::string key_of(const lease::GrantWorker& order) const;
   bool act(Live& live, const lease::TellStatus& order);
   bool act(Live& live, const lease::TellWorkerDown& order);
   bool act(Live& live, const lease::TellLeaseEnded& order);

@@ -38,12 +38,13 @@ void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
   if (message.interpreter_ready && !may_be_interpreter(peer, message.endpoint, message.key)) return;
   peer.named = true;
-  state_.peers.only_worker(peer);
   spdlog::info("lease={} worker={} up job={} restart={} node={} pid={}", message.lease.hex(), message.worker.value,
                message.job, message.restart, message.node, message.pid);
   const lease::WorkerLink link = peer.link;
   driver_.tell(lease::WorkerConnected{message.lease, message.worker, link, SlurmJobId{message.job}, message.restart,
-                                      message.node, message.devices});
+                                      message.node, message.devices, peer.key});
+  if (!driver_.core().speaks_for(message.lease, message.worker, link)) return;  // it was sent away: another keeps the place
+  if (Peer* one = state_.peers.worker(link)) state_.peers.only_worker(*one);
   if (message.interpreter_ready) started(message.lease, message.worker, link, {message.epoch, message.endpoint, message.key});
   for (const lease::LeaseView& view : driver_.core().leases())
     if (view.lease == message.lease) state_.uses.up(view);
@@ -58,6 +59,7 @@ void WorkerHandler::take(Peer& peer, const InterpreterUp& message) {
 }
 
 void WorkerHandler::started(const LeaseId& lease, WorkerIndex worker, lease::WorkerLink link, Interpreter interpreter) {
+  if (!driver_.core().speaks_for(lease, worker, link)) return;  // it was sent away
   const Epoch epoch = interpreter.epoch;
   state_.interpreters[{lease, worker}] = std::move(interpreter);
   driver_.tell(lease::InterpreterStarted{lease, worker, link, epoch});

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/curve_key.h"
 #include "core/lease/defaults.h"
 #include "core/lease/journal_record.h"
 #include "pounce/error.h"
@@ -97,6 +98,7 @@ struct WorkerConnected {  // worker_up
   SlurmJobId job;             // 0: the launcher has no job numbers
   std::uint32_t restart = 0;  // Slurm's restart count
   std::string node, devices;
+  PublicKey supervisor{};     // its process has it for life; zero: not known
 };
 struct InterpreterStarted {  // interpreter_up, or worker_up with a ready interpreter (then after WorkerConnected)
   LeaseId lease;

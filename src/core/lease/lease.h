@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -32,6 +33,8 @@ struct Owner {
 // One supervisor of the job, and its interpreter.
 struct Worker {
   WorkerLink link;
+  PublicKey supervisor{};  // the process; zero: not known
+  std::set<PublicKey> replaced{};  // processes of earlier starts of the job, whose place it has taken
   bool linked = true;  // its connection is up
   bool left = false;   // it went with a farewell: nothing runs there any more
   bool ready = false;  // an interpreter is up

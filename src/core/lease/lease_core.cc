@@ -54,6 +54,14 @@ TimePoint LeaseCore::next_deadline() const { return rules_->context.deadline(); 
 const Counters& LeaseCore::counters() const { return rules_->context.counters(); }
 bool LeaseCore::has_session(const SessionId& session) const { return rules_->context.sessions.here(session); }
 std::size_t LeaseCore::session_count() const { return rules_->context.sessions.size(); }
+
+bool LeaseCore::speaks_for(const LeaseId& id, WorkerIndex index, WorkerLink link) const {
+  const Lease* lease = rules_->context.leases.find(id);
+  if (lease == nullptr) return false;
+  const auto worker = lease->workers.find(index);
+  return worker != lease->workers.end() && worker->second.link == link;
+}
+
 bool LeaseCore::reconciled() const { return rules_->context.reconciliation.done_once(); }
 
 std::vector<LeaseView> LeaseCore::leases() const {

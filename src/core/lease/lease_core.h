@@ -41,6 +41,7 @@ class LeaseCore {
   std::vector<LeaseId> ended_leases() const;
   std::size_t session_count() const;
   bool has_session(const SessionId& session) const;  // not one that has been silent for longer than its grace
+  bool speaks_for(const LeaseId& lease, WorkerIndex worker, WorkerLink link) const;  // false: it was sent away
   bool reconciled() const;  // a reconciliation has succeeded: the state can be trusted
   const Counters& counters() const;
 

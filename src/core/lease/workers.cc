@@ -28,6 +28,7 @@ void Workers::on(const WorkerConnected& event) {
   if (lease == nullptr) lease = &context_.reconciliation.take_on_trust(event.lease);
   if (!transitions_.accept(*lease, News::kWorkerConnected)) return send_away(event, CauseCode::kNotSubmitted);
   if (lease->state >= LeaseState::kEnding || !right_job(*lease, event)) return send_away(event, CauseCode::kLeaseOver);
+  if (replaced(*lease, event)) return send_away(event, CauseCode::kWorkerReplaced);
   if (lease->journalled && event.worker.value >= lease->resources.workers) {
     send_away(event, CauseCode::kWorkerTooMany);
     return context_.ignore("a worker too many");
@@ -58,8 +59,26 @@ bool Workers::right_job(Lease& lease, const WorkerConnected& event) {
   return transitions_.accept(lease, News::kWorkerConnected) && go_on;
 }
 
+// One that lives on beside the newer process that has its place.
+bool Workers::replaced(const Lease& lease, const WorkerConnected& event) {
+  const auto known = lease.workers.find(event.worker);
+  return known != lease.workers.end() && known->second.replaced.contains(event.supervisor);
+}
+
+// Another process: Slurm has started the job a second time, or the first one died. Its interpreters are others, and may
+// count from the same epoch again. Its own beat follows at once.
+void Workers::take_place(Worker& worker, const PublicKey& supervisor) {
+  if (supervisor == PublicKey{} || supervisor == worker.supervisor) return;
+  const PublicKey earlier = std::exchange(worker.supervisor, supervisor);
+  if (earlier == PublicKey{}) return;
+  worker.replaced.insert(earlier);
+  worker.epoch = {};
+  worker.died.reset();
+}
+
 void Workers::link(Lease& lease, const WorkerConnected& event) {
   Worker& worker = lease.workers[event.worker];  // the same supervisor again keeps its epochs, crashes and last beat
+  take_place(worker, event.supervisor);
   worker.link = event.link;
   worker.linked = true;
   worker.left = false;

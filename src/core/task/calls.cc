@@ -85,13 +85,17 @@ void Machine::on(const WorkerGranted& event) {
   Lease& lease = leases_.try_emplace(event.place.lease, Lease{event.request, {}}).first->second;
   if (lease.request != event.request) return;  // a lease serves one request all its life
   demand_changed_ = true;
-  if (const auto dead = lease.dead.find(event.place.worker); dead != lease.dead.end() && event.epoch <= dead->second)
+  // Grants come in order. One with another key is of another interpreter, whatever its epoch.
+  if (const auto dead = lease.dead.find(event.place.worker);
+      dead != lease.dead.end() && event.epoch <= dead->second.epoch && event.key == dead->second.key)
     return;  // a grant that its interpreter's death overtook
   if (const auto old = workers_.find(event.place); old != workers_.end()) {
-    if (old->second.epoch >= event.epoch) return;  // repeated after a restart of pounced: the connection stands
-    lose_worker(event.place, error_of(ErrorCode::kWorkerCrashed, CauseCode::kPythonStartedAnew));
+    const bool later = event.epoch > old->second.epoch;
+    if (!later && event.key == old->second.key) return;  // repeated after a restart of pounced: the connection stands
+    lose_worker(event.place, later ? error_of(ErrorCode::kWorkerCrashed, CauseCode::kPythonStartedAnew)
+                                   : error_of(ErrorCode::kLost, CauseCode::kJobStartedTwice));
   }
-  workers_[event.place] = Worker{event.request, event.epoch, Link::kConnecting, now_, false, {}, 1, {}};
+  workers_[event.place] = Worker{event.request, event.epoch, event.key, Link::kConnecting, now_, false, {}, 1, {}};
   emit(Connect{event.place, event.epoch});
   dispatch(event.request);  // what the earlier interpreter lost and may run again
 }

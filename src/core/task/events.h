@@ -16,13 +16,15 @@
 #include <variant>
 #include <vector>
 
+#include "base/curve_key.h"
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
 
 namespace pounce::task {
 
-// Where a task can run: one worker of one lease. Its interpreter of the moment is named by an epoch.
+// Where a task can run: one worker of one lease. Its interpreter of the moment is named by an epoch, and by its key where
+// the batch system has started the job a second time, which counts from the same epoch again.
 struct Place {
   LeaseId lease;
   WorkerIndex worker;
@@ -57,12 +59,14 @@ struct WorkerGranted {
   RequestId request;
   Place place;
   Epoch epoch;
+  PublicKey key{};
 };
 struct WorkerDied {
   Place place;
   Epoch epoch;
   Error error;
   std::optional<std::vector<TaskId>> started{};  // no other task was ever started there; nullopt: not known
+  PublicKey key{};  // of the interpreter that died; zero: not known
 };
 struct LeaseLost {
   RequestId request;

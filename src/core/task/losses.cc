@@ -20,9 +20,13 @@ Error may_have_executed(const Error& reason) {
 void Machine::on(const WorkerDied& event) {
   const auto lease = leases_.find(event.place.lease);
   if (lease == leases_.end()) return;  // of a lease that ended: its tasks have been answered
-  Epoch& dead = lease->second.dead[event.place.worker];
-  dead = std::max(dead, event.epoch);
-  if (worker_at(event.place, event.epoch) == nullptr) return;  // said twice, or a newer interpreter is at work
+  const Worker* worker = worker_at(event.place, event.epoch);
+  const bool nameless = event.key == PublicKey{};
+  if (worker != nullptr && !nameless && worker->key != event.key) return;  // of another run of the job, which has its place now
+  Dead& dead = lease->second.dead[event.place.worker];
+  const PublicKey key = worker != nullptr ? worker->key : event.key;
+  if (event.epoch >= dead.epoch || key != dead.key) dead = {event.epoch, key};
+  if (worker == nullptr) return;  // said twice, or a newer interpreter is at work
   const RequestId request = lease->second.request;
   lose_worker(event.place, event.error, event.started);
   dispatch(request);
@@ -46,8 +50,9 @@ void Machine::on(const WorkerRefusedUs& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr) return;
   const RequestId request = worker->request;
+  const PublicKey key = worker->key;
   lose_worker(event.place, event.error);
-  leases_[event.place.lease].dead[event.place.worker] = event.epoch;
+  leases_[event.place.lease].dead[event.place.worker] = {event.epoch, key};
   fail_waiting(request, event.error);  // every worker of this request would refuse alike
 }
 

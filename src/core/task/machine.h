@@ -71,6 +71,7 @@ class Machine {
   struct Worker {
     RequestId request;
     Epoch epoch;
+    PublicKey key;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
     bool reported = false;        // the user was told that it cannot be reached
@@ -78,9 +79,13 @@ class Machine {
     std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
     TimePoint begun{};            // when the first of its window was at the front
   };
+  struct Dead {
+    Epoch epoch;
+    PublicKey key;
+  };
   struct Lease {
     RequestId request;
-    std::map<WorkerIndex, Epoch> dead;  // the newest interpreter known to be dead
+    std::map<WorkerIndex, Dead> dead;  // the newest interpreter known to be dead
   };
 
   // One per event; each answers every state that the event can meet.

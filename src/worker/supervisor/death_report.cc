@@ -61,6 +61,7 @@ Error death_report(const Death& death) {
   }
   if (death.memory_limit) error.context["memory_limit_mib"] = std::to_string(*death.memory_limit >> 20);
   error.context["running"] = death.running ? death.running->hex() : "";
+  if (!death.key.empty()) error.context["key"] = death.key;
   if (death.started) error.context["started"] = list_of(*death.started);
   return error;
 }

@@ -22,6 +22,7 @@ struct Death {
   std::string last_lines{};
   std::optional<TaskId> running{};
   std::optional<std::vector<TaskId>> started{};  // not acknowledged; nullopt: not known
+  std::string key{};            // of its data socket, Z85; empty: it was never ready
 };
 
 Error death_report(const Death& death);

@@ -144,7 +144,7 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
   const bool gave_up = killed && interpreter_->page().gave_up();
   const bool for_memory = killed && !gave_up && memory_.kills().value_or(0) > memory_kills_;
   Death death{wait_status, facts_.node, for_memory, {}, gave_up, ready_, joined(plan_.command, " "), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
-              interpreter_->page().unacknowledged()};
+              interpreter_->page().unacknowledged(), up_.key};
   if (death.killed_for_memory) death.memory_limit = memory_.limit();
   const Error error = death_report(death);
   const std::string why = messages::text(error);

@@ -50,6 +50,11 @@ TEST(DeathReportTest, TellsAnInterpreterThatNeverStartedByItsCommand) {
   EXPECT_EQ(messages::text(error), "the worker's interpreter on g1 did not start: /no/python -m x");
 }
 
+TEST(DeathReportTest, NamesTheInterpreterByItsKey) {
+  EXPECT_EQ(death_report({.key = "Z85"}).context.at("key"), "Z85");
+  EXPECT_FALSE(death_report({}).context.contains("key")) << "it was never ready";
+}
+
 TEST(DeathReportTest, NamesTheTasksThatMayHaveRun) {
   const auto one = id_of<TaskId>(1), two = id_of<TaskId>(2);
   const Error error = death_report({.running = two, .started = std::vector{one, two}});

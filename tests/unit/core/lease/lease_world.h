@@ -104,8 +104,9 @@ class LeaseWorld {
     given_queued();
     tell(connected());
   }
-  void given_busy() {
-    given_starting();
+  void given_busy(const PublicKey& supervisor = {}) {
+    given_queued();
+    tell(connected_as(supervisor));
     tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{1}});
   }
   void given_idle() {
@@ -121,6 +122,12 @@ class LeaseWorld {
     demand(0);
   }
 
+  static PublicKey process(std::uint8_t number) { return PublicKey{{number}}; }
+  WorkerConnected connected_as(const PublicKey& supervisor) const {
+    WorkerConnected event = connected();
+    event.supervisor = supervisor;
+    return event;
+  }
   WorkerConnected connected(std::uint32_t restart = 0, std::uint32_t id = 7) const {
     return {lease(1), WorkerIndex{0}, link, SlurmJobId{id}, restart, "g1", "gpu:a100:1"};
   }

@@ -120,6 +120,46 @@ TEST_F(WorkerTest, NewsOfAnEarlierLinkIsIgnored) {
   EXPECT_TRUE(core.leases()[0].worker_linked);
 }
 
+// ---- Slurm starts a job a second time: its supervisors count their interpreters from the same epoch again ----
+
+TEST_F(WorkerTest, AnotherProcessInAWorkersPlaceMayCountItsInterpretersFromTheBeginning) {
+  given_busy(process(1));
+  die(1);
+  come_up(2);
+  link = WorkerLink{2};
+  tell(connected_as(process(2)));
+  EXPECT_EQ(state(), LeaseState::kStarting);
+  for (const std::uint32_t epoch : {1u, 2u}) {
+    come_up(epoch);
+    ASSERT_EQ(count<GrantWorker>(), 1u);
+    EXPECT_EQ(only<GrantWorker>()[0].epoch, Epoch{epoch});
+    die(epoch);
+    EXPECT_EQ(count<TellWorkerDown>(), 1u);
+  }
+}
+
+TEST_F(WorkerTest, TheSameProcessOnANewConnectionKeepsItsEpochs) {
+  given_busy(process(1));
+  die(1);
+  come_up(2);
+  link = WorkerLink{2};
+  tell(connected_as(process(1)));
+  come_up(1);
+  EXPECT_EQ(count<GrantWorker>(), 0u) << "it is known to be gone";
+}
+
+TEST_F(WorkerTest, AProcessWhosePlaceAnotherHasTakenIsSentAwayWhenItComesBack) {
+  given_busy(process(1));
+  link = WorkerLink{2};
+  tell(connected_as(process(2)));
+  link = WorkerLink{3};
+  tell(connected_as(process(1)));
+  ASSERT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(only<EndWorker>()[0].why.code, CauseCode::kWorkerReplaced);
+  EXPECT_FALSE(core.speaks_for(lease(1), WorkerIndex{0}, WorkerLink{3}));
+  EXPECT_TRUE(core.speaks_for(lease(1), WorkerIndex{0}, WorkerLink{2}));
+}
+
 TEST_F(WorkerTest, AJobThatRunsWithoutAWorkerIsGivenUp) {
   given_queued();
   polled(view(JobState::kRunning));

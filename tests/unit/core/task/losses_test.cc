@@ -214,4 +214,60 @@ TEST_F(LossTest, TheSecondTaskInAWindowMayHaveExecutedWhenTheFirstTookTheWorkerD
   EXPECT_THAT(dies(1), ElementsAre("fail t2 worker_crashed", "fail t3 lost", "disconnect w1"));
 }
 
+// ---- a job that the batch system starts a second time, which counts its interpreters from the same epoch again ----
+
+TEST_F(LossTest, AGrantWithAnotherKeyIsOfAnotherInterpreterWhateverItsEpoch) {
+  for (const std::uint32_t epoch : {1u, 2u, 3u}) {
+    machine = Machine();
+    submit(1);
+    grant(1, 2, 1);
+    attach(1, 2);
+    EXPECT_THAT(grant(1, epoch, 2), ElementsAre(epoch > 2 ? "fail t1 worker_crashed" : "fail t1 lost", "disconnect w1",
+                                                "connect w1." + std::to_string(epoch)));
+    submit(2);
+    EXPECT_THAT(attach(1, epoch), ElementsAre("send t2 w1"));
+  }
+}
+
+TEST_F(LossTest, WhatTheFirstRunOfAJobThatWasStartedTwiceLostRunsAgainIfItMay) {
+  submit(1, 1);
+  grant(1, 1, 1);
+  attach(1);
+  EXPECT_THAT(grant(1, 1, 2), ElementsAre("disconnect w1", "connect w1.1"));
+  EXPECT_THAT(attach(1), ElementsAre("send t1 w1 attempt 1"));
+}
+
+TEST_F(LossTest, ARepeatedGrantWithTheSameKeyLeavesTheConnection) {
+  submit(1);
+  grant(1, 1, 1);
+  attach(1);
+  EXPECT_THAT(grant(1, 1, 1), IsEmpty());
+}
+
+TEST_F(LossTest, ADeathOfTheFirstRunIsNotThatOfTheSecondOneWithTheSameEpoch) {
+  submit(1);
+  grant(1, 1, 1);
+  grant(1, 1, 2);
+  attach(1);
+  EXPECT_THAT(happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, std::vector<TaskId>{}, key(1)}), IsEmpty());
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
+}
+
+TEST_F(LossTest, AnInterpreterOfTheSecondRunMayHaveTheEpochOfADeadOneOfTheFirst) {
+  submit(1);
+  grant(1, 1, 1);
+  happens(WorkerDied{place(1), Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}, {}, key(1)});
+  EXPECT_THAT(grant(1, 1, 1), IsEmpty()) << "its death overtook it";
+  EXPECT_THAT(grant(1, 1, 2), ElementsAre("connect w1.1"));
+}
+
+TEST_F(LossTest, AnInterpreterThatRefusedUsIsNotAskedAgain) {
+  submit(1);
+  grant(1, 1, 1);
+  happens(WorkerRefusedUs{place(1), Epoch{1}, {ErrorCode::kVersionMismatch, "", {}, {}}});
+  submit(2);
+  EXPECT_THAT(grant(1, 1, 1), IsEmpty());
+  EXPECT_THAT(grant(1, 1, 2), ElementsAre("connect w1.1"));
+}
+
 }  // namespace pounce::task

@@ -25,6 +25,7 @@ class Walk {
   int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   Place some_place() { return place(1 + pick(4)); }
   Epoch some_epoch() { return Epoch{static_cast<std::uint32_t>(1 + pick(4))}; }
+  PublicKey some_key() { return PublicKey{{static_cast<std::uint8_t>(pick(3))}}; }
   TaskId some_task() { return task(1 + pick(1 + static_cast<int>(submitted_))); }
   Error error() {
     constexpr ErrorCode kCodes[] = {ErrorCode::kWorkerCrashed, ErrorCode::kJobCancelled, ErrorCode::kNodeFailed};
@@ -37,9 +38,9 @@ class Walk {
       case 1: return SessionOpened{};
       case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
       case 3:
-      case 4: return WorkerGranted{RequestId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch()};
+      case 4: return WorkerGranted{RequestId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch(), some_key()};
       case 5:
-        return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()})};
+        return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()}), some_key()};
       case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{RequestId{1}, some_place().lease, error()});
       case 7: return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{RequestId{1}, error()});
       case 8:

@@ -93,7 +93,10 @@ class TaskTest : public testing::Test {
   }
 
   Words submit(int n, std::uint32_t retries = 0) { return happens(TaskSubmitted{task(n), resources, retries}); }
-  Words grant(int lease, std::uint32_t epoch = 1) { return happens(WorkerGranted{RequestId{1}, place(lease), Epoch{epoch}}); }
+  static PublicKey key(std::uint8_t n) { return PublicKey{{n}}; }  // 0: not known
+  Words grant(int lease, std::uint32_t epoch = 1, std::uint8_t of = 0) {
+    return happens(WorkerGranted{RequestId{1}, place(lease), Epoch{epoch}, key(of)});
+  }
   Words attach(int lease, std::uint32_t epoch = 1) { return happens(WorkerAttached{place(lease), Epoch{epoch}}); }
   Words start(int lease, int n) { return happens(TaskStarted{place(lease), Epoch{1}, task(n)}); }
   Words outcome(int lease, int n) { return happens(OutcomeArrived{place(lease), Epoch{1}, task(n)}); }
