@@ -39,6 +39,10 @@ class NotebookState:
         Why the last worker could not save it.
     setup : list of (int, str)
         Cells, number and source, that run on each new worker.
+    relayed : bool
+        The last worker does not see the folder: the kernel brings what it saves.
+    supply : bytes or None
+        What is saved, as the next request tells it to a worker that has asked.
     """
 
     def __init__(self) -> None:
@@ -53,18 +57,19 @@ class NotebookState:
         self.id = secrets.token_hex(8)
         self.folder = self.holder = self.problem = ""
         self.turn = self.after = 0
-        self.crashed = False
+        self.crashed = self.relayed = False
+        self.supply: bytes | None = None
         self.ledger.back_to(-1)
 
     def words(self, most_bytes: int | None) -> dict[str, Any]:
         """Of the next request, as a worker's SavedNamespace.enter takes it."""
         self.turn += 1
-        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes,
+        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes, "supply": self.supply,
                 "patience_s": 0.0 if self.crashed or self.problem else _LEAVING_S, "setup": self.setup}
 
     def has_run(self, turn: int, holder: str, problem: str) -> None:
         self.after = max(self.after, turn)
-        self.holder, self.problem, self.crashed = holder, problem, False
+        self.holder, self.problem, self.crashed, self.supply = holder, problem, False, None
 
     def make_folder(self, root: str) -> None:
         """Where workers save it. Twice is once; one that was removed is made anew."""

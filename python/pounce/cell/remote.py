@@ -22,6 +22,7 @@ from .loop import Loop
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
+from .state_relay import StateRelay
 from .stop import LeftBehind, say, wait
 from .successors import MOVE_S, Successors, seconds_left
 from .traceback import remote_error
@@ -38,6 +39,7 @@ class Remote:
         self.states: dict[Any, NotebookState] = {}  # by the name of --on; by the line, where one could not follow
         self.jobs: list[CellJob] = []
         self._successors = Successors(_new_client)
+        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), self.is_there)
         self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
 
     def settled(self, asked: CellLine) -> CellLine:
@@ -109,6 +111,9 @@ class Remote:
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
         """False: its worker is a new one without all that it counted on, and nothing ran."""
         state.place = came.place
+        if reply["lacks"]:
+            self.relay.give(state, reply["lacks"])
+            return False
         if reply["fresh"]:
             self._tell_lost(state, reply)
         if not reply["ran"]:
@@ -118,6 +123,8 @@ class Remote:
             say(f"the variables of this worker are not saved: {reply['problem']}")
         state.has_run(reply["asked"], reply["holder"], reply["problem"])
         state.ledger.arrived(parcel)
+        if reply["relayed"]:
+            self.relay.ran(state, CellOutput(self.shell) if getattr(self.shell, "kernel", None) is not None else None)
         return True
 
     def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:
@@ -179,6 +186,7 @@ class Remote:
         assert state.place is not None
         problem = wait(self.at(state.place, state).submit(runner.leave, state.id))
         if not problem:
+            self.relay.bring_last(state)
             self._clients.pop(state).close()
             return
         say(f"the variables of the worker with {state.place} cannot follow to one with {place}, which begins without them: {problem}")
@@ -341,11 +349,17 @@ class Remote:
 
     def release(self) -> None:
         """Gives all workers back, which save their variables first."""
+        for state in [state for state in self._clients if not self._is_busy(state)]:
+            self.relay.bring_last(state)
         self.jobs.clear()
         self._successors.close()
         for client in self._clients.values():
             client.close()
         self._clients.clear()
+
+    def _is_busy(self, state: NotebookState) -> bool:
+        """A cell runs there in the background, or waits: it is cancelled, and no task comes before it."""
+        return any(job.state != "done" and job.place == state.place for job in self.jobs)
 
     def held_names(self) -> set[str]:
         """The names of variables that workers hold, as far as is known here."""

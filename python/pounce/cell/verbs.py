@@ -82,6 +82,7 @@ def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
         with contextlib.suppress(errors.WorkerCrashed):  # as it was told to
             wait(remote.at(place).submit(runner.end_python))
     lost = state.ledger.back_to(-1)
+    remote.relay.forget(state)
     state.remove()
     state.begin()
     say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
@@ -104,6 +105,7 @@ def _restore(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
         problem = wait(remote.at(state.place).submit(runner.leave, state.id))
         if problem:
             raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
+        remote.relay.bring_last(state)
     remote.have_folder(state)
     found = parked.restore(state, remote.parked_folder(), asked.source, names)
     state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)

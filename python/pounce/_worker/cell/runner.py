@@ -11,8 +11,11 @@ from typing import Any
 from ... import errors
 from ..._common import bundle
 from .. import interpreter
+from ..state.live_reads import reached
+from ..state.needs import source_reads
 from ..steps import Left
 from . import packages
+from .entered import Entered
 from .loops import Loops, rest
 
 _shell: Any = None
@@ -25,8 +28,10 @@ _digests: dict[str, bytes] = {}  # of variables as the notebook sent them, or as
 def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
     """Nothing runs (``ran`` false) where `request` counts on variables that are not here."""
     shell = _the_shell(request)
-    found = _saved.enter(request["state"], request["holder"] == _holder)
-    reply: dict[str, Any] = {"holder": _holder, "asked": request["state"]["turn"], **vars(found)}
+    wanted, lacks = _relayed(shell, request, pickle, buffers)
+    reply: dict[str, Any] = {"holder": _holder, "asked": wanted["turn"], "lacks": lacks, "relayed": wanted is not request["state"]}
+    found = _saved.enter(wanted, request["holder"] == _holder) if not lacks else Entered(ran=False)
+    reply.update(vars(found))
     if not found.ran:
         return reply
     names = shell.user_ns
@@ -53,6 +58,31 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     if "error" not in reply:
         reply["bundle"] = _bundle({name: names[name] for name in brings})
     return reply
+
+
+def _relayed(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any]) -> tuple[dict[str, Any], list[str]]:
+    """The request's state as it is on a worker that does not see its folder, and what of it the kernel has to send first."""
+    wanted, relayed = request["state"], _saved.relayed
+    folder = relayed.folder(wanted)
+    if not folder:
+        return wanted, []
+    wanted = {**wanted, "folder": folder, "patience_s": 0.0}
+    here = _saved.has(wanted["id"], 0 if request["holder"] == _holder else wanted["after"])
+    pending = _saved.waiting(even_if_here=True) if here else None
+    return wanted, relayed.lacks(wanted, pending, lambda: _reads(shell, request, pickle, buffers, here))
+
+
+def _reads(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any], here: bool) -> set[str] | None:
+    """What the cell, and setup cells before it, may read."""
+    values = bundle.loads(pickle, buffers)
+    sources = [request["source"], *(() if here else (source for _, source in request["state"]["setup"]))]
+    read = [source_reads(_python(shell, source)) for source in sources]
+    found: set[str] = {*values, *request["brings"]}
+    for one in read:
+        if one is None:
+            return None
+        found |= one
+    return reached(found, {**shell.user_ns, **values})
 
 
 def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
@@ -178,8 +208,15 @@ def begin() -> None:
     """A worker is wanted for what comes next."""
 
 
+def saved_namespace() -> Any:
+    """Of this worker's cells; None: none has run here."""
+    return _saved
+
+
 def end_python() -> None:
     """The supervisor starts another at once."""
+    if _saved is not None:
+        _saved.relayed.end()
     os._exit(0)
 
 

@@ -21,6 +21,7 @@ from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
 from .entered import Entered, caught_up, problem_with
 from .grace import Grace
+from .relayed import Relayed
 from .state_notes import StateNotes, tell
 
 _WORD = re.compile(r"\w+")
@@ -36,6 +37,7 @@ class SavedNamespace:
         self._names, self._hidden = names, hidden
         self._before = set(names)  # nobody's: they stay when a notebook leaves
         self._baseline = process_state.Baseline()
+        self.relayed = Relayed()
         self._id = ""
         self._forget()
 
@@ -73,6 +75,9 @@ class SavedNamespace:
         if found.ran:
             self._id = wanted["id"]
         return found
+
+    def has(self, notebook: str, turn: int) -> bool:
+        return self._id == notebook and self._turn >= turn
 
     def _found(self, wanted: dict[str, Any]) -> Entered:
         try:
@@ -223,18 +228,31 @@ class SavedNamespace:
     def idle(self) -> float | None:
         """Nothing runs and nothing waits: saves what the last cells changed; a second later looks at all the rest. Stops for a
         task that comes. Seconds until it wants to be called again; None: when something has run."""
-        if self._saver is None:
-            return None
         if self._next_may_come:
             self._next_may_come = False
             return _NEXT_S
+        if self._saver is None or not (self._behind or self._unchecked):
+            return self.relayed.idle()
         if self._behind:
             touched, self._touched = self._touched, set()
             return _CHECK_AFTER_S if self._save(touched, Grace(self._ran_s)) else None
         if self._unchecked:  # one that was interrupted goes on where it was
             touched, self._look_at_all = None if self._look_at_all else set(), False
             self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
-        return None
+        return None if interpreter.core.wanted() else self.relayed.idle()
+
+    def save_now(self, last: bool) -> bool:
+        """As idle() and at once; whether something is left, because a task came. `last`: nothing is."""
+        if last:
+            self.save_last()
+        while not last and self._saver is not None and (self._behind or self._unchecked) and not interpreter.core.wanted():
+            self.idle()
+        return self._saver is not None and (self._behind or self._unchecked)
+
+    def not_brought(self, why: str) -> None:
+        """What is saved on this node alone goes with it."""
+        self._notes.not_saved(why)
+        interpreter.core.tell_state("unsaved")
 
     def save_last(self) -> None:
         """The worker, or the notebook, leaves. A cell that was cut off leaves the state as it was before it."""
@@ -246,10 +264,11 @@ class SavedNamespace:
         self.save_last()
         if self._folder is not None:
             self._folder.leave()
+        self.relayed.end()
 
     def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
         """Whether all of it is saved now, or cannot be."""
-        assert self._saver is not None
+        assert self._saver is not None and self._folder is not None
         tell_state = interpreter.core.tell_state
         if not quiet:
             tell_state("saving")
@@ -268,7 +287,7 @@ class SavedNamespace:
             return False
         self._behind, self._ran_s = False, 0.0
         self._notes.saved(report.unparkable, self._remade)
-        tell_state("unsaved" if report.unparkable.keys() - self._remade else "saved")
+        self.relayed.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
 
 

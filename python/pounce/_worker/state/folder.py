@@ -179,6 +179,12 @@ class Folder:
                 with contextlib.suppress(FileNotFoundError):
                     self._disk.remove(name, self._fd)
 
+    def drop(self, blobs: Iterable[str]) -> None:
+        """Somebody else has them."""
+        for blob in blobs:
+            with contextlib.suppress(FileNotFoundError):
+                self._disk.remove(blob, self._fd)
+
     # ---- reading ----
 
     def manifest(self) -> bytes | None:
@@ -202,6 +208,18 @@ class Folder:
         """The file's first `most` bytes."""
         with os.fdopen(self._open(name), "rb") as opened:
             return opened.read(most)
+
+    def blobs(self) -> set[str]:
+        """Of this and of saves that did not end; each whole."""
+        return {name for name in os.listdir(self._fd) if _BLOB.fullmatch(name)}
+
+    def part(self, blob: str, start: int, most: int) -> tuple[int, bytes]:
+        """The size of the blob, and at most so many bytes of it."""
+        file = self._open_blob(blob)
+        try:
+            return os.fstat(file).st_size, os.pread(file, most, start)
+        finally:
+            os.close(file)
 
     def check_size(self, blob: str, size: int) -> None:
         file = self._open_blob(blob)

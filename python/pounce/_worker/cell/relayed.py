@@ -1,0 +1,159 @@
+"""Saved state of notebooks whose folder this worker does not see: it is saved here, and the kernel takes it across.
+
+Until the kernel has said that it has all of it the lease hears `saving`: a worker with the only copy is not idle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+from .. import interpreter
+from ..state import crossing
+from ..state.folder import Folder
+from ..state.key import key_of
+from ..state.manifest import Manifest
+from ..state.needs import closure
+from .own_folders import OwnFolders
+
+PATIENCE_S = 60.0  # so long a kernel may say nothing before the worker is one like others, which may be taken away
+
+
+class Relayed:
+    """Thread: the one that runs the cells."""
+
+    def __init__(self) -> None:
+        self._folders = OwnFolders()
+        self._paths: dict[str, str] = {}  # by the state's id
+        self._word = ""  # for the lease, when the kernel has all of it; empty: it has
+        self._brought = ""  # which manifest the kernel has
+        self._heard = 0.0
+
+    def folder(self, wanted: dict[str, Any]) -> str:
+        """Where this worker saves a request's state; empty: it sees the notebook's own folder, or can have none."""
+        path = self._paths.get(wanted["id"], "")
+        if not path and wanted["folder"] and not os.path.isdir(wanted["folder"]):
+            with contextlib.suppress(OSError):
+                path = self._paths[wanted["id"]] = self._folders.folder(wanted["id"])
+        return path
+
+    def knows(self, state: str) -> bool:
+        return state in self._paths
+
+    def has(self, path: str) -> bool:
+        return self._folders.holds(path)
+
+    def lacks(self, wanted: dict[str, Any], pending: Collection[str] | None, reads: Callable[[], Collection[str] | None]) -> list[str]:
+        """
+        Parameters
+        ----------
+        wanted : dict
+            As SavedNamespace.enter takes it, with the folder here.
+        pending : collection of str or None
+            Names that are not loaded yet; None: the namespace is not on this worker.
+        reads : callable
+            What the cell reads; None: any name.
+
+        Returns
+        -------
+        list of str
+            Blobs that the cell needs and that the kernel has, or crossing.MANIFEST.
+        """
+        if pending is None and not wanted["after"]:
+            return []
+        if pending is None and wanted["supply"] is None:
+            return [crossing.MANIFEST]
+        with contextlib.closing(Folder(wanted["folder"])) as folder:
+            if pending is None:
+                _take_in(folder, wanted["supply"])
+            state = crossing.state_in(folder, _key(folder))
+            absent = set(crossing.lacking(folder, state.digests()))
+            return sorted(absent & _needed(state, pending, reads())) if absent else []
+
+    # ---- for the kernel ----
+
+    def offer(self, state: str) -> dict[str, Any] | None:
+        """What is saved here; None: nothing. `version` is what brought() takes."""
+        self._heard = time.monotonic()
+        with contextlib.closing(Folder(self._paths[state])) as folder:
+            data = folder.manifest()
+            if data is None:
+                return None
+            return {"state": crossing.unsigned(crossing.state_in(folder, _key(folder))), "version": _version(data)}
+
+    def parts(self, state: str, blobs: list[str], start: int) -> list[crossing.Part]:
+        self._heard = time.monotonic()
+        with contextlib.closing(Folder(self._paths[state])) as folder:
+            return crossing.parts_of(folder, blobs, start)
+
+    def receive(self, state: str, parts: list[crossing.Part]) -> None:
+        """Whole blobs. Whoever loads them compares them with their digests, as on any disk."""
+        with contextlib.closing(Folder(self._paths[state])) as folder:
+            for part in parts:
+                folder.write(part.blob, [memoryview(part.data)])
+
+    def brought(self, state: str, version: str) -> None:
+        """The kernel has that: its blobs need no room here any more."""
+        self._brought = version
+        with contextlib.closing(Folder(self._paths[state])) as folder:
+            data = folder.manifest()
+            if data is None or _version(data) != version:
+                return
+            folder.drop(crossing.state_in(folder, _key(folder)).digests())
+        if self._word:
+            interpreter.core.tell_state(self._word)
+            self._word = ""
+
+    # ---- for the lease ----
+
+    def tell_saved(self, folder: Folder, word: str) -> None:
+        """What the worker has to save is in its folder."""
+        data = folder.manifest() if self.has(folder.path) else None
+        if data is None or _version(data) == self._brought:
+            self._word = ""
+            interpreter.core.tell_state(word)
+        else:
+            self._word, self._heard = word, time.monotonic()
+            interpreter.core.tell_state("saving")
+
+    def idle(self) -> float | None:
+        """Seconds until it wants to be called again."""
+        if not self._word:
+            return None
+        left = self._heard + PATIENCE_S - time.monotonic()
+        if left <= 0:
+            interpreter.core.tell_state("unsaved")
+        return left if left > 0 else None
+
+    def end(self) -> None:
+        """This process ends."""
+        self._folders.remove()
+
+
+def _take_in(folder: Folder, supply: bytes) -> None:
+    """What a namespace that is here as it was before does not have is newer: it saves nothing more."""
+    state = crossing.arrived(supply)
+    folder.take()
+    crossing.replace(folder, state, _key(folder))
+    folder.leave()
+
+
+def _needed(state: Manifest, pending: Collection[str] | None, reads: Collection[str] | None) -> set[str]:
+    units = {name: unit for unit in state.units for name in unit.names}
+    names = closure(units if reads is None else reads, units, state.modules) & units.keys()
+    stored = [one for name in names if pending is None or name in pending for one in units[name].stored()]
+    if pending is None and state.process is not None:
+        stored.append(state.process)
+    return {piece for one in stored for piece in one.pieces}
+
+
+def _key(folder: Folder) -> bytes:
+    return key_of(os.path.dirname(folder.path))
+
+
+def _version(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,87 @@
+"""What a worker has saved on its node, brought into the notebook's own folder, which is one whole state at all times."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .._worker.cell import relay_calls
+from .._worker.state import crossing
+from .._worker.state.folder import Folder
+from .._worker.state.key import key_of
+from .._worker.state.manifest import Manifest
+from .._worker.state.problems import Damaged
+
+
+class Intake:
+    """For one worker: it takes the folder, as a worker that sees it would.
+
+    Parameters
+    ----------
+    path : str
+        The notebook's folder.
+    ask : callable
+        Has the worker run a function of relay_calls, and returns its answer.
+
+    Thread: one at a time. Until close().
+    """
+
+    def __init__(self, path: str, ask: Callable[..., Any]):
+        self._id, self._key, self._ask = os.path.basename(path), key_of(os.path.dirname(path)), ask
+        self._folder = Folder(path)
+        self._folder.take()
+        self._assembly = crossing.Assembly(self._folder)
+        self.nbytes = 0  # that came
+
+    def bring(self, last: bool = False, pauses: Callable[[], bool] = lambda: False) -> bool:
+        """Blocks. Whether all of it is here now.
+
+        Parameters
+        ----------
+        last : bool
+            The worker goes, and saves all first.
+        pauses : callable
+            True: bring() returns after the part that is on its way; the next goes on there.
+
+        Raises
+        ------
+        StateError, OSError
+            What was here before is whole.
+        """
+        before = ""
+        while not pauses():
+            offer = self._ask(relay_calls.offered, self._id, last)
+            if offer is None:
+                return True
+            state = crossing.arrived(offer["state"])
+            if self._fetch(state, pauses):
+                crossing.commit(self._folder, state, self._key)
+                self._ask(relay_calls.brought, self._id, offer["version"], "")
+                return not offer["behind"]
+            if offer["version"] == before:
+                raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
+            before = "" if pauses() else offer["version"]
+        return False
+
+    def cannot(self, why: str) -> None:
+        """Tells the worker, which tells the person."""
+        self._ask(relay_calls.brought, self._id, "", why)
+
+    def close(self) -> None:
+        self._folder.leave()
+        self._folder.close()
+
+    def _fetch(self, state: Manifest, pauses: Callable[[], bool]) -> bool:
+        """False: not all is here."""
+        blobs = crossing.lacking(self._folder, state.digests())
+        while blobs and not pauses():
+            some = blobs[: crossing.MOST_BLOBS]
+            parts = self._ask(relay_calls.parts, self._id, some, self._assembly.reached(some[0]))
+            if not parts:
+                return False  # a newer save has removed it
+            for part in parts:
+                self.nbytes += len(part.data)
+                if self._assembly.add(part):
+                    blobs.remove(part.blob)
+        return not blobs

@@ -1,0 +1,177 @@
+"""Saved variables of workers that do not see the notebook's folder: brought here behind the cells, and given to the next worker."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import errors
+from .._common.byte_size import size
+from .._engine.session import Sink
+from .._worker.cell import relay_calls
+from .._worker.state import crossing
+from .._worker.state.folder import Folder
+from .._worker.state.key import key_of
+from .._worker.state.problems import Damaged, StateError
+from .errand import run_there
+from .intake import Intake
+from .notebook_state import NotebookState
+from .stop import say, wait
+
+_AGAIN_S = 0.5  # after a cell has gone before
+_TOLD_S = 1.0  # so long a person waits before a line says for what
+_GIVEN_BYTES = 16 * 1024 * 1024  # at a time, while a cell waits for it
+
+
+class StateRelay:
+    """
+    Parameters
+    ----------
+    view : callable
+        Of a state: what its worker is asked through.
+    is_there : callable
+        Of a state: whether its worker is.
+
+    Thread: the notebook's, and one of its own, which brings what is new and keeps no kernel from ending.
+    """
+
+    def __init__(self, view: Callable[[NotebookState], Any], is_there: Callable[[NotebookState], bool]):
+        self._view, self._is_there = view, is_there
+        self._intakes: dict[NotebookState, Intake] = {}
+        self._holders: dict[NotebookState, str] = {}  # of the intakes
+        self._outputs: dict[NotebookState, Sink | None] = {}  # of the cell that ran last
+        self._due: dict[NotebookState, float] = {}
+        self._changed = threading.Condition()
+        self._bringing = threading.RLock()
+        self._wanted = False  # by the notebook's thread
+        self._thread: threading.Thread | None = None
+
+    # ---- behind the cells ----
+
+    def ran(self, state: NotebookState, output: Sink | None) -> None:
+        """A cell of it has run on a worker that does not see its folder. What is printed there between cells goes to `output`."""
+        if not state.relayed:
+            state.relayed = True
+            say(f"this worker does not see {state.folder}: what cells change is brought there when they have run")
+        with self._changed:
+            self._outputs[state], self._due[state] = output, 0.0
+            self._changed.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="pounce-state", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            state = self._next()
+            with self._bringing:
+                whole = self._brought(state)
+            if not whole:
+                with self._changed:
+                    self._due.setdefault(state, time.monotonic() + _AGAIN_S)
+
+    def _next(self) -> NotebookState:
+        """When it is due."""
+        with self._changed:
+            while True:
+                state = min(self._due, key=self._due.__getitem__, default=None)
+                left = None if state is None else self._due[state] - time.monotonic()
+                if state is not None and left is not None and left <= 0 and not self._wanted:
+                    del self._due[state]
+                    return state
+                self._changed.wait(_AGAIN_S if self._wanted else left)
+
+    def _brought(self, state: NotebookState, last: bool = False) -> bool:
+        """False: try again."""
+        intake: Intake | None = None
+        try:
+            intake = self._intake(state)
+            return intake.bring(last, (lambda: False) if last else (lambda: self._wanted))
+        except (StateError, OSError) as error:
+            if intake is not None:
+                with contextlib.suppress(Exception):  # the worker may have gone
+                    intake.cannot(str(error))
+        except errors.PounceError:
+            pass  # the worker has gone; the next says what is missing
+        return True
+
+    def _intake(self, state: NotebookState) -> Intake:
+        if state not in self._intakes or self._holders[state] != state.holder:
+            self._close(state)
+            self._intakes[state] = Intake(state.folder, lambda *call: self._asked(state, *call))
+            self._holders[state] = state.holder
+        return self._intakes[state]
+
+    def _asked(self, state: NotebookState, *call: Any) -> Any:
+        return run_there(self._view(state), lambda: self._is_there(state), self._outputs.get(state), *call)
+
+    # ---- the notebook's thread: a worker goes ----
+
+    def bring_last(self, state: NotebookState) -> None:
+        """Its worker goes next: blocks until all that it has is here. Nothing, where that sees the folder."""
+        if not state.relayed or not state.holder:
+            return
+        begun = time.monotonic()
+        with self._alone():
+            before = self._intakes[state].nbytes if state in self._intakes else 0
+            self._brought(state, last=True)
+            if time.monotonic() - begun > _TOLD_S and state in self._intakes:
+                say(f"brought {size(self._intakes[state].nbytes - before)} of variables from the worker")
+        self.forget(state)
+
+    def forget(self, state: NotebookState) -> None:
+        """What comes of it next is another worker's."""
+        with self._changed:
+            self._due.pop(state, None)
+        with self._alone():
+            self._close(state)
+
+    def _close(self, state: NotebookState) -> None:
+        intake = self._intakes.pop(state, None)
+        if intake is not None:
+            with contextlib.suppress(OSError):  # the folder was removed
+                intake.close()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._wanted = True
+        try:
+            with self._bringing:
+                yield
+        finally:
+            self._wanted = False
+
+    # ---- the next worker ----
+
+    def give(self, state: NotebookState, lacks: list[str]) -> None:
+        """What a worker lacks that a cell is for: the next request says what there is, and of that it is given what the cell reads."""
+        if lacks == [crossing.MANIFEST]:
+            state.supply = supply(state.folder)
+            return
+        for parts in _given(state.folder, lacks):
+            wait(self._view(state).submit(relay_calls.receive, state.id, parts))
+
+
+def supply(path: str) -> bytes:
+    with contextlib.closing(Folder(path)) as folder:
+        return crossing.unsigned(crossing.state_in(folder, key_of(os.path.dirname(path))))
+
+
+def _given(path: str, blobs: list[str]) -> Iterator[list[crossing.Part]]:
+    """Whole ones. A file that is gone goes as an empty one: the worker refuses it as it would on a disk."""
+    with contextlib.closing(Folder(path)) as folder:
+        parts: list[crossing.Part] = []
+        for blob in blobs:
+            try:
+                nbytes, data = folder.part(blob, 0, _GIVEN_BYTES)
+            except Damaged:
+                nbytes, data = 0, b""
+            parts.append(crossing.Part(blob, 0, nbytes, data))
+            if sum(len(part.data) for part in parts) >= _GIVEN_BYTES:
+                yield parts
+                parts = []
+        if parts:
+            yield parts
