@@ -49,6 +49,14 @@ class CellOutput:
         return "".join(self._log)
 
 
+class Again(Exception):
+    """The cell has not run yet. `submit()`, which may block, sends it once more and returns the future."""
+
+    def __init__(self, submit: Callable[[], Any]):
+        super().__init__()
+        self.submit = submit
+
+
 class CellJob:
     """A cell in the background. What it assigns is on the worker; ``--out`` names come into the notebook at its end.
 
@@ -63,14 +71,15 @@ class CellJob:
     """
 
     def __init__(self, view: Any, place: Callable[[], Any], future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
-        """`ended(future)` notes what the cell did, on whichever thread; its value or error is the job's. `place()`: on which
-        worker; one that waits may move."""
+        """`ended(future)` notes what the cell did, on whichever thread; its value or error is the job's, but for Again.
+        `place()`: on which worker; one that waits may move."""
         self._view, self._future, self._output = view, future, output
         self._place = place
         self._ended = threading.Event()
         self._value: Shown | None = None
         self._error: BaseException | None = None
-        future.add_done_callback(lambda future: self._end(future, ended))
+        self._noted = ended
+        future.add_done_callback(self._end)
         threading.Thread(target=self._watch, name="pounce-time", daemon=True).start()
 
     @property
@@ -126,23 +135,38 @@ class CellJob:
     def _watch(self) -> None:
         """Nobody waits for it: its own thread looks when its lease ends."""
         time_left = TimeLeft()
-        session, task = engine_of(self._future)
         while not self._ended.wait(_LOOK_S):
             try:
+                session, task = engine_of(self._future)
                 warning = time_left.warning(session.state(task), self.lease())
             except errors.ClientClosed:
                 return
             if warning:
                 self._output.send("display_data", {"data": {"text/plain": warning}, "metadata": {}, "transient": {}})
 
-    def _end(self, future: Any, ended: Callable[[Any], Shown | None]) -> None:
+    def _end(self, future: Any) -> None:
         try:
-            self._value = ended(future)
+            self._value = self._noted(future)
             if self._value is not None:
                 data, metadata = self._value._repr_mimebundle_()
                 self._output.send("display_data", {"data": data, "metadata": metadata, "transient": {}})
+        except Again as again:
+            threading.Thread(target=self._go_on, args=(again.submit,), name="pounce-again", daemon=True).start()
+            return
         except BaseException as error:
-            self._error = error
-            lines = getattr(error, "_render_traceback_", lambda: [])() or [f"{type(error).__name__}: {error}"]
-            self._output.send("error", {"ename": type(error).__name__, "evalue": str(error), "traceback": lines})
+            self._fail(error)
         self._ended.set()
+
+    def _go_on(self, submit: Callable[[], Any]) -> None:
+        try:
+            self._future = submit()
+        except BaseException as error:
+            self._fail(error)
+            self._ended.set()
+        else:
+            self._future.add_done_callback(self._end)
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = error
+        lines = getattr(error, "_render_traceback_", lambda: [])() or [f"{type(error).__name__}: {error}"]
+        self._output.send("error", {"ename": type(error).__name__, "evalue": str(error), "traceback": lines})

@@ -14,7 +14,8 @@ from ..future import engine_of
 _LOOK_S = 0.5
 
 
-def run_there(view: Any, is_there: Callable[[], bool], output: Sink | None, function: Callable[..., Any], *args: Any) -> Any:
+def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: Sink | None, function: Callable[..., Any],
+              *args: Any) -> Any:
     """Blocks, as long as a worker is there. What is printed meanwhile goes to `output`; None: where the kernel prints.
 
     Raises
@@ -25,7 +26,7 @@ def run_there(view: Any, is_there: Callable[[], bool], output: Sink | None, func
     """
     if not is_there():
         raise _gone()
-    done = threading.Event()
+    done, view = threading.Event(), view_of()
     session = session_of(view)
     with session.news_wait():
         future = view.submit(function, *args)

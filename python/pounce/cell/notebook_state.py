@@ -41,8 +41,6 @@ class NotebookState:
         Cells, number and source, that run on each new worker.
     relayed : bool
         The last worker does not see the folder: the kernel brings what it saves.
-    supply : bytes or None
-        What is saved, as the next request tells it to a worker that has asked.
     """
 
     def __init__(self) -> None:
@@ -58,18 +56,17 @@ class NotebookState:
         self.folder = self.holder = self.problem = ""
         self.turn = self.after = 0
         self.crashed = self.relayed = False
-        self.supply: bytes | None = None
         self.ledger.back_to(-1)
 
     def words(self, most_bytes: int | None) -> dict[str, Any]:
         """Of the next request, as a worker's SavedNamespace.enter takes it."""
         self.turn += 1
-        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes, "supply": self.supply,
+        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes, "supply": None,
                 "patience_s": 0.0 if self.crashed or self.problem else _LEAVING_S, "setup": self.setup}
 
     def has_run(self, turn: int, holder: str, problem: str) -> None:
         self.after = max(self.after, turn)
-        self.holder, self.problem, self.crashed, self.supply = holder, problem, False, None
+        self.holder, self.problem, self.crashed = holder, problem, False
 
     def make_folder(self, root: str) -> None:
         """Where workers save it. Twice is once; one that was removed is made anew."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from .._worker.state.problems import StateError
 from ..calls import session_of, view_with
 from ..client import Client
 from ..future import engine_of
-from .background import CellJob, CellOutput
+from .background import Again, CellJob, CellOutput
 from .ledger import Parcel
 from .loop import Loop
 from .notebook_state import NotebookState
@@ -80,11 +81,13 @@ class Remote:
     def exchange(self, asked: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
         """Sends what the worker lacks and the source; again, with more, to a new worker that lacks more than was known.
         Returns also the line as it would have been for the worker that it came to."""
-        number, loop = self.number(), None
+        number, loop, sent = self.number(), None, None
         while True:
-            asked = self._to_worker(asked)
-            state = self.state(asked.place)
-            parcel, words = self._packed(asked, wanted, source, number, loop)
+            if sent is None:
+                asked = self._to_worker(asked)
+                state = self.state(asked.place)
+                sent = self._packed(asked, wanted, source, number, loop)
+            parcel, words = sent
             future = self._view(asked).submit(runner.run_cell, *words)
             try:
                 with self._successors.watching(state, self.client(state), asked.place):
@@ -93,12 +96,17 @@ class Remote:
                 output = CellOutput(self.shell)
                 session, task = engine_of(future)
                 session.show_at(task, output)
-                self._goes_on(asked, number, parcel, future, output)
+                self._goes_on(asked, number, parcel, words, future, output)
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
             except _DEATHS:
                 state.crashed = True
                 raise
             came = self._where_it_ran(asked, future)
+            if reply["lacks"]:
+                asked, state.place = came, came.place
+                self.relay.give(state, words[0], reply["lacks"])
+                continue
+            sent = None
             if not self._has_run(state, came, parcel, reply):
                 if loop is not None:
                     raise errors.LeaseEnded(f"{loop.words()}, and what it had done went with that worker", "Run the cell again.")
@@ -111,9 +119,6 @@ class Remote:
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
         """False: its worker is a new one without all that it counted on, and nothing ran."""
         state.place = came.place
-        if reply["lacks"]:
-            self.relay.give(state, reply["lacks"])
-            return False
         if reply["fresh"]:
             self._tell_lost(state, reply)
         if not reply["ran"]:
@@ -169,7 +174,9 @@ class Remote:
             return True
         if problem:
             say(f"it goes on here, on the worker that it has: {problem}")
-        return not problem
+            return False
+        self.relay.bring_last(state)
+        return True
 
     def _left(self, state: NotebookState, came: CellLine, number: int, reply: dict[str, Any]) -> Loop:
         """The cell is to go on elsewhere: it has given its worker back, or found that it cannot."""
@@ -231,33 +238,44 @@ class Remote:
         number, output = self.number(), CellOutput(self.shell)
         asked = self._to_worker(asked)
         parcel, words = self._packed(asked, wanted, source, number)
-        view = self._view(asked)
-        session = session_of(view)
-        with session.news_wait():
-            future = view.submit(runner.run_cell, *words)
-            session.show_at(engine_of(future)[1], output)
-        job = self._goes_on(asked, number, parcel, future, output)
+        job = self._goes_on(asked, number, parcel, words, self._sent_behind(asked, words, output), output)
         if not asked.name:
             return job
         self.shell.push({asked.name: job})
         return None
 
-    def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, future: Any, output: CellOutput) -> CellJob:
+    def _sent_behind(self, asked: CellLine, words: tuple[Any, ...], output: CellOutput) -> Any:
+        view = self._view(asked)
+        session = session_of(view)
+        with session.news_wait():
+            future = view.submit(runner.run_cell, *words)
+            session.show_at(engine_of(future)[1], output)
+        return future
+
+    def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, words: tuple[Any, ...], future: Any, output: CellOutput) -> CellJob:
         state = self.state(asked.place)
         state.ledger.arrived(parcel)  # before the cells that come behind it
         state.after, state.place = state.turn, asked.place
-        ended = lambda future: self._ended_behind(state, asked, number, parcel, future)  # noqa: E731
+
+        def again(lacks: list[str]) -> Any:
+            self.relay.give(state, words[0], lacks)
+            return self._sent_behind(asked, words, output)
+
+        ended = lambda future: self._ended_behind(state, asked, number, parcel, future, again)  # noqa: E731
         job = CellJob(self.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
-    def _ended_behind(self, state: NotebookState, asked: CellLine, number: int, parcel: Parcel, future: Any) -> Shown | None:
+    def _ended_behind(self, state: NotebookState, asked: CellLine, number: int, parcel: Parcel, future: Any,
+                      again: Callable[[list[str]], Any]) -> Shown | None:
         try:
             reply = future.result()
         except BaseException as error:
             state.ledger.withdraw(parcel)  # whether it has arrived nobody knows
             state.crashed |= isinstance(error, _DEATHS)
             raise
+        if reply["lacks"]:
+            raise Again(lambda: again(reply["lacks"]))
         came = self._where_it_ran(asked, future)
         if self._has_run(state, came, parcel, reply):
             if "left" in reply:

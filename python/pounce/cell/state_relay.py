@@ -16,7 +16,7 @@ from .._worker.cell import relay_calls
 from .._worker.state import crossing
 from .._worker.state.folder import Folder
 from .._worker.state.key import key_of
-from .._worker.state.problems import Damaged, StateError
+from .._worker.state.problems import Damaged
 from .errand import run_there
 from .intake import Intake
 from .notebook_state import NotebookState
@@ -90,12 +90,12 @@ class StateRelay:
         try:
             intake = self._intake(state)
             return intake.bring(last, (lambda: False) if last else (lambda: self._wanted))
-        except (StateError, OSError) as error:
-            if intake is not None:
-                with contextlib.suppress(Exception):  # the worker may have gone
-                    intake.cannot(str(error))
         except errors.PounceError:
             pass  # the worker has gone; the next says what is missing
+        except Exception as error:  # the folder is full, say; the next save tries again
+            if intake is not None:
+                with contextlib.suppress(errors.PounceError):
+                    intake.cannot(str(error))
         return True
 
     def _intake(self, state: NotebookState) -> Intake:
@@ -106,7 +106,7 @@ class StateRelay:
         return self._intakes[state]
 
     def _asked(self, state: NotebookState, *call: Any) -> Any:
-        return run_there(self._view(state), lambda: self._is_there(state), self._outputs.get(state), *call)
+        return run_there(lambda: self._view(state), lambda: self._is_there(state), self._outputs.get(state), *call)
 
     # ---- the notebook's thread: a worker goes ----
 
@@ -146,16 +146,16 @@ class StateRelay:
 
     # ---- the next worker ----
 
-    def give(self, state: NotebookState, lacks: list[str]) -> None:
-        """What a worker lacks that a cell is for: the next request says what there is, and of that it is given what the cell reads."""
+    def give(self, state: NotebookState, request: dict[str, Any], lacks: list[str]) -> None:
+        """What a worker lacks for a request, which goes there once more then: first what there is, then what of it the cell reads."""
         if lacks == [crossing.MANIFEST]:
-            state.supply = supply(state.folder)
+            request["state"]["supply"] = _supply(state.folder)
             return
         for parts in _given(state.folder, lacks):
             wait(self._view(state).submit(relay_calls.receive, state.id, parts))
 
 
-def supply(path: str) -> bytes:
+def _supply(path: str) -> bytes:
     with contextlib.closing(Folder(path)) as folder:
         return crossing.unsigned(crossing.state_in(folder, key_of(os.path.dirname(path))))
 

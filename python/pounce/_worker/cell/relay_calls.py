@@ -5,8 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import errors
 from ..state.crossing import Part
 from . import runner
+
+
+def _saved(state: str) -> Any:
+    """The SavedNamespace that has it, or had it last."""
+    saved = runner.saved_namespace()
+    if saved is None or not saved.relayed.knows(state):
+        raise errors.LeaseEnded("this worker has a new Python, which has not saved these variables", "Run the next cell.")
+    return saved
 
 
 def offered(state: str, last: bool) -> dict[str, Any] | None:
@@ -24,9 +33,7 @@ def offered(state: str, last: bool) -> dict[str, Any] | None:
     dict or None
         ``state``: crossing.unsigned(); ``version``: for brought(); ``behind``: something is not saved yet.
     """
-    saved = runner.saved_namespace()
-    if saved is None or not saved.relayed.knows(state):
-        return None
+    saved = _saved(state)
     behind = saved.save_now(last)
     offer = saved.relayed.offer(state)
     return None if offer is None else {**offer, "behind": behind}
@@ -34,12 +41,12 @@ def offered(state: str, last: bool) -> dict[str, Any] | None:
 
 def parts(state: str, blobs: list[str], start: int) -> list[Part]:
     """See crossing.parts_of()."""
-    return list(runner.saved_namespace().relayed.parts(state, blobs, start))
+    return list(_saved(state).relayed.parts(state, blobs, start))
 
 
 def brought(state: str, version: str, problem: str) -> None:
     """The notebook's machine has it, or cannot have it: why."""
-    saved = runner.saved_namespace()
+    saved = _saved(state)
     if problem:
         saved.not_brought(problem)
     else:
@@ -47,4 +54,4 @@ def brought(state: str, version: str, problem: str) -> None:
 
 
 def receive(state: str, blobs: list[Part]) -> None:
-    runner.saved_namespace().relayed.receive(state, blobs)
+    _saved(state).relayed.receive(state, blobs)
