@@ -1,46 +1,117 @@
-"""Saved variables of workers that do not see the notebook's folder: a real kernel, on workers of the local launcher."""
+"""What outlives a worker that does not see the notebook's folder: a real kernel, on workers of the local launcher."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import re
 
 import pytest
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from conftest import made_home
-from kernel import Notebook
+from cell_state_test import (  # noqa: F401  the same is promised here: these run with the notebook below
+    GREY,
+    afresh,
+    released,
+    second_kernel,
+    test_a_cell_in_the_background_finds_them_too,
+    test_a_damaged_state_is_refused_in_words_and_the_notebook_goes_on,
+    test_a_function_of_the_notebook_finds_what_it_reads,
+    test_a_killed_worker_costs_nothing_that_was_saved,
+    test_restart_forgets_what_was_saved,
+    test_the_directory_the_environment_and_the_seeds_go_along,
+    test_the_variables_follow_to_a_worker_that_offers_more,
+    test_what_cannot_be_saved_is_named_under_its_cell_and_when_it_has_gone,
+    test_what_is_not_restored_yet_outlives_the_next_worker_too,
+    until_saved,
+)
+from kernel import CAN_BE_APART, Notebook, notebook_at_home
 
-CAN_HIDE = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode == 0
-pytestmark = pytest.mark.skipif(not CAN_HIDE, reason="hides a folder from workers in a mount namespace, which takes root")
-
-BLIND = """#!/bin/sh
-exec unshare --mount sh -c 'for each in "$HOME"/.local/state/pounce/*/parked; do mount -t tmpfs none "$each"; done; exec "$0" "$@"' {python} "$@"
-"""
+pytestmark = pytest.mark.skipif(not CAN_BE_APART, reason="hides a folder in a mount namespace, which takes root")
 
 
 @pytest.fixture(scope="module")
 def notebook():
-    """Its workers' interpreters see an empty folder where the notebook's saved variables are."""
-    with made_home(idle_release_s=600) as home:
-        python = home.folder / "python"
-        python.write_text(BLIND.format(python=sys.executable))
-        python.chmod(0o755)
-        made = Notebook(home)
-        assert not made.run(f"import os, pounce, sys; sys.executable = '{python}'").of("error")
+    with notebook_at_home("import os, pounce", apart=True) as made:
         yield made
-        made.run("%pounce release")
-        made.close()
 
 
-def test_the_next_worker_has_them_although_neither_sees_the_folder(notebook):
-    first = notebook.run("%%pounce\nimport os\nmodel = {'w': [1, 2]}\nalias = model['w']\nunread = bytes(10_000_000)\nfirst = os.getpid()")
-    notebook.run("%pounce release")
+def test_the_next_worker_has_the_same_variables_and_the_notebook_says_where_they_are_kept(afresh):  # noqa: F811
+    first = afresh.run("%%pounce\nimport os\nmodel = {'w': [1, 2]}\nalias = model['w']\nfirst = os.getpid()")
+    second = afresh.run("%%pounce\n1")
+    afresh.run("%pounce release")
 
-    cell = notebook.run("%%pounce\nimport os\nalias.append(3)\nmodel, alias is model['w'], os.getpid() != first")
+    cell = afresh.run("%%pounce\nimport os\nalias.append(3)\nmodel, alias is model['w'], os.getpid() != first")
 
-    assert "this worker does not see" in first.said
+    assert re.search(r"this worker does not see \S+/parked/\w+: what cells change is brought there when they have run", first.said)
+    assert "does not see" not in second.said + cell.said
     assert cell.value == "({'w': [1, 2, 3]}, True, True)"
+
+
+def test_a_cell_gets_what_it_reads_and_the_rest_stays_where_it_is(afresh):  # noqa: F811
+    released(afresh, "%%pounce\nread = list(range(1000))\nunread = list(range(100_000))")
+
+    cell = afresh.run("%%pounce\nlen(read)")
+    rest = afresh.run("%pounce vars").stdout
+    later = afresh.run("%%pounce\nlen(unread)")
+
+    assert cell.value == "1000" and "unread" not in cell.stream("stdout")
+    assert re.search(r"unread +saved", rest)
+    assert later.value == "100000" and re.search(r"restored unread \(\d", GREY.sub("", later.stream("stdout")))
+
+
+def test_what_the_notebook_sends_to_a_new_worker_is_said_once(afresh):  # noqa: F811
+    released(afresh, "%%pounce\nkept = [1]")
+
+    cell = afresh.run("sent = list(range(1000))\nget_ipython().run_cell_magic('pounce', '', 'kept.append(len(sent)); kept')")
+
+    assert cell.said.count("sent sent (") == 1 and cell.value == "[1, 1000]"
+
+
+def test_release_brings_what_the_last_cell_left(afresh):  # noqa: F811
+    afresh.run("%%pounce\nimport os\nlarge = bytearray(os.urandom(40_000_000))\nlarge[-1] = 7")
+    afresh.run("%pounce release")
+
+    assert afresh.run("%%pounce\nlen(large), large[-1]").value == "(40000000, 7)"
+
+
+def test_a_kernel_that_was_killed_has_left_what_had_come(notebook):
+    last = Notebook(notebook.home)
+    last.run("import pounce")
+    last.run("%%pounce\nfirst, second = [1], [2]")
+    until_saved(last, "first")
+    last.close()  # with SIGKILL
+
+    with second_kernel(notebook) as next_one:
+        said = next_one.run("%pounce restore second").said
+        cell = next_one.run("%%pounce\nsecond, 'first' in globals()")
+
+    assert "second will be there" in said and cell.value == "([2], False)"
+
+
+def test_a_worker_that_is_killed_says_how_much_had_come(afresh):  # noqa: F811
+    afresh.run("%%pounce\nkept = [1]")
+    until_saved(afresh, "kept")
+
+    afresh.run("%%pounce\nimport os, signal\nkept.append(2)\nos.kill(os.getpid(), signal.SIGKILL)")
+
+    assert afresh.run("%%pounce\nkept").value == "[1]"
+
+
+def test_nothing_is_left_on_the_node(afresh):  # noqa: F811
+    listed = "import glob, tempfile\nglob.glob(tempfile.gettempdir() + '/pounce-state-*/{ID}')"
+    afresh.run("%%pounce\nkept = [1]")
+    until_saved(afresh, "kept")
+    state = max((afresh.home.folder / ".local/state/pounce").glob("*/parked/*/manifest-*.json"), key=os.path.getmtime).parent.name
+
+    there = afresh.run("%%pounce\n" + listed.format(ID=state))
+    afresh.run("%pounce restart")
+
+    assert state in there.value and afresh.run("%%pounce\n" + listed.format(ID=state)).value == "[]"
+
+
+def test_a_setup_cell_and_what_it_reads_are_there_on_each_new_worker(afresh):  # noqa: F811
+    released(afresh, "%%pounce\nname = '/etc/hostname'", "%%pounce --setup\nfile = open(name)")
+
+    assert afresh.run("%%pounce\nfile.readable()").value == "True"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +12,11 @@ from conftest import made_home
 from jupyter_client.manager import KernelManager
 
 SECONDS = 120  # for anything: the machine may be busy
+# An interpreter that sees an empty folder where the notebook's saved variables are, as on a node that shares no file system.
+APART = """#!/bin/sh
+exec unshare --mount sh -c 'for each in "$HOME"/.local/state/pounce/*/parked; do mount -t tmpfs none "$each"; done; exec "$0" "$@"' {python} "$@"
+"""
+CAN_BE_APART = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode == 0
 
 
 @dataclass
@@ -105,10 +112,22 @@ class Notebook:
         self.manager.shutdown_kernel(now=True)
 
 
+def set_apart(home) -> None:
+    """Workers of kernels in this home do not see what is saved."""
+    python = home.folder / "python"
+    python.write_text(APART.format(python=sys.executable))
+    python.chmod(0o755)
+    startup = home.folder / ".ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "apart.py").write_text(f"import sys; sys.executable = {str(python)!r}")
+
+
 @contextmanager
-def notebook_at_home(first_cell: str):
+def notebook_at_home(first_cell: str, apart: bool = False):
     """A kernel in a home of its own, on workers of the local launcher; `first_cell` has run in it."""
     with made_home(idle_release_s=600) as home:
+        if apart:
+            set_apart(home)
         notebook = Notebook(home)
         assert not notebook.run(first_cell).of("error")
         yield notebook
