@@ -25,7 +25,7 @@ def test_a_cell_near_the_end_of_its_workers_time_begins_on_the_next_one(notebook
     first = notebook.run(LINE + LOOKED_AT + "kept = [os.getpid()]\nlen(kept)")
 
     still = notebook.run(LINE + "kept[0] == os.getpid()")
-    notebook.run("from pounce.cell import remote\nremote.MOVE_S = 3600")
+    notebook.run("from pounce.cell import workers\nworkers.MOVE_S = 3600")
     moved = notebook.run(LINE + "kept[0] == os.getpid(), len(kept)")
 
     assert (first.value, still.value, moved.value) == ("1", "True", "(False, 1)")

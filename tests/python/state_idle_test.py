@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 from pounce._worker import interpreter
-from pounce._worker.cell import saved_namespace
 from pounce._worker.cell.saved_namespace import SavedNamespace
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.key import made_key
@@ -34,24 +33,7 @@ def namespace(tmp_path, folder) -> SavedNamespace:
     return namespace
 
 
-def test_a_cell_that_follows_at_once_finds_no_save_begun(told, namespace):
-    pause = namespace.idle()
-
-    assert pause is not None and 0 < pause < 0.1
-    assert told == []
-
-
 def test_a_worker_that_gets_no_other_cell_saves(told, namespace):
-    namespace.idle()
-    namespace.idle()
-
-    assert told == ["saving", "saved"]
-
-
-def test_after_seconds_of_work_that_is_not_saved_no_cell_is_waited_for(told, namespace, monkeypatch):
-    monkeypatch.setattr(saved_namespace, "_UNSAVED_S", 0.0)
-    namespace.after(2, 2)
-
     namespace.idle()
 
     assert told == ["saving", "saved"]

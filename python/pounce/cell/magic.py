@@ -32,7 +32,7 @@ class PounceMagics(Magics):
     def __init__(self, shell: Any):
         super().__init__(shell)
         self.remote = Remote(shell)
-        self.completion = Completion(self.remote.own, self.remote.held_names)
+        self.completion = Completion(self.remote.own, self.remote.workers.held_names)
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
@@ -56,7 +56,7 @@ class PounceMagics(Magics):
         if tree is None:
             return None
         remote = self.remote
-        asked = remote.settled(asked)
+        asked = remote.workers.settled(asked)
         remote.require(asked.sends or ())
         wanted = [name for name in reads(tree) if remote.is_ours(name)]
         if asked.sends is not None:
@@ -80,7 +80,7 @@ class PounceMagics(Magics):
         verb, asked, names = _usage(parse_verb, line)
         if verb in ("pull", "push") and not names:
             raise UsageError(f"%pounce {verb} takes names of variables, such as a,b")
-        VERBS[verb](self.remote, self.remote.settled(asked), names)
+        VERBS[verb](self.remote, self.remote.workers.settled(asked), names)
 
     def _parsed(self, cell: str) -> ast.Module | None:
         """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""

@@ -1,4 +1,4 @@
-"""The workers of one notebook's cells: which has what, what runs there behind the cells, and the exchange with them."""
+"""One notebook's cells on its workers: what travels there and back, and what runs behind the cells."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from .._common.byte_size import size
 from .._engine.display import Shown
 from .._engine.options import Options
 from .._worker.cell import runner
-from .._worker.state.problems import StateError
-from ..calls import session_of, view_with
-from ..client import Client
+from ..calls import session_of
 from ..future import engine_of
 from .background import Again, CellJob, CellOutput
 from .ledger import Parcel
@@ -23,35 +21,18 @@ from .loop import Loop
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
-from .state_relay import StateRelay
 from .stop import LeftBehind, say, wait
-from .successors import MOVE_S, Successors, seconds_left
 from .traceback import remote_error
+from .workers import Workers
 
-_NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
-_HERE = ("queued", "starting", "idle", "busy")  # of a lease whose worker will serve the next cell
 _DEATHS = (errors.WorkerCrashed, errors.OutOfMemory, errors.NodeFailed, errors.LostError)
 
 
 class Remote:
     def __init__(self, shell: Any):
         self.shell = shell
-        self._clients: dict[NotebookState, Client] = {}
-        self.states: dict[Any, NotebookState] = {}  # by the name of --on; by the line, where one could not follow
+        self.workers = Workers()
         self.jobs: list[CellJob] = []
-        self._successors = Successors(_new_client)
-        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), self.is_there)
-        self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
-
-    def settled(self, asked: CellLine) -> CellLine:
-        """The line with the class of this cluster that a try goes to."""
-        options = asked.place.options
-        if not asked.trial or options.class_:
-            return asked
-        if options.time_min not in self._tries:
-            self._tries[options.time_min] = self.client().classes().shortest(options.time_min)
-        options = replace(options, class_=self._tries[options.time_min])
-        return replace(asked, place=replace(asked.place, options=options))
 
     # ---- cells ----
 
@@ -61,7 +42,7 @@ class Remote:
 
     def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         """What the cell did, in our ledger; its value, or its error raised."""
-        state = self.state(asked.place)
+        state = self.workers.state(asked.place)
         self._changed(state, number, reply)
         if "error" in reply:
             raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.place))
@@ -84,13 +65,13 @@ class Remote:
         number, loop, sent = self.number(), None, None
         while True:
             if sent is None:
-                asked = self._to_worker(asked)
-                state = self.state(asked.place)
+                asked = self.workers.for_line(asked)
+                state = self.workers.state(asked.place)
                 sent = self._packed(asked, wanted, source, number, loop)
             parcel, words = sent
             future = self._view(asked).submit(runner.run_cell, *words)
             try:
-                with self._successors.watching(state, self.client(state), asked.place):
+                with self.workers.successors.watching(state, self.workers.client(state), asked.place):
                     reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
@@ -104,7 +85,7 @@ class Remote:
             came = self._where_it_ran(asked, future)
             if reply["lacks"]:
                 asked, state.place = came, came.place
-                self.relay.give(state, words[0], reply["lacks"])
+                self.workers.relay.give(state, words[0], reply["lacks"])
                 continue
             sent = None
             if not self._has_run(state, came, parcel, reply):
@@ -129,7 +110,7 @@ class Remote:
         state.has_run(reply["asked"], reply["holder"], reply["problem"])
         state.ledger.arrived(parcel)
         if reply["relayed"]:
-            self.relay.ran(state, CellOutput(self.shell) if getattr(self.shell, "kernel", None) is not None else None)
+            self.workers.relay.ran(state, CellOutput(self.shell) if getattr(self.shell, "kernel", None) is not None else None)
         return True
 
     def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:
@@ -145,74 +126,18 @@ class Remote:
             state.ledger.deleted([name])
             say(f"{name} (cell {cell}) went with the last worker: {why}")
 
-    def _to_worker(self, asked: CellLine) -> CellLine:
-        """The line of the worker that the variables are on, if it offers what is asked for; else they move."""
-        state = self.state(asked.place)
-        self._to_successor(state)
-        if state.place is None or state.place == asked.place or not self.is_there(state):
-            return asked
-        if state.place.offers(asked.place, self._minutes_left(state)):
-            return replace(asked, place=state.place)
-        self._leave(state, asked.place)
-        return asked
-
-    def _to_successor(self, state: NotebookState) -> None:
-        """The time of its worker is, or is nearly, over, and the next one is ready."""
-        client = self._clients.get(state)
-        if client is None or not self._successors.is_ready(state):
-            return
-        left = seconds_left(client)
-        if self.is_there(state) and (left is None or left > MOVE_S or not self._has_left(state, state.place)):
-            return
-        self._clients.pop(state).close()
-
-    def _has_left(self, state: NotebookState, place: Place | None) -> bool:
-        """Its worker has saved everything, and its variables with it; False: it holds what cannot be saved, and has not."""
-        try:
-            problem = wait(self.at(place or Place(), state).submit(runner.leave, state.id, True))
-        except errors.PounceError:  # it has ended by itself
-            return True
-        if problem:
-            say(f"it goes on here, on the worker that it has: {problem}")
-            return False
-        self.relay.bring_last(state)
-        return True
-
     def _left(self, state: NotebookState, came: CellLine, number: int, reply: dict[str, Any]) -> Loop:
         """The cell is to go on elsewhere: it has given its worker back, or found that it cannot."""
         self._changed(state, number, reply)
         loop = Loop(reply["left"])
         say(f"{loop.words()}; the cell goes on with the next worker")
-        if not self._has_left(state, came.place):
-            return loop.that_stays()
-        self._clients.pop(state).close()
-        return loop
-
-    def _leave(self, state: NotebookState, place: Place) -> None:
-        """Its worker saves everything and goes back; the next one will have it."""
-        assert state.place is not None
-        problem = wait(self.at(state.place, state).submit(runner.leave, state.id))
-        if not problem:
-            self.relay.bring_last(state)
-            self._clients.pop(state).close()
-            return
-        say(f"the variables of the worker with {state.place} cannot follow to one with {place}, which begins without them: {problem}")
-        self.states[place] = NotebookState()
-
-    def is_there(self, state: NotebookState) -> bool:
-        """Whether a worker has, or will have, what is not only on the disk."""
-        client = self._clients.get(state)
-        return client is not None and any(lease.state in _HERE for lease in client.leases())
-
-    def _minutes_left(self, state: NotebookState) -> float | None:
-        left = seconds_left(self._clients[state])
-        return left / 60 if left is not None else None
+        return loop if self.workers.left(state, came.place) else loop.that_stays()
 
     def _packed(self, asked: CellLine, wanted: Any, source: str, number: int, loop: Loop | None = None) -> tuple[Parcel, tuple[Any, ...]]:
         """What travels, and the arguments of `run_cell`. `loop`: the cell goes on in the middle of it."""
-        state = self.state(asked.place)
-        self.have_folder(state)
-        words = state.words(session_of(self.client()).parked_most_bytes)
+        state = self.workers.state(asked.place)
+        self.workers.make_folder(state)
+        words = state.words(session_of(self.workers.client()).parked_most_bytes)
         parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=asked.sends is not None)
         request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
@@ -222,21 +147,9 @@ class Remote:
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values))
 
-    def have_folder(self, state: NotebookState) -> None:
-        try:
-            state.make_folder(self.parked_folder())
-        except (OSError, StateError) as error:
-            if state.problem != str(error):
-                say(f"variables on workers will not be saved: {error}")
-            state.problem = str(error)
-
-    def parked_folder(self) -> str:
-        """Where all saved states of this user on this cluster lie."""
-        return session_of(self.client()).parked
-
     def run_behind(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)
-        asked = self._to_worker(asked)
+        asked = self.workers.for_line(asked)
         parcel, words = self._packed(asked, wanted, source, number)
         job = self._goes_on(asked, number, parcel, words, self._sent_behind(asked, words, output), output)
         if not asked.name:
@@ -253,16 +166,16 @@ class Remote:
         return future
 
     def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, words: tuple[Any, ...], future: Any, output: CellOutput) -> CellJob:
-        state = self.state(asked.place)
+        state = self.workers.state(asked.place)
         state.ledger.arrived(parcel)  # before the cells that come behind it
         state.after, state.place = state.turn, asked.place
 
         def again(lacks: list[str]) -> Any:
-            self.relay.give(state, words[0], lacks)
+            self.workers.relay.give(state, words[0], lacks)
             return self._sent_behind(asked, words, output)
 
         ended = lambda future: self._ended_behind(state, asked, number, parcel, future, again)  # noqa: E731
-        job = CellJob(self.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
+        job = CellJob(self.workers.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
@@ -321,8 +234,8 @@ class Remote:
             return ""
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
-        mine = self.state(place)
-        elsewhere = [state.place for state in self.states.values() if state is not mine and name in state.ledger.entries]
+        mine = self.workers.state(place)
+        elsewhere = [state.place for state in self.workers.states.values() if state is not mine and name in state.ledger.entries]
         return f"{name} is on the worker with {elsewhere[0]}: bring it here with %pounce pull {name} and those." if elsewhere else ""
 
     def number(self) -> int:
@@ -336,26 +249,11 @@ class Remote:
         return str(parent.get("header", {}).get("msg_id", ""))
 
     def cell_ended(self, result: Any) -> None:
-        for state in self.states.values():
+        for state in self.workers.states.values():
             state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
 
-    # ---- workers ----
-
-    def state(self, place: Place) -> NotebookState:
-        return self.states.get(place) or self.states.setdefault(place.on, NotebookState())
-
-    def client(self, state: NotebookState | None = None) -> Client:
-        """That of a state's worker; of the notebook's usual one, or any."""
-        state = state or next(iter(self._clients), None) or self.state(Place())
-        if state not in self._clients:
-            self._clients[state] = self._successors.taken(state) or _new_client()
-        return self._clients[state]
-
-    def at(self, place: Place, state: NotebookState | None = None) -> Any:
-        return view_with(self.client(state or self.state(place)), place.options, place.env)
-
     def _view(self, asked: CellLine) -> Any:
-        view = self.at(asked.place)
+        view = self.workers.at(asked.place)
         return view.options(wait_policy=[str(step) for step in asked.instead]) if asked.instead else view
 
     def _where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
@@ -367,22 +265,6 @@ class Remote:
 
     def release(self) -> None:
         """Gives all workers back, which save their variables first."""
-        for state in [state for state in self._clients if not self._is_busy(state)]:
-            self.relay.bring_last(state)
+        busy = {job.place for job in self.jobs if job.state != "done"}
         self.jobs.clear()
-        self._successors.close()
-        for client in self._clients.values():
-            client.close()
-        self._clients.clear()
-
-    def _is_busy(self, state: NotebookState) -> bool:
-        """A cell runs there in the background, or waits: it is cancelled, and no task comes before it."""
-        return any(job.state != "done" and job.place == state.place for job in self.jobs)
-
-    def held_names(self) -> set[str]:
-        """The names of variables that workers hold, as far as is known here."""
-        return {name for state in self.states.values() for name in state.ledger.entries}
-
-
-def _new_client() -> Client:
-    return Client(cancel_grace=_NEVER_S)
+        self.workers.release(lambda state: state.place in busy)

@@ -20,7 +20,7 @@ from .stop import say, wait
 
 
 def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    states = [state for state in remote.states.values() if state.holder and state.place is not None]
+    states = [state for state in remote.workers.states.values() if state.holder and state.place is not None]
     for state in states:
         print(_state_words(remote, state))
     for job in remote.jobs:
@@ -32,9 +32,9 @@ def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 def _state_words(remote: Remote, state: NotebookState) -> str:
     assert state.place is not None
     names = ", ".join(sorted(state.ledger.entries)) or "no variables"
-    if remote.is_there(state):
+    if remote.workers.is_there(state):
         return f"worker with {state.place}: {names}"
-    view = remote.at(state.place, state)
+    view = remote.workers.at(state.place, state)
     gone = session_of(view).gone(asks_of(view).resources)
     kept = "they went with it" if state.problem else "they are saved, and the next worker restores what a cell reads"
     return f"the worker with {state.place} is gone{f' ({gone})' if gone else ''}: {names} ({kept})"
@@ -48,21 +48,21 @@ def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
             print(_core.printable(f"  {choice}"))
     if not waiting:
         print("nothing of this notebook waits")
-    for row in remote.client().queue():
+    for row in remote.workers.client().queue():
         devices = f" on {row.node or 'no node yet'}{', ' + row.devices if row.devices else ''}"
         reason = f" ({row.reason})" if row.reason not in ("", "None") else ""
         print(_core.printable(f"Slurm says: job {row.job} is {row.state}{reason}{devices}"))
 
 
 def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.state(asked.place)
-    for name, kind, more in wait(remote.at(state.place or asked.place).submit(runner.variables)):
+    state = remote.workers.state(asked.place)
+    for name, kind, more in wait(remote.workers.at(state.place or asked.place).submit(runner.variables)):
         print(f"{padded(name, 20)} {kind} {more}".rstrip())
 
 
 def _pull(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     where, reply = remote.exchange(CellLine(asked.place, (), names), (), "")
-    remote.bring(reply, remote.state(where.place))
+    remote.bring(reply, remote.workers.state(where.place))
 
 
 def _push(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
@@ -71,18 +71,18 @@ def _push(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.state(asked.place)
+    state = remote.workers.state(asked.place)
     place = state.place or asked.place
     running = [job for job in remote.jobs if job.place == place and job.state == "running"]
-    if not running and not remote.is_there(state):
+    if not running and not remote.workers.is_there(state):
         raise UsageError("this notebook has no worker now; %pounce parked names what is saved")
     for job in running:
         job.end_python()
     if not running:
         with contextlib.suppress(errors.WorkerCrashed):  # as it was told to
-            wait(remote.at(place).submit(runner.end_python))
+            wait(remote.workers.at(place).submit(runner.end_python))
     lost = state.ledger.back_to(-1)
-    remote.relay.forget(state)
+    remote.workers.relay.forget(state)
     state.remove()
     state.begin()
     say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
@@ -93,21 +93,21 @@ def _release(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 
 def _parked(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.state(asked.place)
+    state = remote.workers.state(asked.place)
     if asked.remakes:
         return parked.remake(state, asked.remakes)
-    print(parked.table(remote.states.values(), remote.parked_folder()))
+    print(parked.table(remote.workers.states.values(), remote.workers.parked_folder()))
 
 
 def _restore(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.state(asked.place)
-    if remote.is_there(state) and state.place is not None:  # it takes what is restored with the next cell
-        problem = wait(remote.at(state.place).submit(runner.leave, state.id))
+    state = remote.workers.state(asked.place)
+    if remote.workers.is_there(state) and state.place is not None:  # it takes what is restored with the next cell
+        problem = wait(remote.workers.at(state.place).submit(runner.leave, state.id))
         if problem:
             raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
-        remote.relay.bring_last(state)
-    remote.have_folder(state)
-    found = parked.restore(state, remote.parked_folder(), asked.source, names)
+        remote.workers.relay.bring_last(state)
+    remote.workers.make_folder(state)
+    found = parked.restore(state, remote.workers.parked_folder(), asked.source, names)
     state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)
     say(f"{', '.join(found)} will be there for the next cell that reads them")
 

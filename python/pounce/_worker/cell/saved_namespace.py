@@ -26,8 +26,6 @@ from .state_notes import StateNotes, tell
 
 _WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
-_NEXT_S = 0.03        # within this the next of cells that run one after the other comes, and is not made to wait for a save
-_UNSAVED_S = 3.0      # unless so much work of cells is not saved: a worker that dies costs that
 
 
 class SavedNamespace:
@@ -51,7 +49,7 @@ class SavedNamespace:
         self._touched: set[str] | None = set()
         self._behind = False  # a cell has run whose work is not saved
         self._unchecked = self._look_at_all = False
-        self._running = self._next_may_come = False
+        self._running = False
         self._begun = self._ran_s = 0.0
         self._notes = StateNotes()
         self._remade: set[str] = set()
@@ -180,7 +178,6 @@ class SavedNamespace:
         else:
             self._touched |= self._saver.touched_by_names(self._read) | reached(self._read, self._names)
         self._behind = self._unchecked = self._look_at_all = True
-        self._next_may_come = self._ran_s < _UNSAVED_S
 
     def remade(self, names: Collection[str]) -> None:
         """A setup cell makes these on each worker: that they cannot be saved is no loss. What could be saved is newer."""
@@ -228,9 +225,6 @@ class SavedNamespace:
     def idle(self) -> float | None:
         """Nothing runs and nothing waits: saves what the last cells changed; a second later looks at all the rest. Stops for a
         task that comes. Seconds until it wants to be called again; None: when something has run."""
-        if self._next_may_come:
-            self._next_may_come = False
-            return _NEXT_S
         if self._saver is None or not (self._behind or self._unchecked):
             return self.relayed.idle()
         if self._behind:

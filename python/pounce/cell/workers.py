@@ -1,0 +1,159 @@
+"""The workers that have one notebook's variables: which has which, what is asked of them through, and how they are left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from .. import errors
+from .._worker.cell import runner
+from .._worker.state.problems import StateError
+from ..calls import session_of, view_with
+from ..client import Client
+from .notebook_state import NotebookState
+from .options_line import CellLine
+from .place import Place
+from .state_relay import StateRelay
+from .stop import say, wait
+from .successors import MOVE_S, Successors, seconds_left
+
+_NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
+_HERE = ("queued", "starting", "idle", "busy")  # of a lease whose worker will serve the next cell
+
+
+class Workers:
+    """
+    Attributes
+    ----------
+    states : dict of NotebookState
+        By the name of ``--on``; by the line, where one could not follow.
+    successors : Successors
+    relay : StateRelay
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[NotebookState, Client] = {}
+        self.states: dict[Any, NotebookState] = {}
+        self.successors = Successors(_new_client)
+        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), self.is_there)
+        self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
+
+    # ---- which ----
+
+    def state(self, place: Place) -> NotebookState:
+        return self.states.get(place) or self.states.setdefault(place.on, NotebookState())
+
+    def client(self, state: NotebookState | None = None) -> Client:
+        """That of a state's worker; of the notebook's usual one, or any."""
+        state = state or next(iter(self._clients), None) or self.state(Place())
+        if state not in self._clients:
+            self._clients[state] = self.successors.taken(state) or _new_client()
+        return self._clients[state]
+
+    def at(self, place: Place, state: NotebookState | None = None) -> Any:
+        return view_with(self.client(state or self.state(place)), place.options, place.env)
+
+    def is_there(self, state: NotebookState) -> bool:
+        """Whether a worker has, or will have, what is not only on the disk."""
+        client = self._clients.get(state)
+        return client is not None and any(lease.state in _HERE for lease in client.leases())
+
+    def _minutes_left(self, state: NotebookState) -> float | None:
+        left = seconds_left(self._clients[state])
+        return left / 60 if left is not None else None
+
+    def settled(self, asked: CellLine) -> CellLine:
+        """The line with the class of this cluster that a try goes to."""
+        options = asked.place.options
+        if not asked.trial or options.class_:
+            return asked
+        if options.time_min not in self._tries:
+            self._tries[options.time_min] = self.client().classes().shortest(options.time_min)
+        options = replace(options, class_=self._tries[options.time_min])
+        return replace(asked, place=replace(asked.place, options=options))
+
+    def held_names(self) -> set[str]:
+        """The names of variables that workers hold, as far as is known here."""
+        return {name for state in self.states.values() for name in state.ledger.entries}
+
+    # ---- for the next cell ----
+
+    def for_line(self, asked: CellLine) -> CellLine:
+        """The line of the worker that the variables are on, if it offers what is asked for; else they move."""
+        state = self.state(asked.place)
+        self._to_successor(state)
+        if state.place is None or state.place == asked.place or not self.is_there(state):
+            return asked
+        if state.place.offers(asked.place, self._minutes_left(state)):
+            return replace(asked, place=state.place)
+        self._move(state, asked.place)
+        return asked
+
+    def _to_successor(self, state: NotebookState) -> None:
+        """The time of its worker is, or is nearly, over, and the next one is ready."""
+        client = self._clients.get(state)
+        if client is None or not self.successors.is_ready(state):
+            return
+        left = seconds_left(client)
+        if self.is_there(state) and (left is None or left > MOVE_S or not self._has_left(state, state.place)):
+            return
+        self._clients.pop(state).close()
+
+    def _move(self, state: NotebookState, place: Place) -> None:
+        """Its worker saves everything and goes back; the next one will have it."""
+        assert state.place is not None
+        problem = wait(self.at(state.place, state).submit(runner.leave, state.id))
+        if not problem:
+            self.relay.bring_last(state)
+            self._clients.pop(state).close()
+            return
+        say(f"the variables of the worker with {state.place} cannot follow to one with {place}, which begins without them: {problem}")
+        self.states[place] = NotebookState()
+
+    def left(self, state: NotebookState, place: Place) -> bool:
+        """Its worker, asked for with this line, saves everything and goes back; the next one will have it. False: it holds what
+        cannot be saved, and stays."""
+        if not self._has_left(state, place):
+            return False
+        self._clients.pop(state).close()
+        return True
+
+    def _has_left(self, state: NotebookState, place: Place | None) -> bool:
+        """Its worker has saved everything, and its variables with it; False: it holds what cannot be saved, and has not."""
+        try:
+            problem = wait(self.at(place or Place(), state).submit(runner.leave, state.id, True))
+        except errors.PounceError:  # it has ended by itself
+            return True
+        if problem:
+            say(f"it goes on here, on the worker that it has: {problem}")
+            return False
+        self.relay.bring_last(state)
+        return True
+
+    def release(self, is_busy: Callable[[NotebookState], bool]) -> None:
+        """Gives all back, which save their variables first. Busy: a cell runs there behind, and is cancelled."""
+        for state in [state for state in self._clients if not is_busy(state)]:
+            self.relay.bring_last(state)
+        self.successors.close()
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    # ---- where they save ----
+
+    def make_folder(self, state: NotebookState) -> None:
+        try:
+            state.make_folder(self.parked_folder())
+        except (OSError, StateError) as error:
+            if state.problem != str(error):
+                say(f"variables on workers will not be saved: {error}")
+            state.problem = str(error)
+
+    def parked_folder(self) -> str:
+        """Where all saved states of this user on this cluster lie."""
+        return session_of(self.client()).parked
+
+
+def _new_client() -> Client:
+    return Client(cancel_grace=_NEVER_S)
