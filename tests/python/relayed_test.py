@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -153,10 +154,10 @@ def test_a_process_that_ends_leaves_nothing(node):
 
 
 def test_what_a_killed_process_left_goes_with_the_next_and_what_lives_stays(node):
-    program = "import sys\nfrom pounce._worker.cell.own_folders import OwnFolders\none = OwnFolders()\nprint(one.folder('nb'), flush=True)\ninput()"
-    environment = {**os.environ, "TMPDIR": str(node)}
-    living, killed = (subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-                      for _ in range(2))
+    program = "from pounce._worker.cell.own_folders import OwnFolders\none = OwnFolders()\nprint(one.folder('nb'), flush=True)\ninput()"
+    process = functools.partial(subprocess.Popen, [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                text=True, env={**os.environ, "TMPDIR": str(node)})
+    living, killed = process(), process()
     stays, goes = living.stdout.readline().strip(), killed.stdout.readline().strip()
     killed.kill()
     killed.communicate()

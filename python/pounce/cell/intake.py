@@ -32,10 +32,11 @@ class Intake:
         self._folder = Folder(path)
         self._folder.take()
         self._assembly = crossing.Assembly(self._folder)
+        self._brought = ""  # the version of what is here
         self.nbytes = 0  # that came
 
     def bring(self, last: bool = False, pauses: Callable[[], bool] = lambda: False) -> bool:
-        """Blocks. Whether all of it is here now.
+        """Blocks. Whether all of it is here now; what is not saved yet has to be asked for again.
 
         Parameters
         ----------
@@ -52,17 +53,21 @@ class Intake:
         before = ""
         while not pauses():
             offer = self._ask(relay_calls.offered, self._id, last)
-            if offer is None:
-                return True
-            state = crossing.arrived(offer["state"])
-            if self._fetch(state, pauses):
-                crossing.commit(self._folder, state, self._key)
-                self._ask(relay_calls.brought, self._id, offer["version"], "")
+            if offer["version"] == self._brought or self._has_come(offer, pauses):
                 return not offer["behind"]
             if offer["version"] == before:
                 raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
             before = "" if pauses() else offer["version"]
         return False
+
+    def _has_come(self, offer: dict[str, Any], pauses: Callable[[], bool]) -> bool:
+        state = crossing.arrived(offer["state"])
+        if not self._fetch(state, pauses):
+            return False
+        crossing.commit(self._folder, state, self._key)
+        self._brought = offer["version"]
+        self._ask(relay_calls.brought, self._id, self._brought, "")
+        return True
 
     def cannot(self, why: str) -> None:
         """Tells the worker, which tells the person."""

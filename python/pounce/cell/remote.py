@@ -111,6 +111,9 @@ class Remote:
         state.ledger.arrived(parcel)
         if reply["relayed"]:
             self.workers.relay.ran(state, CellOutput(self.shell) if getattr(self.shell, "kernel", None) is not None else None)
+        elif state.relayed:
+            state.relayed = False
+            self.workers.relay.forget(state)
         return True
 
     def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:

@@ -22,7 +22,8 @@ from .intake import Intake
 from .notebook_state import NotebookState
 from .stop import say, wait
 
-_AGAIN_S = 0.5  # after a cell has gone before
+_FIRST_S, _MOST_S = 0.3, 60.0  # after a cell it is asked what is saved; again after twice as long: each time interrupts a save
+_SOON_S = 5.0  # so long a worker that has just run a cell may not be known to be there
 _TOLD_S = 1.0  # so long a person waits before a line says for what
 _GIVEN_BYTES = 16 * 1024 * 1024  # at a time, while a cell waits for it
 
@@ -34,7 +35,7 @@ class StateRelay:
     view : callable
         Of a state: what its worker is asked through.
     is_there : callable
-        Of a state: whether its worker is.
+        Of a state: whether its worker runs.
 
     Thread: the notebook's, and one of its own, which brings what is new and keeps no kernel from ending.
     """
@@ -45,6 +46,7 @@ class StateRelay:
         self._holders: dict[NotebookState, str] = {}  # of the intakes
         self._outputs: dict[NotebookState, Sink | None] = {}  # of the cell that ran last
         self._due: dict[NotebookState, float] = {}
+        self._pauses: dict[NotebookState, float] = {}  # before it is asked again
         self._changed = threading.Condition()
         self._bringing = threading.RLock()
         self._wanted = False  # by the notebook's thread
@@ -58,7 +60,8 @@ class StateRelay:
             state.relayed = True
             say(f"this worker does not see {state.folder}: what cells change is brought there when they have run")
         with self._changed:
-            self._outputs[state], self._due[state] = output, 0.0
+            self._outputs[state], self._pauses[state] = output, _FIRST_S
+            self._ask_later(state)
             self._changed.notify()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="pounce-state", daemon=True)
@@ -68,10 +71,15 @@ class StateRelay:
         while True:
             state = self._next()
             with self._bringing:
-                whole = self._brought(state)
+                whole = self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
             if not whole:
                 with self._changed:
-                    self._due.setdefault(state, time.monotonic() + _AGAIN_S)
+                    self._ask_later(state)
+
+    def _ask_later(self, state: NotebookState) -> None:
+        pause = self._pauses[state]
+        self._due.setdefault(state, time.monotonic() + pause)
+        self._pauses[state] = min(2 * pause, _MOST_S)
 
     def _next(self) -> NotebookState:
         """When it is due."""
@@ -82,14 +90,14 @@ class StateRelay:
                 if state is not None and left is not None and left <= 0 and not self._wanted:
                     del self._due[state]
                     return state
-                self._changed.wait(_AGAIN_S if self._wanted else left)
+                self._changed.wait(_FIRST_S if self._wanted else left)
 
-    def _brought(self, state: NotebookState, last: bool = False) -> bool:
+    def _brought(self, state: NotebookState) -> bool:
         """False: try again."""
         intake: Intake | None = None
         try:
             intake = self._intake(state)
-            return intake.bring(last, (lambda: False) if last else (lambda: self._wanted))
+            return intake.bring(pauses=lambda: self._wanted)
         except errors.PounceError:
             pass  # the worker has gone; the next says what is missing
         except Exception as error:  # the folder is full, say; the next save tries again
@@ -110,17 +118,29 @@ class StateRelay:
 
     # ---- the notebook's thread: a worker goes ----
 
-    def bring_last(self, state: NotebookState) -> None:
-        """Its worker goes next: blocks until all that it has is here. Nothing, where that sees the folder."""
-        if not state.relayed or not state.holder:
-            return
-        begun = time.monotonic()
-        with self._alone():
-            before = self._intakes[state].nbytes if state in self._intakes else 0
-            self._brought(state, last=True)
-            if time.monotonic() - begun > _TOLD_S and state in self._intakes:
-                say(f"brought {size(self._intakes[state].nbytes - before)} of variables from the worker")
+    def bring_last(self, state: NotebookState) -> str:
+        """Its worker goes next: blocks until all that it has is here. Nothing, where that sees the folder. Returns why it could not be
+        brought; what was here before is whole then."""
+        problem = ""
+        if state.relayed and state.holder and self._is_there(state):
+            with self._alone():
+                problem = self._last(state)
         self.forget(state)
+        return problem
+
+    def _last(self, state: NotebookState) -> str:
+        begun = time.monotonic()
+        try:
+            intake = self._intake(state)
+            before = intake.nbytes
+            intake.bring(last=True)
+        except errors.PounceError:
+            return ""  # as in _brought()
+        except Exception as error:
+            return str(error)
+        if time.monotonic() - begun > _TOLD_S:
+            say(f"brought {size(intake.nbytes - before)} of variables from the worker")
+        return ""
 
     def forget(self, state: NotebookState) -> None:
         """What comes of it next is another worker's."""

@@ -102,10 +102,9 @@ def _parked(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 def _restore(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     state = remote.workers.state(asked.place)
     if remote.workers.is_there(state) and state.place is not None:  # it takes what is restored with the next cell
-        problem = wait(remote.workers.at(state.place).submit(runner.leave, state.id))
+        problem = remote.workers.saved(state, state.place)
         if problem:
             raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
-        remote.workers.relay.bring_last(state)
     remote.workers.make_folder(state)
     found = parked.restore(state, remote.workers.parked_folder(), asked.source, names)
     state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)

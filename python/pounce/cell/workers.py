@@ -20,6 +20,7 @@ from .successors import MOVE_S, Successors, seconds_left
 
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
 _HERE = ("queued", "starting", "idle", "busy")  # of a lease whose worker will serve the next cell
+_RUNS = ("starting", "idle", "busy")
 
 
 class Workers:
@@ -36,7 +37,7 @@ class Workers:
         self._clients: dict[NotebookState, Client] = {}
         self.states: dict[Any, NotebookState] = {}
         self.successors = Successors(_new_client)
-        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), self.is_there)
+        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), lambda state: self.is_there(state, _RUNS))
         self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
 
     # ---- which ----
@@ -54,10 +55,10 @@ class Workers:
     def at(self, place: Place, state: NotebookState | None = None) -> Any:
         return view_with(self.client(state or self.state(place)), place.options, place.env)
 
-    def is_there(self, state: NotebookState) -> bool:
+    def is_there(self, state: NotebookState, words: tuple[str, ...] = _HERE) -> bool:
         """Whether a worker has, or will have, what is not only on the disk."""
         client = self._clients.get(state)
-        return client is not None and any(lease.state in _HERE for lease in client.leases())
+        return client is not None and any(lease.state in words for lease in client.leases())
 
     def _minutes_left(self, state: NotebookState) -> float | None:
         left = seconds_left(self._clients[state])
@@ -103,9 +104,8 @@ class Workers:
     def _move(self, state: NotebookState, place: Place) -> None:
         """Its worker saves everything and goes back; the next one will have it."""
         assert state.place is not None
-        problem = wait(self.at(state.place, state).submit(runner.leave, state.id))
+        problem = self.saved(state, state.place)
         if not problem:
-            self.relay.bring_last(state)
             self._clients.pop(state).close()
             return
         say(f"the variables of the worker with {state.place} cannot follow to one with {place}, which begins without them: {problem}")
@@ -120,21 +120,26 @@ class Workers:
         return True
 
     def _has_left(self, state: NotebookState, place: Place | None) -> bool:
-        """Its worker has saved everything, and its variables with it; False: it holds what cannot be saved, and has not."""
         try:
-            problem = wait(self.at(place or Place(), state).submit(runner.leave, state.id, True))
+            problem = self.saved(state, place or Place(), whole=True)
         except errors.PounceError:  # it has ended by itself
             return True
         if problem:
             say(f"it goes on here, on the worker that it has: {problem}")
-            return False
-        self.relay.bring_last(state)
-        return True
+        return not problem
+
+    def saved(self, state: NotebookState, place: Place, whole: bool = False) -> str:
+        """Has its worker, asked for with this line, save everything and forget it. Returns why it could not, and has not; `whole`:
+        one variable that cannot be saved is enough of a reason. Blocks."""
+        problem = str(wait(self.at(place, state).submit(runner.leave, state.id, whole)))
+        return problem or self.relay.bring_last(state)
 
     def release(self, is_busy: Callable[[NotebookState], bool]) -> None:
         """Gives all back, which save their variables first. Busy: a cell runs there behind, and is cancelled."""
         for state in [state for state in self._clients if not is_busy(state)]:
-            self.relay.bring_last(state)
+            problem = self.relay.bring_last(state)
+            if problem:
+                say(f"what the last cells changed on the worker could not be brought, and went with it: {problem}")
         self.successors.close()
         for client in self._clients.values():
             client.close()

@@ -18,25 +18,25 @@ def _saved(state: str) -> Any:
     return saved
 
 
-def offered(state: str, last: bool) -> dict[str, Any] | None:
-    """Saves what the cells left, unless a task comes, and says what is saved. None: nothing is saved here.
+def offered(state: str, last: bool) -> dict[str, Any]:
+    """What is saved here. It saves nothing itself: a client sends a worker no cell while a task runs there.
 
     Parameters
     ----------
     state : str
         The id.
     last : bool
-        Whatever may come meanwhile: the worker goes.
+        The worker goes: what is not saved is saved first, however long that takes.
 
     Returns
     -------
-    dict or None
-        ``state``: crossing.unsigned(); ``version``: for brought(); ``behind``: something is not saved yet.
+    dict
+        ``state``: crossing.unsigned(); ``version``: for brought(), empty: nothing is saved; ``behind``: something is not saved yet, and will be while nothing runs.
     """
     saved = _saved(state)
-    behind = saved.save_now(last)
-    offer = saved.relayed.offer(state)
-    return None if offer is None else {**offer, "behind": behind}
+    if last:
+        saved.save_last()
+    return {**saved.relayed.offer(state), "behind": saved.is_behind()}
 
 
 def parts(state: str, blobs: list[str], start: int) -> list[Part]:

@@ -76,13 +76,13 @@ class Relayed:
 
     # ---- for the kernel ----
 
-    def offer(self, state: str) -> dict[str, Any] | None:
-        """What is saved here; None: nothing. `version` is what brought() takes."""
+    def offer(self, state: str) -> dict[str, Any]:
+        """What is saved here. `version` is what brought() takes; empty: nothing is."""
         self._heard = time.monotonic()
         with contextlib.closing(Folder(self._paths[state])) as folder:
             data = folder.manifest()
             if data is None:
-                return None
+                return {"state": b"", "version": ""}
             return {"state": crossing.unsigned(crossing.state_in(folder, _key(folder))), "version": _version(data)}
 
     def parts(self, state: str, blobs: list[str], start: int) -> list[crossing.Part]:

@@ -225,7 +225,7 @@ class SavedNamespace:
     def idle(self) -> float | None:
         """Nothing runs and nothing waits: saves what the last cells changed; a second later looks at all the rest. Stops for a
         task that comes. Seconds until it wants to be called again; None: when something has run."""
-        if self._saver is None or not (self._behind or self._unchecked):
+        if self._saver is None or not self.is_behind():
             return self.relayed.idle()
         if self._behind:
             touched, self._touched = self._touched, set()
@@ -235,12 +235,8 @@ class SavedNamespace:
             self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
         return None if interpreter.core.wanted() else self.relayed.idle()
 
-    def save_now(self, last: bool) -> bool:
-        """As idle() and at once; whether something is left, because a task came. `last`: nothing is."""
-        if last:
-            self.save_last()
-        while not last and self._saver is not None and (self._behind or self._unchecked) and not interpreter.core.wanted():
-            self.idle()
+    def is_behind(self) -> bool:
+        """Whether something is not saved that idle() will save."""
         return self._saver is not None and (self._behind or self._unchecked)
 
     def not_brought(self, why: str) -> None:
