@@ -14,7 +14,9 @@ from jupyter_client.manager import KernelManager
 SECONDS = 120  # for anything: the machine may be busy
 # An interpreter that sees an empty folder where the notebook's saved variables are, as on a node that shares no file system.
 APART = """#!/bin/sh
-exec unshare --mount sh -c 'for each in "$HOME"/.local/state/pounce/*/parked; do mount -t tmpfs none "$each"; done; exec "$0" "$@"' {python} "$@"
+exec unshare --mount sh -c '
+    for each in "$HOME"/.local/state/pounce/*/parked; do mount -t tmpfs none "$each"; done
+    exec "$0" "$@"' {python} "$@"
 """
 CAN_BE_APART = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode == 0
 

@@ -31,7 +31,8 @@ def offered(state: str, last: bool) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``state``: crossing.unsigned(); ``version``: for brought(), empty: nothing is saved; ``behind``: something is not saved yet, and will be while nothing runs.
+        ``state``: crossing.unsigned(); ``version``: for brought(), empty: nothing is saved; ``behind``: something is not saved yet,
+        and will be while nothing runs.
     """
     saved = _saved(state)
     if last:

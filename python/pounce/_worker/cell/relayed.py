@@ -63,7 +63,7 @@ class Relayed:
         list of str
             Blobs that the cell needs and that the kernel has, or crossing.MANIFEST.
         """
-        if pending is None and not wanted["after"]:
+        if not pending and not (pending is None and wanted["after"]):
             return []
         if pending is None and wanted["supply"] is None:
             return [crossing.MANIFEST]
