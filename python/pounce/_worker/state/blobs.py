@@ -6,14 +6,13 @@ Hashing, reading and writing go on in threads, without the interpreter's lock, o
 from __future__ import annotations
 
 import collections
-import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from .folder import Folder
-from .problems import Damaged, StateError
+from .problems import Damaged
 
 PIECE_BYTES = 16 * 1024 * 1024
 THREADS = 4
@@ -38,37 +37,26 @@ class Reader:
     """Fills memory with what is stored, and compares it with its digest.
 
     Small blobs, of which a model may have hundreds, are read before they are asked for: one thread alone hashes more slowly than
-    a disk reads.
+    a disk reads. Several threads that read are orders enough for the disk; posix_fadvise(WILLNEED) for all of it waits until
+    the disk has nearly done, before the first byte is hashed.
     """
 
     def __init__(self, folder: Folder):
         self._folder = folder
-        self._pool = ThreadPoolExecutor(THREADS + 1, "pounce-state")  # one orders
-        self._closed = False
+        self._pool = ThreadPoolExecutor(THREADS, "pounce-state")
         self._next: collections.deque[Stored] = collections.deque()
         self._early: dict[Stored, Future[bytearray]] = {}
 
     def expect(self, stored: Iterable[Stored]) -> None:
-        """Asks the disk to begin, and sees that all of it is there in its size. They are asked for in this order."""
+        """Sees that all of it is there in its size, and begins to read. They are asked for in this order."""
         self._next.clear()
         self._early.clear()
-        digests: dict[str, None] = {}
         for one in stored:
             for digest, size in _sizes(one):
                 self._folder.check_size(digest, size)
-                digests[digest] = None
             if 0 < one.nbytes <= PIECE_BYTES:
                 self._next.append(one)
-        self._pool.submit(self._order, list(digests))
         self._read_on()
-
-    def _order(self, digests: list[str]) -> None:
-        """Beside the hashing: the disk takes no more orders than it can keep, and lets us wait."""
-        for digest in digests:
-            if self._closed:
-                return
-            with contextlib.suppress(OSError, StateError):  # who reads it finds that too, and says so
-                self._folder.expect(digest)
 
     def _read_on(self) -> None:
         while self._next and sum(one.nbytes for one in self._early) < _EARLY_BYTES and len(self._early) < _EARLY:
@@ -111,7 +99,6 @@ class Reader:
             raise Damaged(f"The file {digest} of the saved state was changed. Take an older one, or run the cells again.")
 
     def close(self) -> None:
-        self._closed = True
         self._next.clear()
         self._pool.shutdown()
 

@@ -229,14 +229,6 @@ class Folder:
         finally:
             os.close(file)
 
-    def expect(self, blob: str) -> None:
-        """The disk begins to read it. Blocks while the disk has more to do than it takes orders for."""
-        file = self._open_blob(blob)
-        try:
-            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
-        finally:
-            os.close(file)
-
     def read_into(self, blob: str, target: memoryview, read: Callable[[memoryview], object]) -> None:
         """`read` is called with each part of the target that is there."""
         file = self._open_blob(blob)
