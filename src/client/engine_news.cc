@@ -19,6 +19,7 @@ task::Known known(protocol::TaskState state) {
     case protocol::TaskState::kRunning: return task::Known::kRunning;
     case protocol::TaskState::kDone: return task::Known::kDone;
     case protocol::TaskState::kForgotten: return task::Known::kForgotten;
+    case protocol::TaskState::kEnding: return task::Known::kEnding;
   }
   return task::Known::kUnknown;
 }

@@ -187,17 +187,17 @@ struct Query {
     return table(field("tasks", &Query::tasks));
   }
 };
-enum class TaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten };
+enum class TaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
 // A state that a later version adds is one that we do not know.
 constexpr auto words(TaskState) {
-  return words_of<TaskState>({"unknown", "queued", "running", "done", "forgotten"}, TaskState::kUnknown);
+  return words_of<TaskState>({"unknown", "queued", "running", "done", "forgotten", "ending"}, TaskState::kUnknown);
 }
 struct QueryIs {
   static constexpr char kType[] = "query_is";
   static constexpr About kAbout{"I → K", "",
                                "one of `unknown`, `queued`, `running`, `done`, `forgotten` (it ran, and its session was "
-                               "dismissed: nothing of it is kept) for each. Unasked, with `unknown`: this task came while "
-                               "the worker ends; it has not run"};
+                               "dismissed: nothing of it is kept) for each. Unasked, with `ending`: this task came while "
+                               "the worker ends; it has not run, and no other will"};
   std::vector<TaskId> tasks;
   std::vector<TaskState> states;
 

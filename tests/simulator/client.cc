@@ -171,7 +171,8 @@ void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, 
 }
 
 void Client::answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state) {
-  if (state == task::Known::kUnknown && bug_ == Bug::kUnknownIgnored) return;
+  const bool unknown = state == task::Known::kUnknown || state == task::Known::kEnding;
+  if (unknown && bug_ == Bug::kUnknownIgnored) return;
   answering_ = true;
   happened(task::QueryAnswered{place, epoch, task, state});
   answering_ = false;

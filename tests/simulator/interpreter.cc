@@ -58,7 +58,7 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   if (seat->second.wire != from && bug_ != Bug::kOldConnectionHeard) return;  // its client has asked about what was under way
   const auto* task = std::get_if<exec::TaskArrived>(&event);
   if (task == nullptr) return tell_core(event);
-  if (ending_) return perform(exec::AnswerStates{session, {task->task}, {exec::State::kUnknown}});
+  if (ending_) return perform(exec::AnswerStates{session, {task->task}, {exec::State::kEnding}});
   exec::TaskArrived arrived = *task;
   if (bug_ == Bug::kRunsAgain && acknowledged_.contains(task->task)) ++arrived.attempt;
   arriving_attempt_ = task->attempt;

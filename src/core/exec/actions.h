@@ -10,8 +10,9 @@
 
 namespace pounce::exec {
 
-// Order: kUnknown first, as on the wire. kForgotten: it ran, and nothing of it is kept.
-enum class State : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten };
+// Order: kUnknown first, as on the wire. kForgotten: it ran, and nothing of it is kept. kEnding:
+// the interpreter ends and takes no task, which its shell answers.
+enum class State : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
 enum class Failure : std::uint8_t { kCancelled, kInputsMissing };
 
 struct KeepTask {  // a new task: its payload is needed until StartTask or FailTask

@@ -95,7 +95,7 @@ void Machine::on(const WorkerGranted& event) {
     lose_worker(event.place, later ? error_of(ErrorCode::kWorkerCrashed, CauseCode::kPythonStartedAnew)
                                    : error_of(ErrorCode::kLost, CauseCode::kJobStartedTwice));
   }
-  workers_[event.place] = Worker{event.request, event.epoch, event.key, Link::kConnecting, now_, false, {}, 1, {}};
+  workers_[event.place] = Worker{.request = event.request, .epoch = event.epoch, .key = event.key, .silent_since = now_};
   emit(Connect{event.place, event.epoch});
   dispatch(event.request);  // what the earlier interpreter lost and may run again
 }

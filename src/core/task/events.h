@@ -111,8 +111,8 @@ struct OutcomeArrived {
   Epoch epoch;
   TaskId task;
 };
-// kForgotten: it ran there, and nothing of it is kept.
-enum class Known : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten };
+// kForgotten: it ran there, and nothing of it is kept. kEnding: it came while the worker ends, which takes no more.
+enum class Known : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
 struct QueryAnswered {
   Place place;
   Epoch epoch;

@@ -140,6 +140,7 @@ Machine::Worker* Machine::freest_worker(RequestId request, const TaskId& task, P
 
 std::size_t Machine::room(const Worker& worker) const {
   const RequestRecord& record = requests_.at(worker.request);
+  if (worker.ending) return 0;
   const bool alone =
       std::ranges::count_if(workers_, [&](const auto& entry) { return entry.second.request == worker.request; }) < 2;
   return alone && record.waiting.size() >= settings_.window ? worker.ahead : 1;

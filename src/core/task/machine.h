@@ -74,8 +74,9 @@ class Machine {
     PublicKey key;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
+    bool ending = false;          // it takes no task any more
     bool reported = false;        // the user was told that it cannot be reached
-    std::vector<TaskId> window;   // in the order sent: the worker runs them in that order
+    std::vector<TaskId> window{}; // in the order sent: the worker runs them in that order
     std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
     TimePoint begun{};            // when the first of its window was at the front
   };

@@ -79,9 +79,11 @@ void Machine::on(const OutcomeArrived& event) {
 void Machine::on(const QueryAnswered& event) {
   Task* task = task_at(event.place, event.epoch, event.task);
   if (task == nullptr) return;
-  if (event.state == Known::kUnknown || event.state == Known::kForgotten) {
+  // It may be saving for a while: a task that it refused would come back again and again, and be lost with it in the end.
+  if (event.state == Known::kEnding) worker_at(event.place, event.epoch)->ending = true;
+  if (event.state == Known::kUnknown || event.state == Known::kForgotten || event.state == Known::kEnding) {
     const RequestId request = task->request;
-    const bool never_arrived = event.state == Known::kUnknown && task->state == TaskState::kSent;
+    const bool never_arrived = event.state != Known::kForgotten && task->state == TaskState::kSent;
     if (never_arrived && !task->cancelling)
       wait_again(event.task, *task);
     else

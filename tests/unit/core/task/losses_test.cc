@@ -108,6 +108,18 @@ TEST_F(LossTest, ATaskThatNeverArrivedIsSentAgain) {
   EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("send t1 w1"));
 }
 
+// It saves its variables, which takes a while: what is sent to it meanwhile would be under way when it has gone.
+TEST_F(LossTest, AWorkerThatEndsGetsNoTaskAgainAndItsTaskRunsOnTheNext) {
+  submit(1);
+  grant(1);
+  attach(1);
+  EXPECT_THAT(answer(1, 1, Known::kEnding), IsEmpty());
+  EXPECT_THAT(submit(2), IsEmpty());
+  EXPECT_THAT(lease_ends(1, ErrorCode::kLeaseEnded), ElementsAre("disconnect w1"));
+  grant(2);
+  EXPECT_THAT(attach(2), ElementsAre("send t1 w2"));
+}
+
 TEST_F(LossTest, AStartedTaskThatItsWorkerHasForgottenMayHaveExecuted) {
   one_running();
   unreachable(1);

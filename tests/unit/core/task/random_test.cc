@@ -49,7 +49,7 @@ class Walk {
       case 11: return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
       case 12: return TaskStarted{some_place(), some_epoch(), some_task()};
       case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
-      case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(5))};
+      case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(6))};
       case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
       case 16: return TaskMoved{some_task(), some_resources()};
       default: return new_task();
