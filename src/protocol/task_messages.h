@@ -180,11 +180,15 @@ struct Ack {
 };
 struct Query {
   static constexpr char kType[] = "query";
-  static constexpr About kAbout{"K → I", "", "after a reconnection"};
+  static constexpr About kAbout{"K → I", "",
+                               "after each `attached`. With `no_others` the worker gives up what else it has of that session: a "
+                               "client that was told of a lease's end, which did not come, has given it up too"};
   std::vector<TaskId> tasks;
+  bool no_others = false;
 
   static constexpr auto fields() {
-    return table(field("tasks", &Query::tasks));
+    return table(field("tasks", &Query::tasks),
+                 field("no_others", &Query::no_others, "false: a relay, whose session had the task before it"));
   }
 };
 enum class TaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };

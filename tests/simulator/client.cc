@@ -113,7 +113,7 @@ void Client::on(const task::SendCancel& order) {
 
 void Client::on(const task::SendQuery& order) {
   if (bug_ == Bug::kNoQuery) return;
-  if (DataLink* link = link_at(order.place)) link->send(exec::StatesAsked{id_, order.tasks});
+  if (DataLink* link = link_at(order.place)) link->send(exec::StatesAsked{id_, order.tasks, true});
 }
 
 void Client::on(const task::Acknowledge& order) {

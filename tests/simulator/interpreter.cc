@@ -1,5 +1,7 @@
 #include "simulator/interpreter.h"
 
+#include <algorithm>
+
 #include "simulator/world.h"
 
 namespace pounce::simulator {
@@ -56,6 +58,8 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   if (seat == seats_.end()) return;
   client_seen_ = world_.time.now();
   if (seat->second.wire != from && bug_ != Bug::kOldConnectionHeard) return;  // its client has asked about what was under way
+  if (const auto* asked = std::get_if<exec::StatesAsked>(&event); asked != nullptr && gives_up(*asked))
+    world_.ledger.interpreter(number_).dismissed.insert(session);
   const auto* task = std::get_if<exec::TaskArrived>(&event);
   if (task == nullptr) return tell_core(event);
   if (ending_) return perform(exec::AnswerStates{session, {task->task}, {exec::State::kEnding}});
@@ -63,6 +67,13 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
   if (bug_ == Bug::kRunsAgain && acknowledged_.contains(task->task)) ++arrived.attempt;
   arriving_attempt_ = task->attempt;
   tell_core(arrived);
+}
+
+bool Interpreter::gives_up(const exec::StatesAsked& asked) const {
+  return asked.no_others && std::ranges::any_of(attempts_, [&](const auto& entry) {
+           return world_.ledger.task(entry.first).session == asked.session && core_.state_of(entry.first) != exec::State::kUnknown &&
+                  std::ranges::find(asked.tasks, entry.first) == asked.tasks.end();
+         });
 }
 
 bool Interpreter::has_tasks_of(const SessionId& session) const {

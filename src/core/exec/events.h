@@ -29,6 +29,7 @@ struct OutcomesAcknowledged {
 struct StatesAsked {
   SessionId session;
   std::vector<TaskId> tasks;
+  bool no_others = false;  // the session counts on no other task here: they are given up
 };
 struct CancelAsked {
   SessionId session;

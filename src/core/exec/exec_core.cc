@@ -122,6 +122,7 @@ void ExecCore::on(const OutcomesAcknowledged& event, Actions& actions) {
 }
 
 void ExecCore::on(const StatesAsked& event, Actions& actions) {
+  if (event.no_others) give_up(event.session, event.tasks, actions);
   AnswerStates answer{event.session, event.tasks, {}};
   std::vector<TaskId> done;
   for (const TaskId& task : event.tasks) {
@@ -153,10 +154,12 @@ void ExecCore::on(const CancelAsked& event, Actions& actions) {
   actions.push_back(FailTask{event.session, event.task, Failure::kCancelled});
 }
 
-void ExecCore::on(const SessionDismissed& event, Actions& actions) {
+void ExecCore::on(const SessionDismissed& event, Actions& actions) { give_up(event.session, {}, actions); }
+
+void ExecCore::give_up(const SessionId& session, const std::vector<TaskId>& but, Actions& actions) {
   for (auto it = tasks_.begin(); it != tasks_.end();) {
     const auto [task, record] = *it;
-    if (record.session != event.session) {
+    if (record.session != session || std::ranges::find(but, task) != but.end()) {
       ++it;
       continue;
     }

@@ -69,6 +69,7 @@ class ExecCore {
   bool ran_before(const TaskArrived& event) const;
   void accept(const TaskArrived& event, Actions& actions);
   void interrupt(const TaskId& task, Record& record, Duration grace, Actions& actions);
+  void give_up(const SessionId& session, const std::vector<TaskId>& but, Actions& actions);
   void interrupt_orphan(const TaskId& task, Record record, Actions& actions);
   void start_next(Actions& actions);
   void remove_from_queue(const TaskId& task);

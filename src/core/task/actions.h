@@ -28,7 +28,7 @@ struct SendCancel {
   std::chrono::milliseconds grace{};
   bool only_if_queued = false;
 };
-struct SendQuery {
+struct SendQuery {  // about all that it still counts on there; also about nothing
   Place place;
   std::vector<TaskId> tasks;
 };

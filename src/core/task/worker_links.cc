@@ -10,7 +10,8 @@ void Machine::on(const WorkerAttached& event) {
   if (worker == nullptr) return;
   attached(event.place, *worker);
   // What was under way when the connection broke may have arrived, or not: ask before anything is sent again.
-  if (!worker->window.empty()) emit(SendQuery{event.place, worker->window});
+  // What it has beyond that was given up here, with a lease whose end we were told of and that lives on.
+  emit(SendQuery{event.place, worker->window});
   dispatch(worker->request);
 }
 

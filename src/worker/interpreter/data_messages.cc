@@ -130,7 +130,7 @@ void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
 }
 
 void WorkerEngine::on(const protocol::Query& query, DataMessage data_message) {
-  tell_core(exec::StatesAsked{data_message.session, query.tasks});
+  tell_core(exec::StatesAsked{data_message.session, query.tasks, query.no_others});
 }
 
 void WorkerEngine::on(const protocol::CancelTask& cancel, DataMessage data_message) {

@@ -142,7 +142,7 @@ inline std::vector<Header> data_examples() {
       Output{kTask, "stderr"},
       Outcome{kTask, true, example_error(), {2'000'000}, true, 1000, 4000, {2000, 3000, 5000000}},
       Ack{{kTask}},
-      Query{{kTask}},
+      Query{{kTask}, true},
       QueryIs{{kTask}, {TaskState::kRunning}},
       CancelTask{kTask, 5000, true},
       Input{kTask},

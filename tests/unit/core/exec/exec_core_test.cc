@@ -237,6 +237,26 @@ TEST_F(ExecTest, AnswersAQueryWithOneStatePerTaskAndSendsTheDoneOutcomesAgain) {
               ElementsAre("states 4=0 3=1 2=2 1=3", "outcome 1 to 1"));
 }
 
+// Its owner was told that the lease had ended, and gave its tasks up; a restart of pounced brought the lease back. What ran
+// there went on for ever, beside its next attempt. (Seeds 25332, 42580, 118328)
+TEST_F(ExecTest, GivesUpWhatASessionThatAttachedCountsOnNoMore) {
+  finish(1);
+  run(2);
+  tell(TaskArrived{session(1), task(3)});
+  tell(TaskArrived{session(1), task(4)});
+  tell(TaskArrived{session(2), task(5)});
+  EXPECT_THAT(tell(StatesAsked{session(1), {task(4)}, true}),
+              ElementsAre("forget 1", "interrupt 2", "forget 3", "states 4=1", "active 3"));
+  EXPECT_THAT(tell(RunEnded{task(2)}), ElementsAre("forget 2", "active 2"));
+  EXPECT_THAT(tell(RunnerReady{}), ElementsAre("start 4 of 1"));
+}
+
+TEST_F(ExecTest, GivesUpNothingForARelayWhoseSessionHadTheTaskBeforeIt) {
+  run(1);
+  EXPECT_THAT(tell(StatesAsked{session(1), {}}), ElementsAre("states"));
+  EXPECT_EQ(core.running(), task(1));
+}
+
 TEST_F(ExecTest, ShowsASessionNothingOfAnother) {
   finish(1);
   EXPECT_THAT(tell(StatesAsked{session(2), {task(1)}}), ElementsAre("states 1=0"));

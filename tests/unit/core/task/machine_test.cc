@@ -158,6 +158,16 @@ TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedDoesNotStartAgain) {
   EXPECT_THAT(answer(1, 3, Known::kUnknown), Contains("fail t3 cancelled"));
 }
 
+TEST_F(TaskTest, AWorkerThatAttachesIsToldWhatWeCountOnThereAlsoWhenThatIsNothing) {
+  submit(1);
+  grant(1);
+  const std::vector<Action> actions = everything(WorkerAttached{place(1), Epoch{1}});
+  ASSERT_THAT(actions, testing::SizeIs(testing::Ge(2u)));
+  ASSERT_TRUE(std::holds_alternative<SendQuery>(actions[0])) << "before anything is sent";
+  EXPECT_THAT(std::get<SendQuery>(actions[0]).tasks, IsEmpty());
+  EXPECT_EQ(std::visit(InWords{}, actions[1]), "send t1 w1");
+}
+
 TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedIsAskedForAgainAfterAReconnection) {
   two_sent();
   happens(CancelAsked{task(3), 0s, true});
