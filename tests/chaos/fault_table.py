@@ -44,7 +44,7 @@ KINDS = [
     Kind("login node unplugged", targets.login_links, actions.unplug, (2, 5)),
     Kind("disk full", targets.disks, actions.fill, (1, 5), errors("DaemonUnavailable", "ResultGone"), "login"),
     Kind("clock moved", targets.clocks, actions.move_clock, (1, 5)),
-    Kind("slurmctld killed", targets.named("slurmctld"), actions.kill_and_start, (0.5, 3), errors("LeaseEnded", "JobCancelled"), "cluster"),  # it forgets jobs
+    Kind("slurmctld killed", targets.named("slurmctld"), actions.kill_and_start, (0.5, 3), errors("LeaseEnded", "JobCancelled", "LostError"), "cluster"),  # it forgets jobs, or starts them twice
     Kind("slurmctld restarted", targets.named("slurmctld"), actions.end_and_start, (0, 1)),
     Kind("slurmctld hung", targets.named("slurmctld"), actions.hang, (0.5, 5)),
     Kind("slurmdbd killed", targets.named("slurmdbd"), actions.kill_and_start, (0.5, 4)),
