@@ -73,6 +73,8 @@ void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
     beat_due_ = now + kBeat;
     ask_clock();
   }
+  // The worker may have let go of us between our handshake and our attach, or take an earlier connection for the later one.
+  if (now >= attached_by_) return start_over(now, events);
   if (now < silent_at_) return;
   silent_at_ = TimePoint::max();
   silent_ = true;
@@ -96,19 +98,24 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
     case transport::Link::kConnected:
       stage_ = Stage::kAttaching;
       reopen_pause_ = std::chrono::milliseconds(5);
+      attached_by_ = now + kSilence;
       send(attach_);
       return;
     case transport::Link::kDisconnected:
       return lose(events);  // libzmq reconnects by itself
     case transport::Link::kRefused:
       // The grant may have overtaken the admission at the worker. A refused socket never works again: a new one does.
-      lose(events);
-      socket_.reset();
-      descriptors_ = {};
-      reopen_at_ = now + reopen_pause_;
+      start_over(now + reopen_pause_, events);
       reopen_pause_ = std::min(2 * reopen_pause_, kLongestReopenPause);
       return;
   }
+}
+
+void WorkerLink::start_over(TimePoint at, std::vector<LinkEvent>& events) {
+  lose(events);
+  socket_.reset();
+  descriptors_ = {};
+  reopen_at_ = at;
 }
 
 void WorkerLink::lose(std::vector<LinkEvent>& events) {
@@ -118,7 +125,7 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
   to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
   acknowledge_at_ = TimePoint::max();
   held_.forget_unconfirmed();
-  beat_due_ = silent_at_ = TimePoint::max();
+  beat_due_ = silent_at_ = attached_by_ = TimePoint::max();
   silent_ = false;
   if (stage_ != Stage::kConnecting) events.emplace_back(LinkLost{});
   stage_ = Stage::kConnecting;
@@ -148,12 +155,14 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
     held_.confirm(have->object);
   } else if (auto* attached = std::get_if<protocol::Attached>(&*header)) {
     stage_ = Stage::kAttached;
+    attached_by_ = TimePoint::max();
     clock_questions_ = kClockQuestions;
     beat_due_ = Clock::now() + kBeat;
     silent_at_ = Clock::now() + kSilence;
     ask_clock();
     events.emplace_back(LinkAttached{std::move(*attached)});
   } else if (auto* refused = std::get_if<protocol::Refused>(&*header)) {
+    attached_by_ = TimePoint::max();
     events.emplace_back(LinkRefused{std::move(refused->error)});
   }
 }
@@ -237,6 +246,6 @@ void WorkerLink::flush() {
   outbox_.flush(*socket_);
 }
 
-TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_}); }
+TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_, attached_by_}); }
 
 }  // namespace pounce::client

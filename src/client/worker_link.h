@@ -80,6 +80,7 @@ class WorkerLink {
   void exchange(std::vector<LinkEvent>& events);
   void follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events);
   void lose(std::vector<LinkEvent>& events);
+  void start_over(TimePoint at, std::vector<LinkEvent>& events);
   void take(transport::Message message, std::vector<LinkEvent>& events);
   void take_beat(const protocol::Beat& beat);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
@@ -105,6 +106,7 @@ class WorkerLink {
   std::vector<TaskId> to_acknowledge_;
   TimePoint beat_due_ = TimePoint::max(), reopen_at_ = TimePoint::max(), acknowledge_at_ = TimePoint::max();
   TimePoint silent_at_ = TimePoint::max();  // unless something comes before
+  TimePoint attached_by_ = TimePoint::max();  // else another connection is tried
   bool silent_ = false;
   std::chrono::milliseconds reopen_pause_{5};
 };

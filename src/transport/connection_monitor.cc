@@ -1,5 +1,6 @@
 #include "transport/connection_monitor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -23,9 +24,8 @@ void ConnectionMonitor::came_in(const std::string& route, const zmq::message_t& 
   const int descriptor = zmq_msg_get(message.handle(), ZMQ_SRCFD);
   if (descriptor < 0) return;
   if (newcomers_) newcomers_->spoke(descriptor);
-  if (!wanted_.losses) return;
   std::string& known = routes_[descriptor];
-  if (!known.empty() && known != route) lost_.push_back(known);
+  if (wanted_.losses && !known.empty() && known != route) lost_.push_back(known);
   known = route;
 }
 
@@ -40,6 +40,12 @@ std::optional<std::string> ConnectionMonitor::lost_route() {
 void ConnectionMonitor::cut_newcomers(std::uint16_t port) {
   read_events();
   if (newcomers_) newcomers_->cut_oldest(port);
+}
+
+void ConnectionMonitor::cut(const std::string& route, std::uint16_t port) {
+  read_events();
+  const auto found = std::ranges::find(routes_, route, [](const auto& entry) { return entry.second; });
+  if (newcomers_ && found != routes_.end()) newcomers_->cut(found->first, port);
 }
 
 // zmq_socket_monitor(3): the event's number (16 bits) and its value (32 bits), here the descriptor; then the endpoint.
@@ -61,7 +67,7 @@ void ConnectionMonitor::on_event(std::uint16_t event, int descriptor) {
 }
 
 void ConnectionMonitor::lost(int descriptor) {
-  if (auto known = routes_.extract(descriptor)) lost_.push_back(std::move(known.mapped()));
+  if (auto known = routes_.extract(descriptor); known && wanted_.losses) lost_.push_back(std::move(known.mapped()));
 }
 
 }  // namespace pounce::transport

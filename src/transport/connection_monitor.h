@@ -25,6 +25,7 @@ class ConnectionMonitor {
   void came_in(const std::string& route, const zmq::message_t& message);
   std::optional<std::string> lost_route();  // each once
   void cut_newcomers(std::uint16_t port);   // the oldest over the bound; port: the server's
+  void cut(const std::string& route, std::uint16_t port);  // only where newcomers are bounded
   void* handle() { return monitor_.handle(); }
 
  private:

@@ -19,10 +19,9 @@ class Newcomers {
   void went(int descriptor) { std::erase(waiting_, descriptor); }
   void spoke(int descriptor) { went(descriptor); }
   void cut_oldest(std::uint16_t own_port);
+  void cut(int descriptor, std::uint16_t own_port);  // one connection, whether it spoke or not
 
  private:
-  void cut(int descriptor, std::uint16_t own_port);
-
   std::size_t most_;
   std::deque<int> waiting_;  // libzmq's, in the order in which they came
   UniqueFd nothing_, held_;  // had beforehand: when the last descriptor is gone it is too late to ask for one

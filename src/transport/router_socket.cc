@@ -151,6 +151,11 @@ Sent RouterSocket::send(const std::string& route, Message& frames) {
 
 std::optional<std::string> RouterSocket::lost_route() { return impl_->connections.lost_route(); }
 
+void RouterSocket::cut(const std::string& route) {
+  for (const std::string& endpoint : impl_->endpoints)
+    if (const auto port = port_of(endpoint)) impl_->connections.cut(route, *port);
+}
+
 void RouterSocket::cut_newcomers() {
   for (const std::string& endpoint : impl_->endpoints)
     if (const auto port = port_of(endpoint)) impl_->connections.cut_newcomers(*port);

@@ -51,6 +51,7 @@ class RouterSocket {
   void* handle();                                     // for polling
   // A connection over which something came and that is gone; each once. Ask again after each receive(), which finds some.
   std::optional<std::string> lost_route();
+  void cut(const std::string& route);                 // a tcp connection; only where newcomers are bounded
   void cut_newcomers();                               // the oldest over their bound
   void* monitor_handle();                             // readable when there may be a loss or a newcomer; it may also have nothing
 

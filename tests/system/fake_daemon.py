@@ -189,9 +189,18 @@ class FakeClient:
         self.socket.sndtimeo = DEADLINE_S * 1000
         self.socket.curve_serverkey = key.encode()
         self.socket.curve_publickey, self.socket.curve_secretkey = self.key.public, self.key.secret
-        self.events = self.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH)
+        self.events = self.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_DISCONNECTED)
         self.socket.connect(endpoint)
         self.daemon.sockets += [self.socket, self.events]
+
+    def wait_until_cut(self):
+        def cut():
+            while self.events.poll(0):
+                if recv_monitor_message(self.events)["event"] == zmq.EVENT_DISCONNECTED:
+                    return True
+            return False
+
+        self.wait(cut, "the end of the connection")
 
     def attach(self, python: str = f"{sys.version_info.major}.{sys.version_info.minor}", pounce: str = "0.1.0"):
         with contextlib.suppress(zmq.Again):  # refused before this was sent: such a socket has nobody to send to, for ever

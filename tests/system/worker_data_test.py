@@ -312,6 +312,19 @@ def test_a_dismissed_session_loses_its_tasks_and_its_admission(world):
     assert first.all("query_is") == [] and first.all("outcome") == []
 
 
+def test_a_dismissed_session_that_is_admitted_again_attaches_anew(world):
+    """Its connection stood, and the worker took nothing on it: the client waited for ever."""
+    up, client = world.daemon.ready(), world.client
+    running = client.submit(lambda: __import__("time").sleep(600))
+    client.wait_for("started", task=running)
+    world.daemon.say(pack("dismiss", lease=LEASE, session=client.session, cause={"code": "session_closed"}))
+    world.daemon.say(pack("admit", lease=LEASE, session=client.session, key=client.key.text))
+    client.wait_until_cut()
+    client.heard.clear()
+    client.connect(up["endpoint"], up["key"])
+    assert client.result(client.submit(lambda: "again")) == "again"
+
+
 def test_a_key_that_was_not_admitted_gets_nowhere(world):
     up = world.daemon.ready()
     stranger = FakeClient(world.daemon)

@@ -17,7 +17,7 @@ Error unexpected(std::string_view type) { return error_of(ErrorCode::kProtocol, 
 
 void WorkerEngine::handle(transport::Received message) {
   const auto session = clients_.session_of(message.peer);
-  if (!session) return;  // dismissed since its handshake
+  if (!session) return socket_->cut(message.route);  // dismissed since its handshake: it asks again to be let in
   ClientSeat& seat = *clients_.seat(*session);
   seat.last_seen = Clock::now();
   auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
@@ -170,7 +170,9 @@ void WorkerEngine::admit(const protocol::Admit& admit) {
   if (const auto key = transport::from_z85(admit.key)) clients_.admit(admit.session, *key);
 }
 
+// Its connection is cut: on a standing one nothing would tell a client that is admitted again that it has to attach.
 void WorkerEngine::dismiss(const SessionId& session) {
+  if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) socket_->cut(seat->route);
   tell_core(exec::SessionDismissed{session});
   store_.drop_all(session);
   functions_.drop_all(session);

@@ -244,6 +244,30 @@ TEST_F(WorkerTest, ARefusedKeyIsTriedAgainUntilTheWorkerKnowsIt) {
   servers.admit("data", [](const transport::ZapQuestion&) { return true; });
 }
 
+// What the worker was sent on a connection that it has given up is lost: the client waited for its answer for ever.
+TEST_F(WorkerTest, AnAttachThatIsNotAnsweredIsSentAgainOnAnotherConnection) {
+  auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
+  const KeyPair own = identity::make_key_pair();
+  WorkerLink link(context, own, worker->endpoint(), worker_keys.public_key, {}, Clock::now());
+  const auto settle_link = [&](const std::function<bool()>& condition) {
+    settle([&] {
+      link.pump(Clock::now(), true);
+      return condition();
+    });
+  };
+  settle_link([&] { return worker->count<protocol::Attach>() == 1; });
+  const TimePoint later = link.next_deadline();
+  ASSERT_LE(later, Clock::now() + 5s);
+
+  const auto events = link.pump(later, false);
+
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<LinkLost>(events.front()));
+  settle_link([&] { return worker->count<protocol::Attach>() == 2; });
+  worker->say(protocol::Attached{});
+  settle_link([&] { return worker->count<protocol::Beat>() > 0; });
+}
+
 TEST_F(WorkerTest, AWorkerOfAnotherVersionEndsItsTasksWithThatReason) {
   const TaskId task = submit();
   auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));

@@ -188,6 +188,21 @@ TEST_F(CurveTest, CutsTheOldestOfManyThatSayNothingAndNobodyWhoSpoke) {
   EXPECT_TRUE(turn_until([&] { return server->receive().has_value(); }));
 }
 
+TEST_F(CurveTest, CutsTheConnectionOfARouteAndItsClientComesBackOnAnother) {
+  open(client_keys.public_key, server_keys.public_key, false, 4);
+  std::optional<Received> first, second;
+  ASSERT_TRUE(send("hello"));
+  ASSERT_TRUE(turn_until([&] { return (first = server->receive()).has_value(); }));
+
+  server->cut(first->route);
+
+  ASSERT_TRUE(turn_until([&] { return client->link_event() == Link::kDisconnected; }));
+  ASSERT_TRUE(turn_until([&] { return client->link_event() == Link::kConnected; }));
+  ASSERT_TRUE(send("here again"));
+  ASSERT_TRUE(turn_until([&] { return (second = server->receive()).has_value(); }));
+  EXPECT_NE(first->route, second->route);
+}
+
 TEST_F(CurveTest, RefusesAKeyThatIsNotAdmittedAndSaysSo) {
   open(server_keys.public_key, server_keys.public_key);
 
