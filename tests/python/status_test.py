@@ -26,6 +26,15 @@ def test_a_file_gets_one_line_for_each_change_and_a_summary(capsys):
     ]
 
 
+def test_a_call_that_ends_without_having_been_seen_to_run_says_how_long_it_waited(capsys):
+    line = StatusLine(waited_s=3)
+
+    line.update("waiting", QUEUED)
+    line.finish()
+
+    assert capsys.readouterr().err.splitlines()[-1] == "pounce: waited 3 s"
+
+
 def test_nothing_is_said_of_a_wait_of_less_than_a_second(capsys):
     line = StatusLine(waited_s=0.5)
 

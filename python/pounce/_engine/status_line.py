@@ -52,8 +52,8 @@ class StatusLine:
         self._over = True
         if self._out is not None:
             device = f" on {self._device}" if self._device else ""
-            words = f"{state}{device}" if state != "over" else f"waited{device}"
-            self._out.end(_core.printable(f"pounce: {words} after {self._seconds()}"))
+            words = f"waited {self._seconds()}" if state == "over" else f"{state}{device} after {self._seconds()}"
+            self._out.end(_core.printable(f"pounce: {words}"))
 
     def _seconds(self) -> str:
         seconds = int(time.monotonic() - self._since)
