@@ -76,6 +76,7 @@ class Seen:
 def seen(person: Person, end: float) -> Seen:
     found, reports = Seen(), person.run.reports if person.run else []
     asked = {r["asked"]: r["at"] for r in reports if "asked" in r and r["at"] < end}
+    begun = {r["begun"]: r["at"] for r in reports if "begun" in r and r["at"] < end}
     ran = {r["cell"]: r for r in reports if "cell" in r}
     size = person.mib * 2**17 or 2**10
     for count, (cell, told) in enumerate(sorted(ran.items()), 1):
@@ -83,11 +84,12 @@ def seen(person: Person, end: float) -> Seen:
         if told["count"] != count or told["sum"] != whole:
             found.lost.append(f"person {person.number}, cell {cell}: counted {told['count']} of {count}, sum {told['sum']} of {whole}")
     for cell, at in asked.items():
-        begun = min(ran[cell]["started"], end) if cell in ran else end
-        found.waits.append(begun - at)
-        found.never += cell not in ran or ran[cell]["started"] > end
+        found.waits.append(begun.get(cell, end) - at)
+        found.never += cell not in begun
         found.cells += cell in ran
-        found.busy_s += max(0.0, min(ran[cell]["ended"], end) - begun) if cell in ran else 0.0
+        if cell in begun:
+            until = ran[cell]["ended"] if cell in ran else end
+            found.busy_s += min(until, end) - begun[cell]
     found.errors = [f"person {person.number}, cell {r['answered']}: {r['error']}" for r in reports if r.get("error") and r["at"] < end]
     return found
 

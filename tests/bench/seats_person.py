@@ -19,12 +19,14 @@ from IPython.terminal.interactiveshell import TerminalInteractiveShell
 RUN_S, PAUSE_S = 6.3, 12.2  # in the mean
 SIGMA, MOST = 1.0, 10       # of the log-normal draws: their tail, and the longest one over the mean
 
-MADE = """import json, numpy
+MADE = """import numpy
 count, array = 0, numpy.arange({size}) * {number}
 """
 WORK = """%%pounce --gpu 1
 import time
+import json
 started = time.time()
+print("REPORT " + json.dumps(dict(begun={cell}, at=started)))
 {made}count += 1
 array[count] += 1
 time.sleep({seconds})
