@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,13 @@ def no_jobs_left() -> None:
 
 # ---- one way ----
 
+def own_folder(path: Path) -> str:
+    """Of alice; what is saved there goes with it."""
+    path.mkdir(mode=0o700)
+    shutil.chown(path, "alice", "alice")
+    return str(path)
+
+
 def lived(way: str, gpus: int, chosen: argparse.Namespace) -> dict:
     open_nodes(gpus)
     folder = Path(tempfile.mkdtemp(prefix="pounce-seats-"))
@@ -134,7 +142,7 @@ def lived(way: str, gpus: int, chosen: argparse.Namespace) -> dict:
         for number in range(1, chosen.people + 1):
             node = LoginNode(FIRST_NODE + number)
             node.connect()
-            people.append(Person(number, node, User(node, "alice", **WAYS[way])))
+            people.append(Person(number, node, User(node, "alice", state_folder=own_folder(folder / f"state{number}"), **WAYS[way])))
         begin, end = worked(people, folder / "go", f"{way}, {gpus} GPUs", chosen)
         everybody = Seen()
         each = [seen(person, end) for person in people]
@@ -144,6 +152,7 @@ def lived(way: str, gpus: int, chosen: argparse.Namespace) -> dict:
         for person in people:
             person.node.disconnect()
         no_jobs_left()
+        shutil.rmtree(folder)
     return {"way": way, "gpus": gpus, **facts(everybody, each, leased_s(begin, end), end - begin)}
 
 
