@@ -26,7 +26,7 @@ from cell_state_test import (  # noqa: F401  the same is promised here: these ru
     test_what_is_not_restored_yet_outlives_the_next_worker_too,
     until_saved,
 )
-from kernel import CAN_BE_APART, Notebook, notebook_at_home
+from kernel import CAN_BE_APART, SECONDS, Notebook, notebook_at_home
 
 pytestmark = pytest.mark.skipif(not CAN_BE_APART, reason="hides a folder in a mount namespace, which takes root")
 
@@ -88,6 +88,21 @@ def test_a_kernel_that_was_killed_has_left_what_had_come(notebook):
         cell = next_one.run("%%pounce\nsecond, 'first' in globals()")
 
     assert "second will be there" in said and cell.value == "([2], False)"
+
+
+def test_a_kernel_that_ends_brings_what_its_last_cell_left(notebook):
+    last = Notebook(notebook.home)
+    last.run("import pounce")
+    last.run("%%pounce\nimport os\nat_the_end = os.urandom(10_000_000)")
+    last.client.shutdown()
+    last.manager.provisioner.process.wait(SECONDS)
+    last.close()
+
+    with second_kernel(notebook) as next_one:
+        next_one.run("%pounce restore at_the_end")
+        cell = next_one.run("%%pounce\nlen(at_the_end)")
+
+    assert cell.value == "10000000"
 
 
 def test_a_worker_that_is_killed_says_how_much_had_come(afresh):  # noqa: F811

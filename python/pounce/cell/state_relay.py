@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import math
 import os
 import threading
 import time
@@ -24,6 +26,7 @@ from .stop import say, wait
 
 _FIRST_S, _MOST_S = 0.3, 60.0  # after a cell it is asked what is saved; again after twice as long: each time interrupts a save
 _SOON_S = 5.0  # so long a worker that has just run a cell may not be known to be there
+_END_S = 3.0  # so long a kernel that ends may take for what has not come
 _TOLD_S = 1.0  # so long a person waits before a line says for what
 _GIVEN_BYTES = 16 * 1024 * 1024  # at a time, while a cell waits for it
 
@@ -47,6 +50,8 @@ class StateRelay:
         self._outputs: dict[NotebookState, Sink | None] = {}  # of the cell that ran last
         self._due: dict[NotebookState, float] = {}
         self._pauses: dict[NotebookState, float] = {}  # before it is asked again
+        self._owed: set[NotebookState] = set()  # not all of it has come
+        self._until = math.inf  # workers are asked
         self._changed = threading.Condition()
         self._bringing = threading.RLock()
         self._wanted = False  # by the notebook's thread
@@ -61,20 +66,24 @@ class StateRelay:
             say(f"this worker does not see {state.folder}: what cells change is brought there when they have run")
         with self._changed:
             self._outputs[state], self._pauses[state] = output, _FIRST_S
+            self._owed.add(state)
             self._ask_later(state)
             self._changed.notify()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="pounce-state", daemon=True)
             self._thread.start()
+            atexit.register(self._end)  # before clients close, which were made earlier
 
     def _run(self) -> None:
         while True:
             state = self._next()
             with self._bringing:
                 whole = self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
-            if not whole:
-                with self._changed:
+            with self._changed:
+                if not whole:
                     self._ask_later(state)
+                elif state not in self._due:  # no cell has run since
+                    self._owed.discard(state)
 
     def _ask_later(self, state: NotebookState) -> None:
         pause = self._pauses[state]
@@ -114,7 +123,8 @@ class StateRelay:
         return self._intakes[state]
 
     def _asked(self, state: NotebookState, *call: Any) -> Any:
-        return run_there(lambda: self._view(state), lambda: self._is_there(state), self._outputs.get(state), *call)
+        return run_there(lambda: self._view(state), lambda: self._is_there(state) and time.monotonic() < self._until,
+                         self._outputs.get(state), *call)
 
     # ---- the notebook's thread: a worker goes ----
 
@@ -142,10 +152,18 @@ class StateRelay:
             say(f"brought {size(intake.nbytes - before)} of variables from the worker")
         return ""
 
+    def _end(self) -> None:
+        """The kernel ends."""
+        self._until = time.monotonic() + _END_S
+        for state in list(self._owed):
+            with contextlib.suppress(errors.PounceError):
+                self.bring_last(state)
+
     def forget(self, state: NotebookState) -> None:
         """What comes of it next is another worker's."""
         with self._changed:
             self._due.pop(state, None)
+            self._owed.discard(state)
         with self._alone():
             self._close(state)
 
