@@ -155,6 +155,7 @@ class CellJob:
             return
         except BaseException as error:
             self._fail(error)
+        del self._noted  # which holds what was sent
         self._ended.set()
 
     def _go_on(self, submit: Callable[[], Any]) -> None:
