@@ -26,6 +26,8 @@ from .state_notes import StateNotes, tell
 
 _WORD = re.compile(r"\w+")
 _CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
+_NEXT_S = 0.03        # of idleness: no cell follows at once
+_AGAIN_S = 3.0        # of work: a save that had to stop for the next cell takes long, and is not begun again before each
 
 
 class SavedNamespace:
@@ -51,6 +53,8 @@ class SavedNamespace:
         self._unchecked = self._look_at_all = False
         self._running = False
         self._begun = self._ran_s = 0.0
+        self._due_s = 0.0  # of self._ran_s: then a save begins although the next cell may follow at once
+        self._next_may_follow = False
         self._notes = StateNotes()
         self._remade: set[str] = set()
 
@@ -178,6 +182,7 @@ class SavedNamespace:
         else:
             self._touched |= self._saver.touched_by_names(self._read) | reached(self._read, self._names)
         self._behind = self._unchecked = self._look_at_all = True
+        self._next_may_follow = self._ran_s < self._due_s
 
     def remade(self, names: Collection[str]) -> None:
         """A setup cell makes these on each worker: that they cannot be saved is no loss. What could be saved is newer."""
@@ -227,9 +232,15 @@ class SavedNamespace:
         task that comes. Seconds until it wants to be called again; None: when something has run."""
         if self._saver is None or not self.is_behind():
             return self.relayed.idle()
+        if self._next_may_follow:
+            self._next_may_follow = False
+            return _NEXT_S
         if self._behind:
             touched, self._touched = self._touched, set()
-            return _CHECK_AFTER_S if self._save(touched, Grace(self._ran_s)) else None
+            if self._save(touched, Grace(self._ran_s)):
+                return _CHECK_AFTER_S
+            self._due_s = self._ran_s + _AGAIN_S
+            return None
         if self._unchecked:  # one that was interrupted goes on where it was
             touched, self._look_at_all = None if self._look_at_all else set(), False
             self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
@@ -275,7 +286,7 @@ class SavedNamespace:
             return True
         if not report.whole:
             return False
-        self._behind, self._ran_s = False, 0.0
+        self._behind, self._ran_s, self._due_s = False, 0.0, 0.0
         self._notes.saved(report.unparkable, self._remade)
         self.relayed.tell_saved(self._folder, "unsaved" if report.unparkable.keys() - self._remade else "saved")
         return True
