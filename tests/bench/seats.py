@@ -106,13 +106,14 @@ def open_nodes(gpus: int) -> None:
     nodes = slurm("sinfo", "--noheader", "--Node", "--format=%N").split()
     for number, name in enumerate(sorted(set(nodes))):
         wanted = ["state=resume"] if number * GPUS_A_NODE < gpus else ["state=drain", "reason=seats"]
-        subprocess.run([str(CLUSTER), "run", "--", "scontrol", "update", f"nodename={name}", *wanted], check=False, stderr=subprocess.DEVNULL)
+        words = [str(CLUSTER), "run", "--", "scontrol", "update", f"nodename={name}", *wanted]
+        subprocess.run(words, check=False, stderr=subprocess.DEVNULL)  # one that is not drained cannot be resumed
 
 
 def leased_s(begin: float, end: float) -> float:
     """GPU seconds of alice's jobs in this time."""
-    words = ["sacct", "--user=alice", "--allocations", "--noheader", "--parsable2", f"--starttime={time.strftime('%FT%T', time.localtime(begin - 60))}",
-             "--format=Start,End"]
+    since = time.strftime("%FT%T", time.localtime(begin - 60))
+    words = ["sacct", "--user=alice", "--allocations", "--noheader", "--parsable2", f"--starttime={since}", "--format=Start,End"]
     rows = slurm("env", "SLURM_TIME_FORMAT=%s", *words).split()
     times = [row.split("|") for row in rows]
     number = lambda text: float(text) if text.isdigit() else end

@@ -40,7 +40,8 @@ def bar(run: dict, y: float) -> list[str]:
 def figure(measured: dict) -> str:
     parts, y = [text(20, 26, "What twelve people who edit and run spend their time on", 'font-size="15"')], TOP
     for place, (words, colour) in enumerate(PARTS.items()):
-        parts += [f'<rect x="{LEFT + 130 * place}" y="38" width="12" height="12" fill="{colour}"/>', text(LEFT + 18 + 130 * place, 49, words)]
+        x = LEFT + 130 * place
+        parts += [f'<rect x="{x}" y="38" width="12" height="12" fill="{colour}"/>', text(x + 18, 49, words)]
     for gpus in sorted({run["gpus"] for run in measured["runs"]}):
         parts.append(text(20, y + 12, f"{gpus} GPUs", 'font-weight="bold"'))
         y += 22
@@ -48,7 +49,8 @@ def figure(measured: dict) -> str:
             parts += bar(run, y)
             y += STEP
         y += 10
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-family="sans-serif" font-size="12" fill="#333">',
+    look = 'font-family="sans-serif" font-size="12" fill="#333"'
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" {look}>',
                       f'<rect width="{WIDTH}" height="{y}" fill="white"/>', *parts, "</svg>"])
 
 
