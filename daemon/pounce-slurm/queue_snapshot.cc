@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Who waits for room, and what jobs of ours hold: one read of the queue, and one of the nodes where somebody waits.
 // Thread: main.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -55,6 +57,7 @@ RoomAsked asked_by(const slurm_job_info_t& job) {
   asked.each.cpus = is_set(job.num_cpus) ? share(job.num_cpus, asked.nodes) : 1;
   asked.each.memory_mib = memory_of_each_node(job, asked.nodes, asked.each.cpus);
   asked.each.gpus = gpus_of_each_node(job, asked.nodes);
+  asked.own = job.user_id == ::geteuid();
   return asked;
 }
 

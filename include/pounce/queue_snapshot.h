@@ -33,6 +33,7 @@ struct RoomAsked {
   std::vector<std::string> only_nodes, not_nodes;
   std::uint32_t nodes = 1;
   Room each;                                     // on each of them
+  bool own = false;                              // of the user who asks
   bool operator==(const RoomAsked&) const = default;
 
   static constexpr auto fields() {
@@ -41,7 +42,8 @@ struct RoomAsked {
                  field("only_nodes", &RoomAsked::only_nodes),
                  field("not_nodes", &RoomAsked::not_nodes),
                  field("nodes", &RoomAsked::nodes),
-                 field("each", &RoomAsked::each));
+                 field("each", &RoomAsked::each),
+                 field("own", &RoomAsked::own));
   }
 };
 

@@ -83,6 +83,33 @@ def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):
     assert shown.stdout.count("step") == 3 and "was left" not in shown.said
 
 
+def test_what_was_sent_with_it_is_not_sent_again(afresh):
+    afresh.run("mine = [0]")
+    code = cell("", "for step in pounce.steps(range(3)):", "    mine.append(step)", "len(mine), mine")
+
+    shown = afresh.run(code.replace("%%pounce", "%%pounce --in mine", 1))
+
+    assert shown.value == "(4, [0, 0, 1, 2])"
+
+
+def test_what_it_brings_comes_at_its_end(afresh):
+    shown = afresh.run(cell("", "made = iter([1])", "for step in pounce.steps(range(3)):", "    made = [step]").replace("%%pounce", "%%pounce --out made", 1))
+
+    assert not shown.of("error") and afresh.run("made").value == "[2]"
+
+
+def test_a_loop_that_is_a_variable_moves_as_well(afresh):
+    shown = afresh.run(cell("", "loop, done = pounce.steps(range(3)), []", "for step in loop:", "    done.append(step)", "done"))
+
+    assert shown.value == "[0, 1, 2]" and "was left after 1 of 3 steps" in shown.said and "goes on here" not in shown.said
+
+
+def test_lines_are_pythons_own(afresh):
+    shown = afresh.run(cell("", "odd, kept = 'a\\u2028b\u2028c', [1]", "for step in pounce.steps(range(2)):", "    kept.append(step)", "len(odd), kept"))
+
+    assert shown.value == "(5, [1, 0, 1])"
+
+
 def test_one_whose_variables_are_lost_does_not_go_on_without_them(afresh):
     shown = afresh.run(cell(
         "from pounce._worker.cell import runner",

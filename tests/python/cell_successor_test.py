@@ -21,7 +21,7 @@ def notebook():
 
 
 def test_a_cell_near_the_end_of_its_workers_time_begins_on_the_next_one(notebook):
-    notebook.run("from pounce.cell import successors\nsuccessors._LOOK_S, successors.LEAD_S = 0.05, 3600")
+    notebook.run("from pounce.cell import successors\nsuccessors._LEAST_PAUSE_S, successors.LEAD_S = 0.05, 3600")
     first = notebook.run(LINE + LOOKED_AT + "kept = [os.getpid()]\nlen(kept)")
 
     still = notebook.run(LINE + "kept[0] == os.getpid()")
@@ -33,7 +33,7 @@ def test_a_cell_near_the_end_of_its_workers_time_begins_on_the_next_one(notebook
 
 
 def test_none_is_asked_for_while_there_is_time(notebook):
-    notebook.run("from pounce.cell import successors\nsuccessors._LOOK_S = 0.05")
+    notebook.run("from pounce.cell import successors\nsuccessors._LEAST_PAUSE_S = 0.05")
     notebook.run(LINE + LOOKED_AT)
 
     assert notebook.run("import subprocess, json\nlen(json.loads(subprocess.run(['pouncectl', 'status', '--json'], "
@@ -41,7 +41,7 @@ def test_none_is_asked_for_while_there_is_time(notebook):
 
 
 def test_one_that_was_asked_for_goes_back_with_the_other(notebook):
-    notebook.run("from pounce.cell import successors\nsuccessors._LOOK_S, successors.LEAD_S = 0.05, 3600")
+    notebook.run("from pounce.cell import successors\nsuccessors._LEAST_PAUSE_S, successors.LEAD_S = 0.05, 3600")
     notebook.run(LINE + LOOKED_AT)
     two = notebook.run("import subprocess, json\nleases = lambda: json.loads(subprocess.run(['pouncectl', 'status', '--json'], "
                        "capture_output=True, check=True).stdout)['leases']\nlen(leases())")

@@ -133,6 +133,18 @@ def test_a_new_worker_asks_what_there_is_and_then_for_what_the_cell_reads(state,
     assert made.lacks(wanted, None, lambda: {"read"}) == [] and made.lacks(wanted, None, lambda: None) != []
 
 
+def test_what_the_kernel_could_not_bring_is_newer_than_what_it_gives(state):
+    made, folder = state
+    saved(folder, {"x": 1}, turn=1)
+    older = crossing.unsigned(crossing.state_in(folder, key_of(os.path.dirname(folder.path))))
+    saved(folder, {"x": 2}, turn=2)
+    wanted = {"id": "nb", "folder": folder.path, "after": 2, "supply": older}
+
+    lacks = made.lacks(wanted, None, lambda: {"x"})
+
+    assert lacks == [] and crossing.state_in(folder, key_of(os.path.dirname(folder.path))).turn == 2
+
+
 def test_a_namespace_that_is_here_lacks_only_what_it_has_not_loaded(state, folder):
     made, own = state
     saved(own, {"x": os.urandom(10_000), "y": os.urandom(10_000)})

@@ -93,13 +93,21 @@ def test_nobody_asks_after_the_last_step():
 
 def test_one_that_ends_in_any_way_is_not_watched_any_more():
     loops = [watched(range(3), after=9), watched(range(3), after=9), watched(range(3), after=1)]
+    watches = [loop.watch for loop in loops]
 
     list(loops[0])
     for _ in loops[1]:
         break
     left(loops[2])
 
-    assert [loop.watch.runs for loop in loops] == [False, False, False]
+    assert [watch.runs for watch in watches] == [False, False, False]
+
+
+def test_it_is_watched_for_one_pass():
+    loop = watched(range(3), after=1)
+    left(loop)
+
+    assert list(loop) == [0, 1, 2]
 
 
 def test_a_shuffled_order_is_the_same_and_what_is_drawn_from_then_on_goes_on():

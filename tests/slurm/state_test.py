@@ -79,25 +79,19 @@ def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
     assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
 
 
-WAITING_JOB = """
-import json, os, subprocess, sys
-status = subprocess.run([os.path.join(sys.prefix, "bin", "pouncectl"), "status", "--json"], check=True, capture_output=True).stdout
-(lease,) = json.loads(status)["leases"]
-subprocess.run(["sbatch", "--nodelist=" + lease["node"], "--mem=80G", "--output=/dev/null", "--wrap", "sleep 1"], check=True)
-"""
-
-
 def test_a_loop_moves_between_two_steps_when_somebody_waits_for_what_it_holds(make_user):
     alice = make_user(yield_after_s=600, idle_release_s=600, warm_poll_s=1, step_min_run_s=1, step_yield_after_s=1)
-    line = "%%pounce --cpus 1 --mem 100GB\n"  # most of a node's: no other test needs it
-    loop = line + ("for step in pounce.steps(range(60)):\n    done.append(step)\n    workers.add(os.getpid())\n    time.sleep(0.5)\n"
-                   "print(done == list(range(60)), len(workers))")
+    bob = make_user("bob", node=alice.node)
+    job = bob.run("sbatch", "--parsable", "--begin=now+12", "--nodelist=g2", "--mem=80G", "--output=/dev/null", "--wrap", "sleep 1").strip()
+    line = "%%pounce --cpus 1 --mem 100GB --not-nodes g1\n"  # most of what g2 has: no other test needs it
+    loop = line + ("import os, pounce, time\ndone, workers = [], set()\nfor step in pounce.steps(range(80)):\n    done.append(step)\n    workers.add(os.getpid())\n"
+                   "    time.sleep(0.5)\nprint(done == list(range(80)), len(workers))")
 
-    ran = Executed(alice, written(
-        alice, "import pounce", line + "import os, pounce, time\ndone, workers = [], set()", WAITING_JOB, loop, "%pounce release"), seconds=240).cells()
+    ran = Executed(alice, written(alice, "import pounce", loop, "%pounce release"), seconds=240).cells()
 
-    assert own(ran[3]) == "True 2\n"
-    assert "of 60 steps, since somebody waits for what its worker holds" in printed(ran[3]) and "restored done, step, workers" in printed(ran[3])
+    assert own(ran[1]) == "True 2\n"
+    assert "of 80 steps, since somebody waits for what its worker holds" in printed(ran[1]) and "restored done" in printed(ran[1])
+    assert not bob.run("squeue", "--noheader", "--me", f"--jobs={job}", check=False)
 
 
 LONG_LOOP = """%%pounce --gpu 1 --time 1min

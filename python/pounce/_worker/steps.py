@@ -63,8 +63,8 @@ class Steps(Generic[Item]):
     def __iter__(self) -> Iterator[Item]:
         state, self._resumed = self._resumed or {"position": 0, "seeds": b""}, None
         self.position = state["position"]
-        items = self._rest(state)
-        watch = self.watch
+        watch, self.watch = self.watch, None  # of this pass alone: the loop may be a variable, and gone over elsewhere
+        items = self._rest(state, watch is not None)
         if watch is None:
             yield from self._counted(items)
             return
@@ -86,10 +86,10 @@ class Steps(Generic[Item]):
             yield item
             self.position += 1
 
-    def _rest(self, state: dict[str, Any]) -> Iterator[Item]:
+    def _rest(self, state: dict[str, Any], watched: bool) -> Iterator[Item]:
         if isinstance(self._iterable, Sequence):
             return self._of_sequence(state["position"])
-        return iter(self._iterable) if self.watch is None and not state["position"] else self._drawn_again(state)
+        return iter(self._iterable) if not watched and not state["position"] else self._drawn_again(state)
 
     def _of_sequence(self, index: int) -> Iterator[Item]:
         assert isinstance(self._iterable, Sequence)

@@ -39,6 +39,11 @@ class Parcel:
     names: set[str] = field(default_factory=set)        # all that the cell reads of ours, sent or there already
 
 
+    def of_the_rest(self) -> Parcel:
+        """For a cell that goes on elsewhere: what travelled with it is saved with what it has made of that."""
+        return Parcel(files=self.files, names=self.names)
+
+
 class Ledger:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}

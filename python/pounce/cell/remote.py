@@ -142,6 +142,8 @@ class Remote:
         self.workers.make_folder(state)
         words = state.words(session_of(self.workers.client()).parked_most_bytes)
         parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=asked.sends is not None)
+        if loop is not None:
+            parcel = parcel.of_the_rest()
         request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
                    "asks": not asked.background, "message": self._message(), "loop": loop.left if loop else None,

@@ -28,6 +28,7 @@ _FIRST_S, _MOST_S = 0.3, 60.0  # after a cell it is asked what is saved; again a
 _SOON_S = 5.0  # so long a worker that has just run a cell may not be known to be there
 _END_S = 3.0  # so long a kernel that ends may take for what has not come
 _TOLD_S = 1.0  # so long a person waits before a line says for what
+_SAVING_S = 0.05  # between two looks at what another worker saves
 _GIVEN_BYTES = 16 * 1024 * 1024  # at a time, while a cell waits for it
 
 
@@ -53,7 +54,7 @@ class StateRelay:
         self._owed: set[NotebookState] = set()  # not all of it has come
         self._until = math.inf  # workers are asked
         self._changed = threading.Condition()
-        self._bringing = threading.RLock()
+        self._bringing: dict[NotebookState, threading.RLock] = {}  # one waits for its own worker, which may be busy for hours
         self._wanted = False  # by the notebook's thread
         self._thread: threading.Thread | None = None
 
@@ -77,13 +78,20 @@ class StateRelay:
     def _run(self) -> None:
         while True:
             state = self._next()
-            with self._bringing:
-                whole = self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
+            try:
+                with self._lock(state):
+                    whole = self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
+            except errors.PounceError:  # its client is closed just now
+                whole = True
             with self._changed:
                 if not whole:
                     self._ask_later(state)
                 elif state not in self._due:  # no cell has run since
                     self._owed.discard(state)
+
+    def _lock(self, state: NotebookState) -> threading.RLock:
+        with self._changed:
+            return self._bringing.setdefault(state, threading.RLock())
 
     def _ask_later(self, state: NotebookState) -> None:
         pause = self._pauses[state]
@@ -133,7 +141,7 @@ class StateRelay:
         brought; what was here before is whole then."""
         problem = ""
         if state.relayed and state.holder and self._is_there(state):
-            with self._alone():
+            with self._alone(state):
                 problem = self._last(state)
         self.forget(state)
         return problem
@@ -164,7 +172,7 @@ class StateRelay:
         with self._changed:
             self._due.pop(state, None)
             self._owed.discard(state)
-        with self._alone():
+        with self._alone(state):
             self._close(state)
 
     def _close(self, state: NotebookState) -> None:
@@ -174,10 +182,10 @@ class StateRelay:
                 intake.close()
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, state: NotebookState) -> Iterator[None]:
         self._wanted = True
         try:
-            with self._bringing:
+            with self._lock(state):
                 yield
         finally:
             self._wanted = False
@@ -187,15 +195,24 @@ class StateRelay:
     def give(self, state: NotebookState, request: dict[str, Any], lacks: list[str]) -> None:
         """What a worker lacks for a request, which goes there once more then: first what there is, then what of it the cell reads."""
         if lacks == [crossing.MANIFEST]:
-            request["state"]["supply"] = _supply(state.folder)
+            words = request["state"]
+            words["supply"] = _supply(state.folder, words["after"], words["patience_s"])
             return
-        for parts in _given(state.folder, lacks):
-            wait(self._view(state).submit(relay_calls.receive, state.id, parts))
+        with contextlib.suppress(errors.LeaseEnded):  # the request, sent again, finds out what the next one lacks
+            for parts in _given(state.folder, lacks):
+                wait(self._view(state).submit(relay_calls.receive, state.id, parts))
 
 
-def _supply(path: str) -> bytes:
+def _supply(path: str, turn: int, patience_s: float) -> bytes:
+    """What there is, as soon as it has this turn; or as it is, if that takes too long: a worker that saw the folder may be saving."""
+    until = time.monotonic() + patience_s
     with contextlib.closing(Folder(path)) as folder:
-        return crossing.unsigned(crossing.state_in(folder, key_of(os.path.dirname(path))))
+        while True:
+            left = folder.left()  # looked at first: what was saved before is then seen
+            state = crossing.state_in(folder, key_of(os.path.dirname(path)))
+            if state.turn >= turn or left or time.monotonic() >= until:
+                return crossing.unsigned(state)
+            time.sleep(_SAVING_S)
 
 
 def _given(path: str, blobs: list[str]) -> Iterator[list[crossing.Part]]:

@@ -20,13 +20,16 @@ from .place import Place
 LEAD_S = 30.0  # before the end, where a worker would start at once
 MOVE_S = 20.0  # of a worker's time: too little to begin a cell, where the next one is ready
 _MOST_LEAD_S = 3600.0
-_LOOK_S = 2.0
+_LEAST_PAUSE_S, _MOST_PAUSE_S = 10.0, 600.0  # between two looks, however short the cells are
+_UNUSED_S = 60.0  # without a cell: what was asked for goes back
+
+Running = tuple[NotebookState, Client, Place]
 
 
 @dataclass
 class _Successor:
     client: Client
-    ready: Any  # a future
+    begun: Any  # a future
 
 
 class Successors:
@@ -36,28 +39,35 @@ class Successors:
     new_client : callable
         A client that has nothing yet.
 
-    Thread: the notebook's, and one of its own, which sleeps while no cell runs.
+    Thread: the notebook's, and one of its own, which looks at the time now and then while cells run, and sleeps otherwise.
     """
 
     def __init__(self, new_client: Callable[[], Client]):
         self._new_client = new_client
-        self._asked: dict[NotebookState, _Successor | None] = {}  # None: it could not be asked for
+        self._asked: dict[NotebookState, _Successor] = {}
         self._changed = threading.Condition()
-        self._running: tuple[NotebookState, Client, Place] | None = None
+        self._running: Running | None = None
+        self._sleeps = False  # the thread, until somebody wakes it
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
     def watching(self, state: NotebookState, client: Client, place: Place) -> Iterator[None]:
         """A cell runs there, which somebody waits for."""
-        self._watch((state, client, place))
+        with self._changed:
+            self._running = (state, client, place)
+            if self._sleeps:
+                self._changed.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="pounce-successor", daemon=True)
+            self._thread.start()
         try:
             yield
         finally:
-            self._watch(None)
+            self._running = None
 
     def is_ready(self, state: NotebookState) -> bool:
         asked = self._asked.get(state)
-        return asked is not None and bool(asked.ready.done())
+        return asked is not None and bool(asked.begun.done()) and _has_worker(asked.client)
 
     def taken(self, state: NotebookState) -> Client | None:
         """The client of the next worker, which is the state's from now on; None: none was asked for."""
@@ -72,44 +82,59 @@ class Successors:
             if client is not None:
                 client.close()
 
-    def _watch(self, running: tuple[NotebookState, Client, Place] | None) -> None:
-        with self._changed:
-            self._running = running
-            self._changed.notify()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="pounce-successor", daemon=True)
-            self._thread.start()
-
     def _run(self) -> None:
+        """Looks not more often than every ten seconds, and at nothing else: a row of short cells wakes nobody."""
+        unused, pause = 0.0, _LEAST_PAUSE_S
         while True:
             with self._changed:
-                while self._running is None:
-                    self._changed.wait()
+                self._sleeps = self._running is None and not self._asked
+                self._changed.wait(None if self._sleeps else pause)
                 running = self._running
-            pause = self._looked(*running)
-            with self._changed:
-                if self._running is running:
-                    self._changed.wait(pause)
+            if self._sleeps:
+                unused, pause = 0.0, _LEAST_PAUSE_S
+                continue
+            unused = 0.0 if running is not None else unused + pause
+            with contextlib.suppress(Exception):  # a client was closed, or pounced is away: the next look finds out
+                if unused >= _UNUSED_S:
+                    self.close()
+                pause = self._looked(*running) if running is not None else _LEAST_PAUSE_S
 
     def _looked(self, state: NotebookState, client: Client, place: Place) -> float:
         """Seconds until it has to be looked at again."""
-        try:
-            left = seconds_left(client)
-            if left is None or state in self._asked:
-                return _LOOK_S
-            if left > _MOST_LEAD_S:
-                return left - _MOST_LEAD_S
-            if left <= LEAD_S + _wait_s(client, place.options):
-                self._ask(state, place)
-        except errors.PounceError:  # it was closed, or pounced is away: nothing is lost by that
-            self._asked.setdefault(state, None)
-        return _LOOK_S
+        left = seconds_left(client)
+        self._drop_failed(state)
+        if left is None or state in self._asked:
+            return _LEAST_PAUSE_S
+        if left <= _MOST_LEAD_S and left <= LEAD_S + _wait_s(client, place.options):
+            self._ask((state, client, place))
+        # Near the end often, far from it seldom; and in time for the shortest lead.
+        return min(max(_LEAST_PAUSE_S, (left - LEAD_S) / 10), max(0.0, left - LEAD_S) or _LEAST_PAUSE_S, _MOST_PAUSE_S)
 
-    def _ask(self, state: NotebookState, place: Place) -> None:
+    def _drop_failed(self, state: NotebookState) -> None:
+        """It went again, or never came."""
+        asked = self._asked.get(state)
+        if asked is not None and asked.begun.done() and not _has_worker(asked.client):
+            client = self.taken(state)
+            if client is not None:
+                client.close()
+
+    def _ask(self, running: Running) -> None:
+        state, _, place = running
         client = self._new_client()
-        ready = view_with(client, place.options, place.env).submit(runner.begin)
         with self._changed:
-            self._asked[state] = _Successor(client, ready)
+            wanted = self._running is not None and self._running[:2] == running[:2]
+            if wanted:
+                begun = view_with(client, place.options, place.env).submit(runner.begin)
+                self._asked[state] = _Successor(client, begun)
+        if not wanted:  # the cell has ended meanwhile, or all was given back
+            client.close()
+
+
+def _has_worker(client: Client) -> bool:
+    try:
+        return any(lease.state in ("idle", "busy") for lease in client.leases())
+    except errors.PounceError:
+        return False
 
 
 def seconds_left(client: Client) -> float | None:

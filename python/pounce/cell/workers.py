@@ -141,9 +141,10 @@ class Workers:
             if problem:
                 say(f"what the last cells changed on the worker could not be brought, and went with it: {problem}")
         self.successors.close()
-        for client in self._clients.values():
+        clients = list(self._clients.values())
+        self._clients.clear()  # first: nobody asks one that is closed
+        for client in clients:
             client.close()
-        self._clients.clear()
 
     # ---- where they save ----
 

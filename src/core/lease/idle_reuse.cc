@@ -11,8 +11,10 @@ namespace {
 constexpr int kBlindAfter = 3;                        // failed looks in a row
 constexpr std::chrono::milliseconds kSlowSnapshot{500};  // one that takes longer is a burden: half as often
 
+// Also one that was told to leave its loop: its step may take a while.
 bool leaves(const Lease& lease) {
-  return (lease.state == LeaseState::kDraining || lease.state == LeaseState::kEnding) && lease.job;
+  const bool goes = lease.state == LeaseState::kDraining || lease.state == LeaseState::kEnding || (lease.stepping() && lease.yield_told);
+  return goes && lease.job;
 }
 
 }  // namespace
@@ -80,14 +82,20 @@ std::vector<Lease*> IdleReuse::wanted_by_others(const QueueSnapshotTaken& event)
   plan_next_look(event);
   if (!event.look || blind_) return {};
   std::vector<Lease*> may_go = reusable_leases();
+  std::vector<Lease*> going = wanted(*event.look, may_go);
+  QueueSnapshot others = *event.look;  // who goes on with another worker soon waits for that, and would make way for itself
+  std::erase_if(others.waiting, [](const RoomAsked& asked) { return asked.own; });
   std::ranges::copy(steps_.leases(), std::back_inserter(may_go));
+  steps_.look_shows(wanted(others, may_go));
+  return going;
+}
+
+std::vector<Lease*> IdleReuse::wanted(const QueueSnapshot& look, const std::vector<Lease*>& may_go) const {
   std::vector<SlurmJobId> jobs;
   for (const Lease* lease : may_go) jobs.push_back(lease->job->job);
   std::vector<Lease*> going;
-  for (const SlurmJobId job : to_reclaim(*event.look, jobs, leaving()))
+  for (const SlurmJobId job : to_reclaim(look, jobs, leaving()))
     std::ranges::copy_if(may_go, std::back_inserter(going), [job](const Lease* lease) { return lease->job->job == job; });
-  steps_.look_shows(going);
-  std::erase_if(going, [](const Lease* lease) { return lease->stepping(); });
   return going;
 }
 

@@ -28,6 +28,7 @@ class IdleReuse {
   Duration yields_after(const Lease& lease) const;  // idle, to somebody who waits
   std::vector<Lease*> reusable_leases() const;  // the longest idle first
   std::vector<SlurmJobId> leaving() const;
+  std::vector<Lease*> wanted(const QueueSnapshot& look, const std::vector<Lease*>& may_go) const;  // of these, by who waits
   void plan_next_look(const QueueSnapshotTaken& event);
 
   Context& context_;

@@ -35,8 +35,22 @@ void Presence::forget(const SessionId& session, CauseCode why) {
     if (transitions_.accept(lease, News::kOwnerGone))
       ending_.give_back(lease, error_of(ErrorCode::kLeaseEnded, why));
   }
+  let_go_of_holds(session, why);
   context_.sessions.forget(session);
   context_.change();
+}
+
+// Of leases that are another's by now, since pounced started anew. If it is there after all it would never hear of their
+// ends: nobody knows any more that it holds them.
+void Presence::let_go_of_holds(const SessionId& session, CauseCode why) {
+  for (const auto& [request, entry] : context_.sessions.at(session).requests)
+    for (const LeaseId& id : entry.request.holds) {
+      const Lease* lease = context_.leases.find(id);
+      if (lease == nullptr || lease->over() || (lease->owner && lease->owner->session == session)) continue;
+      for (const auto& [index, worker] : lease->workers)
+        if (worker.linked) context_.act(DismissClient{id, worker.link, session, Cause{why}});
+      context_.act(TellLeaseEnded{session, request, id, with_evidence(*lease, error_of(ErrorCode::kLeaseEnded, why))});
+    }
 }
 
 void Presence::settle() {

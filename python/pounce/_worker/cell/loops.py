@@ -131,4 +131,4 @@ def rest(code: str, first: int) -> str:
     """The code from that statement on."""
     if not first:
         return code
-    return "\n".join(code.splitlines()[ast.parse(code).body[first].lineno - 1 :])
+    return "\n".join(code.split("\n")[ast.parse(code).body[first].lineno - 1 :])

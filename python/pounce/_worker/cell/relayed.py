@@ -65,12 +65,13 @@ class Relayed:
         """
         if not pending and not (pending is None and wanted["after"]):
             return []
-        if pending is None and wanted["supply"] is None:
-            return [crossing.MANIFEST]
         with contextlib.closing(Folder(wanted["folder"])) as folder:
-            if pending is None:
-                _take_in(folder, wanted["supply"])
             state = crossing.state_in(folder, _key(folder))
+            if pending is None and state.turn < wanted["after"]:  # else what is here is newer than what the kernel has
+                if wanted["supply"] is None:
+                    return [crossing.MANIFEST]
+                _take_in(folder, wanted["supply"])
+                state = crossing.state_in(folder, _key(folder))
             absent = set(crossing.lacking(folder, state.digests()))
             return sorted(absent & _needed(state, pending, reads())) if absent else []
 

@@ -64,6 +64,21 @@ TEST_F(SessionTest, ABeatKeepsASession) {
   EXPECT_EQ(count<DismissClient>(), 0u);
 }
 
+TEST_F(SessionTest, ASilentSessionIsToldTheEndOfALeaseThatIsAnothersByNow) {
+  given_busy();
+  tell(DemandChanged{session(2), {{RequestId{4}, one_gpu(), 0, 1, {lease(1)}}}});
+  std::size_t told = 0, dismissed = 0;
+  for (auto second = 0s; second < 40s; second += 1s) {
+    advance(1s);
+    for (const auto& one : only<TellLeaseEnded>()) told += one.session == session(2) && one.request == RequestId{4} ? 1 : 0;
+    for (const auto& one : only<DismissClient>()) dismissed += one.session == session(2) ? 1 : 0;
+    beat(1);  // of session 1 and the worker
+  }
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(dismissed, 1u);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
 TEST_F(SessionTest, ASessionThatFellSilentIsBackWithItsDemand) {
   start();
   open();

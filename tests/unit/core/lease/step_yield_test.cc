@@ -70,6 +70,35 @@ TEST_F(StepYieldTest, TheNextLoopHasItsTimeAgain) {
   EXPECT_EQ(yields_in(32s, somebody_waits()), 1u);
 }
 
+TEST_F(StepYieldTest, WhatItsOwnUserWaitsForDoesNotCount) {
+  given_in_a_loop();
+  QueueSnapshot own = somebody_waits();
+  own.waiting.front().own = true;
+  EXPECT_EQ(yields_in(1200s, own), 0u);
+  EXPECT_GT(looks, 0u);
+}
+
+TEST_F(StepYieldTest, OneWaiterGetsOneLeaseHoweverLongItsStepTakes) {
+  given_in_a_loop();
+  const WorkerLink second{2};
+  const auto beats = [&] { tell(WorkerSeen{lease(2), WorkerIndex{0}, second, 1, 0, NamespaceState::kStepping}); };
+  open(2);
+  demand(1, 0, one_gpu(), 2);
+  tell(Submitted{lease(2), job(8)});
+  tell(WorkerConnected{lease(2), WorkerIndex{0}, second, SlurmJobId{8}, 0, "g1", "gpu:a100:1"});
+  tell(InterpreterStarted{lease(2), WorkerIndex{0}, second, Epoch{1}});
+  beats();
+  QueueSnapshot look = somebody_waits();
+  look.held.push_back({job(8), "g1", look.held.front().room});
+  std::size_t told = 0;
+  for (int second_of_time = 0; second_of_time < 1500; ++second_of_time) {
+    told += yields_in(1s, look);
+    tell(SessionSeen{session(2)});
+    beats();
+  }
+  EXPECT_EQ(told, 1u);
+}
+
 TEST_F(StepYieldTest, ATaskThatIsNoSuchLoopIsLeftAlone) {
   given_busy();
   EXPECT_EQ(yields_in(1200s, somebody_waits()), 0u);
