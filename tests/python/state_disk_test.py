@@ -104,7 +104,7 @@ def test_a_process_that_dies_at_any_step_of_a_save_leaves_the_whole_old_state_or
 
 def test_what_a_process_left_that_died_is_removed_by_the_next_save(folder):
     saver, namespace = saved(folder, "a = [1]")
-    for name in ("0" * 64, f".{MANIFEST}.77", f".{'1' * 64}.5"):
+    for name in ("0" * 64, f".{MANIFEST}.77.78", f".{'1' * 64}.5.6"):
         (folder / name).write_text("left")
     namespace["a"].append(2)
 

@@ -56,6 +56,7 @@ Ledger::Complaint Ledger::untrue(const TaskRecord& task, const Error& error) {
       if (!daemon_was_down_) return "pounced is said to be unavailable, and it never was";
       return std::nullopt;
     case ErrorCode::kWorkerCrashed:
+      if (error.cause.code == CauseCode::kPythonStartedAnew && started_twice_) return std::nullopt;  // the first run lives on, unseen
       if (!task.sent_to.empty() && !sent_to(task, &InterpreterRecord::dead)) return "a worker is said to have crashed, and it lives";
       return std::nullopt;
     case ErrorCode::kLost:

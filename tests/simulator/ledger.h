@@ -78,6 +78,7 @@ class Ledger {
   InterpreterRecord& interpreter(InterpreterNumber number) { return interpreters_.at(number); }
   LeaseRecord& lease(const LeaseId& lease) { return leases_[lease]; }
   void daemon_down(bool is_down) { daemon_was_down_ |= is_down; }
+  void job_started_twice() { started_twice_ = true; }
 
   Complaint started(const TaskId& task, InterpreterNumber where, std::uint32_t attempt, TimePoint now);
   Complaint delivered(const TaskId& task, const SessionId& to, const Outcome& outcome);
@@ -91,7 +92,7 @@ class Ledger {
   std::unordered_map<TaskId, TaskRecord> tasks_;
   std::vector<InterpreterRecord> interpreters_;
   std::map<LeaseId, LeaseRecord> leases_;
-  bool daemon_was_down_ = false;
+  bool daemon_was_down_ = false, started_twice_ = false;
 };
 
 }  // namespace pounce::simulator

@@ -117,6 +117,7 @@ void World::kill_workers(SlurmJobId job) {
 void World::start_workers_twice(const JobView& job) {
   const auto found = by_job_.find(job.job_identity.job);
   if (found == by_job_.end()) return;
+  ledger.job_started_twice();
   for (Supervisor* one : found->second) one->leave_behind();
   start_workers(job);
 }

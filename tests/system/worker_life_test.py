@@ -337,7 +337,7 @@ def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(worl
     assert world.client.result(world.client.submit(lambda: "and another")) == "and another"
 
 
-def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(world, tmp_path):
+def test_a_task_that_comes_while_the_worker_ends_is_told_that_it_ends(world, tmp_path):
     def slow_to_end(gate):
         import os
         import time
@@ -355,7 +355,7 @@ def test_a_task_that_comes_while_the_worker_ends_is_told_to_have_never_arrived(w
     late = world.client.submit(lambda: 1)
     answer, _ = world.client.wait_for("query_is")
     (tmp_path / "gate").touch()
-    assert (answer["tasks"], answer["states"]) == ([late], ["unknown"])
+    assert (answer["tasks"], answer["states"]) == ([late], ["ending"])
 
 
 def test_the_interpreter_dies_with_its_supervisor(world):

@@ -92,8 +92,8 @@ void Machine::on(const WorkerGranted& event) {
   if (const auto old = workers_.find(event.place); old != workers_.end()) {
     const bool later = event.epoch > old->second.epoch;
     if (!later && event.key == old->second.key) return;  // repeated after a restart of pounced: the connection stands
-    // Whether the old one lives nobody can tell here: it died unheard, or the job runs twice.
-    lose_worker(event.place, error_of(ErrorCode::kLost, later ? CauseCode::kPythonStartedAnew : CauseCode::kJobStartedTwice));
+    lose_worker(event.place, later ? error_of(ErrorCode::kWorkerCrashed, CauseCode::kPythonStartedAnew)
+                                   : error_of(ErrorCode::kLost, CauseCode::kJobStartedTwice));
   }
   workers_[event.place] = Worker{.request = event.request, .epoch = event.epoch, .key = event.key, .silent_since = now_};
   emit(Connect{event.place, event.epoch});
