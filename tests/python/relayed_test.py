@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 from pounce._worker import interpreter
-from pounce._worker.cell import relayed
+from pounce._worker.cell import own_folders, relayed
 from pounce._worker.cell.own_folders import OwnFolders
 from pounce._worker.cell.relayed import Relayed
 from pounce._worker.state import crossing
@@ -178,3 +178,22 @@ def test_what_a_killed_process_left_goes_with_the_next_and_what_lives_stays(node
 
     assert os.path.isdir(stays) and not os.path.exists(goes)
     living.communicate("\n")
+
+
+def test_a_folder_that_is_just_being_made_is_not_taken_for_one_that_was_left(node, monkeypatch):
+    locks, others = own_folders.fcntl.flock, []
+
+    def another_starts_first(file, how):
+        if how == own_folders.fcntl.LOCK_EX and not others:
+            others.append(OwnFolders())
+            others[0].folder("other")
+        locks(file, how)
+
+    monkeypatch.setattr(own_folders.fcntl, "flock", another_starts_first)
+    one = OwnFolders()
+
+    path = one.folder("nb")
+
+    assert os.path.isdir(path)
+    for each in (one, *others):
+        each.remove()

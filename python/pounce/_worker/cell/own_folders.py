@@ -49,8 +49,10 @@ class OwnFolders:
         for other in _others():
             _remove_if_left(other)
         root = tempfile.mkdtemp(prefix=_prefix())
-        self._lock = os.open(os.path.join(root, _LOCK), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        new = os.path.join(root, f".{_LOCK}")  # it has its name when it is held: another process may look just now
+        self._lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        os.rename(new, os.path.join(root, _LOCK))
         made_key(root)
         self._root = root
 
