@@ -112,7 +112,7 @@ print(done == list(range({steps})), len(began) > {times}, all(next < last for ne
 def test_a_loop_goes_on_behind_the_end_of_its_workers_time_on_one_that_was_there_before(make_user):
     times = 5 if os.environ.get("POUNCE_LONG_RUN") else 1
     alice = make_user()
-    loop = LONG_LOOP.format(steps=20 + 50 * times, times=times)
+    loop = LONG_LOOP.format(steps=40 + 30 * times, times=times)
 
     ran = Executed(alice, written(alice, "import pounce", loop, "%pounce release"), seconds=120 + 80 * times).cells()
 
