@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-from kernel import notebook_at_home
+from cell_state_test import afresh, notebook  # noqa: F401  the same notebook, of this module's own
 
 SOMEBODY_WAITS = """\
 import os, pounce, types
@@ -19,26 +19,11 @@ loops.interpreter = types.SimpleNamespace(core=types.SimpleNamespace(yield_asked
 """
 
 
-@pytest.fixture(scope="module")
-def notebook():
-    with notebook_at_home("import os, pounce") as made:
-        yield made
-
-
-@pytest.fixture
-def afresh(notebook):
-    """Nothing of the tests before is on a worker."""
-    notebook.run("%%pounce\n1")
-    notebook.run("%pounce restart")
-    notebook.run("%pounce release")
-    return notebook
-
-
 def cell(*lines: str) -> str:
     return "\n".join(["%%pounce", SOMEBODY_WAITS + lines[0], *lines[1:]])
 
 
-def test_it_goes_on_at_the_next_step_on_another_worker_with_its_variables(afresh):
+def test_it_goes_on_at_the_next_step_on_another_worker_with_its_variables(afresh):  # noqa: F811
     shown = afresh.run(cell(
         "begun, pids, done = [os.getpid()], set(), []",
         "for step in pounce.steps(range(4)):",
@@ -55,7 +40,7 @@ def test_it_goes_on_at_the_next_step_on_another_worker_with_its_variables(afresh
     assert afresh.run("%%pounce\nstep, done").value == "(3, [0, 1, 2, 3])"
 
 
-def test_one_that_holds_what_cannot_be_saved_goes_on_where_it_is(afresh):
+def test_one_that_holds_what_cannot_be_saved_goes_on_where_it_is(afresh):  # noqa: F811
     shown = afresh.run(cell(
         "pids, opened = set(), open(os.devnull)",
         "for step in pounce.steps({0: 1, 1: 1, 2: 1}, total=3):",
@@ -77,13 +62,13 @@ def test_one_that_holds_what_cannot_be_saved_goes_on_where_it_is(afresh):
     "def run():\n    for step in pounce.steps(range(3)):\n        print('step', step)\nrun()",
     "[print('step', step) for step in pounce.steps(range(3))]",
 ], ids=["enumerate", "zip", "an iterator", "in an if", "in a function", "a comprehension"])
-def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):
+def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):  # noqa: F811
     shown = afresh.run(cell("done = []", loop))
 
     assert shown.stdout.count("step") == 3 and "was left" not in shown.said
 
 
-def test_what_was_sent_with_it_is_not_sent_again(afresh):
+def test_what_was_sent_with_it_is_not_sent_again(afresh):  # noqa: F811
     afresh.run("mine = [0]")
     code = cell("", "for step in pounce.steps(range(3)):", "    mine.append(step)", "len(mine), mine")
 
@@ -92,25 +77,25 @@ def test_what_was_sent_with_it_is_not_sent_again(afresh):
     assert shown.value == "(4, [0, 0, 1, 2])"
 
 
-def test_what_it_brings_comes_at_its_end(afresh):
+def test_what_it_brings_comes_at_its_end(afresh):  # noqa: F811
     shown = afresh.run(cell("", "made = iter([1])", "for step in pounce.steps(range(3)):", "    made = [step]").replace("%%pounce", "%%pounce --out made", 1))
 
     assert not shown.of("error") and afresh.run("made").value == "[2]"
 
 
-def test_a_loop_that_is_a_variable_moves_as_well(afresh):
+def test_a_loop_that_is_a_variable_moves_as_well(afresh):  # noqa: F811
     shown = afresh.run(cell("", "loop, done = pounce.steps(range(3)), []", "for step in loop:", "    done.append(step)", "done"))
 
     assert shown.value == "[0, 1, 2]" and "was left after 1 of 3 steps" in shown.said and "goes on here" not in shown.said
 
 
-def test_lines_are_pythons_own(afresh):
+def test_lines_are_pythons_own(afresh):  # noqa: F811
     shown = afresh.run(cell("", "odd, kept = 'a\\u2028b\u2028c', [1]", "for step in pounce.steps(range(2)):", "    kept.append(step)", "len(odd), kept"))
 
     assert shown.value == "(5, [1, 0, 1])"
 
 
-def test_one_whose_variables_are_lost_does_not_go_on_without_them(afresh):
+def test_one_whose_variables_are_lost_does_not_go_on_without_them(afresh):  # noqa: F811
     shown = afresh.run(cell(
         "from pounce._worker.cell import runner",
         "runner._saved._save = lambda *_, **__: True",
@@ -121,7 +106,7 @@ def test_one_whose_variables_are_lost_does_not_go_on_without_them(afresh):
     assert shown.stdout == "step 0\n" and "what it had done went with that worker" in shown.error["text"]
 
 
-def test_an_error_behind_a_move_shows_the_line_that_it_is_on(afresh):
+def test_an_error_behind_a_move_shows_the_line_that_it_is_on(afresh):  # noqa: F811
     shown = afresh.run(cell(
         "done = []",
         "for step in pounce.steps(range(3)):",

@@ -78,9 +78,12 @@ class Successors:
     def close(self) -> None:
         """Gives back what was asked for."""
         for state in list(self._asked):
-            client = self.taken(state)
-            if client is not None:
-                client.close()
+            self._give_back(state)
+
+    def _give_back(self, state: NotebookState) -> None:
+        client = self.taken(state)
+        if client is not None:
+            client.close()
 
     def _run(self) -> None:
         """Looks not more often than every ten seconds, and at nothing else: a row of short cells wakes nobody."""
@@ -114,9 +117,7 @@ class Successors:
         """It went again, or never came."""
         asked = self._asked.get(state)
         if asked is not None and asked.begun.done() and not _has_worker(asked.client):
-            client = self.taken(state)
-            if client is not None:
-                client.close()
+            self._give_back(state)
 
     def _ask(self, running: Running) -> None:
         state, _, place = running

@@ -1,7 +1,8 @@
 // How long an idle lease is kept for the next call, and who goes earlier because somebody waits: one whose variables are
 // saved almost at once, one that would lose some after its usual time. Owns when the queue is looked at: only while there
-// is a lease that may go (a loop that can be left counts, and is looked after less often), never more than once an interval however many there are, half as often where Slurm finds it a
-// burden. Where the jobs of others are hidden (blind) leases are kept a short time instead. Thread: loop.
+// is a lease that may go (a loop that can be left counts, and is looked after less often), never more than once an
+// interval however many there are, half as often where Slurm finds it a burden. Where the jobs of others are hidden
+// (blind) leases are kept a short time instead. Thread: loop.
 #pragma once
 
 #include <vector>

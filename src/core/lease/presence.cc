@@ -30,14 +30,18 @@ void Presence::on(const SessionClosed& event) {
 void Presence::forget(const SessionId& session, CauseCode why) {
   for (auto& [id, lease] : context_.leases) {
     if (!lease.owner || lease.owner->session != session) continue;
-    for (const auto& [index, worker] : lease.workers)
-      if (worker.linked) context_.act(DismissClient{id, worker.link, session, Cause{why}});
+    dismiss(lease, session, why);
     if (transitions_.accept(lease, News::kOwnerGone))
       ending_.give_back(lease, error_of(ErrorCode::kLeaseEnded, why));
   }
   let_go_of_holds(session, why);
   context_.sessions.forget(session);
   context_.change();
+}
+
+void Presence::dismiss(const Lease& lease, const SessionId& session, CauseCode why) {
+  for (const auto& [index, worker] : lease.workers)
+    if (worker.linked) context_.act(DismissClient{lease.id, worker.link, session, Cause{why}});
 }
 
 // Of leases that are another's by now, since pounced started anew. If it is there after all it would never hear of their
@@ -47,8 +51,7 @@ void Presence::let_go_of_holds(const SessionId& session, CauseCode why) {
     for (const LeaseId& id : entry.request.holds) {
       const Lease* lease = context_.leases.find(id);
       if (lease == nullptr || lease->over() || (lease->owner && lease->owner->session == session)) continue;
-      for (const auto& [index, worker] : lease->workers)
-        if (worker.linked) context_.act(DismissClient{id, worker.link, session, Cause{why}});
+      dismiss(*lease, session, why);
       context_.act(TellLeaseEnded{session, request, id, with_evidence(*lease, error_of(ErrorCode::kLeaseEnded, why))});
     }
 }

@@ -21,6 +21,7 @@ class Presence {
 
  private:
   void forget(const SessionId& session, CauseCode why);
+  void dismiss(const Lease& lease, const SessionId& session, CauseCode why);
   void let_go_of_holds(const SessionId& session, CauseCode why);
 
   Context& context_;

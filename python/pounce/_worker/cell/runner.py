@@ -51,12 +51,10 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
         reply.update(_run(shell, request, loops))
         if request["setup"]:
             _saved.remade(reply["assigned"])
-    if "left" in reply:
-        _saved.after(request["number"], request["state"]["turn"])
-        return reply
-    _saved.load(request["brings"])
-    brings = [name for name in request["brings"] if name in names]
-    reply["missing"] = [name for name in request["brings"] if name not in names]
+    asked = request["brings"] if "left" not in reply else ()  # at its end
+    _saved.load(asked)
+    brings = [name for name in asked if name in names]
+    reply["missing"] = [name for name in asked if name not in names]
     _saved.after(request["number"], request["state"]["turn"])
     if "error" not in reply:
         reply["bundle"] = _bundle({name: names[name] for name in brings})

@@ -230,7 +230,7 @@ class SavedNamespace:
     def idle(self) -> float | None:
         """Nothing runs and nothing waits: saves what the last cells changed; a second later looks at all the rest. Stops for a
         task that comes. Seconds until it wants to be called again; None: when something has run."""
-        if self._saver is None or not self.is_behind():
+        if not self.is_behind():
             return self.relayed.idle()
         if self._next_may_follow:
             self._next_may_follow = False
@@ -241,9 +241,8 @@ class SavedNamespace:
                 return _CHECK_AFTER_S
             self._due_s = self._ran_s + _AGAIN_S
             return None
-        if self._unchecked:  # one that was interrupted goes on where it was
-            touched, self._look_at_all = None if self._look_at_all else set(), False
-            self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
+        touched, self._look_at_all = None if self._look_at_all else set(), False  # one that was interrupted goes on where it was
+        self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
         return None if interpreter.core.wanted() else self.relayed.idle()
 
     def is_behind(self) -> bool:
@@ -257,7 +256,7 @@ class SavedNamespace:
 
     def save_last(self) -> None:
         """The worker, or the notebook, leaves. A cell that was cut off leaves the state as it was before it."""
-        if self._saver is not None and not self._running and (self._behind or self._unchecked):
+        if not self._running and self.is_behind():
             self._save(None, lambda: False)
 
     def leave_worker(self) -> None:

@@ -41,7 +41,8 @@ def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
 
 def seeds() -> bytes:
     """Those of the libraries that are imported here."""
-    found = {name: _PARTS[name][0](Baseline()) for name in _SEEDS}
+    baseline = Baseline()
+    found = {name: _PARTS[name][0](baseline) for name in _SEEDS}
     return pickle.dumps({name: pickle.dumps(value, 5) for name, value in found.items() if value is not None}, 5)
 
 
