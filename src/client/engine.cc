@@ -11,6 +11,8 @@ namespace {
 constexpr std::chrono::seconds kHandshake{10};
 // Beats that may go unanswered before pounced counts as gone.
 constexpr int kSilentBeats = 3;
+// Memory kept for what comes and goes next: a notebook's machine is shared with many others.
+constexpr std::size_t kKeptBytes = 256 * 1024 * 1024;
 
 std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
 
@@ -25,6 +27,7 @@ control::Manner manner(const protocol::OpenSession& session) {
 
 Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news)
     : context_(context),
+      blocks_(kKeptBytes),
       keys_(std::move(keys)),
       setup_(std::move(setup)),
       news_(news),
@@ -54,7 +57,7 @@ void Engine::wait(int wake_fd, TimePoint until) {
   polled_.clear();
   polled_.push_back({wake_fd, POLLIN, 0});
   const auto add = [this](const transport::Descriptors& descriptors) {
-    polled_.push_back({descriptors.socket, POLLIN, 0});
+    polled_.push_back({descriptors.socket, static_cast<short>(POLLIN | (descriptors.unsent ? POLLOUT : 0)), 0});
     polled_.push_back({descriptors.monitor, POLLIN, 0});
   };
   add(daemon_.descriptors());
@@ -260,7 +263,7 @@ void Engine::connect(const task::Connect& order) {
   protocol::Attach attach = setup_.attach;
   attach.session = setup_.session.session;
   peers_[order.place] = Peer{order.epoch,
-                             std::make_unique<WorkerLink>(context_, keys_, grant->second.endpoint, grant->second.key,
+                             std::make_unique<WorkerLink>(context_, blocks_, keys_, grant->second.endpoint, grant->second.key,
                                                           std::move(attach), Clock::now()),
                              {},
                              0};

@@ -117,6 +117,7 @@ class Engine final : public transport::Engine {
   WorkerLink* link_at(const task::Place& place);
 
   transport::Context& context_;
+  memory::BlockPool blocks_;
   const KeyPair keys_;
   const Setup setup_;
   NewsQueue& news_;

@@ -4,22 +4,27 @@
 #include <new>
 #include <utility>
 
-namespace pounce::client {
+#include "memory/view.h"
 
-Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames) {
+namespace pounce::client {
+namespace {
+
+tl::unexpected<Error> not_in_block() { return failure(ErrorCode::kProtocol, "a result does not lie in the memory that came with it"); }
+
+}  // namespace
+
+Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames, memory::BlockPool& blocks) {
   Incoming incoming;
   incoming.header_ = std::move(header);
+  std::shared_ptr<memory::MemoryBlock> block = frames.back().block();
+  if (block) frames.pop_back();
   if (frames.size() > 1) incoming.pickle_ = to_memory(std::move(frames[1]));
   for (std::size_t i = 2; i < frames.size(); ++i) incoming.buffers_.push_back(to_memory(std::move(frames[i])));
   try {
-    bool is_pickle = incoming.header_.pickle_follows;
-    for (const std::uint64_t size : incoming.header_.buffers) {
-      Memory memory = fresh_memory(size);
-      incoming.chunked_.push_back(memory.bytes);
-      if (std::exchange(is_pickle, false))
-        incoming.pickle_ = std::move(memory);
-      else
-        incoming.buffers_.push_back(std::move(memory));
+    if (block) {
+      if (auto taken = incoming.take_block(std::move(block), blocks); !taken) return failure(std::move(taken.error()));
+    } else {
+      incoming.make_room();
     }
   } catch (const std::bad_alloc&) {
     return failure(ErrorCode::kTooLarge, "There is not enough memory here for the result.",
@@ -27,6 +32,36 @@ Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message fr
   }
   incoming.skip_full();
   return incoming;
+}
+
+void Incoming::place(Memory memory, std::size_t index) {
+  if (index == 0 && header_.pickle_follows)
+    pickle_ = std::move(memory);
+  else
+    buffers_.push_back(std::move(memory));
+}
+
+void Incoming::make_room() {
+  for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
+    Memory memory = fresh_memory(header_.buffers[i]);
+    chunked_.push_back(memory.bytes);
+    place(std::move(memory), i);
+  }
+}
+
+// The worker gave it away: it is ours alone, and mapped as it is.
+Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block, memory::BlockPool& blocks) {
+  const std::uint64_t room = block->capacity();
+  const auto sharing = block->frozen() ? memory::Sharing::kPrivate : memory::Sharing::kShared;
+  if (header_.places.size() != header_.buffers.size()) return not_in_block();
+  auto view = memory::View::map(blocks.own(std::move(block)), room, sharing);
+  if (!view) throw std::bad_alloc();
+  for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
+    const std::uint64_t size = header_.buffers[i], offset = header_.places[i];
+    if (size > room || offset > room - size) return not_in_block();
+    place({(*view)->bytes().subspan(offset, size), *view}, i);
+  }
+  return {};
 }
 
 void Incoming::add(const protocol::Chunk& chunk, std::span<const std::byte> bytes) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "memory/view.h"
 #include "pounce/ids.h"
 #include "transport/frame.h"
 
@@ -17,6 +18,7 @@ namespace pounce::client {
 struct Buffer {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> keep;
+  std::shared_ptr<memory::View> view{};  // of memory that workers of this machine can have as it is; null: of other memory
 };
 
 Buffer own_buffer(std::string bytes);

@@ -5,6 +5,8 @@
 
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
+#include "transport/dealer_socket.h"
+#include "transport/local_channel.h"
 
 namespace pounce::client {
 namespace {
@@ -20,7 +22,8 @@ constexpr int kMessagesUnderWay = 64;
 constexpr int kMessagesATurn = 16;  // read before somebody else has a turn: 16 MiB when bulk
 // Round trips right after attaching: the quickest one gives the clock.
 constexpr int kClockQuestions = 3;
-constexpr std::chrono::milliseconds kLongestReopenPause{1000};
+constexpr std::chrono::milliseconds kFirstReopenPause{5}, kLongestReopenPause{1000};
+constexpr int kLocalAttempts = 5;  // then it is reached as any other
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
 // With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
@@ -30,25 +33,33 @@ std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count();
 
 }  // namespace
 
-WorkerLink::WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
-                       protocol::Attach attach, TimePoint now)
-    : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)) {
+WorkerLink::WorkerLink(transport::Context& context, memory::BlockPool& blocks, const KeyPair& own, std::string endpoint,
+                       const PublicKey& worker, protocol::Attach attach, TimePoint now)
+    : context_(context), blocks_(blocks), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)), outbox_(blocks) {
   open(now);
 }
 
 void WorkerLink::open(TimePoint now) {
   reopen_at_ = TimePoint::max();
+  channel_ = channel_to_worker();
+  if (channel_ == nullptr) reopen_at_ = now + kLongestReopenPause;
+  descriptors_ = transport::Descriptors(channel_.get());
+}
+
+// Where it is on our machine, directly; nobody has to know or say which.
+std::unique_ptr<transport::Channel> WorkerLink::channel_to_worker() {
+  if (local_attempts_ < kLocalAttempts)
+    if (auto local = transport::LocalChannel::connect(worker_, protocol::kDataFrameBytes)) {
+      ++local_attempts_;
+      return local;
+    }
   transport::ClientOptions options;
   options.max_frame_bytes = protocol::kDataFrameBytes;
   options.high_water_mark = kMessagesUnderWay;
   options.heartbeat = kBeat;
   options.heartbeat_timeout = kPeerSilence;
   auto socket = transport::DealerSocket::connect(context_, own_, worker_, options, endpoint_);
-  if (socket)
-    socket_ = std::move(*socket);
-  else
-    reopen_at_ = now + kLongestReopenPause;
-  descriptors_ = transport::Descriptors(socket_.get());
+  return socket ? std::move(*socket) : nullptr;
 }
 
 std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
@@ -56,9 +67,9 @@ std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   if (now >= reopen_at_) open(now);
   if (now >= acknowledge_at_) post_acknowledgements();
   exchange(events);
-  monitor_changed |= std::exchange(descriptors_.fresh, false);
-  while (monitor_changed && socket_ != nullptr) {
-    const auto link = socket_->link_event();
+  monitor_changed |= std::exchange(descriptors_.fresh, false) || descriptors_.monitor < 0;
+  while (monitor_changed && channel_ != nullptr) {
+    const auto link = channel_->link_event();
     if (!link) break;
     follow_link(*link, now, events);
     exchange(events);
@@ -84,25 +95,32 @@ void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
 // Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change. Not for ever:
 // where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have their turn too.
 void WorkerLink::exchange(std::vector<LinkEvent>& events) {
-  for (int messages = 0; socket_ != nullptr && socket_->ready(connected() && !outbox_.empty()); ++messages) {
+  for (int messages = 0; channel_ != nullptr && channel_->ready(connected() && !outbox_.empty()); ++messages) {
     descriptors_.stale = true;
     if (messages == kMessagesATurn) return;
-    if (auto message = socket_->receive()) take(std::move(*message), events);
+    if (auto message = channel_->receive()) take(std::move(*message), events);
     flush();
   }
-  descriptors_.stale = false;
+  if (channel_ != nullptr) channel_->flush();
+  gathers_ = false;
+  settle_descriptors(false);
+}
+
+void WorkerLink::settle_descriptors(bool stale) {
+  descriptors_.stale = gathers_ || (stale && channel_ != nullptr && channel_->tells_changes_only());
+  descriptors_.unsent = channel_ != nullptr && channel_->unsent();
 }
 
 void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events) {
   switch (link) {
     case transport::Link::kConnected:
       stage_ = Stage::kAttaching;
-      reopen_pause_ = std::chrono::milliseconds(5);
       attached_by_ = now + kSilence;
       send(attach_);
       return;
     case transport::Link::kDisconnected:
-      return lose(events);  // libzmq reconnects by itself
+      if (channel_->reconnects()) return lose(events);
+      [[fallthrough]];
     case transport::Link::kRefused:
       // The grant may have overtaken the admission at the worker. A refused socket never works again: a new one does.
       start_over(now + reopen_pause_, events);
@@ -113,13 +131,15 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
 
 void WorkerLink::start_over(TimePoint at, std::vector<LinkEvent>& events) {
   lose(events);
-  socket_.reset();
+  channel_.reset();
   descriptors_ = {};
   reopen_at_ = at;
 }
 
 void WorkerLink::lose(std::vector<LinkEvent>& events) {
   outbox_.clear();
+  unanswered_ = 0;
+  gathers_ = false;
   functions_.clear();
   incoming_.clear();
   to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
@@ -155,6 +175,8 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
     held_.confirm(have->object);
   } else if (auto* attached = std::get_if<protocol::Attached>(&*header)) {
     stage_ = Stage::kAttached;
+    reopen_pause_ = kFirstReopenPause;
+    local_attempts_ = 0;
     attached_by_ = TimePoint::max();
     clock_questions_ = kClockQuestions;
     beat_due_ = Clock::now() + kBeat;
@@ -177,7 +199,8 @@ void WorkerLink::ask_clock() { send(protocol::Beat{false, nanoseconds_now(), 0})
 
 void WorkerLink::take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events) {
   const TaskId task = header.task;
-  auto incoming = Incoming::begin(std::move(header), std::move(message));
+  if (unanswered_ > 0) --unanswered_;
+  auto incoming = Incoming::begin(std::move(header), std::move(message), blocks_);
   if (!incoming || incoming->whole()) {
     incoming_.erase(task);
     events.emplace_back(OutcomeWhole{std::move(incoming), task, nanoseconds_now()});
@@ -208,19 +231,14 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
   }
   const protocol::Task header{call.task, call.function, call.objects, attempt};
   behind_bulk ? outbox_.post_after_bulk(header, call.payload) : outbox_.post(header, call.payload);
-  flush();
+  flush(unanswered_++ == 0 ? Outbox::Pace::kNow : Outbox::Pace::kGather);
 }
 
 bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
   held_.sent(id, object.total_bytes());
-  protocol::Object header{id, {}, object.pickle.bytes.size() > protocol::kInlineBytes};
-  std::vector<Buffer> chunked = object.buffers;
-  if (header.pickle_follows) chunked.insert(chunked.begin(), object.pickle);
-  for (const Buffer& buffer : chunked) header.buffers.push_back(buffer.bytes.size());
   // Behind earlier objects, so that a task's function and objects arrive in the order of its needs.
-  outbox_.post_after_bulk(header, {header.pickle_follows ? Buffer{} : object.pickle});
-  outbox_.post_chunks(id, std::move(chunked));
+  outbox_.post_object(id, object);
   return true;
 }
 
@@ -240,10 +258,10 @@ void WorkerLink::post_acknowledgements() {
   if (!to_acknowledge_.empty()) outbox_.post(protocol::Ack{std::exchange(to_acknowledge_, {})});
 }
 
-void WorkerLink::flush() {
-  if (socket_ == nullptr || !connected() || outbox_.empty()) return;
-  descriptors_.stale = true;
-  outbox_.flush(*socket_);
+void WorkerLink::flush(Outbox::Pace pace) {
+  if (channel_ == nullptr || !connected() || outbox_.empty()) return;
+  gathers_ = outbox_.flush(*channel_, pace);
+  settle_descriptors(true);
 }
 
 TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_, attached_by_}); }

@@ -20,8 +20,9 @@
 #include "client/incoming.h"
 #include "client/objects.h"
 #include "client/worker_outbox.h"
+#include "memory/block_pool.h"
 #include "protocol/messages.h"
-#include "transport/dealer_socket.h"
+#include "transport/channel.h"
 #include "transport/descriptors.h"
 #include "transport/zmq_context.h"
 
@@ -52,8 +53,8 @@ using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, Lin
 
 class WorkerLink {
  public:
-  WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
-             protocol::Attach attach, TimePoint now);
+  WorkerLink(transport::Context& context, memory::BlockPool& blocks, const KeyPair& own, std::string endpoint,
+             const PublicKey& worker, protocol::Attach attach, TimePoint now);
 
   // Everything that is ready, and what is due; the monitor is looked at only if it has changed.
   std::vector<LinkEvent> pump(TimePoint now, bool monitor_changed);
@@ -68,7 +69,7 @@ class WorkerLink {
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
   void post_acknowledgements();
-  void flush();
+  void flush(Outbox::Pace pace = Outbox::Pace::kNow);
   HeldObjects& held() { return held_; }
   HeldFunctions& functions() { return functions_; }
   const ClockOffset& clock() const { return clock_; }
@@ -77,6 +78,7 @@ class WorkerLink {
   enum class Stage : std::uint8_t { kConnecting, kAttaching, kAttached };
 
   void open(TimePoint now);
+  std::unique_ptr<transport::Channel> channel_to_worker();
   void exchange(std::vector<LinkEvent>& events);
   void follow_link(transport::Link link, TimePoint now, std::vector<LinkEvent>& events);
   void lose(std::vector<LinkEvent>& events);
@@ -87,15 +89,17 @@ class WorkerLink {
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();
+  void settle_descriptors(bool stale);
 
   transport::Context& context_;
+  memory::BlockPool& blocks_;
   const KeyPair& own_;
   const std::string endpoint_;
   const PublicKey worker_;
   const protocol::Attach attach_;
 
   Stage stage_ = Stage::kConnecting;
-  std::unique_ptr<transport::DealerSocket> socket_;
+  std::unique_ptr<transport::Channel> channel_;
   transport::Descriptors descriptors_;
   Outbox outbox_;
   HeldFunctions functions_;  // sent on this connection
@@ -108,7 +112,10 @@ class WorkerLink {
   TimePoint silent_at_ = TimePoint::max();  // unless something comes before
   TimePoint attached_by_ = TimePoint::max();  // else another connection is tried
   bool silent_ = false;
+  bool gathers_ = false;  // small messages wait in the channel for the next turn
   std::chrono::milliseconds reopen_pause_{5};
+  std::uint32_t unanswered_ = 0;  // tasks sent on this connection whose outcomes have not come
+  int local_attempts_ = 0;  // since it last let us attach
 };
 
 }  // namespace pounce::client

@@ -62,15 +62,17 @@ struct Object {
   static constexpr char kType[] = "object";
   static constexpr About kAbout{"K → I", "pickle",
                                "announces the sizes of what follows as chunks, in order; with `pickle_follows` the "
-                               "frame is empty and the first of them is the pickle"};
+                               "frame is empty and the first of them is the pickle. With `places` nothing follows: the last "
+                               "frame is memory"};
   ObjectId object;
-  std::vector<std::uint64_t> buffers;
+  std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false;
 
   static constexpr auto fields() {
     return table(field("object", &Object::object),
                  field("buffers", &Object::buffers, "sizes in bytes"),
-                 field("pickle_follows", &Object::pickle_follows));
+                 field("pickle_follows", &Object::pickle_follows),
+                 field("places", &Object::places, "where in that memory each begins").only_if_set());
   }
 };
 struct Chunk {
@@ -154,7 +156,7 @@ struct Outcome {
   TaskId task;
   bool ok = false;
   std::optional<Error> error;  // of one that is not ok
-  std::vector<std::uint64_t> buffers;
+  std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false;
   std::int64_t received_ns = 0, sent_ns = 0;
   model::RunFigures run;
@@ -165,6 +167,7 @@ struct Outcome {
                  field("error", &Outcome::error, "of one that is not `ok`"),
                  field("buffers", &Outcome::buffers, "sizes of those that follow as chunks, in the pickle's order after the inline ones"),
                  field("pickle_follows", &Outcome::pickle_follows, "as in `object`: no inline buffers then"),
+                 field("places", &Outcome::places, "as in `object`").only_if_set(),
                  field("received_ns", &Outcome::received_ns, "the task was here, by the worker's clock as the others"),
                  field("sent_ns", &Outcome::sent_ns), part(&Outcome::run));
   }

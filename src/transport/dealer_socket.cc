@@ -104,7 +104,7 @@ void* DealerSocket::monitor_handle() { return impl_->monitor.handle(); }
 int DealerSocket::fd() const { return impl_->socket.get(zmq::sockopt::fd); }
 int DealerSocket::monitor_fd() const { return impl_->monitor.get(zmq::sockopt::fd); }
 
-bool DealerSocket::ready(bool to_send) const {
+bool DealerSocket::ready(bool to_send) {
   const int events = through_signals([&] { return impl_->socket.get(zmq::sockopt::events); });
   return (events & (ZMQ_POLLIN | (to_send ? ZMQ_POLLOUT : 0))) != 0;
 }

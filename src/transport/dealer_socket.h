@@ -11,8 +11,8 @@
 
 #include "base/curve_key.h"
 #include "pounce/result.h"
+#include "transport/channel.h"
 #include "transport/frame.h"
-#include "transport/router_socket.h"  // Sent
 #include "transport/zmq_context.h"
 
 namespace pounce::transport {
@@ -25,24 +25,25 @@ struct ClientOptions {
   std::chrono::milliseconds heartbeat_timeout{0};
 };
 
-enum class Link { kConnected, kDisconnected, kRefused };  // kRefused: our key is not admitted, or theirs is not it
-
-class DealerSocket {
+class DealerSocket final : public Channel {
  public:
   static Result<std::unique_ptr<DealerSocket>> connect(Context& context, const KeyPair& own, const PublicKey& server,
                                                        const ClientOptions& options, const std::string& endpoint);
-  ~DealerSocket();
+  ~DealerSocket() override;
 
-  std::optional<Message> receive();    // non-blocking
-  Sent send(Message& frames);          // non-blocking; kYes or kFull (kFull also while not yet connected)
-  std::optional<Link> link_event();    // non-blocking, from the socket's monitor
+  std::optional<Message> receive() override;
+  Sent send(Message& frames) override;
+  std::optional<Link> link_event() override;  // from the socket's monitor
+  bool ready(bool to_send) override;
+  // Cheaper than zmq_poll over handles. They tell of changes only, and every other call may swallow one: poll them only
+  // after ready() has said no, and link_event() nothing.
+  int fd() const override;
+  int monitor_fd() const override;
+  bool tells_changes_only() const override { return true; }
+  bool reconnects() const override { return true; }
+
   void* handle();
   void* monitor_handle();              // readable when link_event() has something
-  // Descriptors for poll(2), cheaper than zmq_poll over handles. They tell of changes only, and every other call may
-  // swallow one: poll them only after ready() has said no, and link_event() nothing.
-  int fd() const;
-  int monitor_fd() const;
-  bool ready(bool to_send) const;  // something to receive, or, if asked, room to send
 
  private:
   struct Impl;

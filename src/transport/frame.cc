@@ -35,6 +35,20 @@ Frame Frame::borrow(std::span<const std::byte> bytes, std::function<void()> rele
   return frame;
 }
 
+Frame Frame::share(std::shared_ptr<memory::MemoryBlock> block) {
+  Frame frame;
+  frame.impl_->block = std::move(block);
+  return frame;
+}
+
+Frame Frame::of_size(std::size_t size) {
+  Frame frame;
+  frame.impl_->message = zmq::message_t(size);
+  return frame;
+}
+
+const std::shared_ptr<memory::MemoryBlock>& Frame::block() const { return impl_->block; }
+
 std::span<const std::byte> Frame::bytes() const {
   return {static_cast<const std::byte*>(impl_->message.data()), impl_->message.size()};
 }

@@ -1,4 +1,5 @@
-// One ZeroMQ frame without ZeroMQ's types: owned bytes that are sent or received without a copy. Thread: one at a time.
+// One frame of a message, without ZeroMQ's types: owned bytes that are sent or received without a copy, or memory that is
+// handed over. Thread: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "memory/memory_block.h"
 
 namespace pounce::transport {
 
@@ -17,6 +20,11 @@ class Frame {
   // Borrows memory that stays unchanged until `release` is called, exactly once, from any thread (libzmq's I/O
   // thread included): `release` must not block and must not take the GIL.
   static Frame borrow(std::span<const std::byte> bytes, std::function<void()> release);
+
+  // Memory itself instead of bytes: only over a channel that passes_memory().
+  static Frame share(std::shared_ptr<memory::MemoryBlock> block);
+  const std::shared_ptr<memory::MemoryBlock>& block() const;  // null: bytes
+  static Frame of_size(std::size_t size);                     // to be written
 
   Frame(Frame&&) noexcept;
   Frame& operator=(Frame&&) noexcept;

@@ -11,6 +11,7 @@
 
 #include "base/curve_key.h"
 #include "pounce/result.h"
+#include "transport/channel.h"  // Sent
 #include "transport/frame.h"
 #include "transport/zmq_context.h"
 
@@ -32,10 +33,9 @@ struct Received {
   PublicKey peer;                     // who it is: the key ZAP admitted (ZMQ User-Id), not what the message says
   std::string address;                // ZMQ Peer-Address
   std::optional<unsigned> uid;        // on ipc: the kernel's peer uid
+  bool local = false;                 // over a LocalServer: a process of our own user, which has no key
   Message frames;                     // without the routing frame; at least one, at most kFramesPerMessage
 };
-
-enum class Sent { kYes, kFull, kNoSuchPeer };
 
 class RouterSocket {
  public:

@@ -19,6 +19,7 @@ namespace pounce::transport {
 
 struct Frame::Impl {
   zmq::message_t message;
+  std::shared_ptr<memory::MemoryBlock> block;
 };
 
 zmq::context_t& zmq_context(Context& context);

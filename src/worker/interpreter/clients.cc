@@ -25,6 +25,12 @@ std::optional<SessionId> Clients::session_of(const PublicKey& key) const {
   return found == keys_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<SessionId> Clients::session_on(const std::string& route) const {
+  for (const auto& [session, seat] : seats_)
+    if (seat.route == route) return session;
+  return std::nullopt;
+}
+
 ClientSeat* Clients::seat(const SessionId& session) {
   const auto found = seats_.find(session);
   return found == seats_.end() ? nullptr : &found->second;

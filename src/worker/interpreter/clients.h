@@ -30,6 +30,7 @@ class Clients {
   bool admits(const PublicKey& key) const { return keys_.contains(key); }
 
   std::optional<SessionId> session_of(const PublicKey& key) const;
+  std::optional<SessionId> session_on(const std::string& route) const;
   ClientSeat* seat(const SessionId& session);
   std::map<SessionId, ClientSeat>& seats() { return seats_; }
 

@@ -15,12 +15,21 @@ Error unexpected(std::string_view type) { return error_of(ErrorCode::kProtocol, 
 
 }  // namespace
 
+// Over the network the key that the socket authenticated says who it is; a process of our own user on our machine says it.
+std::optional<SessionId> WorkerEngine::speaker(const transport::Received& message, const Result<protocol::Header>& header) {
+  if (!message.local) return clients_.session_of(message.peer);
+  const auto* attach = header ? std::get_if<protocol::Attach>(&*header) : nullptr;
+  if (attach == nullptr) return clients_.session_on(message.route);
+  if (clients_.seat(attach->session) == nullptr) read_supervisor();  // its introduction may be waiting there
+  return clients_.seat(attach->session) == nullptr ? std::nullopt : std::optional(attach->session);
+}
+
 void WorkerEngine::handle(transport::Received message) {
-  const auto session = clients_.session_of(message.peer);
-  if (!session) return socket_->cut(message.route);  // dismissed since its handshake: it asks again to be let in
+  auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
+  const auto session = speaker(message, header);
+  if (!session) return sockets_.cut(message.route);  // dismissed since its handshake: it asks again to be let in
   ClientSeat& seat = *clients_.seat(*session);
   seat.last_seen = Clock::now();
-  auto header = protocol::decode(message.frames.front().text(), protocol::kHeaderBytes);
   if (header && std::holds_alternative<protocol::Attach>(*header))
     return on_attach(std::get<protocol::Attach>(*header), *session, seat, message.route);
   if (seat.route != message.route) {
@@ -86,8 +95,10 @@ void WorkerEngine::on(const protocol::Function& function, DataMessage data_messa
 }
 
 void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) {
-  if (data_message.frames.size() != 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "object needs one payload"));
-  ObjectOffer offer{object.object, std::string(data_message.frames[1].text()), object.buffers, object.pickle_follows};
+  if (data_message.frames.size() != (object.places.empty() ? 2 : 3))
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "object needs one payload, and one with `places` its memory"));
+  ObjectOffer offer{object.object, std::string(data_message.frames[1].text()), object.buffers, object.pickle_follows,
+                    data_message.frames.back().block(), object.places};
   receipt(store_.announce(data_message.session, std::move(offer)), object.object, data_message);
 }
 
@@ -172,7 +183,7 @@ void WorkerEngine::admit(const protocol::Admit& admit) {
 
 // Its connection is cut: on a standing one nothing would tell a client that is admitted again that it has to attach.
 void WorkerEngine::dismiss(const SessionId& session) {
-  if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) socket_->cut(seat->route);
+  if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) sockets_.cut(seat->route);
   tell_core(exec::SessionDismissed{session});
   store_.drop_all(session);
   functions_.drop_all(session);

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "memory/view.h"
+
 namespace pounce::worker {
 namespace {
 
@@ -12,9 +14,10 @@ std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAl
 
 }  // namespace
 
-std::byte* ObjectStore::Value::base() {
-  if (block) return block->bytes().data();
-  return plain ? reinterpret_cast<std::byte*>(plain->data()) : nullptr;
+Result<void> ObjectStore::Value::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (block) return block->write(offset, bytes);
+  if (plain) std::memcpy(plain->data() + offset, bytes.data(), bytes.size());
+  return {};
 }
 
 Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
@@ -24,12 +27,24 @@ Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
   value.pickle = std::make_shared<std::string>(std::move(offer.pickle));
   value.pickle_follows = offer.pickle_follows;
   value.sizes = std::move(offer.sizes);
+  if (!offer.places.empty()) return placed(std::move(value), offer);
   for (const std::uint64_t size : value.sizes) {
     value.offsets.push_back(value.bytes);
     if (size > kLargestObject || value.bytes > kLargestObject)
       return failure(ErrorCode::kTooLarge, "object " + offer.object.hex() + " was announced with impossible sizes");
     value.bytes += aligned(size);
   }
+  return value;
+}
+
+// As its sender laid it out.
+Result<ObjectStore::Value> ObjectStore::placed(Value value, const ObjectOffer& offer) {
+  const std::uint64_t room = offer.block ? offer.block->capacity() : 0;
+  bool fits = room > 0 && offer.places.size() == value.sizes.size();
+  for (std::size_t i = 0; fits && i < value.sizes.size(); ++i) fits = value.sizes[i] <= room && offer.places[i] <= room - value.sizes[i];
+  if (!fits) return failure(ErrorCode::kProtocol, "object " + offer.object.hex() + " does not lie in the memory that came with it");
+  value.offsets = offer.places;
+  value.bytes = room;
   return value;
 }
 
@@ -46,15 +61,22 @@ Result<void> ObjectStore::find_memory(Value& value) {
 
 Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, ObjectOffer offer) {
   const Key key{session, offer.object};
+  const auto block = offer.block;
+  const bool in_place = !offer.places.empty();
   auto value = lay_out(std::move(offer));
   if (!value) return failure(std::move(value.error()));
   const auto known = objects_.find(key.second);
   if (known != objects_.end())
     known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
+  else if (in_place)
+    value->block = pool_.own(block);
   else if (auto memory = find_memory(*value); !memory)
     return failure(std::move(memory.error()));
   Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};  // a repeated announcement starts anew
-  incoming.skip_full_buffers();
+  if (in_place)
+    incoming.buffer = static_cast<std::uint32_t>(incoming.value.sizes.size());
+  else
+    incoming.skip_full_buffers();
   return settle(key);
 }
 
@@ -76,8 +98,10 @@ Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const 
     incoming_.erase(found);
     return failure(ErrorCode::kProtocol, "the chunks of object " + object.hex() + " do not follow each other");
   }
-  if (std::byte* base = incoming.value.base(); base != nullptr)
-    std::memcpy(base + incoming.value.offsets[buffer] + offset, bytes.data(), bytes.size());
+  if (auto written = incoming.value.write(incoming.value.offsets[buffer] + offset, bytes); !written) {
+    incoming_.erase(found);
+    return failure(std::move(written.error()));
+  }
   incoming.offset += bytes.size();
   incoming.skip_full_buffers();
   return settle(key);
@@ -117,7 +141,7 @@ Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
   const Value& value = found->second;
   Lent whole;
   if (value.block) {
-    auto view = PrivateView::map(value.block, value.bytes);
+    auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
     if (!view) return failure(std::move(view.error()));
     whole = {(*view)->bytes(), *view};
   } else {

@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "memory/block_pool.h"
+#include "memory/memory_block.h"
 #include "pounce/ids.h"
 #include "pounce/result.h"
-#include "worker/interpreter/memory_block.h"
 
 namespace pounce::worker {
 
@@ -34,6 +35,8 @@ struct ObjectOffer {  // what an announcement says
   std::string pickle;
   std::vector<std::uint64_t> sizes;
   bool pickle_follows = false;  // then sizes[0] is the pickle's
+  std::shared_ptr<memory::MemoryBlock> block{};  // it is all there already, each buffer at its place
+  std::vector<std::uint64_t> places{};
 };
 
 class ObjectStore {
@@ -53,6 +56,7 @@ class ObjectStore {
   void drop_all(const SessionId& session);
   Result<ObjectUse> use(const ObjectId& object) const;
   std::size_t kept_bytes() const { return pool_.kept_bytes(); }
+  memory::BlockPool& pool() { return pool_; }
 
  private:
   struct Value {
@@ -60,10 +64,10 @@ class ObjectStore {
     bool pickle_follows = false;
     std::vector<std::uint64_t> sizes, offsets;
     std::uint64_t bytes = 0;
-    std::shared_ptr<MemoryBlock> block;  // or
+    std::shared_ptr<memory::MemoryBlock> block;  // or
     std::shared_ptr<std::string> plain;  // or neither: we have it already, what comes is counted and thrown away
     std::set<SessionId> holders;
-    std::byte* base();
+    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
   };
   struct Incoming {
     Value value;
@@ -75,10 +79,11 @@ class ObjectStore {
   using Key = std::pair<SessionId, ObjectId>;
 
   Result<Value> lay_out(ObjectOffer offer) const;
+  static Result<Value> placed(Value value, const ObjectOffer& offer);
   Result<void> find_memory(Value& value);
   Receipt settle(const Key& key);
 
-  BlockPool pool_;
+  memory::BlockPool pool_;
   std::map<ObjectId, Value> objects_;
   std::map<Key, Incoming> incoming_;
 };

@@ -50,7 +50,7 @@ bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   if (ended_by_us(task, result)) return std::exchange(interrupt_sent_, false);
   outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
   tell_core(exec::RunEnded{task});
-  flush_outboxes();
+  flush_gathered();
   return std::exchange(interrupt_sent_, false);
 }
 
@@ -193,8 +193,7 @@ void WorkerEngine::perform(const exec::SendOutcome& action) {
   if (seat == nullptr || !seat->attached) return;  // it will ask when it comes back
   OutcomeMessage message = outcome_message(action.task, outcomes_.at(action.task));
   message.header.sent_ns = to_ns(Clock::now());
-  seat->outbox.post(message.header, std::move(message.payload));
-  if (!message.bulk.empty()) seat->outbox.post_bulk(action.task, std::move(message.bulk));
+  seat->outbox.post_outcome(std::move(message), sockets_.passes_memory(seat->route));
 }
 
 void WorkerEngine::perform(const exec::AnswerStates& action) {

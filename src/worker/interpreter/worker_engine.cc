@@ -23,6 +23,7 @@ constexpr rlim_t kCrowd = 1024;                                // so many of the
 constexpr std::size_t kTurnMessages = 64;                      // so that whoever asks for the leader token waits little
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
 constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;       // then printing waits for the reader, as on a terminal
+constexpr std::size_t kGatherMost = 16;                        // messages of one client
 constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
 constexpr auto kLongSleep = 1h;                                // nothing to do: a bound that no clock arithmetic overflows
 constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // between reports to the supervisor: least, most
@@ -96,7 +97,7 @@ Result<void> WorkerEngine::bind() {
   options.most_newcomers = kMostNewcomers;
   auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports)});
   if (!socket) return failure(std::move(socket.error()));
-  socket_ = std::move(*socket);
+  sockets_.open(std::move(*socket), transport::LocalServer::listen(keys_.public_key, protocol::kDataFrameBytes));
   return {};
 }
 
@@ -131,23 +132,22 @@ TimePoint WorkerEngine::next_deadline() const {
 
 void WorkerEngine::wait(int wake_fd, TimePoint until) {
   poll_.clear();
-  poll_.add_socket(socket_->handle());
+  sockets_.add_to(poll_);
   poll_.add_socket(context_.zap_handle());
-  const std::size_t connections = poll_.add_socket(socket_->monitor_handle());
   poll_.add_fd(wake_fd);
   if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());
   const TimePoint now = Clock::now();
   for (const OutputPipe& pipe : pipes_)
     if (pipe.fd() >= 0 && !pipe.resting(now) && !output_blocked()) poll_.add_fd(pipe.fd());
   poll_.wait(until);
-  if (poll_.readable(connections)) socket_->cut_newcomers();
+  sockets_.admit_waiting(poll_);
 }
 
 void WorkerEngine::receive_messages() {
   std::size_t messages = 0, bytes = 0;
   more_ = true;
   while (messages < kTurnMessages && bytes < kTurnBytes) {
-    auto message = socket_->receive();
+    auto message = sockets_.receive();
     if (!message) {
       more_ = false;
       return;
@@ -181,8 +181,20 @@ void WorkerEngine::forward_last_output() {
 
 void WorkerEngine::flush_outboxes() {
   blocked_ = false;
-  for (auto& [session, seat] : clients_.seats())
-    if (!seat.outbox.empty() && !seat.outbox.flush(*socket_, seat.route)) blocked_ = true;
+  for (auto& [session, seat] : clients_.seats()) {
+    if (seat.outbox.empty()) continue;
+    const Outbox::Flushed flushed = seat.outbox.flush(sockets_, seat.route, store_.pool());
+    blocked_ |= flushed == Outbox::Flushed::kBlocked;
+    more_ |= flushed == Outbox::Flushed::kMore;
+  }
+  sockets_.flush();
+}
+
+// Each write may wake the client: while the next task is here already, outcomes may wait for a few more. (A task that is not
+// short does not keep them: the stand-by thread's turns flush.)
+void WorkerEngine::flush_gathered() {
+  const bool few = std::ranges::all_of(clients_.seats(), [](const auto& entry) { return entry.second.outbox.waiting() < kGatherMost; });
+  if (core_.waiting() == 0 || !few) flush_outboxes();
 }
 
 void WorkerEngine::tell_activity(TimePoint now) {

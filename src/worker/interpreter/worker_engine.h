@@ -20,11 +20,11 @@
 #include "protocol/messages.h"
 #include "transport/leader_token.h"
 #include "transport/poll_set.h"
-#include "transport/router_socket.h"
 #include "transport/zmq_context.h"
 #include "worker/common/record_socket.h"
 #include "worker/common/run_page.h"
 #include "worker/interpreter/clients.h"
+#include "worker/interpreter/data_sockets.h"
 #include "worker/interpreter/function_store.h"
 #include "worker/interpreter/object_store.h"
 #include "worker/interpreter/output_pipe.h"
@@ -75,7 +75,7 @@ class WorkerEngine final : public transport::Engine {
   void remove_when_acknowledged(const TaskId& task, std::string file) { files_[task] = std::move(file); }
   std::int64_t end_time_s() const { return end_time_s_; }  // of the job, unix; 0: not known. Any thread, without the token
 
-  const std::string& endpoint() const { return socket_->endpoints().front(); }
+  const std::string& endpoint() const { return sockets_.endpoint(); }
   const PublicKey& key() const { return keys_.public_key; }
   void forward_last_output();             // before it is destroyed: what atexit handlers printed
   void abandon_after_fork() { context_.abandon_after_fork(); }
@@ -104,6 +104,7 @@ class WorkerEngine final : public transport::Engine {
   void forward_output(TimePoint now, bool to_the_end);
   bool output_blocked() const;
   void flush_outboxes();
+  void flush_gathered();
   void tell_activity(TimePoint now);
   bool saving() const { return state_ == NamespaceState::kSaving; }
   TimePoint core_deadline() const;
@@ -113,6 +114,7 @@ class WorkerEngine final : public transport::Engine {
 
   // messages (data_messages.cc)
   void handle(transport::Received message);
+  std::optional<SessionId> speaker(const transport::Received& message, const Result<protocol::Header>& header);
   void on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat, const std::string& route);
   void on(const protocol::Beat& beat, DataMessage data_message);
   void on(const protocol::Function& function, DataMessage data_message);
@@ -158,7 +160,7 @@ class WorkerEngine final : public transport::Engine {
   const EngineSetup setup_;
   KeyPair keys_;
   transport::Context context_;
-  std::unique_ptr<transport::RouterSocket> socket_;
+  DataSockets sockets_;
   transport::PollSet poll_;
   RecordSocket supervisor_;
   std::array<OutputPipe, 2> pipes_;

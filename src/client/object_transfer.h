@@ -1,0 +1,43 @@
+// One object on its way to a worker: over a channel that passes memory as one block, which it is copied into first unless it
+// lies in one already; else announced and in chunks. Thread: the leader token's holder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "client/objects.h"
+#include "memory/packing.h"
+#include "protocol/messages.h"
+#include "transport/channel.h"
+
+namespace pounce::client {
+
+transport::Message to_message(const protocol::Header& header, const std::vector<Buffer>& payload);
+
+class ObjectTransfer {
+ public:
+  ObjectTransfer(const ObjectId& id, const Object& object);
+  // True: all of it is sent. False: the channel takes no more, or enough was copied for now.
+  bool send(transport::Channel& channel, memory::BlockPool& blocks);
+
+ private:
+  bool goes_as_memory(const transport::Channel& channel) const;
+  bool send_memory(transport::Channel& channel, memory::BlockPool& blocks);
+  bool send_in_place(transport::Channel& channel);
+  bool send_packed(transport::Channel& channel);
+  bool send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block);
+  bool send_chunks(transport::Channel& channel);
+  bool skip_to_next();  // false: all sent
+  std::vector<Buffer> inline_payload() const;
+
+  protocol::Object header_;
+  Buffer pickle_;
+  std::vector<Buffer> parts_;  // those that do not go inline
+  std::optional<memory::Packing> packing_;
+  bool no_memory_ = false, announced_ = false;
+  std::uint32_t part_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace pounce::client

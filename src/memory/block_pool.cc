@@ -1,0 +1,55 @@
+#include "memory/block_pool.h"
+
+namespace pounce::memory {
+namespace {
+
+constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+
+std::size_t rounded(std::size_t size) { return (size + kHugePage - 1) / kHugePage * kHugePage; }
+
+}  // namespace
+
+Result<std::shared_ptr<MemoryBlock>> BlockPool::take(std::size_t size) {
+  std::shared_ptr<MemoryBlock> block = shelf_->best_fit(size);
+  if (!block) {
+    auto made = MemoryBlock::make(rounded(size));
+    if (!made) return failure(std::move(made.error()));
+    block = std::move(*made);
+  }
+  return own(std::move(block));
+}
+
+std::shared_ptr<MemoryBlock> BlockPool::own(std::shared_ptr<MemoryBlock> block) {
+  MemoryBlock* const shown = block.get();
+  return {shown, [shelf = shelf_, block = std::move(block)](MemoryBlock*) mutable { shelf->put_back(std::move(block)); }};
+}
+
+std::shared_ptr<MemoryBlock> BlockPool::Shelf::best_fit(std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  auto best = blocks_.end();
+  for (auto it = blocks_.begin(); it != blocks_.end(); ++it) {
+    const std::size_t capacity = (*it)->capacity();
+    if (capacity < size || capacity > 2 * rounded(size)) continue;
+    if (best == blocks_.end() || capacity < (*best)->capacity()) best = it;
+  }
+  if (best == blocks_.end()) return nullptr;
+  std::shared_ptr<MemoryBlock> block = std::move(*best);
+  blocks_.erase(best);
+  kept_ -= block->capacity();
+  return block;
+}
+
+void BlockPool::Shelf::put_back(std::shared_ptr<MemoryBlock> block) {
+  if (!block->reusable() || block.use_count() > 1) return;  // somebody may still look at it
+  const std::lock_guard lock(mutex_);
+  if (kept_ + block->capacity() > keep_bytes_) return;  // closed, which frees its pages
+  kept_ += block->capacity();
+  blocks_.push_back(std::move(block));
+}
+
+std::size_t BlockPool::Shelf::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return kept_;
+}
+
+}  // namespace pounce::memory

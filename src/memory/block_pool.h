@@ -1,0 +1,43 @@
+// Blocks that nobody uses any more, kept for the next: writing fresh pages costs several times as much (docs/gotchas.md L1).
+// Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "memory/memory_block.h"
+#include "pounce/result.h"
+
+namespace pounce::memory {
+
+class BlockPool {
+ public:
+  explicit BlockPool(std::size_t keep_bytes) : shelf_(std::make_shared<Shelf>(keep_bytes)) {}
+
+  // Not cleared: the receiver overwrites every byte it announced.
+  Result<std::shared_ptr<MemoryBlock>> take(std::size_t size);
+  // One that came from another process, which gave it away.
+  std::shared_ptr<MemoryBlock> own(std::shared_ptr<MemoryBlock> block);
+  std::size_t kept_bytes() const { return shelf_->kept_bytes(); }
+
+ private:
+  // Outlives the pool while blocks are in use: they come back here from whichever thread dropped them last.
+  class Shelf {
+   public:
+    explicit Shelf(std::size_t keep_bytes) : keep_bytes_(keep_bytes) {}
+    std::shared_ptr<MemoryBlock> best_fit(std::size_t size);
+    void put_back(std::shared_ptr<MemoryBlock> block);
+    std::size_t kept_bytes() const;
+
+   private:
+    const std::size_t keep_bytes_;
+    mutable std::mutex mutex_;  // guards the two below; nothing is called under it but the kernel
+    std::vector<std::shared_ptr<MemoryBlock>> blocks_;
+    std::size_t kept_ = 0;
+  };
+  std::shared_ptr<Shelf> shelf_;
+};
+
+}  // namespace pounce::memory

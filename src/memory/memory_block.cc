@@ -1,0 +1,64 @@
+#include "memory/memory_block.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "memory/parts.h"
+
+namespace pounce::memory {
+namespace {
+
+constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
+
+tl::unexpected<Error> no_memory(std::size_t size) {
+  return failure(ErrorCode::kOutOfMemory,
+                 "no " + std::to_string(size) + " bytes of shared memory for an object: " + std::strerror(errno));
+}
+
+bool write_all_at(int fd, std::size_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    offset += static_cast<std::size_t>(wrote);
+    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MemoryBlock>> MemoryBlock::make(std::size_t capacity) {
+  UniqueFd fd(::memfd_create("pounce-object", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(capacity)) != 0 || ::fcntl(fd.get(), F_ADD_SEALS, kFixedSize) != 0)
+    return no_memory(capacity);
+  return std::unique_ptr<MemoryBlock>(new MemoryBlock(std::move(fd), capacity));
+}
+
+Result<std::unique_ptr<MemoryBlock>> MemoryBlock::adopt(UniqueFd fd) {
+  struct stat facts {};
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);  // -1: no memfd
+  if (seals < 0 || (seals & kFixedSize) != kFixedSize || ::fstat(fd.get(), &facts) != 0)
+    return failure(ErrorCode::kProtocol, "memory came whose size may change");
+  return std::unique_ptr<MemoryBlock>(new MemoryBlock(std::move(fd), static_cast<std::size_t>(facts.st_size)));
+}
+
+Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> bytes) {
+  const bool written = in_parts(bytes.size(), [&](std::size_t begin, std::size_t size) {
+    return write_all_at(fd_.get(), offset + begin, bytes.subspan(begin, size));
+  });
+  if (!written) return no_memory(capacity_);
+  return {};
+}
+
+bool MemoryBlock::freeze() { return frozen() || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_WRITE) == 0; }
+
+bool MemoryBlock::frozen() const { return (::fcntl(fd_.get(), F_GET_SEALS) & F_SEAL_WRITE) != 0; }
+
+}  // namespace pounce::memory

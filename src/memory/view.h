@@ -1,0 +1,37 @@
+// A block mapped into this process. A private view is one use by one task: writable, copy-on-write, isolated from every
+// other use, without a copy. A shared view is the block itself: of the one process that has it. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "memory/memory_block.h"
+#include "pounce/result.h"
+
+namespace pounce::memory {
+
+enum class Sharing : std::uint8_t { kPrivate, kShared };
+
+class View {
+ public:
+  static Result<std::shared_ptr<View>> map(std::shared_ptr<MemoryBlock> block, std::size_t size, Sharing sharing);
+  ~View();
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  std::span<std::byte> bytes() const { return {base_, size_}; }
+  const std::shared_ptr<MemoryBlock>& block() const { return block_; }
+  // The same bytes at the same place, from now on copy-on-write: the block is what it is now.
+  bool make_private();
+
+ private:
+  View(std::shared_ptr<MemoryBlock> block, std::byte* base, std::size_t size)
+      : block_(std::move(block)), base_(base), size_(size) {}
+  std::shared_ptr<MemoryBlock> block_;  // nobody writes it anew while we look
+  std::byte* base_;
+  std::size_t size_;
+};
+
+}  // namespace pounce::memory

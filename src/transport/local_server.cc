@@ -1,0 +1,69 @@
+#include "transport/local_server.h"
+
+#include <sys/socket.h>
+
+#include "transport/local_address.h"
+
+namespace pounce::transport {
+namespace {
+
+constexpr int kBacklog = 64;
+constexpr std::size_t kMostStreams = 64;  // of one user's processes on one machine
+constexpr char kRoute[] = "local ";       // a RouterSocket's begin with a zero
+
+}  // namespace
+
+std::unique_ptr<LocalServer> LocalServer::listen(const PublicKey& own, std::size_t max_frame_bytes) {
+  const LocalAddress at = local_address(own);
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!listener || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.address), at.size) != 0 || ::listen(listener.get(), kBacklog) != 0)
+    return nullptr;
+  return std::unique_ptr<LocalServer>(new LocalServer(std::move(listener), max_frame_bytes));
+}
+
+bool LocalServer::is_route(const std::string& route) { return route.starts_with(kRoute); }
+
+void LocalServer::add_to(PollSet& polled) {
+  polled_as_ = polled.add_fd(listener_.get());
+  for (const auto& [route, stream] : streams_) polled.add_fd(stream.fd(), stream.unsent());
+}
+
+void LocalServer::accept_waiting(const PollSet& polled) {
+  while (polled.readable(polled_as_)) {
+    UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) return;
+    if (!of_our_user(fd.get()) || streams_.size() >= kMostStreams) continue;
+    streams_.emplace(kRoute + std::to_string(++accepted_), LocalStream(std::move(fd), max_frame_bytes_));
+  }
+}
+
+std::optional<Received> LocalServer::receive() {
+  auto it = streams_.upper_bound(last_heard_);
+  for (std::size_t asked = streams_.size(); asked > 0; --asked) {
+    if (it == streams_.end()) it = streams_.begin();
+    if (auto message = it->second.receive()) {
+      Received received;
+      received.route = last_heard_ = it->first;
+      received.local = true;
+      received.frames = std::move(*message);
+      return received;
+    }
+    it = it->second.open() ? std::next(it) : streams_.erase(it);
+  }
+  return std::nullopt;
+}
+
+Sent LocalServer::send(const std::string& route, Message& frames) {
+  const auto found = streams_.find(route);
+  return found == streams_.end() ? Sent::kNoSuchPeer : found->second.send(frames);
+}
+
+void LocalServer::flush() {
+  for (auto& [route, stream] : streams_) stream.flush();
+}
+
+void LocalServer::cut(const std::string& route) {
+  if (const auto found = streams_.find(route); found != streams_.end()) found->second.close();
+}
+
+}  // namespace pounce::transport

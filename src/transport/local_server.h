@@ -1,0 +1,45 @@
+// Where a worker hears its own user's processes on its machine. Who is not of our user is closed without a byte. The same
+// sort of messages as from a RouterSocket, but a peer has no key: its first message says which session it is of.
+// Thread: the one that owns the leader token.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/curve_key.h"
+#include "base/unique_fd.h"
+#include "transport/local_stream.h"
+#include "transport/poll_set.h"
+#include "transport/router_socket.h"
+
+namespace pounce::transport {
+
+class LocalServer {
+ public:
+  // Null: this machine has no such addresses.
+  static std::unique_ptr<LocalServer> listen(const PublicKey& own, std::size_t max_frame_bytes);
+
+  static bool is_route(const std::string& route);  // one of these, not of a RouterSocket
+  void add_to(PollSet& polled);
+  void accept_waiting(const PollSet& polled);  // after polling
+  std::optional<Received> receive();  // non-blocking
+  Sent send(const std::string& route, Message& frames);
+  void flush();
+  void cut(const std::string& route);
+
+ private:
+  LocalServer(UniqueFd listener, std::size_t max_frame_bytes) : listener_(std::move(listener)), max_frame_bytes_(max_frame_bytes) {}
+
+  UniqueFd listener_;
+  const std::size_t max_frame_bytes_;
+  std::map<std::string, LocalStream> streams_;
+  std::uint64_t accepted_ = 0;
+  std::size_t polled_as_ = 0;
+  std::string last_heard_;  // each has its turn
+};
+
+}  // namespace pounce::transport

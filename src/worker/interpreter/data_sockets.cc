@@ -1,0 +1,43 @@
+#include "worker/interpreter/data_sockets.h"
+
+#include <utility>
+
+namespace pounce::worker {
+
+void DataSockets::open(std::unique_ptr<transport::RouterSocket> network, std::unique_ptr<transport::LocalServer> local) {
+  network_ = std::move(network);
+  local_ = std::move(local);
+}
+
+std::optional<transport::Received> DataSockets::receive() {
+  if (local_)
+    if (auto message = local_->receive()) return message;
+  return network_->receive();
+}
+
+transport::Sent DataSockets::send(const std::string& route, transport::Message& frames) {
+  if (!transport::LocalServer::is_route(route)) return network_->send(route, frames);
+  return local_ ? local_->send(route, frames) : transport::Sent::kNoSuchPeer;
+}
+
+void DataSockets::flush() {
+  if (local_) local_->flush();
+}
+
+void DataSockets::cut(const std::string& route) {
+  if (!transport::LocalServer::is_route(route)) return network_->cut(route);
+  if (local_) local_->cut(route);
+}
+
+void DataSockets::add_to(transport::PollSet& polled) {
+  polled.add_socket(network_->handle());
+  connections_ = polled.add_socket(network_->monitor_handle());
+  if (local_) local_->add_to(polled);
+}
+
+void DataSockets::admit_waiting(const transport::PollSet& polled) {
+  if (polled.readable(connections_)) network_->cut_newcomers();
+  if (local_) local_->accept_waiting(polled);
+}
+
+}  // namespace pounce::worker

@@ -1,0 +1,94 @@
+#include "worker/interpreter/outcome_transfer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/codec.h"
+#include "protocol/message_limits.h"
+
+namespace pounce::worker {
+namespace {
+
+using transport::Frame;
+using transport::Message;
+using transport::Sent;
+
+constexpr std::uint64_t kCopyBelow = 4 * 1024;
+
+// Borrowed when large, copied when that is cheaper than the bookkeeping.
+Frame frame_of(const SharedBytes& bytes, std::uint64_t offset, std::uint64_t size) {
+  const auto piece = bytes->view().subspan(offset, size);
+  if (size < kCopyBelow) return Frame::copy({reinterpret_cast<const char*>(piece.data()), piece.size()});
+  // The callback's copy of `bytes` is what keeps the memory alive until it is sent.
+  return Frame::borrow(piece, [bytes] {});
+}
+
+}  // namespace
+
+Message to_message(const protocol::Header& header, const std::vector<SharedBytes>& payload) {
+  Message message;
+  message.reserve(1 + payload.size());
+  message.push_back(Frame::copy(protocol::encode(header)));
+  for (const SharedBytes& bytes : payload) message.push_back(frame_of(bytes, 0, bytes->size()));
+  return message;
+}
+
+OutcomeTransfer::OutcomeTransfer(OutcomeMessage outcome, bool as_memory)
+    : outcome_(std::move(outcome)), as_memory_(as_memory), announced_(!as_memory) {
+  skip_full_buffers();
+}
+
+bool OutcomeTransfer::prepare(memory::BlockPool& blocks) {
+  if (!as_memory_ || (packing_ && packing_->whole())) return true;
+  if (!packing_) begin_packing(blocks);
+  if (packing_ && packing_->step()) return packing_->whole();
+  packing_.reset();
+  as_memory_ = false;  // no memory for a second copy: it goes in pieces
+  return true;
+}
+
+void OutcomeTransfer::begin_packing(memory::BlockPool& blocks) {
+  std::vector<std::span<const std::byte>> pieces;
+  for (const SharedBytes& bytes : outcome_.bulk) pieces.push_back(bytes->view());
+  if (auto begun = memory::Packing::begin(blocks, std::move(pieces))) packing_ = std::move(*begun);
+}
+
+Sent OutcomeTransfer::send(DataSockets& sockets, const std::string& route) {
+  if (packing_) return send_block(sockets, route);
+  if (announced_) return send_chunk(sockets, route);
+  Message message = to_message(outcome_.header, outcome_.payload);
+  const Sent sent = sockets.send(route, message);
+  announced_ = sent == Sent::kYes;
+  return sent;
+}
+
+Sent OutcomeTransfer::send_block(DataSockets& sockets, const std::string& route) {
+  outcome_.header.places = packing_->places();
+  Message message = to_message(outcome_.header, outcome_.payload);
+  message.push_back(Frame::share(packing_->block()));
+  const Sent sent = sockets.send(route, message);
+  sent_ = sent == Sent::kYes;
+  return sent;
+}
+
+Sent OutcomeTransfer::send_chunk(DataSockets& sockets, const std::string& route) {
+  const SharedBytes& bytes = outcome_.bulk[part_];
+  const std::uint64_t size = std::min<std::uint64_t>(bytes->size() - offset_, protocol::kChunkBytes);
+  Message message;
+  message.push_back(Frame::copy(protocol::encode(protocol::Chunk{task().hex(), part_, offset_})));
+  message.push_back(frame_of(bytes, offset_, size));
+  const Sent sent = sockets.send(route, message);
+  if (sent != Sent::kYes) return sent;
+  offset_ += size;
+  skip_full_buffers();
+  return sent;
+}
+
+void OutcomeTransfer::skip_full_buffers() {
+  while (part_ < outcome_.bulk.size() && offset_ == outcome_.bulk[part_]->size()) {
+    ++part_;
+    offset_ = 0;
+  }
+}
+
+}  // namespace pounce::worker

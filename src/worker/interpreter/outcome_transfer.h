@@ -1,0 +1,45 @@
+// The bulk of one outcome on its way to its client: in chunks behind its header, or copied into one block that goes with
+// it. Thread: the leader token's holder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memory/packing.h"
+#include "protocol/messages.h"
+#include "transport/frame.h"
+#include "worker/interpreter/data_sockets.h"
+#include "worker/interpreter/outcome_message.h"
+#include "worker/interpreter/shared_bytes.h"
+
+namespace pounce::worker {
+
+transport::Message to_message(const protocol::Header& header, const std::vector<SharedBytes>& payload);
+
+class OutcomeTransfer {
+ public:
+  // as_memory: its header has not been posted, and goes with the block.
+  OutcomeTransfer(OutcomeMessage outcome, bool as_memory);
+
+  // Some milliseconds of copying; false: call again before send().
+  bool prepare(memory::BlockPool& blocks);
+  transport::Sent send(DataSockets& sockets, const std::string& route);  // its next message
+  bool done() const { return sent_ || part_ == outcome_.bulk.size(); }
+  const TaskId& task() const { return outcome_.header.task; }
+
+ private:
+  void begin_packing(memory::BlockPool& blocks);
+  transport::Sent send_block(DataSockets& sockets, const std::string& route);
+  transport::Sent send_chunk(DataSockets& sockets, const std::string& route);
+  void skip_full_buffers();
+
+  OutcomeMessage outcome_;
+  bool as_memory_, announced_, sent_ = false;
+  std::optional<memory::Packing> packing_;
+  std::uint32_t part_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace pounce::worker
