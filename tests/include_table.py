@@ -39,7 +39,7 @@ MODULES = {
     "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/wait_reason.h", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker/supervisor"],
     "daemon/pouncectl": ["pounce", "base", "messages", "model", "control", "protocol", "transport", "identity", "parked", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
-    "python/bindings": ["pounce", "base", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "identity/content_digest.h"],
+    "python/bindings": ["pounce", "base", "memory/view.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "identity/content_digest.h"],
 }
 
 # Types of time, but no clock is read (tests/purity_test.py), no file, no log.

@@ -134,6 +134,11 @@ std::size_t hand_over(std::vector<client::News> news, const py::object& queue) {
   return news.size();
 }
 
+struct SharableMemory {
+  std::shared_ptr<memory::View> view;
+  std::size_t size = 0;
+};
+
 // ---- calls -------------------------------------------------------------------------------------------------------
 
 // An object's data stays with the client until this dies.
@@ -180,13 +185,16 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
   return task;
 }
 
-std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers, bool send_now) {
+// by_content: equal data is one object; else it is one of its own, and its bytes are not looked at.
+std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers, bool send_now, bool by_content) {
   let_go().drain();
   client::Object object{to_buffer(pickle, false), to_buffers(buffers, false)};
+  if (!by_content)  // one that is named by its content may be written again: it is copied
+    for (Buffer& buffer : object.buffers) buffer.view = client::sharable_memory_of(buffer.bytes);
   const std::uint64_t size = object.total_bytes();
   ObjectId id;
   without_gil([&] {
-    id = client::digest_object(object.pickle, object.buffers);
+    id = by_content ? client::digest_object(object.pickle, object.buffers) : random_id<ObjectId>();
     return self->hold_object(id, std::move(object), send_now);
   });
   return std::make_unique<Hold>(self, id, size);
@@ -226,6 +234,15 @@ void bind_client(py::module_& m) {
       .def_readonly("id", &Hold::id)
       .def_readonly("nbytes", &Hold::nbytes);
 
+  py::class_<SharableMemory>(m, "SharableMemory", py::buffer_protocol(), "Writable bytes that workers of this machine can have without a copy.")
+      .def(py::init([](std::size_t size) {
+        auto view = client::sharable_memory(size);
+        if (view == nullptr) throw std::bad_alloc();
+        return SharableMemory{std::move(view), size};
+      }))
+      .def_buffer([](SharableMemory& memory) {
+        return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.view->bytes().data()), static_cast<py::ssize_t>(memory.size), false);
+      });
   m.def("travels", &client::travels);
   m.def("digest", [](const py::buffer& bytes) {
     const py::buffer_info view = bytes.request();
@@ -267,7 +284,7 @@ void bind_client(py::module_& m) {
            })
       .def("request",
            [](Client& self, const Resources& resources) { return without_gil([&] { return self.request(resources); }); })
-      .def("hold", &hold)
+      .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true)
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
       .def("wait_for_news",

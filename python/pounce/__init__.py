@@ -37,6 +37,7 @@ _HOMES = {
     "checkpoint": "on_worker",
     "restored": "on_worker",
     "steps": "on_worker",
+    "empty": "sharable_array",
 }
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from .future import DetachedFuture, Future
     from .lease import Lease
     from .on_worker import checkpoint, restored, steps, time_left
+    from .sharable_array import empty
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -15,6 +19,9 @@ namespace {
 constexpr std::size_t kBorrowBytes = 4096;
 constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
 
+std::mutex sharable_mutex;  // guards the next
+std::map<const std::byte*, std::weak_ptr<memory::View>> sharable;  // by where they begin
+
 }  // namespace
 
 Buffer own_buffer(std::string bytes) {
@@ -27,6 +34,26 @@ transport::Frame to_frame(const Buffer& buffer, std::size_t offset, std::size_t 
   if (size < kBorrowBytes)
     return transport::Frame::copy({reinterpret_cast<const char*>(part.data()), part.size()});
   return transport::Frame::borrow(part, [keep = buffer.keep]() mutable { keep.reset(); });
+}
+
+std::shared_ptr<memory::View> sharable_memory(std::size_t size) {
+  auto block = memory::MemoryBlock::make(std::max<std::size_t>(size, 1));
+  if (!block) return nullptr;
+  auto view = memory::View::map(std::move(*block), std::max<std::size_t>(size, 1), memory::Sharing::kShared);
+  if (!view) return nullptr;
+  const std::scoped_lock lock(sharable_mutex);
+  std::erase_if(sharable, [](const auto& entry) { return entry.second.expired(); });
+  sharable[(*view)->bytes().data()] = *view;
+  return *view;
+}
+
+std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> bytes) {
+  const std::scoped_lock lock(sharable_mutex);
+  auto next = sharable.upper_bound(bytes.data());
+  if (next == sharable.begin()) return nullptr;
+  const auto view = std::prev(next)->second.lock();
+  const bool inside = view && bytes.data() + bytes.size() <= view->bytes().data() + view->bytes().size();
+  return inside ? view : nullptr;
 }
 
 Memory fresh_memory(std::size_t size) {

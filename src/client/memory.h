@@ -31,6 +31,11 @@ struct Memory {
   std::shared_ptr<void> keep;
 };
 
+// Memory of our own that workers of this machine can have without a copy. Null: there is not so much. Thread: any.
+std::shared_ptr<memory::View> sharable_memory(std::size_t size);
+// The one that these bytes lie in, if any does.
+std::shared_ptr<memory::View> sharable_memory_of(std::span<const std::byte> bytes);
+
 // Fresh pages, huge ones where the kernel gives them: receiving into fresh 4 KiB pages costs three times as much
 // (gotchas L1).
 Memory fresh_memory(std::size_t size);

@@ -41,7 +41,8 @@ bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
 
 bool ObjectTransfer::send_memory(transport::Channel& channel, memory::BlockPool& blocks) {
   const auto& view = parts_.front().view;
-  if (view && std::ranges::all_of(parts_, [&](const Buffer& part) { return part.view == view; })) return send_in_place(channel);
+  const bool in_place = view && std::ranges::all_of(parts_, [&](const Buffer& part) { return part.view == view; });
+  if (in_place && view->block()->freeze()) return send_in_place(channel);
   if (!packing_) {
     std::vector<std::span<const std::byte>> pieces;
     for (const Buffer& part : parts_) pieces.push_back(part.bytes);

@@ -21,6 +21,11 @@ tl::unexpected<Error> no_memory(std::size_t size) {
                  "no " + std::to_string(size) + " bytes of shared memory for an object: " + std::strerror(errno));
 }
 
+// The kernel promises any size and ends a process that believes it.
+bool more_than_there_is(std::size_t size) {
+  return size / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) > static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
+}
+
 bool write_all_at(int fd, std::size_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -35,6 +40,10 @@ bool write_all_at(int fd, std::size_t offset, std::span<const std::byte> bytes) 
 }  // namespace
 
 Result<std::unique_ptr<MemoryBlock>> MemoryBlock::make(std::size_t capacity) {
+  if (more_than_there_is(capacity)) {
+    errno = ENOMEM;
+    return no_memory(capacity);
+  }
   UniqueFd fd(::memfd_create("pounce-object", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(capacity)) != 0 || ::fcntl(fd.get(), F_ADD_SEALS, kFixedSize) != 0)
     return no_memory(capacity);
@@ -57,8 +66,8 @@ Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> b
   return {};
 }
 
-bool MemoryBlock::freeze() { return frozen() || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_WRITE) == 0; }
+bool MemoryBlock::freeze() { return frozen() || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0; }
 
-bool MemoryBlock::frozen() const { return (::fcntl(fd_.get(), F_GET_SEALS) & F_SEAL_WRITE) != 0; }
+bool MemoryBlock::frozen() const { return (::fcntl(fd_.get(), F_GET_SEALS) & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0; }
 
 }  // namespace pounce::memory

@@ -24,7 +24,7 @@ class MemoryBlock {
 
   // Blocks while it copies; large pieces with several threads. kOutOfMemory: nothing may be read of it.
   Result<void> write(std::size_t offset, std::span<const std::byte> bytes);
-  // Nobody can change it any more, whoever has it. False: somebody still maps it for writing.
+  // From here on nobody can begin to write it, whoever has it; a view that was there before can. At once, whatever its size.
   bool freeze();
   bool frozen() const;
 

@@ -18,8 +18,4 @@ Result<std::shared_ptr<View>> View::map(std::shared_ptr<MemoryBlock> block, std:
 
 View::~View() { ::munmap(base_, size_); }
 
-bool View::make_private() {
-  return ::mmap(base_, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, block_->fd(), 0) != MAP_FAILED;
-}
-
 }  // namespace pounce::memory

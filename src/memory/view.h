@@ -23,8 +23,6 @@ class View {
 
   std::span<std::byte> bytes() const { return {base_, size_}; }
   const std::shared_ptr<MemoryBlock>& block() const { return block_; }
-  // The same bytes at the same place, from now on copy-on-write: the block is what it is now.
-  bool make_private();
 
  private:
   View(std::shared_ptr<MemoryBlock> block, std::byte* base, std::size_t size)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import errors
+from .. import errors, sharable_array
 from .._common import serialize
 from .._common.ref import Ref
 from .._worker.kernel_calls import apply
@@ -93,13 +93,17 @@ class Submitter:
         """`value` as an object of its own, sent at once to the workers that are there."""
         if isinstance(value, Ref):
             return value
+        shared = sharable_array.scattered(value)
+        if shared is not None and shared.ref is not None:
+            return shared.ref
         try:
             data, buffers, objects = serialize.dumps(value)
         except Exception as error:
             raise _not_picklable(value, "the value", error) from error
         if objects:
             raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
-        return self._hold(data, buffers, [], send_now=True)
+        ref = self._hold(data, buffers, [], send_now=True, by_content=shared is None)
+        return ref if shared is None else shared.keep(ref)
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
         try:
@@ -137,8 +141,8 @@ class Submitter:
             )
         return self._hold(data, buffers, holds)
 
-    def _hold(self, data: bytes, buffers: list[Any], holds: list[Any], send_now: bool = False) -> Ref:
-        hold = self.session.core.hold(data, buffers, send_now)
+    def _hold(self, data: bytes, buffers: list[Any], holds: list[Any], send_now: bool = False, by_content: bool = True) -> Ref:
+        hold = self.session.core.hold(data, buffers, send_now, by_content)
         ref = Ref(hold.id, hold.nbytes, hold)
         holds.append(ref)
         return ref

@@ -36,6 +36,18 @@ def usage() -> Usage:
     return Usage(own.ru_nvcsw, int(io["syscr"]) + int(io["syscw"]), own.ru_utime + own.ru_stime, own.ru_maxrss * 1024)
 
 
+def shared_bytes() -> int:
+    """Of this process: memory that other processes can have too (memfds), mapped or not."""
+    total = 0
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{name}").startswith("/memfd:pounce-object"):
+                total += os.stat(int(name)).st_blocks * 512
+        except OSError:  # closed meanwhile
+            continue
+    return total
+
+
 def bytes_sent() -> int:
     """By this process over the TCP connections that it has open now: what its peers have acknowledged."""
     total = 0

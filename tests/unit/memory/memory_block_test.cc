@@ -44,26 +44,23 @@ TEST(MemoryBlockTest, ShowsEachUseTheSameBytesAndNoUseTheWritesOfAnother) {
   EXPECT_EQ(text_of(block, kMib, 1), "a");
 }
 
-TEST(MemoryBlockTest, ASharedViewIsTheBlockItselfUntilItIsMadePrivate) {
+TEST(MemoryBlockTest, ASharedViewIsTheBlockItself) {
   BlockPool pool(8 * kMib);
   const auto block = filled(pool, kMib, 'a');
-  const auto view = *View::map(block, kMib, Sharing::kShared);
-  view->bytes()[0] = std::byte{'b'};
+  (*View::map(block, kMib, Sharing::kShared))->bytes()[0] = std::byte{'b'};
   EXPECT_EQ(text_of(block, 0, 2), "ba");
-  EXPECT_TRUE(view->make_private());
-  view->bytes()[0] = std::byte{'c'};
-  EXPECT_EQ(text_of(block, 0, 2), "ba");
-  EXPECT_EQ(view->bytes()[0], std::byte{'c'});
 }
 
-TEST(MemoryBlockTest, IsFrozenOnlyWhenNobodyMapsItForWriting) {
+TEST(MemoryBlockTest, AFrozenOneIsReadOnlyForWhoeverGetsIt) {
   BlockPool pool(8 * kMib);
   const auto block = filled(pool, kMib, 'a');
-  auto view = *View::map(block, kMib, Sharing::kShared);
-  EXPECT_FALSE(block->freeze());
-  EXPECT_TRUE(view->make_private());
+  const auto before = *View::map(block, kMib, Sharing::kShared);
   EXPECT_TRUE(block->freeze());
-  EXPECT_FALSE(block->write(0, bytes_of("b")).has_value());
+  const std::shared_ptr<MemoryBlock> there = *MemoryBlock::adopt(descriptor_of(*block));
+  EXPECT_TRUE(there->frozen());
+  EXPECT_FALSE(there->write(0, bytes_of("b")).has_value());
+  EXPECT_FALSE(View::map(there, kMib, Sharing::kShared).has_value());
+  (*View::map(there, kMib, Sharing::kPrivate))->bytes()[0] = std::byte{'c'};
   EXPECT_EQ(text_of(block, 0, 1), "a");
 }
 

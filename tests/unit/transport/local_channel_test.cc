@@ -156,6 +156,7 @@ TEST_F(LocalChannelTest, TellsOfItsEndOnceBehindWhatHadCome) {
   server->cut(route);
   EXPECT_EQ(client->receive()->front().text(), "last");
   EXPECT_FALSE(client->receive().has_value());
+  EXPECT_FALSE(client->ready(false)) << "polled again, it has only the end";
   EXPECT_EQ(client->link_event(), Link::kDisconnected);
   EXPECT_FALSE(client->link_event().has_value());
   server->receive();
