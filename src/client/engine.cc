@@ -249,7 +249,7 @@ void Engine::perform(const task::Action& action) {
     const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
     if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task, grace_ms, cancelled->only_if_queued});
   } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
-    if (WorkerLink* link = link_at(query->place)) link->send(protocol::Query{query->tasks, !setup_.session.relays});
+    if (WorkerLink* link = link_at(query->place)) link->query(query->tasks, !setup_.session.relays);
   } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {
     tell_reach(*reach);
   } else if (const auto* demand = std::get_if<task::SendDemand>(&action)) {

@@ -112,6 +112,7 @@ class Engine final : public transport::Engine {
   void on_link(const task::Place& place, LinkEvent event);
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
   void drop_unneeded(WorkerLink& link);
+  void drop_what_nobody_needs(WorkerLink& link);
   void ask_for_daemon();
   void want_daemon();
   WorkerLink* link_at(const task::Place& place);

@@ -73,6 +73,14 @@ void Incoming::add(const protocol::Chunk& chunk, std::span<const std::byte> byte
   skip_full();
 }
 
+bool Incoming::goes_on(protocol::Outcome header) {
+  if (!header.from || header.from->buffer != buffer_ || header.from->offset != offset_ || header.buffers != header_.buffers) return false;
+  header_ = std::move(header);
+  return true;
+}
+
+protocol::Reached Incoming::reached() const { return {header_.task.hex(), static_cast<std::uint32_t>(buffer_), offset_, false}; }
+
 void Incoming::skip_full() {
   while (buffer_ < chunked_.size() && offset_ == chunked_[buffer_].size()) {
     ++buffer_;

@@ -21,6 +21,9 @@ class Incoming {
 
   // Chunks come in order; others are of an earlier connection and are ignored.
   void add(const protocol::Chunk& chunk, std::span<const std::byte> bytes);
+  // Of an outcome that comes again, over another connection: its chunks go on where these ended. False: it is another one.
+  bool goes_on(protocol::Outcome header);
+  protocol::Reached reached() const;
   bool whole() const { return buffer_ == chunked_.size(); }
   bool chunked() const { return !chunked_.empty(); }
 

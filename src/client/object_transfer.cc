@@ -24,10 +24,14 @@ transport::Message to_message(const protocol::Header& header, const std::vector<
   return message;
 }
 
-ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object)
+ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached)
     : header_{id, {}, {}, object.pickle.bytes.size() > protocol::kInlineBytes}, pickle_(object.pickle), parts_(object.buffers) {
   if (header_.pickle_follows) parts_.insert(parts_.begin(), object.pickle);
   for (const Buffer& part : parts_) header_.buffers.push_back(part.bytes.size());
+  if (reached == nullptr || reached->buffer >= parts_.size() || reached->offset > header_.buffers[reached->buffer]) return;
+  announced_ = true;
+  part_ = reached->buffer;
+  offset_ = reached->offset;
 }
 
 bool ObjectTransfer::send(transport::Channel& channel, memory::BlockPool& blocks) {

@@ -17,7 +17,8 @@ transport::Message to_message(const protocol::Header& header, const std::vector<
 
 class ObjectTransfer {
  public:
-  ObjectTransfer(const ObjectId& id, const Object& object);
+  // reached: what is there already, of an earlier connection.
+  ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   // True: all of it is sent. False: the channel takes no more, or enough was copied for now.
   bool send(transport::Channel& channel, memory::BlockPool& blocks);
 

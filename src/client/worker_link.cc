@@ -141,10 +141,8 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
   unanswered_ = 0;
   gathers_ = false;
   functions_.clear();
-  incoming_.clear();
   to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
   acknowledge_at_ = TimePoint::max();
-  held_.forget_unconfirmed();
   beat_due_ = silent_at_ = attached_by_ = TimePoint::max();
   silent_ = false;
   if (stage_ != Stage::kConnecting) events.emplace_back(LinkLost{});
@@ -179,6 +177,7 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
     local_attempts_ = 0;
     attached_by_ = TimePoint::max();
     clock_questions_ = kClockQuestions;
+    note_reached(attached->reached);
     beat_due_ = Clock::now() + kBeat;
     silent_at_ = Clock::now() + kSilence;
     ask_clock();
@@ -187,6 +186,32 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
     attached_by_ = TimePoint::max();
     events.emplace_back(LinkRefused{std::move(refused->error)});
   }
+}
+
+// What came whole is there; of what did not the rest is sent when somebody needs it.
+void WorkerLink::note_reached(const std::vector<protocol::Reached>& all) {
+  reached_.clear();
+  for (const protocol::Reached& reached : all) {
+    const auto object = ObjectId::from_hex(reached.of);
+    if (object && reached.whole)
+      held_.confirm(*object);
+    else if (object)
+      reached_[*object] = reached;
+  }
+  held_.forget_unconfirmed();
+}
+
+std::vector<ObjectId> WorkerLink::reached_objects() const {
+  std::vector<ObjectId> ids;
+  for (const auto& [id, reached] : reached_) ids.push_back(id);
+  return ids;
+}
+
+void WorkerLink::query(std::vector<TaskId> tasks, bool no_others) {
+  protocol::Query query{std::move(tasks), no_others, {}};
+  for (const TaskId& task : query.tasks)
+    if (const auto begun = incoming_.find(task); begun != incoming_.end()) query.reached.push_back(begun->second.reached());
+  send(query);
 }
 
 void WorkerLink::take_beat(const protocol::Beat& beat) {
@@ -200,6 +225,7 @@ void WorkerLink::ask_clock() { send(protocol::Beat{false, nanoseconds_now(), 0})
 void WorkerLink::take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events) {
   const TaskId task = header.task;
   if (unanswered_ > 0) --unanswered_;
+  if (const auto begun = incoming_.find(task); begun != incoming_.end() && begun->second.goes_on(header)) return;
   auto incoming = Incoming::begin(std::move(header), std::move(message), blocks_);
   if (!incoming || incoming->whole()) {
     incoming_.erase(task);
@@ -237,8 +263,9 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
 bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
   held_.sent(id, object.total_bytes());
+  const auto reached = reached_.extract(id);
   // Behind earlier objects, so that a task's function and objects arrive in the order of its needs.
-  outbox_.post_object(id, object);
+  outbox_.post_object(id, object, reached ? &reached.mapped() : nullptr);
   return true;
 }
 

@@ -66,6 +66,8 @@ class WorkerLink {
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void query(std::vector<TaskId> tasks, bool no_others);
+  std::vector<ObjectId> reached_objects() const;  // that the worker has in part, from an earlier connection
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
   void post_acknowledgements();
@@ -85,6 +87,7 @@ class WorkerLink {
   void start_over(TimePoint at, std::vector<LinkEvent>& events);
   void take(transport::Message message, std::vector<LinkEvent>& events);
   void take_beat(const protocol::Beat& beat);
+  void note_reached(const std::vector<protocol::Reached>& all);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
@@ -104,7 +107,8 @@ class WorkerLink {
   Outbox outbox_;
   HeldFunctions functions_;  // sent on this connection
   HeldObjects held_;
-  std::map<TaskId, Incoming> incoming_;
+  std::map<TaskId, Incoming> incoming_;                        // one that is not whole goes on over the next connection
+  std::unordered_map<ObjectId, protocol::Reached> reached_;  // at this connection's beginning
   ClockOffset clock_;
   int clock_questions_ = 0;
   std::vector<TaskId> to_acknowledge_;

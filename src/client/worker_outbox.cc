@@ -20,7 +20,9 @@ void Outbox::post_after_bulk(const protocol::Header& header, const std::vector<B
   bulk_.emplace_back(to_message(header, payload));
 }
 
-void Outbox::post_object(const ObjectId& id, const Object& object) { bulk_.emplace_back(ObjectTransfer(id, object)); }
+void Outbox::post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached) {
+  bulk_.emplace_back(ObjectTransfer(id, object, reached));
+}
 
 void Outbox::clear() {
   small_.clear();

@@ -23,7 +23,7 @@ class Outbox {
   void post(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Behind everything in the bulk lane.
   void post_after_bulk(const protocol::Header& header, const std::vector<Buffer>& payload = {});
-  void post_object(const ObjectId& id, const Object& object);
+  void post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   void clear();
 
   // Sends until the channel takes no more, or some milliseconds went into it. kGather: small messages may stay with the

@@ -14,6 +14,21 @@
 
 namespace pounce::protocol {
 
+// How far a transfer had come when its connection was lost: what is there is not sent again.
+struct Reached {
+  std::string of;
+  std::uint32_t buffer = 0;
+  std::uint64_t offset = 0;
+  bool whole = false;
+  bool operator==(const Reached&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("of", &Reached::of, "an object or a task"),
+                 field("buffer", &Reached::buffer, "the one that goes on"),
+                 field("offset", &Reached::offset, "in it"),
+                 field("whole", &Reached::whole, "all of it is there").only_if_set());
+  }
+};
 struct Attach {
   static constexpr char kType[] = "attach";
   static constexpr About kAbout{"K → I", "",
@@ -35,6 +50,7 @@ struct Attached {
   std::string pounce, python, cloudpickle;
   std::string host, node, devices, directory;
   std::uint32_t pid = 0;
+  std::vector<Reached> reached;
 
   static constexpr auto fields() {
     return table(field("pounce", &Attached::pounce),
@@ -44,7 +60,8 @@ struct Attached {
                  field("node", &Attached::node),
                  field("devices", &Attached::devices),
                  field("directory", &Attached::directory),
-                 field("pid", &Attached::pid));
+                 field("pid", &Attached::pid),
+                 field("reached", &Attached::reached, "objects of this session that were on their way, or came whole lately; 64 at most").only_if_set());
   }
 };
 struct Function {
@@ -158,6 +175,7 @@ struct Outcome {
   std::optional<Error> error;  // of one that is not ok
   std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false;
+  std::optional<Reached> from;
   std::int64_t received_ns = 0, sent_ns = 0;
   model::RunFigures run;
 
@@ -168,6 +186,7 @@ struct Outcome {
                  field("buffers", &Outcome::buffers, "sizes of those that follow as chunks, in the pickle's order after the inline ones"),
                  field("pickle_follows", &Outcome::pickle_follows, "as in `object`: no inline buffers then"),
                  field("places", &Outcome::places, "as in `object`").only_if_set(),
+                 field("from", &Outcome::from, "its chunks begin here; what comes before is there").only_if_set(),
                  field("received_ns", &Outcome::received_ns, "the task was here, by the worker's clock as the others"),
                  field("sent_ns", &Outcome::sent_ns), part(&Outcome::run));
   }
@@ -188,10 +207,12 @@ struct Query {
                                "client that was told of a lease's end, which did not come, has given it up too"};
   std::vector<TaskId> tasks;
   bool no_others = false;
+  std::vector<Reached> reached;
 
   static constexpr auto fields() {
     return table(field("tasks", &Query::tasks),
-                 field("no_others", &Query::no_others, "false: a relay, whose session had the task before it"));
+                 field("no_others", &Query::no_others, "false: a relay, whose session had the task before it"),
+                 field("reached", &Query::reached, "outcomes of these tasks that were on their way").only_if_set());
   }
 };
 enum class TaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };

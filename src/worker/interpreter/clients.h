@@ -3,6 +3,7 @@
 // Thread: the leader token's holder.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/curve_key.h"
 #include "pounce/ids.h"
+#include "protocol/messages.h"
 #include "worker/interpreter/client_outbox.h"
 
 namespace pounce::worker {
@@ -21,6 +23,8 @@ struct ClientSeat {
   std::string route;               // empty: not connected
   std::optional<TimePoint> last_seen;  // last message
   Outbox outbox;
+  std::deque<ObjectId> come_whole{};           // the last of them: a lost connection may have lost the word of it
+  std::map<TaskId, protocol::Reached> reached{};  // outcomes that it has in part
 };
 
 class Clients {

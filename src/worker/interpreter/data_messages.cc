@@ -9,6 +9,8 @@
 namespace pounce::worker {
 namespace {
 
+constexpr std::size_t kMostReached = 64;
+
 Error error_of(ErrorCode code, std::string text) { return Error{code, std::move(text), {}, {}}; }
 
 Error unexpected(std::string_view type) { return error_of(ErrorCode::kProtocol, std::string(type).append(" is not for a worker")); }
@@ -61,9 +63,19 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   seat.attached = true;
   functions_.drop_all(session);  // a client that comes back sends them again
   activity_changed_ = true;
-  protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0};
+  protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}};
   answer.pid = static_cast<std::uint32_t>(::getpid());
+  answer.reached = reached(session, seat);
   seat.outbox.post(answer);
+}
+
+std::vector<protocol::Reached> WorkerEngine::reached(const SessionId& session, const ClientSeat& seat) const {
+  std::vector<protocol::Reached> all;
+  for (const auto& [object, buffer, offset] : store_.progress(session)) all.push_back({object.hex(), buffer, offset, false});
+  for (const ObjectId& object : seat.come_whole)
+    if (store_.has(object)) all.push_back({object.hex(), 0, 0, true});
+  if (all.size() > kMostReached) all.resize(kMostReached);
+  return all;
 }
 
 // It is imported while the first client is introduced, so that client may be here before its version is known.
@@ -116,6 +128,9 @@ void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const Ob
     refuse(data_message.seat, std::move(error));
   } else if (*receipt == ObjectStore::Receipt::kWhole) {
     data_message.seat.outbox.post(protocol::Have{object});
+    auto& whole = data_message.seat.come_whole;
+    whole.push_back(object);
+    if (whole.size() > kMostReached / 2) whole.pop_front();
   }
 }
 
@@ -141,6 +156,9 @@ void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
 }
 
 void WorkerEngine::on(const protocol::Query& query, DataMessage data_message) {
+  data_message.seat.reached.clear();
+  for (const protocol::Reached& reached : query.reached)
+    if (const auto task = TaskId::from_hex(reached.of)) data_message.seat.reached[*task] = reached;
   tell_core(exec::StatesAsked{data_message.session, query.tasks, query.no_others});
 }
 

@@ -118,6 +118,13 @@ ObjectStore::Receipt ObjectStore::settle(const Key& key) {
   return Receipt::kWhole;
 }
 
+std::vector<ObjectStore::Progress> ObjectStore::progress(const SessionId& session) const {
+  std::vector<Progress> all;
+  for (const auto& [key, incoming] : incoming_)
+    if (key.first == session) all.push_back({key.second, incoming.buffer, incoming.offset});
+  return all;
+}
+
 void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
   incoming_.erase(Key{session, object});
   const auto found = objects_.find(object);

@@ -51,6 +51,13 @@ class ObjectStore {
   // Chunks come in order; anything else (overrun, gap, repeat) ends that receipt with an Error.
   Result<Receipt> chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer, std::uint64_t offset,
                         std::span<const std::byte> bytes);
+  // How far the objects came that this session had not sent whole.
+  struct Progress {
+    ObjectId object;
+    std::uint32_t buffer = 0;
+    std::uint64_t offset = 0;
+  };
+  std::vector<Progress> progress(const SessionId& session) const;
   bool has(const ObjectId& object) const { return objects_.contains(object); }
   void drop(const SessionId& session, const ObjectId& object);
   void drop_all(const SessionId& session);

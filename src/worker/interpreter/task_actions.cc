@@ -193,7 +193,9 @@ void WorkerEngine::perform(const exec::SendOutcome& action) {
   if (seat == nullptr || !seat->attached) return;  // it will ask when it comes back
   OutcomeMessage message = outcome_message(action.task, outcomes_.at(action.task));
   message.header.sent_ns = to_ns(Clock::now());
-  seat->outbox.post_outcome(std::move(message), sockets_.passes_memory(seat->route));
+  const bool as_memory = sockets_.passes_memory(seat->route);
+  if (auto reached = seat->reached.extract(action.task); reached && !as_memory) message.header.from = std::move(reached.mapped());
+  seat->outbox.post_outcome(std::move(message), as_memory);
 }
 
 void WorkerEngine::perform(const exec::AnswerStates& action) {

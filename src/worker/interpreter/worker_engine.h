@@ -129,6 +129,7 @@ class WorkerEngine final : public transport::Engine {
   template <class Unexpected>
   void on(const Unexpected& message, DataMessage data_message);
   bool same_cloudpickle(ClientSeat& seat);
+  std::vector<protocol::Reached> reached(const SessionId& session, const ClientSeat& seat) const;
   void refuse(ClientSeat& seat, Error error);
   void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message);
   void read_supervisor();

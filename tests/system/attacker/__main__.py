@@ -12,6 +12,7 @@ import sys
 import crowds
 import files
 import hellos
+import local
 import processes
 import raw
 import relays
@@ -19,7 +20,7 @@ import sessions
 from wire import say
 
 REQUESTS = {**hellos.REQUESTS, **sessions.REQUESTS, **raw.REQUESTS, **relays.REQUESTS, **crowds.REQUESTS, **files.REQUESTS,
-            **processes.REQUESTS}
+            **processes.REQUESTS, **local.REQUESTS}
 
 
 def answer(request: dict) -> dict:

@@ -5,8 +5,8 @@ Each row has the attacker's program (tests/system/attacker) do something, and sa
 row has a control: the same, done rightly, gets in. After each row alice's own calls go on.
 """
 
-from attacks import (commands, control, data_socket, files, floods, folders, handshake, messages, numbers, policies, processes,
-                     proofs, relays, shown)
+from attacks import (commands, control, data_socket, files, floods, folders, handshake, local_channel, messages, numbers, policies,
+                     processes, proofs, relays, shown)
 
-GROUPS = [handshake, proofs, messages, control, data_socket, relays, processes, files, folders, policies, numbers, shown, commands, floods]
+GROUPS = [handshake, proofs, messages, control, data_socket, local_channel, relays, processes, files, folders, policies, numbers, shown, commands, floods]
 ATTACKS = [attack for group in GROUPS for attack in group.ATTACKS]

@@ -16,6 +16,10 @@ class WorkerTest : public EngineTest {
     settle([&] { return worker.count<protocol::Task>() > 0; });
     return {task, &worker};
   }
+  void never_came(Peer& worker, const TaskId& task) {
+    settle([&] { return worker.count<protocol::Query>() > 0; });
+    worker.say(protocol::QueryIs{{task}, {protocol::TaskState::kUnknown}});
+  }
   static Object object(std::size_t pickle_size, std::vector<std::size_t> buffer_sizes) {
     Object made{own_buffer(std::string(pickle_size, 'p')), {}};
     for (const std::size_t size : buffer_sizes) made.buffers.push_back(own_buffer(std::string(size, 'b')));
@@ -248,7 +252,8 @@ TEST_F(WorkerTest, ARefusedKeyIsTriedAgainUntilTheWorkerKnowsIt) {
 TEST_F(WorkerTest, AnAttachThatIsNotAnsweredIsSentAgainOnAnotherConnection) {
   auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
   const KeyPair own = identity::make_key_pair();
-  WorkerLink link(context, own, worker->endpoint(), worker_keys.public_key, {}, Clock::now());
+  memory::BlockPool blocks(0);
+  WorkerLink link(context, blocks, own, worker->endpoint(), worker_keys.public_key, {}, Clock::now());
   const auto settle_link = [&](const std::function<bool()>& condition) {
     settle([&] {
       link.pump(Clock::now(), true);
@@ -266,6 +271,66 @@ TEST_F(WorkerTest, AnAttachThatIsNotAnsweredIsSentAgainOnAnotherConnection) {
   settle_link([&] { return worker->count<protocol::Attach>() == 2; });
   worker->say(protocol::Attached{});
   settle_link([&] { return worker->count<protocol::Beat>() > 0; });
+}
+
+TEST_F(WorkerTest, AnObjectGoesOnWhereItsConnectionWasLost) {
+  const ObjectId id = hold(object(10, {5 * protocol::kChunkBytes}));
+  const TaskId task = submit({id});
+  Peer& worker = add_worker(1);
+  settle([&] { return worker.count<protocol::Chunk>() == 5; });
+  reconnect(worker, {{id.hex(), 0, 3 * protocol::kChunkBytes + 7, false}});
+  never_came(worker, task);
+  settle([&] { return worker.count<protocol::Task>() == 1; });
+  const auto chunks = worker.all<protocol::Chunk>();
+  EXPECT_EQ(worker.count<protocol::Object>(), 0u) << "announced anew it would begin anew";
+  ASSERT_EQ(chunks.size(), 2u);
+  EXPECT_EQ(chunks.front().offset, 3 * protocol::kChunkBytes + 7);
+}
+
+TEST_F(WorkerTest, AnObjectWhoseReceiptWasLostIsNotSentAgain) {
+  const ObjectId id = hold(object(10, {protocol::kChunkBytes}));
+  const TaskId task = submit({id});
+  Peer& worker = add_worker(1);
+  settle([&] { return worker.count<protocol::Chunk>() == 1; });
+  reconnect(worker, {{id.hex(), 0, 0, true}});
+  never_came(worker, task);
+  settle([&] { return worker.count<protocol::Task>() == 1; });
+  EXPECT_EQ(worker.count<protocol::Object>() + worker.count<protocol::Chunk>(), 0u);
+}
+
+TEST_F(WorkerTest, AnObjectInPartThatNobodyNeedsAnyMoreIsDropped) {
+  const auto [task, found] = running_task();
+  Peer& worker = *found;
+  const ObjectId nobodys({9});
+  reconnect(worker, {{nobodys.hex(), 0, 5, false}});
+  settle([&] { return worker.count<protocol::Drop>() == 1; });
+  EXPECT_EQ(worker.all<protocol::Drop>().front().objects, std::vector<ObjectId>{nobodys});
+}
+
+TEST_F(WorkerTest, AResultGoesOnWhereItsConnectionWasLost) {
+  const auto [task, found] = running_task();
+  Peer& worker = *found;
+  const std::string chunk(protocol::kChunkBytes, 'r');
+  protocol::Outcome outcome;
+  outcome.task = task;
+  outcome.ok = true;
+  outcome.buffers = {3 * chunk.size()};
+  worker.say(outcome, {"pickle"});
+  worker.say(protocol::Chunk{task.hex(), 0, 0}, {chunk});
+  worker.say(protocol::Output{task, "stdout"}, {"behind the chunk"});
+  settle([&] { return count_told<Printed>() == 1; });
+  reconnect(worker, {});
+  settle([&] { return worker.count<protocol::Query>() == 1; });
+  const auto reached = worker.all<protocol::Query>().front().reached;
+  ASSERT_EQ(reached.size(), 1u);
+  EXPECT_EQ(reached.front().offset, chunk.size());
+  outcome.from = reached.front();
+  worker.say(outcome, {"pickle"});
+  for (const std::uint64_t at : {1, 2}) worker.say(protocol::Chunk{task.hex(), 0, at * chunk.size()}, {chunk});
+  const Ended& ended = end_of(task);
+  ASSERT_EQ(ended.buffers.size(), 1u);
+  EXPECT_EQ(ended.buffers.front().bytes.size(), 3 * chunk.size());
+  EXPECT_EQ(ended.buffers.front().bytes.back(), std::byte{'r'});
 }
 
 TEST_F(WorkerTest, AWorkerOfAnotherVersionEndsItsTasksWithThatReason) {

@@ -33,6 +33,7 @@ class Peer {
     transport::ServerOptions options;
     options.zap_domain = domain;
     options.max_frame_bytes = protocol::kDataFrameBytes;
+    options.most_newcomers = 64;  // with which a connection can be cut
     auto bound = transport::RouterSocket::bind(context, keys, options, {endpoint});
     POUNCE_CHECK(bound.has_value(), "the test's socket binds");
     socket_ = std::move(*bound);
@@ -41,6 +42,7 @@ class Peer {
   const std::string& endpoint() const { return socket_->endpoints().front(); }
   void pump() {
     while (auto received = socket_->receive()) {
+      if (received->route == cut_) continue;
       route_ = received->route;
       auto header = protocol::decode(received->frames.front().text(), protocol::kControlMessageBytes);
       POUNCE_CHECK(header.has_value(), "the client speaks the protocol");
@@ -57,6 +59,8 @@ class Peer {
     for (const std::string& bytes : payload) message.push_back(transport::Frame::copy(bytes));
     ASSERT_EQ(socket_->send(route_, message), transport::Sent::kYes);
   }
+
+  void cut() { socket_->cut(cut_ = route_); }
 
   struct Heard {
     protocol::Header header;
@@ -87,7 +91,7 @@ class Peer {
 
  private:
   std::unique_ptr<transport::RouterSocket> socket_;
-  std::string route_;
+  std::string route_, cut_;
 };
 
 class EngineTest : public testing::Test {
@@ -148,6 +152,16 @@ class EngineTest : public testing::Test {
     worker->say(who);
     settle([&] { return worker->count<protocol::Beat>() > 0; });
     return *worker;
+  }
+  // Its connection is lost; the next one begins with what it says to have. Only what is heard from there on is left.
+  void reconnect(Peer& worker, std::vector<protocol::Reached> reached) {
+    worker.cut();
+    const std::size_t before = worker.count<protocol::Attach>();
+    settle([&] { return worker.count<protocol::Attach>() > before; });
+    worker.heard.clear();
+    protocol::Attached who;
+    who.reached = std::move(reached);
+    worker.say(who);
   }
   void grant(int lease, const Peer& worker, std::uint32_t epoch = 1) {
     control->say(protocol::Granted{RequestId{1}, lease_id(lease), WorkerIndex{0}, Epoch{epoch}, worker.endpoint(),
