@@ -24,6 +24,7 @@ MODULES = {
     "src/parked": ["pounce", "base", "model"],
     "src/memory": ["pounce", "base"],
     "src/transport": ["pounce", "base", "memory"],
+    "src/tls": ["pounce", "base", "transport/frame.h", "transport/channel.h"],
     "src/identity": ["pounce", "base"],
     "src/control": ["pounce", "base", "protocol", "transport"],
     "src/slurm": ["pounce", "base", "model", "protocol/stream_framing.h"],
@@ -50,6 +51,7 @@ PRIVATE = ["transport/zmq_parts.h"]  # for its own folder only: it shows a forei
 # header: where it may stand
 FOREIGN = {
     r"zmq.*": ["src/transport/"],
+    r"openssl/.*": ["src/tls/stream.cc"],
     r"sodium\.h": ["src/identity/"],
     r"munge\.h": ["src/identity/"],
     r"slurm/.*": ["daemon/pounce-slurm/"],
