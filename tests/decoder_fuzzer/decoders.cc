@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +17,7 @@
 #include "protocol/message_limits.h"
 #include "protocol/stream_framing.h"
 #include "slurm/wire.h"
+#include "tls/message_framing.h"
 #include "unit/protocol/examples.h"
 
 namespace pounce::decoder_fuzzer {
@@ -161,6 +164,43 @@ Text records_again(std::string_view bytes) {
 
 std::vector<std::string> records() { return {protocol::frame_record("one"), protocol::frame_record("one") + protocol::frame_record("another")}; }
 
+std::string framed(transport::Message message) {
+  tls::MessageWriter writer;
+  std::string bytes;
+  for (writer.add(std::move(message)); !writer.empty(); writer.took(writer.next().size()))
+    bytes.append(reinterpret_cast<const char*>(writer.next().data()), writer.next().size());
+  return bytes;
+}
+
+// What a peer sends within TLS, at once and byte by byte: the same messages. A frame over 64 KiB is refused.
+Text bulk_again(std::string_view bytes) {
+  std::string text;
+  for (const std::size_t piece : {std::max(bytes.size(), std::size_t{1}), std::size_t{1}}) {
+    tls::MessageReader reader(16, 64 * 1024);
+    std::string messages;
+    for (std::string_view left = bytes; !left.empty();) {
+      const auto place = reader.wanted();
+      const std::size_t count = std::min({piece, place.size(), left.size()});
+      std::memcpy(place.data(), left.data(), count);
+      left.remove_prefix(count);
+      if (!reader.took(count)) break;
+      if (auto message = reader.message()) messages += framed(std::move(*message));
+    }
+    if (piece == std::max(bytes.size(), std::size_t{1})) text = messages;
+    else if (messages != text) return "other messages when they came byte by byte";
+  }
+  return text;
+}
+
+std::vector<std::string> bulk() {
+  const auto one = [](std::initializer_list<std::string_view> frames) {
+    transport::Message message;
+    for (const std::string_view frame : frames) message.push_back(transport::Frame::copy(frame));
+    return framed(std::move(message));
+  };
+  return {one({"header", "payload"}), one({""}) + one({"header", "", std::string(300, 'x')}) + one({"last"})};
+}
+
 Text tag_again(std::string_view bytes) {
   static_cast<void>(busy_part(bytes, std::chrono::hours(1)));
   const auto tag = parse_job_tag(bytes);
@@ -184,6 +224,7 @@ const std::vector<Decoder>& decoders() {
       {"question", question_again, asked},
       {"answer", answer_again, answers},
       {"records", records_again, records},
+      {"bulk", bulk_again, bulk},
       {"tag", tag_again, tags},
       {"manifest", manifest_again, manifests},
       {"about", about_again, abouts},
