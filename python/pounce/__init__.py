@@ -37,11 +37,12 @@ _HOMES = {
     "checkpoint": "on_worker",
     "restored": "on_worker",
     "steps": "on_worker",
-    "empty": "sharable_array",
+    "empty": "_common.sharable_array",
 }
 
 if TYPE_CHECKING:
     from ._common.ref import Ref
+    from ._common.sharable_array import empty
     from ._engine.choices import Choice
     from ._engine.classes import Class, Classes
     from ._engine.queue import Queue
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from .future import DetachedFuture, Future
     from .lease import Lease
     from .on_worker import checkpoint, restored, steps, time_left
-    from .sharable_array import empty
 
 
 def __getattr__(name: str) -> Any:
@@ -106,6 +106,7 @@ __all__ = [
     "__version__",
     "checkpoint",
     "classes",
+    "empty",
     "restored",
     "steps",
     "time_left",

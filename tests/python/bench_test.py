@@ -30,7 +30,7 @@ def bench(*words: str) -> str:
     [
         ("rtt", ["one call after another, median", "counted for each call"]),
         ("throughput", ["200 calls submitted at once", "map over 2,000 items"]),
-        ("scatter", ["8 MiB from here to its use on a worker", "the same array once more"]),
+        ("scatter", ["8 MiB from here to its use on a worker", "the same array once more", "8 MiB that nobody has to copy"]),
         ("gather", ["8 MiB made on a worker, until they are here"]),
         ("lease", ["no lease yet: from submit to the function's first line"]),
         ("park", [*(f"leaving, {mib} MiB, {changed} changed" if changed else f"coming back, {mib} MiB, not in the page cache"

@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import errors, sharable_array
-from .._common import serialize
+from .. import errors
+from .._common import serialize, sharable_array
 from .._common.ref import Ref
 from .._worker.kernel_calls import apply
 from ..errors import BadRequest

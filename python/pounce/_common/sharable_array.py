@@ -6,13 +6,13 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from .. import _core
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import DTypeLike
 
-    from ._common.ref import Ref
+    from .ref import Ref
 
 # What of a memory was scattered already, by how the array lies in it; a Ref lives as long as somebody has it.
 _scattered: weakref.WeakKeyDictionary[_core.SharableMemory, weakref.WeakValueDictionary[tuple[Any, ...], Ref]] = weakref.WeakKeyDictionary()
@@ -54,7 +54,7 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike = float) -> numpy.ndarr
     if any(size < 0 for size in sizes):
         raise ValueError("negative dimensions are not allowed")
     memory = _core.SharableMemory(math.prod(sizes) * kind.itemsize)
-    return np.ndarray(sizes, kind, buffer=memory)
+    return np.ndarray(sizes, kind, buffer=memory)  # type: ignore[arg-type]  # any buffer will do
 
 
 class Scattered:
