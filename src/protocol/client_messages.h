@@ -142,7 +142,7 @@ struct LeaseStatus {
 struct WorkerDown {
   static constexpr char kType[] = "worker_down";
   static constexpr About kAbout{"D → K", "",
-                               "the interpreter died; `granted` of another one follows unless the lease ends"};
+                               "the interpreter died, or left idle; `granted` of another one follows unless the lease ends"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
@@ -152,7 +152,7 @@ struct WorkerDown {
     return table(field("lease", &WorkerDown::lease),
                  field("worker", &WorkerDown::worker),
                  field("epoch", &WorkerDown::epoch),
-                 field("error", &WorkerDown::error, "`worker_crashed` or `out_of_memory`; context: `signal`, `exit_code`, `last_lines`, `started`, `key` (§7)"));
+                 field("error", &WorkerDown::error, "`worker_crashed`, `out_of_memory`, `cancelled`, or `lease_ended` of one that left idle; context: `signal`, `exit_code`, `last_lines`, `started`, `key` (§7)"));
   }
 };
 struct LeaseEnded {

@@ -61,11 +61,11 @@ struct InterpreterDown {
   static constexpr char kType[] = "interpreter_down";
   static constexpr About kAbout{"S → D", "",
                                "context: `node`, `signal` or `exit_code`, `signal_name`, `last_lines`, `running`, "
-                               "`started`, `key` (§7)"};
+                               "`started`, `key` (§7). Also of one that left idle, as it was asked to: then `error` is `lease_ended`, and nothing of its context but `started` and `key` is there"};
   LeaseId lease;
   WorkerIndex worker;
   Epoch epoch;
-  // kWorkerCrashed | kOutOfMemory. context: node, signal or exit_code (numbers), signal_name, last_lines, and what the
+  // kWorkerCrashed | kOutOfMemory | kCancelled | kLeaseEnded (it left idle, which is no accident). context: node, signal or exit_code (numbers), signal_name, last_lines, and what the
   // supervisor read in the page it shares with the interpreter, which outlives any crash: `running`, the id of the task
   // that ran then (or empty), and `started`, the ids (comma-separated) of all that were started and not acknowledged.
   // A task sent to this epoch and not named in `started` never started. No `started` key: not known, be careful.
@@ -180,11 +180,13 @@ struct Activity {
   std::uint32_t running = 0;
   std::int64_t client_seen_ms_ago = -1;
   NamespaceState state = NamespaceState::kSaved;
+  bool stays = false;
 
   static constexpr auto fields() {
-    return table(field("running", &Activity::running, "tasks; one more while it is `saving` and not told to end"),
+    return table(field("running", &Activity::running, "tasks; not told to end, one more while it is `saving`, and one while it stays for an outcome that is on its way"),
                  field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"),
-                 field("state", &Activity::state));
+                 field("state", &Activity::state),
+                 field("stays", &Activity::stays, "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"));
   }
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "messages/sentence.h"
 #include "simulator/world.h"
 
 namespace pounce::simulator {
@@ -130,10 +129,11 @@ void Client::on(const task::Deliver& order) {
 
 void Client::on(const task::Fail& order) {
   ++lost;
-  world_.note(millis(world_.time.now()), " client ", number(), ": task ", number_of(order.task), " fails: ", wire_name(order.error.code), ", ",
-              messages::sentence(order.error.cause));
+  world_.note(" client ", number(), ": task ", number_of(order.task), " fails: ", wire_name(order.error.code), ", ", Said{order.error.cause});
   std::erase(tasks_, order.task);
   world_.complain(world_.ledger.failed(order.task, id_, order.error));
+  const bool is_right = order.error.code == ErrorCode::kCancelled || order.error.code == ErrorCode::kUnsatisfiable;
+  if (world_.calm() && !is_right) world_.fail("a task is lost, and nothing went wrong");
 }
 
 void Client::on(const task::SendDemand& order) {
@@ -207,19 +207,19 @@ void Client::daemon_lost(const Wire& wire) {
 
 void Client::granted(const lease::GrantWorker& grant, InterpreterNumber interpreter) {
   const task::Place place{grant.lease, grant.worker};
-  world_.note(millis(world_.time.now()), " client ", number(), " is granted ", grant.lease.hex().substr(0, 4), ".", grant.worker.value, "@", grant.epoch.value);
+  world_.note(" client ", number(), " is granted ", Short{grant.lease}, ".", grant.worker.value, "@", grant.epoch.value);
   grants_[place] = {grant.epoch, interpreter};
   happened(task::WorkerGranted{grant.request, place, grant.epoch, bug_ == Bug::kKeyIgnored ? PublicKey{} : key_of(interpreter)});
 }
 
 void Client::worker_down(const lease::TellWorkerDown& down) {
-  world_.note(millis(world_.time.now()), " client ", number(), " is told: ", down.lease.hex().substr(0, 4), ".", down.worker.value, "@", down.epoch.value, " died");
+  world_.note(" client ", number(), " is told: ", Short{down.lease}, ".", down.worker.value, "@", down.epoch.value, " died");
   const task::Place place{down.lease, down.worker};
   hold_back(task::WorkerDied{place, down.epoch, down.error, started_tasks(down.error), dead_key(down.error)}, down.lease);
 }
 
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {
-  world_.note(millis(world_.time.now()), " client ", number(), " is told: lease ", ended.lease.hex().substr(0, 4), " ended: ", messages::sentence(ended.error.cause));
+  world_.note(" client ", number(), " is told: lease ", Short{ended.lease}, " ended: ", Said{ended.error.cause});
   hold_back(task::LeaseLost{ended.request, ended.lease, ended.error}, ended.lease);
 }
 

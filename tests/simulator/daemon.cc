@@ -156,6 +156,7 @@ void Daemon::to_worker(lease::WorkerLink link, Tell tell) {
 
 void Daemon::hear(const lease::Event& event) {
   if (life_ == 0) return;
+  if (worth_telling(event)) world_.note(" pounced ", number(), " hears ", Heard{event});
   const std::uint64_t life = life_;
   std::vector<lease::Action> actions;
   try {
@@ -261,6 +262,7 @@ void Daemon::on(const lease::DismissClient& action) {
 }
 
 void Daemon::on(const lease::EndWorker& action) {
+  world_.note(" pounced ", number(), " ends ", Short{action.lease}, " by link ", action.link.value, action.only_if_idle ? " if idle: " : ": ", Said{action.why});
   to_worker(action.link, [idle = action.only_if_idle](Supervisor& worker) { worker.end(idle); });
 }
 

@@ -30,6 +30,7 @@ class Daemon {
   void hear_worker(lease::WorkerLink from, const lease::Event& event, InterpreterNumber interpreter = 0);
   std::uint64_t life() const { return life_; }  // 0: not running
   const InstanceId& instance() const { return instance_; }
+  int number() const { return instance_.bytes().back(); }
   const lease::LeaseCore& core() const { return *core_; }
 
  private:

@@ -10,8 +10,7 @@ constexpr auto kLongestPause = 1000ms;
 // "client 2, place 7f3e.0@1: what"
 template <class... Words>
 void DataLink::note(const Words&... words) {
-  world_.note(millis(world_.time.now()), " client ", client_.number(), ", place ", place_.lease.hex().substr(0, 4), ".", place_.worker.value, "@",
-              epoch_.value, ": ", words...);
+  world_.note(" client ", client_.number(), ", place ", Short{place_.lease}, ".", place_.worker.value, "@", epoch_.value, ": ", words...);
 }
 
 void DataLink::try_again(Millis pause) {

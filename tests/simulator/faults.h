@@ -20,6 +20,7 @@ struct Faults {
   std::uint32_t cut = 0, stall = 0, linger = 0, repeated = 0;           // connections and messages
   std::uint32_t release = 0;                                           // a user asks for a lease back
 
+  bool operator==(const Faults&) const = default;
   static Faults drawn(Random& random) {
     const auto some = [&random](std::uint32_t rate) { return random.chance(500'000) ? 0 : random.below(rate); };
     Faults faults;

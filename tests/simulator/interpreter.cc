@@ -26,7 +26,7 @@ void Interpreter::later(Duration wait, Do what) {
 
 template <class... Words>
 void Interpreter::note(const Words&... words) {
-  world_.note(millis(world_.time.now()), " interpreter ", number_, ", lease ", world_.ledger.interpreter(number_).lease.hex().substr(0, 4), ": ", words...);
+  world_.note(" interpreter ", number_, ", lease ", Short{world_.ledger.interpreter(number_).lease}, ": ", words...);
 }
 
 void Interpreter::cut(Millis noticed_within) {
@@ -95,7 +95,8 @@ void Interpreter::dismiss(const SessionId& session) {
 }
 
 void Interpreter::end_if_idle() {
-  if (core_.unfinished() > 0 || saving_) return tell_activity();
+  owing_ = owes();
+  if (core_.unfinished() > 0 || saving_ || owing_) return tell_activity(true);
   ending_ = true;
   leave();
 }
@@ -112,9 +113,9 @@ void Interpreter::end() {
 // What was not saved yet, with all the time that its supervisor gives.
 void Interpreter::leave() {
   if (std::exchange(left_, true)) return;
-  if (!world_.random.chance(kLeavesMore)) return supervisor_.interpreter_left();
-  supervisor_.tells(NamespaceState::kSaving);
-  later(world_.random.between(0ms, 8s), [](Interpreter& self) { self.supervisor_.interpreter_left(); });
+  if (!world_.random.chance(kLeavesMore)) return gone();
+  tell_state(NamespaceState::kSaving);
+  later(world_.random.between(0ms, 8s), [](Interpreter& self) { self.gone(); });
 }
 
 // ---- the exec core -------------------------------------------------------------------------------------------------
@@ -170,6 +171,10 @@ void Interpreter::run_ended(const TaskId& id, bool interrupted) {
   later(world_.random.between(0ms, 2ms), [](Interpreter& self) { self.rest(); });
 }
 
+bool Interpreter::owes() const {
+  return std::ranges::any_of(seats_, [this](const auto& entry) { return entry.second.wire != nullptr && core_.owes(entry.first); });
+}
+
 // At once, or when it has waited for a while.
 void Interpreter::rest() {
   if (core_.waiting() == 0 && world_.random.chance(kSaves)) return save();
@@ -183,18 +188,38 @@ void Interpreter::rest() {
 void Interpreter::save() {
   tell_core(exec::RunnerAway{});
   saving_ = true;
-  supervisor_.tells(NamespaceState::kSaving);
-  tell_activity();
+  tell_state(NamespaceState::kSaving);
   later(world_.random.between(0ms, 2s), [](Interpreter& self) {
     self.saving_ = false;
     if (self.ending_) return;
-    self.supervisor_.tells(self.world_.random.chance(kCannotSave) ? NamespaceState::kUnsaved : NamespaceState::kSaved);
-    self.tell_activity();
+    self.tell_state(self.world_.random.chance(kCannotSave) ? NamespaceState::kUnsaved : NamespaceState::kSaved);
     self.tell_core(exec::RunnerReady{});
   });
 }
 
-void Interpreter::tell_activity() { supervisor_.activity(core_.unfinished() + (saving_ ? 1 : 0)); }
+// What it says is on its way for a moment, in order.
+template <class Say>
+void Interpreter::say(Say what) {
+  said_ = std::max(said_, world_.time.now() + world_.random.between(0ms, 2ms));
+  later(said_ - world_.time.now(), [what](Interpreter& self) { what(self.supervisor_); });
+}
+
+// A lease that is saving is busy, and so is one that stays for an outcome; one that was told to end is kept by neither.
+void Interpreter::tell_activity(bool stays) {
+  owing_ = owing_ && owes();
+  const std::uint32_t more = ending_ ? 0 : saving_ + owing_;
+  const std::uint32_t running = core_.unfinished() + more;
+  say([running, state = state_, stays](Supervisor& supervisor) { supervisor.activity(running, state, stays); });
+}
+
+void Interpreter::tell_state(NamespaceState state) {
+  state_ = state;
+  tell_activity();
+}
+
+void Interpreter::gone() {
+  say([](Supervisor& supervisor) { supervisor.interpreter_left(); });
+}
 
 void Interpreter::perform(const exec::InterruptTask&) {
   if (!left_) interrupt();
@@ -251,6 +276,7 @@ void Interpreter::perform(const exec::ForgetTask& action) {
   outcomes_.erase(action.task);
   page_.erase(action.task);
   acknowledged_.insert(action.task);
+  if (owing_) tell_activity();
 }
 
 void Interpreter::perform(const exec::TellActivity&) { tell_activity(); }

@@ -10,6 +10,7 @@
 
 #include "core/exec/exec_core.h"
 #include "core/task/events.h"
+#include "pounce/namespace_state.h"
 #include "simulator/connection.h"
 #include "simulator/ledger.h"
 #include "simulator/planted_bugs.h"
@@ -66,7 +67,12 @@ class Interpreter {
   void rest();   // between two tasks
   void save();
   void leave();  // for good
-  void tell_activity();
+  bool owes() const;
+  void gone();
+  void tell_activity(bool stays = false);
+  void tell_state(NamespaceState state);
+  template <class Say>
+  void say(Say what);
   void send_outcome(const Seat& seat, const TaskId& task);
   void arm();
   template <class... Words>
@@ -85,8 +91,9 @@ class Interpreter {
   std::map<TaskId, std::uint32_t> attempts_;  // that were accepted last
   std::set<TaskId> page_, acknowledged_;
   std::optional<std::uint32_t> run_;
-  bool ending_ = false, saving_ = false, left_ = false;
-  TimePoint stopped_until_{}, armed_ = TimePoint::max();
+  bool ending_ = false, saving_ = false, left_ = false, owing_ = false;
+  NamespaceState state_ = NamespaceState::kSaved;
+  TimePoint stopped_until_{}, said_{}, armed_ = TimePoint::max();
   std::optional<TimePoint> client_seen_;
 };
 

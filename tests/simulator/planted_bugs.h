@@ -36,7 +36,8 @@ namespace pounce::simulator {
   X(kDismissKept, "a dismissal does not reach the interpreter")                                   \
   X(kTooFewLost, "a crash is told with one started task too few")                                 \
   X(kBusyForever, "tasks of a dead interpreter count as running")                                 \
-  X(kOldLink, "a worker that comes back speaks by its old link")
+  X(kOldLink, "a worker that comes back speaks by its old link")                                  \
+  X(kLeavesInSilence, "what a worker that leaves idle had not started is not told")
 
 enum class Bug : std::uint8_t {
   kNone,

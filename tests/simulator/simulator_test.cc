@@ -37,6 +37,8 @@ Faults provoking(Bug bug, Faults faults) {
     case Bug::kKeyIgnored:
       faults.start_twice = 10'000;
       break;
+    case Bug::kLeavesInSilence:  // only where nothing goes wrong is a task that is lost always a bug
+      return Faults{};
     case Bug::kOldConnectionHeard:
       faults.cut = 60'000;
       faults.linger = 1'000'000;
@@ -73,7 +75,7 @@ TEST(Simulation, EveryHistoryKeepsItsInvariantsAndSettles) {
 }
 
 TEST(Simulation, WithoutTroubleEveryTaskIsDone) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     World world(seed, Faults{});
     const Verdict verdict = told(world);
     ASSERT_FALSE(verdict.failure) << "seed " << seed << " " << *verdict.failure;

@@ -82,7 +82,7 @@ void Supervisor::beat() {
   if (!wire_ || !wire_->up()) return;
   daemon_seen_ = world_.time.now();
   if (ending_) return say(lease::WorkerLost{lease_, index_, link_, false, state_});
-  say(lease::WorkerSeen{lease_, index_, link_, running_, 0, state_});
+  say(lease::WorkerSeen{lease_, index_, link_, leaving_ ? 0 : running_, 0, state_});
 }
 
 void Supervisor::admit(const SessionId& session) {
@@ -139,35 +139,42 @@ void Supervisor::announce() {
   world_.from_worker(wire_, instance_, daemon_life_, own_link_, lease::InterpreterStarted{lease_, index_, link_, epoch_}, number_);
 }
 
-void Supervisor::activity(std::uint32_t running) {
-  if (std::exchange(running_, running) > 0 && running == 0) beat();
-  if (running > 0 && std::exchange(leaving_, false)) beat();
-}
-
-void Supervisor::tells(NamespaceState state) {
-  if (std::exchange(state_, state) != state) beat();
+void Supervisor::activity(std::uint32_t running, NamespaceState state, bool stays) {
+  const bool free_now = std::exchange(running_, running) > 0 && running == 0;
+  const bool other_state = std::exchange(state_, state) != state;
+  if (stays && std::exchange(leaving_, false)) beat();
+  if (free_now || other_state) beat();
 }
 
 void Supervisor::interpreter_left() {
-  later(1ms, [](Supervisor& self) {
-    if (self.ending_ || self.leaving_) self.leave(self.leaving_);
-  });
+  if (!ending_ && !leaving_) return world_.fail("an interpreter left, and its supervisor takes it for one that crashed");
+  leave(leaving_);
 }
 
 void Supervisor::crash() { interpreter_died({ErrorCode::kWorkerCrashed, "simulated", {}, {}}); }
 
 void Supervisor::gave_up() { interpreter_died(error_of(ErrorCode::kCancelled, CauseCode::kTaskDidNotStop)); }
 
-void Supervisor::interpreter_died(const Error& error) {
-  if (!interpreter_) return;
-  lease::InterpreterDied died{lease_, index_, link_, epoch_, error, true};
-  std::vector<TaskId> started = interpreter_->started();
-  if (bug_ == Bug::kTooFewLost && !started.empty()) started.pop_back();
+// What was on its way to it never started. The last thing that it says: it is not said again.
+void Supervisor::tell_departure() {
+  if (interpreter_ && bug_ != Bug::kLeavesInSilence) say(down(error_of(ErrorCode::kLeaseEnded, CauseCode::kIdle), interpreter_->started(), false));
+}
+
+lease::InterpreterDied Supervisor::down(const Error& error, const std::vector<TaskId>& started, bool restarting) const {
+  lease::InterpreterDied died{lease_, index_, link_, epoch_, error, restarting};
   died.error.context["key"] = std::to_string(number_);
   died.error.context["started"] = joined(started, ",", &TaskId::hex);
+  return died;
+}
+
+void Supervisor::interpreter_died(const Error& error) {
+  if (!interpreter_) return;
+  std::vector<TaskId> started = interpreter_->started();
+  if (bug_ == Bug::kTooFewLost && !started.empty()) started.pop_back();
+  const lease::InterpreterDied died = down(error, started, true);
   bury(true);
   if (ending_ || leaving_) return leave(leaving_);
-  untold_.push_back(std::move(died));
+  untold_.push_back(died);
   tell_deaths();
   later(world_.random.between(200ms, 2s), [](Supervisor& self) { self.start_interpreter(); });
 }
@@ -221,6 +228,7 @@ bool Supervisor::watchdog_bites() const {
 }
 
 void Supervisor::leave(bool only_idle) {
+  if (only_idle) tell_departure();
   say(lease::WorkerLost{lease_, index_, link_});
   const bool said = wire_ && wire_->up();
   bury(false);

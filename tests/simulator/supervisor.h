@@ -27,8 +27,7 @@ class Supervisor {
   // What its interpreter does.
   void crash();
   void gave_up();
-  void activity(std::uint32_t running);
-  void tells(NamespaceState state);
+  void activity(std::uint32_t running, NamespaceState state, bool stays);
   void interpreter_left();
 
   void leave_behind();  // its job was started a second time: Slurm ends these processes when it finds them
@@ -50,6 +49,8 @@ class Supervisor {
   void start_interpreter();
   void announce();
   void interpreter_died(const Error& error);
+  void tell_departure();
+  lease::InterpreterDied down(const Error& error, const std::vector<TaskId>& started, bool restarting) const;
   void bury(bool crashed);
   void press_on();
   void leave(bool only_idle);

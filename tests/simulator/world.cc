@@ -25,7 +25,7 @@ std::string millis(TimePoint when) {
 }
 
 World::World(std::uint64_t seed, Faults which, Bug bug, bool told)
-    : random(seed), faults(which), slurm(*this), bug_(bug), told_(told) {
+    : random(seed), faults(which), slurm(*this), bug_(bug), told_(told), calm_(which == Faults{}) {
   for (int n = 0; n < kInstances; ++n)
     daemons_.push_back(std::make_unique<Daemon>(*this, instance_number(n), n == 0 ? bug : Bug::kNone));
   for (int n = 0; n < kInstances * kClientsEach; ++n) add_client(instance_number(n % kInstances));

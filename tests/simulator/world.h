@@ -17,6 +17,7 @@
 #include "simulator/planted_bugs.h"
 #include "simulator/slurm.h"
 #include "simulator/supervisor.h"
+#include "simulator/words.h"
 
 namespace pounce::simulator {
 
@@ -43,12 +44,13 @@ class World {
     if (complaint) fail(*complaint);
   }
   void count_event() { ++events_; }
-  // A line of the history, of a history that is told.
+  // A line of the history, of a history that is told. Words are made only then.
   template <class... Words>
   void note(const Words&... words) {
-    if (told_) (noted_ << ... << words) << "\n";
+    if (told_) (noted_ << millis(time.now()) << ... << words) << "\n";
   }
   bool settling() const { return settling_; }  // no new trouble, nothing new is asked for
+  bool calm() const { return calm_; }          // a history in which nothing goes wrong
 
   Daemon& daemon(const InstanceId& instance);
   void to_daemon(const Wire& wire, const InstanceId& instance, std::uint64_t life, const lease::Event& event, Connection::Repeat repeat);
@@ -92,7 +94,7 @@ class World {
   bool anybody_in(SlurmJobId job) const;
 
   const Bug bug_;
-  const bool told_;
+  const bool told_, calm_;
   std::ostringstream noted_;  // what was noted
   bool settling_ = false;
   std::vector<std::unique_ptr<Daemon>> daemons_;

@@ -259,6 +259,9 @@ class FakeClient:
         assert header["ok"], header["error"]
         return pickle.loads(frames[0], buffers=frames[1:])
 
+    def acknowledge(self, task: str):
+        self.say(pack("ack", tasks=[task]))
+
     def error(self, task: str) -> dict:
         header, _ = self.outcome(task)
         assert not header["ok"]

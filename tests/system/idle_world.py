@@ -27,7 +27,9 @@ class IdleWorld(World):
             if leave is not None:
                 builtins.leave = leave
 
-        self.client.result(self.client.submit(set_them))
+        task = self.client.submit(set_them)
+        self.client.result(task)
+        self.client.acknowledge(task)
 
     def calls(self) -> list[str]:
         """What idle() has noted in ``builtins.calls``."""

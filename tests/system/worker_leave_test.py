@@ -7,10 +7,12 @@ import signal
 import sys
 import time
 
+from pathlib import Path
+
 import cloudpickle
 import idle_world
 import pytest
-from fake_daemon import pack
+from fake_daemon import LEASE, FakeDaemon, RealWorker, pack
 from idle_world import IdleWorld, told
 
 for module in (sys.modules[__name__], idle_world):
@@ -73,7 +75,7 @@ def test_an_interpreter_that_saves_has_time_to_leave(world, only_if_idle):
     world.gone()
 
     assert "all is saved" in world.log()
-    assert world.daemon.all("interpreter_down") == []
+    assert not any(down["error"]["code"] == "worker_crashed" for down in world.daemon.all("interpreter_down"))
     assert world.worker.process.returncode == 0
 
 
@@ -116,6 +118,54 @@ def test_no_cancel_strikes_what_the_interpreter_does_at_the_end(world):
     world.gone()
 
     assert "all is saved" in world.log()
+
+
+# ---- only if it is idle ----------------------------------------------------------------------------------------------
+
+
+# What was on its way to it as it left could not be told from what had begun there.
+def test_one_that_leaves_idle_tells_what_it_had_started_before_its_farewell(world):
+    task = world.client.submit(lambda: "a result")
+    world.client.result(task)
+    world.client.acknowledge(task)
+    world.order_end(only_if_idle=True)
+    world.gone()
+
+    (down,) = world.daemon.all("interpreter_down")
+    assert (down["error"]["code"], down["error"]["cause"]["code"]) == ("lease_ended", "idle")
+    assert down["error"]["context"]["started"] == ""
+    assert not down["restarting"]
+    kinds = [message["type"] for message in world.daemon.heard if message["type"] == "interpreter_down" or message.get("leaving")]
+    assert kinds[0] == "interpreter_down"
+
+
+# A large result takes a while: it was lost with its worker.
+def test_one_whose_outcome_is_on_its_way_stays_until_that_has_arrived(world):
+    task = world.client.submit(lambda: "a result")
+    world.client.result(task)
+    world.order_end(only_if_idle=True)
+    world.daemon.wait(lambda: world.daemon.all("worker_beat")[-1]["running"] == 1, "a beat of one that stays")
+    world.client.acknowledge(task)
+    world.daemon.wait(lambda: world.daemon.all("worker_beat")[-1]["running"] == 0, "a beat of one that is idle")
+
+    assert world.client.result(world.client.submit(lambda: "alive")) == "alive"
+
+
+# The supervisor took it for the answer, and the end for a crash.
+def test_a_task_that_is_over_is_no_answer_to_the_question(tmp_path):
+    (tmp_path / "state").mkdir()
+    daemon = FakeDaemon(tmp_path / "state")
+    worker = RealWorker(daemon, tmp_path, interpreter=(sys.executable, str(Path(__file__).parent / "hasty_interpreter.py")))
+    try:
+        daemon.ready()
+        daemon.say(pack("end_worker", lease=LEASE, cause={"code": "idle"}, only_if_idle=True))
+        daemon.wait(lambda: worker.process.poll() is not None, "the end of the worker")
+
+        assert [down["error"]["code"] for down in daemon.all("interpreter_down")] == ["lease_ended"]
+        assert not any(beat["running"] for beat in daemon.all("worker_beat"))
+    finally:
+        worker.stop()
+        daemon.close()
 
 
 # ---- SIGTERM ---------------------------------------------------------------------------------------------------------

@@ -76,8 +76,9 @@ void WorkerHandler::forget_the_gone() {
 
 void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
-  spdlog::warn("lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(), message.worker.value,
-               message.epoch.value, messages::text(message.error));
+  const bool left_idle = message.error.code == ErrorCode::kLeaseEnded;
+  spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(),
+              message.worker.value, message.epoch.value, messages::text(message.error));
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
                                       message.restarting});
 }

@@ -30,6 +30,10 @@ bool ExecCore::cancel_asked(const TaskId& task) const {
   return found != tasks_.end() && found->second.cancel_asked;
 }
 
+bool ExecCore::owes(const SessionId& session) const {
+  return std::ranges::any_of(tasks_, [&](const auto& entry) { return entry.second.session == session && entry.second.state == State::kDone; });
+}
+
 void ExecCore::on(const TaskArrived& event, Actions& actions) {
   const auto known = tasks_.find(event.task);
   if (known != tasks_.end()) {

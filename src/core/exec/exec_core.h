@@ -35,6 +35,8 @@ class ExecCore {
   TimePoint next_deadline() const;
   std::uint32_t unfinished() const { return static_cast<std::uint32_t>(queue_.size()) + (running_ ? 1 : 0); }
   std::size_t waiting() const { return queue_.size(); }
+  // An outcome that this session has not acknowledged: it may be on its way.
+  bool owes(const SessionId& session) const;
   std::uint64_t ignored() const { return ignored_; }  // late, foreign or repeated news: normal, counted
 
   // Empty when all is well, else what is broken. Called after each event in tests and debug builds.

@@ -17,6 +17,9 @@ std::string devices_of(const Lease& lease) {
   return all;
 }
 
+// As it was asked to: no accident. Its page says what it had started.
+bool left_idle(const InterpreterDied& event) { return event.error.code == ErrorCode::kLeaseEnded; }
+
 Cause spent_because(const Worker& worker, std::vector<Cause> because) {
   return {.code = CauseCode::kInterpreterDied, .number = static_cast<std::uint32_t>(worker.crashes.size()), .because = std::move(because)};
 }
@@ -127,9 +130,11 @@ void Workers::on(const InterpreterDied& event) {
   if (lease == nullptr || gone(*worker, event.epoch)) return;
   died(*lease, *worker, event);
   if (lease->state != LeaseState::kStarting && !lease->active()) return;
-  if (event.error.code != ErrorCode::kCancelled) worker->crashes.push_back(context_.now());  // else the user asked for it
+  const bool left = left_idle(event);
+  if (!left && event.error.code != ErrorCode::kCancelled) worker->crashes.push_back(context_.now());  // else the user asked for it
   std::erase_if(worker->crashes, [this](TimePoint crash) { return crash + context_.times.crash_window < context_.now(); });
-  if (!event.restarting || worker->crashes.size() >= context_.times.crash_limit) spent(*lease, *worker, event.error);
+  const bool no_more = !event.restarting || worker->crashes.size() >= context_.times.crash_limit;
+  if (no_more && !left) spent(*lease, *worker, event.error);  // one that left comes back if others stay
   if (lease->end) return;
   if (!lease->ready()) transitions_.enter(*lease, LeaseState::kStarting, CauseCode::kStartedAgain);
   transitions_.refresh(*lease);
@@ -141,7 +146,8 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
   worker.ready = false;
   worker.running = 0;
   note_state(lease, worker, NamespaceState::kSaved);  // what was not saved is gone
-  lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
+  if (!left_idle(event))
+    lease.history.add(context_.now(), {.code = CauseCode::kWorkerDied, .number = event.worker.value, .because = {cause_of(event.error)}});
   for (const Owner& one : context_.sessions.concerned(lease))
     context_.act(TellWorkerDown{one.session, one.request, lease.id, event.worker, event.epoch, with_evidence(lease, event.error)});
 }

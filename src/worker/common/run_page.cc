@@ -43,34 +43,39 @@ RunPage::~RunPage() {
   if (page_ != nullptr) ::munmap(page_, sizeof(Layout));
 }
 
-void RunPage::clear() { *page_ = Layout{}; }
+void RunPage::clear() { page_->runs = Runs{}; }
 
 void RunPage::started(const TaskId& task) {
-  const auto free = std::find(page_->tasks.begin(), page_->tasks.end(), Slot{});
-  if (free == page_->tasks.end())
-    page_->overflowed = 1;
+  const auto free = std::find(page_->runs.tasks.begin(), page_->runs.tasks.end(), Slot{});
+  if (free == page_->runs.tasks.end())
+    page_->runs.overflowed = 1;
   else
     *free = slot_of(task);
-  page_->running = slot_of(task);
+  page_->runs.running = slot_of(task);
 }
 
-void RunPage::ended() { page_->running = Slot{}; }
+void RunPage::ended() { page_->runs.running = Slot{}; }
 
 void RunPage::acknowledged(const TaskId& task) {
-  std::replace(page_->tasks.begin(), page_->tasks.end(), slot_of(task), Slot{});
+  std::replace(page_->runs.tasks.begin(), page_->runs.tasks.end(), slot_of(task), Slot{});
 }
 
-void RunPage::give_up() { page_->gave_up = 1; }
+std::string_view RunPage::unlogged() const {
+  const std::string_view all(page_->words.data(), page_->words.size());
+  return all.substr(0, all.find_last_not_of('\0') + 1);
+}
+
+void RunPage::give_up() { page_->runs.gave_up = 1; }
 
 std::optional<TaskId> RunPage::running() const {
-  const TaskId task(page_->running);
+  const TaskId task(page_->runs.running);
   return task.empty() ? std::nullopt : std::optional(task);
 }
 
 std::optional<std::vector<TaskId>> RunPage::unacknowledged() const {
-  if (page_->overflowed != 0) return std::nullopt;
+  if (page_->runs.overflowed != 0) return std::nullopt;
   std::vector<TaskId> tasks;
-  for (const Slot& slot : page_->tasks)
+  for (const Slot& slot : page_->runs.tasks)
     if (slot != Slot{}) tasks.emplace_back(slot);
   return tasks;
 }

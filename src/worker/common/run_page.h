@@ -1,13 +1,15 @@
-// One page of memory that the supervisor shares with the interpreter: which tasks were started here and not yet
-// acknowledged, and which one runs. The interpreter writes it before it runs anything, so that after SIGKILL, a
-// segmentation fault or os._exit the supervisor still knows exactly which tasks may have run, which no message could
-// promise. Thread: the interpreter's leader token holder writes; the supervisor reads after the interpreter is dead.
+// Memory that the supervisor shares with the interpreter: which tasks were started here and not yet acknowledged, and which
+// one runs. The interpreter writes it before it runs anything, so that after SIGKILL, a segmentation fault or os._exit the
+// supervisor still knows exactly which tasks may have run, which no message could promise. What the interpreter reads of
+// its own output lies here too until the log has it: a reader that dies between the two takes nothing along. Thread: the interpreter's leader token holder writes; the supervisor reads after the interpreter is dead.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -18,7 +20,7 @@ namespace pounce::worker {
 
 class RunPage {
  public:
-  static constexpr std::size_t kTasks = 128;
+  static constexpr std::size_t kTasks = 128, kWordBytes = 256 * 1024;
 
   static Result<UniqueFd> make();  // the memfd, to inherit
   static Result<RunPage> map(int fd);
@@ -32,16 +34,24 @@ class RunPage {
   void acknowledged(const TaskId& task);
   void give_up();  // about to end itself, since its cancelled task does not stop
 
+  // Zero wherever nothing lies: a length could not be written in time by whoever dies as the bytes come.
+  std::span<char> words() { return page_->words; }
+  std::string_view unlogged() const;
+
   std::optional<TaskId> running() const;
-  bool gave_up() const { return page_->gave_up != 0; }
+  bool gave_up() const { return page_->runs.gave_up != 0; }
   // nullopt when more than kTasks were started and not acknowledged: then nothing is known.
   std::optional<std::vector<TaskId>> unacknowledged() const;
 
  private:
-  struct Layout {
+  struct Runs {
     std::array<std::array<std::uint8_t, TaskId::kBytes>, kTasks> tasks;  // zero = free
     std::array<std::uint8_t, TaskId::kBytes> running;
     std::uint32_t overflowed, gave_up;
+  };
+  struct Layout {
+    Runs runs;
+    std::array<char, kWordBytes> words;
   };
   explicit RunPage(Layout* page) : page_(page) {}
   Layout* page_;

@@ -37,6 +37,7 @@ class Clients {
   std::optional<SessionId> session_on(const std::string& route) const;
   ClientSeat* seat(const SessionId& session);
   std::map<SessionId, ClientSeat>& seats() { return seats_; }
+  const std::map<SessionId, ClientSeat>& seats() const { return seats_; }
 
   // The client that was heard last; nullopt: none ever.
   std::optional<TimePoint> last_seen() const;

@@ -1,15 +1,18 @@
 // What clients say on the data socket, and what the supervisor says.
+#include <unistd.h>
+
+#include <algorithm>
+
 #include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 #include "worker/interpreter/worker_engine.h"
 
-#include <unistd.h>
-
 namespace pounce::worker {
 namespace {
 
 constexpr std::size_t kMostReached = 64;
+constexpr std::chrono::seconds kOnItsWay{10};
 
 Error error_of(ErrorCode code, std::string text) { return Error{code, std::move(text), {}, {}}; }
 
@@ -153,6 +156,7 @@ void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
   for (const TaskId& task : ack.tasks)
     if (const auto file = files_.find(task); file != files_.end() && outcomes_.contains(task)) ::unlink(file->second.c_str());
   tell_core(exec::OutcomesAcknowledged{data_message.session, ack.tasks});
+  if (owing_) activity_changed_ = true;
 }
 
 void WorkerEngine::on(const protocol::Query& query, DataMessage data_message) {
@@ -223,11 +227,19 @@ void WorkerEngine::run_detached(const protocol::RunDetached& order) {
   arriving_.reset();
 }
 
-// A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on.
+// A task that came before this order is told of at once: the supervisor tells pounced, and the lease goes on. It does so too
+// while an outcome is on its way to a client that is here: it would be lost with us.
 void WorkerEngine::end_if_idle() {
-  if (core_.unfinished() == 0 && !saving()) return end();
-  activity_changed_ = true;
+  owing_ = owes();
+  if (core_.unfinished() == 0 && !saving() && !owing_) return end();
+  stays_ = activity_changed_ = true;
   activity_told_ = {};
+}
+
+// By then pounced knows from its client that the lease is in use; one that never acknowledges does not keep it for ever.
+bool WorkerEngine::owes() const {
+  const auto owed = [this](const auto& entry) { return entry.second.attached && core_.owes(entry.first); };
+  return Clock::now() < outcome_at_ + kOnItsWay && std::ranges::any_of(clients_.seats(), owed);
 }
 
 void WorkerEngine::end() {

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "worker/common/bounded_log.h"
 
 namespace pounce::worker {
@@ -12,24 +14,26 @@ constexpr int kPipeBytes = 1024 * 1024;  // so that a printing loop does not wai
 
 }  // namespace
 
-OutputPipe::OutputPipe(UniqueFd read_end, int log_fd, std::string stream)
-    : fd_(std::move(read_end)), log_fd_(log_fd), stream_(std::move(stream)) {
+OutputPipe::OutputPipe(UniqueFd read_end, int log_fd, std::string stream, std::span<char> buffer)
+    : fd_(std::move(read_end)), log_fd_(log_fd), stream_(std::move(stream)), buffer_(buffer.first(kPieceBytes)) {
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
   ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeBytes);
 }
 
 std::string OutputPipe::read(TimePoint now) {
-  std::string bytes;
-  char buffer[64 * 1024];
-  while (fd_ && bytes.size() < kPieceBytes) {
-    const ssize_t got = ::read(fd_.get(), buffer, sizeof(buffer));
+  std::size_t size = 0;
+  while (fd_ && size < kPieceBytes) {
+    const ssize_t got = ::read(fd_.get(), buffer_.data() + size, kPieceBytes - size);
     if (got == 0) fd_.reset();  // every writer is gone: user code closed the descriptor
     if (got <= 0) break;
-    bytes.append(buffer, static_cast<std::size_t>(got));
+    size += static_cast<std::size_t>(got);
   }
-  if (bytes.empty()) return bytes;
-  rest_until_ = bytes.size() < kPieceBytes ? now + kPause : now;
+  if (size == 0) return {};
+  rest_until_ = size < kPieceBytes ? now + kPause : now;
+  const auto piece = buffer_.first(size);
+  std::string bytes(piece.data(), piece.size());
   append_to_log(log_fd_, bytes);  // a full disk must not stop the task; the caller gets the bytes all the same
+  std::ranges::fill(piece, '\0');
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 // bytes also go to the lease's log, where the supervisor finds the last lines after a crash. Thread: the leader token's holder.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/clock.h"
@@ -15,8 +16,9 @@ class OutputPipe {
   static constexpr std::chrono::milliseconds kPause{20};
   static constexpr std::size_t kPieceBytes = 256 * 1024;
 
-  // read_end: made non-blocking (the writers' end is another open file description and stays as it is).
-  OutputPipe(UniqueFd read_end, int log_fd, std::string stream);
+  // read_end: made non-blocking (the writers' end is another open file description and stays as it is). buffer: all zero, and
+  // again after each read; what is read lies there until the log has it (worker/common/run_page.h).
+  OutputPipe(UniqueFd read_end, int log_fd, std::string stream, std::span<char> buffer);
 
   const std::string& stream() const { return stream_; }
   int fd() const { return fd_.get(); }
@@ -30,6 +32,7 @@ class OutputPipe {
   UniqueFd fd_;
   int log_fd_;
   std::string stream_;
+  std::span<char> buffer_;
   TimePoint rest_until_{};
 };
 

@@ -188,6 +188,7 @@ void WorkerEngine::perform(const exec::FailTask& action) {
 }
 
 void WorkerEngine::perform(const exec::SendOutcome& action) {
+  outcome_at_ = Clock::now();
   if (named_.contains(action.task)) return tell_detached_end(action.task);
   ClientSeat* seat = clients_.seat(action.session);
   if (seat == nullptr || !seat->attached) return;  // it will ask when it comes back

@@ -70,8 +70,8 @@ WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
              setup.keep_bytes},
       keys_(identity::make_key_pair()),
       supervisor_(std::move(setup.supervisor)),
-      pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout"),
-             OutputPipe(std::move(setup.errors), setup.log_fd, "stderr")},
+      pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
+             OutputPipe(std::move(setup.errors), setup.log_fd, "stderr", page.words())},
       page_(std::move(page)),
       host_(host_name()),
       directory_(working_directory()),
@@ -204,8 +204,10 @@ void WorkerEngine::tell_activity(TimePoint now) {
   std::int64_t seen_ms_ago = -1;
   if (const auto seen = clients_.last_seen())
     seen_ms_ago = std::chrono::duration_cast<std::chrono::milliseconds>(now - *seen).count();
-  // A lease that is saving is busy; one that was told to end is not kept by it.
-  supervisor_.send(protocol::Activity{activity_ + (saving() && !ending_ ? 1 : 0), seen_ms_ago, state_});
+  owing_ = owing_ && owes();
+  // A lease that is saving is busy, and so is one that stays for an outcome; one that was told to end is kept by neither.
+  const std::uint32_t more = ending_ ? 0 : (saving() ? 1 : 0) + (owing_ ? 1 : 0);
+  supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false)});
   activity_changed_ = false;
   activity_told_ = now;
 }

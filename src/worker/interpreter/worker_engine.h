@@ -138,6 +138,7 @@ class WorkerEngine final : public transport::Engine {
   void run_detached(const protocol::RunDetached& order);
   void end();
   void end_if_idle();
+  bool owes() const;
 
   // what core/exec decided (task_actions.cc)
   void tell_core(const exec::Event& event);
@@ -191,6 +192,9 @@ class WorkerEngine final : public transport::Engine {
   int nudges_left_ = 0;
   TimePoint nudge_at_ = TimePoint::max();
   std::atomic<bool> ending_ = false;
+  bool stays_ = false;   // asked to leave if idle, and not idle: not told yet
+  bool owing_ = false;   // then: for an outcome that is on its way
+  TimePoint outcome_at_{};  // when the last one was sent
   bool runner_over_ = false;
   std::atomic<bool> wanted_ = false, yield_asked_ = false;
   NamespaceState state_ = NamespaceState::kSaved;

@@ -47,7 +47,18 @@ ErrorCode code(const Death& death) {
   return death.killed_for_memory ? ErrorCode::kOutOfMemory : ErrorCode::kWorkerCrashed;
 }
 
+void add_evidence(Error& error, const std::string& key, const std::optional<std::vector<TaskId>>& started) {
+  if (!key.empty()) error.context["key"] = key;
+  if (started) error.context["started"] = list_of(*started);
+}
+
 }  // namespace
+
+Error departure_report(const Cause& why, const std::optional<std::vector<TaskId>>& started, const std::string& key) {
+  Error error = error_of(ErrorCode::kLeaseEnded, why);
+  add_evidence(error, key, started);
+  return error;
+}
 
 Error death_report(const Death& death) {
   Error error = error_of(code(death), cause(death));
@@ -61,8 +72,7 @@ Error death_report(const Death& death) {
   }
   if (death.memory_limit) error.context["memory_limit_mib"] = std::to_string(*death.memory_limit >> 20);
   error.context["running"] = death.running ? death.running->hex() : "";
-  if (!death.key.empty()) error.context["key"] = death.key;
-  if (death.started) error.context["started"] = list_of(*death.started);
+  add_evidence(error, death.key, death.started);
   return error;
 }
 

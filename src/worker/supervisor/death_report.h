@@ -26,6 +26,8 @@ struct Death {
 };
 
 Error death_report(const Death& death);
+// Of one that was asked to leave if idle, and left. started, key: as above.
+Error departure_report(const Cause& why, const std::optional<std::vector<TaskId>>& started, const std::string& key);
 // The last lines of a text, at most `lines` of them and `bytes` in all, without lines that the supervisor logged.
 std::string tail_of(const std::string& text, std::size_t lines = 20, std::size_t bytes = 4000);
 

@@ -140,8 +140,7 @@ void Supervisor::on_daemon_message(const protocol::Header& header) {
   } else if (const auto* run = std::get_if<protocol::RunDetached>(&header)) {
     if (interpreter_ && run->epoch == epoch_) interpreter_->socket().send(*run);  // else pounced hears of the death
   } else if (const auto* over = std::get_if<protocol::EndWorker>(&header)) {
-    const std::string why = messages::sentence(over->cause);
-    over->only_if_idle ? end_if_idle(why) : end(why);
+    over->only_if_idle ? end_if_idle(over->cause) : end(messages::sentence(over->cause));
   } else if (const auto* refused = std::get_if<protocol::Refused>(&header)) {
     spdlog::warn("lease={} pounced refused a message: {}", options_.lease.hex(), refused->error.text);
   } else {
@@ -161,7 +160,8 @@ void Supervisor::tell_running() {
   const device::GpuUse gpu = gpu_meter_.used();
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib};
-  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running_, ending_, job, warnings_, state_});
+  const std::uint32_t running = leaving_ ? 0 : running_;  // what it said before its answer may be over
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_});
 }
 
 void Supervisor::check_watchdog() {
@@ -210,13 +210,13 @@ void Supervisor::wait_for_orderly_end() {
 }
 
 // Only the interpreter knows what has arrived. It leaves, or it tells of a task, which pounced then hears of (on_activity).
-void Supervisor::end_if_idle(const std::string& why) {
+void Supervisor::end_if_idle(const Cause& why) {
   if (ending_ || leaving_) return;
   leaving_ = why;
-  if (!interpreter_ || !ready_) return end(why);
+  if (!interpreter_ || !ready_) return end(messages::sentence(why));
   interpreter_->socket().send(protocol::EndWorker{options_.lease, {}, true});
   loop_.at(Clock::now() + kOrderlyEnd, [this] {
-    if (leaving_) end(*leaving_);
+    if (leaving_) end(messages::sentence(*leaving_));
   });
 }
 

@@ -43,7 +43,9 @@ class Supervisor {
   void reap();
   void on_interpreter_death(int wait_status);
   void end_helpers();
+  void report_departure();
   void report_death(int wait_status, const std::string& last_words);
+  std::string unlogged_words() const;
   std::string log_tail() const;
 
   // the daemon (supervisor.cc)
@@ -60,7 +62,7 @@ class Supervisor {
   // signals and the end (supervisor.cc)
   void on_signal();
   void end(const std::string& why);
-  void end_if_idle(const std::string& why);
+  void end_if_idle(const Cause& why);
   void wait_for_orderly_end();
   void press_on();  // the next, harsher step of the end
   void stop_if_alone();
@@ -93,7 +95,7 @@ class Supervisor {
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
   std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them
 
-  std::optional<std::string> leaving_;  // the interpreter was asked to end if it is idle, and why
+  std::optional<Cause> leaving_;  // the interpreter was asked to end if it is idle, and why; it has not said that it stays
   bool ending_ = false;
   TimePoint orderly_until_{}, leave_by_{};
   int end_steps_ = 0;

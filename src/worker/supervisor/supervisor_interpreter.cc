@@ -95,7 +95,7 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   watchdog_.set_busy(running_ > 0);
   meter_.set_busy(works, Clock::now());
   gpu_meter_.set_busy(works);
-  if (running_ > 0 && std::exchange(leaving_, std::nullopt)) tell_running();
+  if (activity.stays && std::exchange(leaving_, std::nullopt)) tell_running();
   const bool free_now = was_busy && running_ == 0;
   if (free_now) meter_.look(::getpid(), Clock::now());  // the work that was just done counts, also if the lease ends before the next beat
   if (free_now || other_state) tell_running();
@@ -119,13 +119,16 @@ void Supervisor::reap() {
 }
 
 void Supervisor::on_interpreter_death(int wait_status) {
-  const std::string words = interpreter_->last_words();
+  const std::string words = unlogged_words() + interpreter_->last_words();
   static_cast<void>(!::write(STDOUT_FILENO, words.data(), words.size()));
-  if (!ending_ && !leaving_) report_death(wait_status, words);
+  if (leaving_ && !interpreter_->page().running())
+    report_departure();
+  else if (!ending_)
+    report_death(wait_status, words);
   interpreter_.reset();
   state_ = NamespaceState::kSaved;
   watchdog_.set_busy(false);
-  if (leaving_) end(*leaving_);
+  if (leaving_) end(messages::sentence(*leaving_));
   if (ending_) return stop_if_alone();
   end_helpers();
   ++epoch_.value;
@@ -137,6 +140,12 @@ void Supervisor::end_helpers() {
   for (int tries = 0; tries < kHelperTries && signal_descendants(::getpid(), SIGKILL) > 0; ++tries)
     ::usleep(kHelperPause.count());
   reap();
+}
+
+// What was on its way to it never started, and may go elsewhere: only its page can say so.
+void Supervisor::report_departure() {
+  untold_.push_back({options_.lease, options_.worker, epoch_, departure_report(*leaving_, interpreter_->page().unacknowledged(), up_.key), false});
+  tell_deaths();
 }
 
 void Supervisor::report_death(int wait_status, const std::string& words) {
@@ -154,6 +163,14 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
   untold_.push_back({options_.lease, options_.worker, epoch_, error, restarting});
   tell_deaths();
   if (!restarting) end(why);
+}
+
+// Read from the pipe, and its reader died: before it had appended that to the log, or just after.
+std::string Supervisor::unlogged_words() const {
+  const std::string_view words = interpreter_->page().unlogged();
+  const std::string tail = log_reader_ ? log_tail() : std::string();
+  const bool logged = words.size() <= tail.size() ? tail.ends_with(words) : !tail.empty() && words.ends_with(tail);
+  return logged ? std::string() : std::string(words);
 }
 
 std::string Supervisor::log_tail() const {

@@ -122,7 +122,7 @@ inline std::vector<Header> worker_examples() {
       RunDetached{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
       DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
-      Activity{1, 250, NamespaceState::kSaving},
+      Activity{1, 250, NamespaceState::kSaving, true},
       Walltime{kLease, 1'700'001'200},
       YieldSteps{kLease},
   };

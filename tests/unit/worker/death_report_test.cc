@@ -67,6 +67,15 @@ TEST(DeathReportTest, DoesNotClaimToKnowTheStartedTasksWhenItDoesNot) {
   EXPECT_EQ(death_report({.started = std::vector<TaskId>{}}).context.at("started"), "");
 }
 
+TEST(DepartureReportTest, IsTheOrderToLeaveWithWhatWasStarted) {
+  const auto one = id_of<TaskId>(1);
+  const Error error = departure_report({CauseCode::kIdle}, std::vector{one}, "key");
+  EXPECT_EQ(error.code, ErrorCode::kLeaseEnded);
+  EXPECT_EQ(error.cause.code, CauseCode::kIdle);
+  EXPECT_EQ(error.context.at("started"), one.hex());
+  EXPECT_EQ(error.context.at("key"), "key");
+}
+
 TEST(TailTest, KeepsTheLastLines) {
   EXPECT_EQ(tail_of("a\nb\nc\n", 2), "b\nc");
   EXPECT_EQ(tail_of("a\nb\nc", 2), "b\nc");

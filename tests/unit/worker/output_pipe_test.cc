@@ -2,11 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/check.h"
+#include "base/pipe.h"
 #include "worker/common/bounded_log.h"
+#include "worker/common/run_page.h"
 
 namespace pounce::worker {
 namespace {
@@ -15,13 +22,19 @@ using namespace std::chrono_literals;
 
 const TimePoint kNow{1h};
 
+int unread(int fd) {
+  int bytes = 0;
+  POUNCE_CHECK(::ioctl(fd, FIONREAD, &bytes) == 0, "ioctl");
+  return bytes;
+}
+
 class OutputPipeTest : public testing::Test {
  protected:
   OutputPipeTest() {
     int fds[2];
     POUNCE_CHECK(::pipe(fds) == 0, "pipe");
     writer.reset(fds[1]);
-    pipe.emplace(UniqueFd(fds[0]), log.get(), "stdout");
+    pipe.emplace(UniqueFd(fds[0]), log.get(), "stdout", page.words());
   }
   void write(std::string_view text) {
     POUNCE_CHECK(::write(writer.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()), "write");
@@ -31,7 +44,8 @@ class OutputPipeTest : public testing::Test {
     return {buffer, static_cast<std::size_t>(::pread(log.get(), buffer, sizeof(buffer), 0))};
   }
 
-  UniqueFd writer, log{::memfd_create("log", 0)};
+  UniqueFd writer, log{::memfd_create("log", 0)}, page_fd = std::move(*RunPage::make());
+  RunPage page = std::move(*RunPage::map(page_fd.get()));
   std::optional<OutputPipe> pipe;
 };
 
@@ -82,6 +96,34 @@ TEST_F(OutputPipeTest, LogsNoMoreThanTheLimitAndKeepsTheLastLines) {
   std::string beginning(22, '\0');
   ASSERT_EQ(::pread(log.get(), beginning.data(), beginning.size(), 0), static_cast<ssize_t>(beginning.size()));
   EXPECT_EQ(beginning, "pounce: removed_bytes=");
+}
+
+TEST_F(OutputPipeTest, LeavesNothingBehindOfWhatTheLogHas) {
+  write("logged\n");
+  pipe->read(kNow);
+  EXPECT_EQ(page.unlogged(), "");
+}
+
+// The last words of a task that crashed were read by another thread, which died before it had logged them.
+TEST_F(OutputPipeTest, WhatAReaderHadReadAndNotLoggedWhenItDiedIsInThePage) {
+  const auto full = make_pipe();
+  ASSERT_TRUE(full);
+  ASSERT_EQ(::fcntl(full->writer.get(), F_SETPIPE_SZ, 4096), 4096);
+  const std::string filling(4096, 'x');
+  ASSERT_EQ(::write(full->writer.get(), filling.data(), filling.size()), 4096);
+  OutputPipe blocked(UniqueFd(::dup(pipe->fd())), full->writer.get(), "stdout", page.words());
+  write("last words\n");
+
+  const pid_t reader = ::fork();
+  if (reader == 0) {
+    blocked.read(kNow);
+    ::_exit(0);
+  }
+  while (unread(pipe->fd()) > 0) ::sched_yield();
+  ::kill(reader, SIGKILL);
+  ASSERT_EQ(::waitpid(reader, nullptr, 0), reader);
+
+  EXPECT_EQ(page.unlogged(), "last words\n");
 }
 
 TEST_F(OutputPipeTest, IsNotPolledAnyMoreWhenUserCodeClosedTheStream) {

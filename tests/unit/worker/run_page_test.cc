@@ -58,6 +58,13 @@ TEST_F(RunPageTest, ShowsThatItEndedItself) {
   EXPECT_TRUE(reader.gave_up());
 }
 
+TEST_F(RunPageTest, ShowsTheOtherSideTheWordsUpToTheLastOne) {
+  EXPECT_EQ(reader.unlogged(), "");
+  const std::string_view words("one\0two\n", 8);
+  std::ranges::copy(words, writer.words().begin());
+  EXPECT_EQ(reader.unlogged(), words);
+}
+
 TEST_F(RunPageTest, StartsEmptyForTheNextInterpreter) {
   for (std::size_t n = 0; n <= RunPage::kTasks; ++n) writer.started(numbered(n));
   writer.clear();

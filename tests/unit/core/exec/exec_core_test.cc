@@ -325,6 +325,19 @@ TEST_F(ExecTest, DoesNotCountATaskThatWasCancelledInTheQueueAsOneThatRan) {
   EXPECT_THAT(tell(StatesAsked{session(1), {task(2)}}), ElementsAre("states 2=0"));
 }
 
+TEST_F(ExecTest, OwesAnOutcomeToItsSessionUntilThatHasAcknowledgedIt) {
+  finish(1);
+  EXPECT_TRUE(core.owes(session(1)));
+  EXPECT_FALSE(core.owes(session(2)));
+  tell(OutcomesAcknowledged{session(1), {task(1)}});
+  EXPECT_FALSE(core.owes(session(1)));
+}
+
+TEST_F(ExecTest, OwesNothingForATaskThatRuns) {
+  run(1);
+  EXPECT_FALSE(core.owes(session(1)));
+}
+
 TEST_F(ExecTest, IgnoresTheEndOfATaskThatDoesNotRun) {
   run(1);
   EXPECT_THAT(tell(RunEnded{task(2)}), IsEmpty());

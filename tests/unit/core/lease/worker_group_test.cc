@@ -48,6 +48,10 @@ class WorkerGroupTest : public LeaseTest {
     tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, trouble(ErrorCode::kWorkerCrashed),
                          restarting});
   }
+  void leave_idle(std::uint32_t worker, std::uint32_t epoch = 1) {
+    const Error left = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kIdle}, {{"started", ""}});
+    tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, left, false});
+  }
   void heard(std::uint32_t worker, std::uint32_t running = 0) {
     tell(WorkerSeen{lease(1), WorkerIndex{worker}, link_of(worker), running});
   }
@@ -205,6 +209,30 @@ TEST_F(WorkerGroupTest, OneThatHasJustGotATaskKeepsTheLease) {
   EXPECT_EQ(state(), LeaseState::kBusy);
   advance(11s);
   EXPECT_EQ(count<CancelJob>(), 0u);
+}
+
+// A task that was on its way to a worker as it left was told that the lease had ended, and may have run.
+TEST_F(WorkerGroupTest, WhatOneThatLeftIdleHadNotStartedIsToldToItsClientBeforeTheLeaseEnds) {
+  given_three_draining();
+  leave_idle(0);
+  ASSERT_THAT(only<TellWorkerDown>(), SizeIs(1));
+  EXPECT_EQ(only<TellWorkerDown>()[0].worker, WorkerIndex{0});
+  EXPECT_EQ(only<TellWorkerDown>()[0].error.context.at("started"), "");
+  EXPECT_EQ(state(), LeaseState::kDraining);
+}
+
+TEST_F(WorkerGroupTest, OneThatLeftIdleWhileAnotherHadJustGotATaskHasNotCrashedAndMayComeBack) {
+  given_three_draining();
+  heard(1, 1);
+  for (std::uint32_t epoch = 1; epoch <= defaults.crash_limit + 1; ++epoch) {
+    leave_idle(0, epoch);
+    EXPECT_EQ(count<TellWorkerDown>(), 1u);
+    EXPECT_EQ(count<EndWorker>(), 0u);
+    connect(0);
+    come_up(0, epoch + 1);
+    EXPECT_EQ(count<GrantWorker>(), 1u);
+  }
+  EXPECT_EQ(state(), LeaseState::kBusy);
 }
 
 TEST_F(WorkerGroupTest, ADrainingLeaseIsGoneForItsOwnerWhenTheLastWorkerIs) {
