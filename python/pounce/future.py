@@ -218,7 +218,8 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             ``peak_memory``: the most bytes that the worker's Python had in memory at a time, from before the arguments were
             unpickled until the result was pickled. It is the whole process's: what earlier calls left there counts, and so do
             threads that they left running, but not child processes. Workers of one lease are processes of their own, and each
-            runs one task at a time. 0: the worker's kernel does not tell.
+            runs one task at a time. Of a task that begins within 10 ms of another one's beginning it may be the most since then.
+            0: the worker's kernel does not tell.
 
         Raises
         ------

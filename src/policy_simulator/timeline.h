@@ -1,12 +1,13 @@
 // Virtual time and chance: one queue of things to happen, one seeded generator. The same seed is the same life.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -36,26 +37,36 @@ class Timeline {
   TimePoint now() const { return now_; }
 
   void at(TimePoint when, std::function<void()> happen) {
-    queue_.emplace(std::pair(std::max(when, now_), ++sequence_), std::move(happen));
+    queue_.push_back({std::max(when, now_), ++sequence_, std::move(happen)});
+    std::push_heap(queue_.begin(), queue_.end());
   }
   void in(Duration wait, std::function<void()> happen) { at(now_ + wait, std::move(happen)); }
 
   // False when there is nothing left before `end`.
   bool step(TimePoint end) {
-    if (queue_.empty() || queue_.begin()->first.first > end) {
+    if (queue_.empty() || queue_.front().when > end) {
       now_ = end;
       return false;
     }
-    auto first = queue_.extract(queue_.begin());
-    now_ = first.key().first;
-    first.mapped()();
+    std::pop_heap(queue_.begin(), queue_.end());
+    const auto happen = std::move(queue_.back().happen);
+    now_ = queue_.back().when;
+    queue_.pop_back();
+    happen();
     return true;
   }
 
  private:
+  struct Entry {
+    TimePoint when;
+    std::uint64_t sequence;
+    std::function<void()> happen;
+    bool operator<(const Entry& other) const { return std::pair(when, sequence) > std::pair(other.when, other.sequence); }  // the first on top
+  };
+
   TimePoint now_ = TimePoint{} + 1000s;
   std::uint64_t sequence_ = 0;
-  std::map<std::pair<TimePoint, std::uint64_t>, std::function<void()>> queue_;
+  std::vector<Entry> queue_;  // a heap
 };
 
 }  // namespace pounce::policy_simulator

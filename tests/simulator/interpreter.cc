@@ -7,6 +7,7 @@
 namespace pounce::simulator {
 namespace {
 constexpr auto kNoticedAtOnce = 50ms;  // a dead process closes its connections
+constexpr auto kOnItsWay = 10s;        // src/worker/interpreter/data_messages.cc
 constexpr std::uint32_t kSaves = 300'000, kLeavesMore = 300'000, kCannotSave = 300'000;  // per million
 }
 
@@ -96,6 +97,7 @@ void Interpreter::dismiss(const SessionId& session) {
 
 void Interpreter::end_if_idle() {
   owing_ = owes();
+  if (owing_) later(kOnItsWay, [](Interpreter& self) { self.tell_activity(); });
   if (core_.unfinished() > 0 || saving_ || owing_) return tell_activity(true);
   ending_ = true;
   leave();
@@ -172,7 +174,7 @@ void Interpreter::run_ended(const TaskId& id, bool interrupted) {
 }
 
 bool Interpreter::owes() const {
-  return std::ranges::any_of(seats_, [this](const auto& entry) { return entry.second.wire != nullptr && core_.owes(entry.first); });
+  return world_.time.now() < outcome_at_ + kOnItsWay && std::ranges::any_of(seats_, [this](const auto& entry) { return entry.second.wire != nullptr && core_.owes(entry.first); });
 }
 
 // At once, or when it has waited for a while.
@@ -241,6 +243,7 @@ void Interpreter::perform(const exec::FailTask& action) {
 }
 
 void Interpreter::perform(const exec::SendOutcome& action) {
+  outcome_at_ = world_.time.now();
   if (bug_ == Bug::kOutcomeToAll)
     for (const auto& [session, seat] : seats_)
       if (session != action.session) send_outcome(seat, action.task);

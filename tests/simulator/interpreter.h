@@ -93,7 +93,7 @@ class Interpreter {
   std::optional<std::uint32_t> run_;
   bool ending_ = false, saving_ = false, left_ = false, owing_ = false;
   NamespaceState state_ = NamespaceState::kSaved;
-  TimePoint stopped_until_{}, said_{}, armed_ = TimePoint::max();
+  TimePoint stopped_until_{}, said_{}, outcome_at_{}, armed_ = TimePoint::max();
   std::optional<TimePoint> client_seen_;
 };
 

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stop_token>
+#include <utility>
 
 #include "base/log.h"
 #include "base/thread_name.h"
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kPort = 0, kStop = 1;
 constexpr auto kNoDescriptor = 200ms;  // until it is tried again
+constexpr std::uint32_t kNews = EPOLLIN | EPOLLRDHUP | EPOLLET;
 
 bool tell_of(int epoll, int fd, std::uint64_t id, std::uint32_t events, int how = EPOLL_CTL_ADD) {
   epoll_event event{};
@@ -96,7 +98,19 @@ int BoundedListener::time_left() const {
 
 void BoundedListener::look_at(Id id) {
   const auto found = connections_.find(id);
-  if (found != connections_.end() && !found->second.pump()) close(id);  // else: closed in this very turn
+  if (found == connections_.end()) return;  // closed in this very turn
+  found->second.connection.pump() ? wait_for(id) : close(id);
+}
+
+// An edge tells of each change, and telling anew of one that is there already.
+void BoundedListener::wait_for(Id id) {
+  Watched& one = connections_.at(id);
+  const ProxiedConnection::Full before = std::exchange(one.full, one.connection.full());
+  const auto tell = [&](int fd, bool was, bool is) {
+    return was == is || tell_of(epoll_.get(), fd, id, is ? kNews | EPOLLOUT : kNews, EPOLL_CTL_MOD);
+  };
+  const bool peer = tell(one.connection.peer(), before.peer, one.full.peer), inside = tell(one.connection.inside(), before.inside, one.full.inside);
+  if (!peer || !inside) close(id);
 }
 
 bool BoundedListener::has_room() const {
@@ -121,11 +135,11 @@ bool BoundedListener::accept_one() {
   if (!inside) return true;  // it is turned away, and comes again
   const Id id = ++last_id_;
   const int both[] = {peer.get(), inside.get()};
-  connections_.try_emplace(id, std::move(peer), std::move(inside), kNewcomerBytes);
+  connections_.try_emplace(id, Watched{ProxiedConnection(std::move(peer), std::move(inside), kNewcomerBytes)});
   newcomers_.emplace(id, Clock::now() + bounds_.newcomer);
   held_ = connections_.size();
-  for (const int fd : both)  // an edge tells of each change; the first one comes at once
-    if (!tell_of(epoll_.get(), fd, id, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)) close(id);
+  for (const int fd : both)
+    if (!tell_of(epoll_.get(), fd, id, kNews)) close(id);
   return true;
 }
 
@@ -138,7 +152,7 @@ void BoundedListener::settle_newcomers() {
       continue;
     }
     newcomers_.erase(id);
-    connections_.at(id).settle();
+    connections_.at(id).connection.settle();
     look_at(id);
   }
 }

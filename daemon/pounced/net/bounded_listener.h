@@ -45,6 +45,7 @@ class BoundedListener {
   void look_at(Id id);
   void accept_some();
   bool accept_one();
+  void wait_for(Id id);
   bool has_room() const;
   void note_room();
   void settle_newcomers();
@@ -57,7 +58,12 @@ class BoundedListener {
   const ListenerBounds bounds_;
   UniqueFd epoll_, stop_;
 
-  std::map<Id, ProxiedConnection> connections_;
+  struct Watched {
+    ProxiedConnection connection;
+    ProxiedConnection::Full full{};  // whose room is waited for
+  };
+
+  std::map<Id, Watched> connections_;
   std::map<Id, TimePoint> newcomers_;  // in the order in which they came: the first is the first that settles
   Id last_id_ = 1;                     // 0: the port, 1: the end
   TimePoint no_descriptor_until_{};    // the process's limit is reached in spite of all

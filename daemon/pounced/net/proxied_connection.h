@@ -22,6 +22,13 @@ class ProxiedConnection {
   bool pump();
   void settle() { inwards_.allowance = kUnlimited; }  // then pump again
 
+  // Who has not taken what is held here for it: its room is waited for, and nobody else's, since each byte that is taken makes some.
+  struct Full {
+    bool peer = false, inside = false;
+    bool operator==(const Full&) const = default;
+  };
+  Full full() const { return {!outwards_.pending.empty(), !inwards_.pending.empty()}; }
+
   int peer() const { return peer_.get(); }
   int inside() const { return inside_.get(); }
 

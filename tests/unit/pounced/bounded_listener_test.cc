@@ -10,6 +10,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "scratch_folder.h"
@@ -24,6 +26,31 @@ constexpr int kPatience_ms = 10'000;
 bool readable(const UniqueFd& fd, int patience_ms) {
   pollfd one{fd.get(), POLLIN, 0};
   return ::poll(&one, 1, patience_ms) == 1;
+}
+
+// So many bytes, or those that came before the end or within our patience.
+std::size_t taken(const UniqueFd& fd, std::size_t bytes) {
+  std::size_t all = 0;
+  char piece[4096];
+  while (all < bytes && readable(fd, kPatience_ms)) {
+    const ssize_t size = ::recv(fd.get(), piece, sizeof piece, 0);
+    if (size <= 0) break;
+    all += static_cast<std::size_t>(size);
+  }
+  return all;
+}
+
+// How often the threads of this name have gone to sleep.
+long sleeps_of(const std::string& name) {
+  long sum = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string comm, word;
+    std::ifstream(thread.path() / "comm") >> comm;
+    std::ifstream status(thread.path() / "status");
+    while (comm == name && status >> word)
+      if (word == "voluntary_ctxt_switches:" && status >> word) sum += std::stol(word);
+  }
+  return sum;
 }
 
 UniqueFd connect_to(const std::string& endpoint) {
@@ -103,6 +130,29 @@ TEST_F(BoundedListenerTest, CutsWhoHasHadTheTimeOfANewcomerWhereNobodyStays) {
   ASSERT_TRUE(readable(peer, kPatience_ms));
   char byte;
   EXPECT_EQ(::recv(peer.get(), &byte, 1, 0), 0);
+}
+
+TEST_F(BoundedListenerTest, HandsOnAllThatTheOtherSideTakesSlowly) {
+  constexpr std::size_t kBytes = 4 << 20;
+  open({2, 2, 0ms, true});
+  const UniqueFd peer = connect_to(listener->endpoint());
+  const UniqueFd server = arrival();
+  const std::jthread speaks([&] { EXPECT_EQ(::send(server.get(), std::string(kBytes, 'x').data(), kBytes, 0), static_cast<ssize_t>(kBytes)); });
+  EXPECT_EQ(taken(peer, kBytes), kBytes);
+}
+
+// It was woken a second time for each message, since whoever had taken it had room again.
+TEST_F(BoundedListenerTest, WakesOnceForEachMessage) {
+  constexpr int kMessages = 200;
+  open({2, 2, 1h, true});
+  const UniqueFd peer = connect_to(listener->endpoint());
+  const UniqueFd server = arrival();
+  const long before = sleeps_of("pounced-listen");
+  for (int i = 0; i < kMessages; ++i) {
+    ASSERT_EQ(::send(peer.get(), "x", 1, 0), 1);
+    ASSERT_EQ(taken(server, 1), 1u);
+  }
+  EXPECT_LE(sleeps_of("pounced-listen") - before, kMessages + kMessages / 2);
 }
 
 TEST_F(BoundedListenerTest, CountsASettledConnectionNoMoreAmongTheNewcomers) {
