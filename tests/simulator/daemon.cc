@@ -94,7 +94,7 @@ void Daemon::second() {
 
 // One could go, and more wait than are leaving.
 bool Daemon::owes_a_lease() const {
-  if (!sees_queue_) return false;
+  if (!sees_queue_ || world_.slurm.waiting() == 0) return false;
   std::ptrdiff_t leaving = 0, may_go = 0;
   for (const lease::LeaseView& one : core_->leases()) {
     leaving += one.state == lease::LeaseState::kDraining || one.state == lease::LeaseState::kEnding;
