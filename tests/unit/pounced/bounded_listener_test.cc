@@ -10,8 +10,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "scratch_folder.h"
@@ -38,19 +36,6 @@ std::size_t taken(const UniqueFd& fd, std::size_t bytes) {
     all += static_cast<std::size_t>(size);
   }
   return all;
-}
-
-// How often the threads of this name have gone to sleep.
-long sleeps_of(const std::string& name) {
-  long sum = 0;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string comm, word;
-    std::ifstream(thread.path() / "comm") >> comm;
-    std::ifstream status(thread.path() / "status");
-    while (comm == name && status >> word)
-      if (word == "voluntary_ctxt_switches:" && status >> word) sum += std::stol(word);
-  }
-  return sum;
 }
 
 UniqueFd connect_to(const std::string& endpoint) {
@@ -139,20 +124,6 @@ TEST_F(BoundedListenerTest, HandsOnAllThatTheOtherSideTakesSlowly) {
   const UniqueFd server = arrival();
   const std::jthread speaks([&] { EXPECT_EQ(::send(server.get(), std::string(kBytes, 'x').data(), kBytes, 0), static_cast<ssize_t>(kBytes)); });
   EXPECT_EQ(taken(peer, kBytes), kBytes);
-}
-
-// It was woken a second time for each message, since whoever had taken it had room again.
-TEST_F(BoundedListenerTest, WakesOnceForEachMessage) {
-  constexpr int kMessages = 200;
-  open({2, 2, 1h, true});
-  const UniqueFd peer = connect_to(listener->endpoint());
-  const UniqueFd server = arrival();
-  const long before = sleeps_of("pounced-listen");
-  for (int i = 0; i < kMessages; ++i) {
-    ASSERT_EQ(::send(peer.get(), "x", 1, 0), 1);
-    ASSERT_EQ(taken(server, 1), 1u);
-  }
-  EXPECT_LE(sleeps_of("pounced-listen") - before, kMessages + kMessages / 2);
 }
 
 TEST_F(BoundedListenerTest, CountsASettledConnectionNoMoreAmongTheNewcomers) {
