@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -50,11 +51,12 @@ class CellOutput:
 
 
 class Again(Exception):
-    """The cell has not run yet. `submit()`, which may block, sends it once more and returns the future."""
+    """The cell has not run yet. `give()`, which may block, gives its worker what that lacks; `submit()` then sends the cell once
+    more and returns the future."""
 
-    def __init__(self, submit: Callable[[], Any]):
+    def __init__(self, give: Callable[[], None], submit: Callable[[], Any]):
         super().__init__()
-        self.submit = submit
+        self.give, self.submit = give, submit
 
 
 class CellJob:
@@ -79,6 +81,7 @@ class CellJob:
         self._value: Shown | None = None
         self._error: BaseException | None = None
         self._noted = ended
+        self._cancelled = False
         future.add_done_callback(self._end)
         threading.Thread(target=self._watch, name="pounce-time", daemon=True).start()
 
@@ -109,6 +112,7 @@ class CellJob:
 
     def cancel(self) -> None:
         """Takes the cell back while it waits, interrupts it when it runs. Does not block."""
+        self._cancelled = True  # also of one that is on its way to be sent again
         self._view.cancel(self._future)
 
     def __repr__(self) -> str:
@@ -151,20 +155,26 @@ class CellJob:
                 data, metadata = self._value._repr_mimebundle_()
                 self._output.send("display_data", {"data": data, "metadata": metadata, "transient": {}})
         except Again as again:
-            threading.Thread(target=self._go_on, args=(again.submit,), name="pounce-again", daemon=True).start()
+            threading.Thread(target=self._go_on, args=(again,), name="pounce-again", daemon=True).start()
             return
         except BaseException as error:
             self._fail(error)
         del self._noted  # which holds what was sent
         self._ended.set()
 
-    def _go_on(self, submit: Callable[[], Any]) -> None:
+    def _go_on(self, again: Again) -> None:
         try:
-            self._future = submit()
+            again.give()
+            if self._cancelled:
+                raise errors.Cancelled("the cell was cancelled before it ran")
+            self._future = again.submit()
         except BaseException as error:
-            self._fail(error)
-            self._ended.set()
+            failed: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            failed.set_exception(error)
+            self._end(failed)
         else:
+            if self._cancelled:
+                self._view.cancel(self._future)
             self._future.add_done_callback(self._end)
 
     def _fail(self, error: BaseException) -> None:

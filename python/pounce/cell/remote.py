@@ -112,8 +112,7 @@ class Remote:
         if reply["relayed"]:
             self.workers.relay.ran(state, CellOutput(self.shell) if getattr(self.shell, "kernel", None) is not None else None)
         elif state.relayed:
-            state.relayed = False
-            self.workers.relay.forget(state)
+            self.workers.relay.sees_folder(state)
         return True
 
     def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:
@@ -175,9 +174,8 @@ class Remote:
         state.ledger.arrived(parcel)  # before the cells that come behind it
         state.after, state.place = state.turn, asked.place
 
-        def again(lacks: list[str]) -> Any:
-            self.workers.relay.give(state, words[0], lacks)
-            return self._sent_behind(asked, words, output)
+        def again(lacks: list[str]) -> Again:
+            return Again(lambda: self.workers.relay.give(state, words[0], lacks), lambda: self._sent_behind(asked, words, output))
 
         ended = lambda future: self._ended_behind(state, asked, number, parcel, future, again)  # noqa: E731
         job = CellJob(self.workers.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
@@ -185,7 +183,7 @@ class Remote:
         return job
 
     def _ended_behind(self, state: NotebookState, asked: CellLine, number: int, parcel: Parcel, future: Any,
-                      again: Callable[[list[str]], Any]) -> Shown | None:
+                      again: Callable[[list[str]], Again]) -> Shown | None:
         try:
             reply = future.result()
         except BaseException as error:
@@ -193,7 +191,7 @@ class Remote:
             state.crashed |= isinstance(error, _DEATHS)
             raise
         if reply["lacks"]:
-            raise Again(lambda: again(reply["lacks"]))
+            raise again(reply["lacks"])
         came = self._where_it_ran(asked, future)
         if self._has_run(state, came, parcel, reply):
             if "left" in reply:

@@ -75,12 +75,20 @@ class StateRelay:
             self._thread.start()
             atexit.register(self._end)  # before clients close, which were made earlier
 
+    def sees_folder(self, state: NotebookState) -> None:
+        """Its worker does, unlike the one before: nothing has to be brought. Any thread, also the one that everybody's answers come
+        through: it waits for nobody."""
+        state.relayed = False
+        with self._changed:
+            self._due[state] = 0.0  # what is open for it is closed by whoever has it
+            self._changed.notify()
+
     def _run(self) -> None:
         while True:
             state = self._next()
             try:
                 with self._lock(state):
-                    whole = self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
+                    whole = self._looked_after(state)
             except errors.PounceError:  # its client is closed just now
                 whole = True
             with self._changed:
@@ -88,6 +96,13 @@ class StateRelay:
                     self._ask_later(state)
                 elif state not in self._due:  # no cell has run since
                     self._owed.discard(state)
+
+    def _looked_after(self, state: NotebookState) -> bool:
+        """Whether all of it is here."""
+        if not state.relayed:
+            self._close(state)
+            return True
+        return self._brought(state) if self._is_there(state) else self._pauses[state] > _SOON_S
 
     def _lock(self, state: NotebookState) -> threading.RLock:
         with self._changed:
@@ -168,7 +183,7 @@ class StateRelay:
                 self.bring_last(state)
 
     def forget(self, state: NotebookState) -> None:
-        """What comes of it next is another worker's."""
+        """What comes of it next is another worker's. Blocks while something is brought, so never on the notifier's thread."""
         with self._changed:
             self._due.pop(state, None)
             self._owed.discard(state)
