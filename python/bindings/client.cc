@@ -269,6 +269,9 @@ void bind_client(py::module_& m) {
              const std::vector<Buffer> message{to_buffer(text, true)};
              without_gil([&] { return self.tell(task, message); });
            })
+      .def("read_to_the_end",
+           [](Client& self, std::uint32_t seconds) { without_gil([&] { return self.read_to_the_end(std::chrono::seconds(seconds)); }); })
+      .def("reads_on", [](Client& self) { return without_gil([&] { return self.reads_on(); }); })
       .def("cancel",
            [](Client& self, const TaskId& task, std::uint32_t grace_ms, bool only_if_queued) {
              without_gil([&] { return self.cancel(task, std::chrono::milliseconds(grace_ms), only_if_queued); });

@@ -259,6 +259,19 @@ class PyWorker {
     return message ? py::object(py::bytes(message->front())) : py::none();
   }
 
+  // Main thread, at the worker's end: the client's answer to what was shown. None: there was none in time, or nobody is there.
+  py::object answer(double seconds) {
+    std::optional<std::vector<std::string>> message;
+    bool raised = false;
+    {
+      WithoutGil released;
+      const auto until = Clock::now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+      message = host_->answer(until, [&] { return raised = released.signal_raised(); });
+    }
+    if (raised) throw py::error_already_set();
+    return message ? py::object(py::bytes(message->front())) : py::none();
+  }
+
   bool ending() const { return host_ == nullptr || host_->ending(); }  // any thread
 
   bool yield_asked() const { return host_ != nullptr && host_->yield_asked(); }  // any thread
@@ -406,6 +419,7 @@ void bind_worker(py::module_& m) {
       .def("tell_state", &PyWorker::tell_state)
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
+      .def("answer", &PyWorker::answer)
       .def("ending", &PyWorker::ending)
       .def("yield_asked", &PyWorker::yield_asked)
       .def_property_readonly("end_time", &PyWorker::end_time)

@@ -79,6 +79,19 @@ Result<void> Client::tell(const TaskId& task, const std::vector<Buffer>& message
   return {};
 }
 
+Result<void> Client::read_to_the_end(Duration most) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->leader_token.hold([&] { parts_->engine.read_to_the_end(most); });
+  return {};
+}
+
+Result<bool> Client::reads_on() {
+  if (auto error = unusable()) return failure(*std::move(error));
+  bool reads = false;
+  parts_->leader_token.hold([&] { reads = parts_->engine.reads_on(); });
+  return reads;
+}
+
 Result<void> Client::cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->leader_token.hold([&] { parts_->engine.cancel(task, grace, only_if_queued); });

@@ -25,6 +25,8 @@ class Client {
 
   Result<void> submit(Call call);
   Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
+  Result<void> read_to_the_end(Duration most);
+  Result<bool> reads_on();
   Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued = false);
   Result<bool> move(const TaskId& task, const Resources& resources);
   Result<std::optional<task::TaskState>> state(const TaskId& task);

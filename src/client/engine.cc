@@ -154,6 +154,8 @@ bool Engine::move(const TaskId& task, const Resources& resources) {
 void Engine::tell(const TaskId& task, const std::vector<Buffer>& message) {
   const auto found = under_way_.find(task);
   WorkerLink* link = found == under_way_.end() ? nullptr : link_at(found->second.place);
+  for (const auto& [place, peer] : peers_)
+    if (link == nullptr && peer.shown == task) link = peer.link.get();
   if (link != nullptr) link->send(protocol::Input{task}, message);
 }
 
@@ -266,7 +268,8 @@ void Engine::connect(const task::Connect& order) {
                              std::make_unique<WorkerLink>(context_, blocks_, keys_, grant->second.endpoint, grant->second.key,
                                                           std::move(attach), Clock::now()),
                              {},
-                             0};
+                             0,
+                             {}};
 }
 
 void Engine::send_task(const task::SendTask& order) {

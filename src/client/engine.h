@@ -51,7 +51,11 @@ class Engine final : public transport::Engine {
   std::vector<protocol::LeaseStatus> leases() const { return cache_.all(); }
   std::optional<RequestId> request(const Resources& resources) const { return machine_.request_of(resources); }
 
-  void tell(const TaskId& task, const std::vector<Buffer>& message);  // the code of a task that runs, which asked
+  // The code of a task that runs, which asked; or the worker that showed a message last for this task, which has ended.
+  void tell(const TaskId& task, const std::vector<Buffer>& message);
+  // From now on the connections of a lease that has ended are read until its workers close them, so long at most.
+  void read_to_the_end(Duration most) { read_to_the_end_ = most; }
+  bool reads_on() const { return !held_events_.empty(); }  // after an end, or a death
   void hold_object(const ObjectId& id, Object object, bool send_now);
   void release_object(const ObjectId& id);
 
@@ -77,11 +81,13 @@ class Engine final : public transport::Engine {
     std::unique_ptr<WorkerLink> link;
     protocol::Attached who;
     std::int64_t attached_ns = 0;  // the first time
+    TaskId shown{};                // the task of its last message
   };
   // A death or an end that may have overtaken results still on their way: told to the core when the connections have
   // been read to their end, or soon.
   struct HeldEvent {
     task::Event event;
+    LeaseId lease;
     std::vector<task::Place> places;
     TimePoint due;
   };
@@ -107,7 +113,8 @@ class Engine final : public transport::Engine {
   void on_message(const protocol::Header& header);
   void on_granted(const protocol::Granted& granted);
   void on_status(const protocol::LeaseStatus& status);
-  void hold_back(task::Event event, const LeaseId& lease, std::optional<WorkerIndex> worker);
+  void hold_back(task::Event event, Duration most, const LeaseId& lease, std::optional<WorkerIndex> worker);
+  bool may_be_told(const HeldEvent& held, TimePoint now);
   void release_held(TimePoint now);
   void on_link(const task::Place& place, LinkEvent event);
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
@@ -131,6 +138,7 @@ class Engine final : public transport::Engine {
   std::vector<std::unique_ptr<WorkerLink>> retired_;  // closed after the loop that may be using them
   std::unordered_map<TaskId, UnderWay> under_way_;
   std::vector<HeldEvent> held_events_;
+  Duration read_to_the_end_{};
   OutcomeWhole* arriving_ = nullptr;                   // while the core is told of it
   std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
   bool daemon_asked_ = false, closed_ = false;

@@ -1,5 +1,6 @@
 // The engine's other half: what comes in from pounced and from the workers becomes events of the core.
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -70,9 +71,11 @@ void Engine::on_message(const protocol::Header& header) {
     on_status(*status);
   } else if (const auto* down = std::get_if<protocol::WorkerDown>(&header)) {
     const task::Place place{down->lease, down->worker};
-    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error), dead_key(down->error)}, down->lease, down->worker);
+    hold_back(task::WorkerDied{place, down->epoch, down->error, started_tasks(down->error), dead_key(down->error)}, kOvertaken, down->lease,
+              down->worker);
   } else if (const auto* ended = std::get_if<protocol::LeaseEnded>(&header)) {
-    hold_back(task::LeaseLost{ended->request, ended->lease, ended->error}, ended->lease, std::nullopt);
+    hold_back(task::LeaseLost{ended->request, ended->lease, ended->error}, std::max<Duration>(read_to_the_end_, kOvertaken), ended->lease,
+              std::nullopt);
     cache_.forget(ended->lease);
     news_.push(StatusChanged{ended->request});
     if (ended->error.context.contains("given_back")) news_.push(GivenBack{ended->request, ended->error.context});
@@ -105,24 +108,31 @@ void Engine::on_status(const protocol::LeaseStatus& status) {
   news_.push(StatusChanged{status.request});
 }
 
-void Engine::hold_back(task::Event event, const LeaseId& lease, std::optional<WorkerIndex> worker) {
-  HeldEvent held{std::move(event), {}, Clock::now() + kOvertaken};
+void Engine::hold_back(task::Event event, Duration most, const LeaseId& lease, std::optional<WorkerIndex> worker) {
+  HeldEvent held{std::move(event), lease, {}, Clock::now() + most};
   for (const auto& [place, peer] : peers_)
     if (place.lease == lease && (!worker || place.worker == *worker)) held.places.push_back(place);
   held_events_.push_back(std::move(held));
 }
 
+// Nothing more can come from there, or it has taken too long.
+bool Engine::may_be_told(const HeldEvent& held, TimePoint now) {
+  return now >= held.due || std::ranges::none_of(held.places, [this](const task::Place& place) {
+           const WorkerLink* link = link_at(place);
+           return link != nullptr && link->connected();
+         });
+}
+
+// Of one lease in the order in which they came: its end does not overtake its worker's death.
 void Engine::release_held(TimePoint now) {
-  const auto ready = [&](const HeldEvent& held) {
-    return now >= held.due || std::ranges::none_of(held.places, [this](const task::Place& place) {
-             const WorkerLink* link = link_at(place);
-             return link != nullptr && link->connected();
-           });
-  };
-  // In the order in which they came: a lease's end does not overtake its worker's death.
-  while (!held_events_.empty() && ready(held_events_.front())) {
-    const HeldEvent held = std::move(held_events_.front());
-    held_events_.erase(held_events_.begin());
+  std::set<LeaseId> waiting;
+  for (std::size_t next = 0; next < held_events_.size();) {
+    if (waiting.contains(held_events_[next].lease) || !may_be_told(held_events_[next], now)) {
+      waiting.insert(held_events_[next++].lease);
+      continue;
+    }
+    const HeldEvent held = std::move(held_events_[next]);
+    held_events_.erase(held_events_.begin() + static_cast<std::ptrdiff_t>(next));
     happened(held.event);
     if (const auto* lost = std::get_if<task::LeaseLost>(&held.event))
       std::erase_if(grants_, [&](const auto& entry) { return entry.first.lease == lost->lease; });
@@ -148,6 +158,7 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
   if (auto* outcome = std::get_if<OutcomeWhole>(&event)) {
     on_outcome(place, *outcome);
   } else if (auto* printed = std::get_if<TaskPrinted>(&event)) {
+    if (printed->stream == "message") peer->second.shown = printed->task;
     news_.push(Printed{printed->task, printed->stream == "stderr", std::move(printed->text), printed->stream == "message",
                        std::move(printed->buffers)});
   } else if (const auto* started = std::get_if<protocol::Started>(&event)) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 
 import pytest
 
@@ -112,6 +113,51 @@ def test_a_worker_that_is_killed_says_how_much_had_come(afresh):  # noqa: F811
     afresh.run("%%pounce\nimport os, signal\nkept.append(2)\nos.kill(os.getpid(), signal.SIGKILL)")
 
     assert afresh.run("%%pounce\nkept").value == "[1]"
+
+
+@pytest.fixture
+def unasked(afresh):  # noqa: F811
+    """The kernel asks no worker for what it has saved: it comes when the worker offers it."""
+    afresh.run("from pounce.cell import state_relay\nstate_relay._FIRST_S = 3600")
+    yield afresh
+    afresh.run("state_relay._FIRST_S = 0.3")
+
+
+def ended_as_by_slurm(supervisor: str) -> None:
+    """At its walltime, or by a preemption: the job's processes get a signal, and some time."""
+    os.kill(int(supervisor), signal.SIGTERM)
+
+
+def test_a_worker_that_goes_by_itself_gives_what_had_not_come_before(unasked):
+    supervisor = unasked.run("%%pounce\nimport os\nlarge = bytearray(os.urandom(40_000_000))\nlarge[-1] = 7\nos.getppid()").value
+
+    ended_as_by_slurm(supervisor)
+    cell = unasked.run(f"%%pounce\nlen(large), large[-1], os.getppid() != {supervisor}")
+
+    assert cell.value == "(40000000, 7, True)" and "went with" not in cell.said
+
+
+def test_a_cell_that_is_cut_off_by_the_end_of_its_worker_leaves_what_was_there_before(unasked):
+    unasked.run("%%pounce\nimport glob, os, tempfile, time\nkept = [1]")
+    while unasked.run("%%pounce\nglob.glob(tempfile.gettempdir() + '/pounce-state-*/*/manifest-*')").value == "[]":
+        pass
+    running = unasked.start("%%pounce\nkept.append(2)\nprint(os.getppid(), flush=True)\ntime.sleep(1000)")
+    supervisor = unasked.ended(running, until=lambda shown: shown.stdout.endswith("\n")).stdout
+
+    ended_as_by_slurm(supervisor)
+    ended = unasked.ended(running)
+    cell = unasked.run("%%pounce\nkept")
+
+    assert ended.error["ename"] == "LeaseEnded" and cell.value == "[1]"
+
+
+def test_what_a_worker_that_has_gone_offers_comes_before_the_notebook_releases_it(unasked):
+    supervisor = unasked.run("%%pounce\nimport os\nlarge = os.urandom(40_000_000)\nos.getppid()").value
+
+    ended_as_by_slurm(supervisor)
+    unasked.run("%pounce release")
+
+    assert unasked.run("%%pounce\nlen(large)").value == "40000000"
 
 
 def test_nothing_is_left_on_the_node(afresh):  # noqa: F811

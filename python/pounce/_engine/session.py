@@ -55,6 +55,12 @@ class Follower(Protocol):
     def left(self) -> None: ...
 
 
+class Taker(Protocol):
+    """Any thread, between other news: returns at once."""
+
+    def __call__(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None: ...
+
+
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
@@ -89,6 +95,7 @@ class Session:
         self._news: deque[Any] = deque()
         self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
         self._outputs: dict[str, Sink] = {}
+        self.takers: dict[str, Taker] = {}  # of messages that are for nobody's eyes, by their type
         self._prompts: dict[str, list[dict[str, Any]]] = {}  # what tasks ask the user, for whoever waits for them
         self._time_left = TimeLeft()
         self.planner = Planner()
@@ -243,7 +250,9 @@ class Session:
 
     def _message(self, news: _core.Message) -> None:
         message = json.loads(news.text)
-        if message["type"] == "input_request":
+        if message["type"] in self.takers:
+            self.takers[message["type"]](self, news.task, message["content"], news.buffers)
+        elif message["type"] == "input_request":
             self._prompts.setdefault(news.task, []).append(message["content"])
         elif news.task in self._outputs:
             self._outputs[news.task].message(message, news.buffers)

@@ -33,6 +33,7 @@ class Intake:
         self._folder.take()
         self._assembly = crossing.Assembly(self._folder)
         self._brought = ""  # the version of what is here
+        self._parting: Manifest | None = None
         self.nbytes = 0  # that came
 
     def bring(self, last: bool = False, pauses: Callable[[], bool] = lambda: False) -> bool:
@@ -68,6 +69,28 @@ class Intake:
         self._brought = offer["version"]
         self._ask(relay_calls.brought, self._id, self._brought, "")
         return True
+
+    def take_parting(self, said: dict[str, Any], buffers: list[Any]) -> tuple[list[str], int]:
+        """What a worker that goes offers: the list of what it has, then the parts that were asked for. Returns which blobs it is asked
+        for next, and from which byte of the first on; none: it may go.
+
+        Raises
+        ------
+        StateError, OSError
+            What was here before is whole.
+        """
+        if "parts" not in said:
+            self._parting = crossing.arrived(bytes(buffers[0]))
+        elif not said["parts"]:
+            raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
+        for place, data in zip(said.get("parts", ()), buffers):
+            self.nbytes += len(data)
+            self._assembly.add(crossing.Part(*place, bytes(data)))
+        assert self._parting is not None
+        blobs = crossing.lacking(self._folder, self._parting.digests())[: crossing.MOST_BLOBS]
+        if not blobs:
+            crossing.commit(self._folder, self._parting, self._key)
+        return blobs, self._assembly.reached(blobs[0]) if blobs else 0
 
     def cannot(self, why: str) -> None:
         """Tells the worker, which tells the person."""

@@ -19,9 +19,11 @@ from .._worker.state import crossing
 from .._worker.state.folder import Folder
 from .._worker.state.key import key_of
 from .._worker.state.problems import Damaged
+from ..calls import session_of
 from .errand import run_there
 from .intake import Intake
 from .notebook_state import NotebookState
+from .partings import Partings
 from .stop import say, wait
 
 _FIRST_S, _MOST_S = 0.3, 60.0  # after a cell it is asked what is saved; again after twice as long: each time interrupts a save
@@ -52,6 +54,7 @@ class StateRelay:
         self._due: dict[NotebookState, float] = {}
         self._pauses: dict[NotebookState, float] = {}  # before it is asked again
         self._owed: set[NotebookState] = set()  # not all of it has come
+        self._partings = Partings(lambda: list(self._outputs), self._at_once)
         self._until = math.inf  # workers are asked
         self._changed = threading.Condition()
         self._bringing: dict[NotebookState, threading.RLock] = {}  # one waits for its own worker, which may be busy for hours
@@ -62,6 +65,7 @@ class StateRelay:
 
     def ran(self, state: NotebookState, output: Sink | None) -> None:
         """A cell of it has run on a worker that does not see its folder. What is printed there between cells goes to `output`."""
+        self._partings.listen(session_of(self._view(state)))
         if not state.relayed:
             state.relayed = True
             say(f"this worker does not see {state.folder}: what cells change is brought there when they have run")
@@ -79,8 +83,11 @@ class StateRelay:
         """Its worker does, unlike the one before: nothing has to be brought. Any thread, also the one that everybody's answers come
         through: it waits for nobody."""
         state.relayed = False
+        self._at_once(state)  # what is open for it is closed by whoever has it
+
+    def _at_once(self, state: NotebookState) -> None:
         with self._changed:
-            self._due[state] = 0.0  # what is open for it is closed by whoever has it
+            self._due[state] = 0.0
             self._changed.notify()
 
     def _run(self) -> None:
@@ -99,6 +106,8 @@ class StateRelay:
 
     def _looked_after(self, state: NotebookState) -> bool:
         """Whether all of it is here."""
+        if self._partings.take(state, lambda: self._intake(state)):
+            return True
         if not state.relayed:
             self._close(state)
             return True
@@ -146,18 +155,22 @@ class StateRelay:
         return self._intakes[state]
 
     def _asked(self, state: NotebookState, *call: Any) -> Any:
-        return run_there(lambda: self._view(state), lambda: self._is_there(state) and time.monotonic() < self._until,
-                         self._outputs.get(state), *call)
+        return run_there(lambda: self._view(state), lambda: self._serves(state), self._outputs.get(state), *call)
+
+    def _serves(self, state: NotebookState) -> bool:
+        return self._is_there(state) and not self._partings.has_begun(state) and time.monotonic() < self._until
 
     # ---- the notebook's thread: a worker goes ----
 
     def bring_last(self, state: NotebookState) -> str:
-        """Its worker goes next: blocks until all that it has is here. Nothing, where that sees the folder. Returns why it could not be
-        brought; what was here before is whole then."""
+        """Its worker goes next, or is going: blocks until all that it has is here. Nothing, where that sees the folder. Returns why it
+        could not be brought; what was here before is whole then."""
         problem = ""
-        if state.relayed and state.holder and self._is_there(state):
-            with self._alone(state):
-                problem = self._last(state)
+        if state.relayed and state.holder:
+            if self._is_there(state):
+                with self._alone(state):
+                    problem = self._last(state)
+            self._partings.wait(state, session_of(self._view(state)), self._until)
         self.forget(state)
         return problem
 

@@ -97,7 +97,9 @@ class Workers:
         if client is None or not self.successors.is_ready(state):
             return
         left = seconds_left(client)
-        if self.is_there(state) and (left is None or left > MOVE_S or not self._has_left(state, state.place)):
+        if not self.is_there(state):
+            self.relay.bring_last(state)
+        elif left is None or left > MOVE_S or not self._has_left(state, state.place):
             return
         self._clients.pop(state).close()
 
@@ -123,6 +125,7 @@ class Workers:
         try:
             problem = self.saved(state, place or Place(), whole=True)
         except errors.PounceError:  # it has ended by itself
+            self.relay.bring_last(state)
             return True
         if problem:
             say(f"it goes on here, on the worker that it has: {problem}")

@@ -65,6 +65,11 @@ bool WorkerEngine::show(const std::vector<SharedBytes>& message) {
   return true;
 }
 
+bool WorkerEngine::is_seen() const {
+  const ClientSeat* seat = const_cast<Clients&>(clients_).seat(output_session_);
+  return seat != nullptr && seat->attached;
+}
+
 std::optional<std::vector<std::string>> WorkerEngine::take_input() {
   if (inputs_.empty()) return std::nullopt;
   std::vector<std::string> input = std::move(inputs_.front());

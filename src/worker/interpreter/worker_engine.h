@@ -63,6 +63,7 @@ class WorkerEngine final : public transport::Engine {
   bool interrupt_sent() const { return interrupt_sent_; }
   // Sends a Jupyter message (JSON, then its buffers) behind all that was printed so far. False: the reader is far behind.
   bool show(const std::vector<SharedBytes>& message);
+  bool is_seen() const;  // somebody is there who sees what is shown
   std::optional<std::vector<std::string>> take_input();  // the client's next message to the task that runs
   void set_cloudpickle(std::string version);  // before the first job
   bool ending() const { return ending_; }  // the supervisor said so, or is gone; any thread, without the leader token

@@ -127,6 +127,16 @@ std::optional<std::vector<std::string>> WorkerHost::input(const std::function<bo
   return message;
 }
 
+std::optional<std::vector<std::string>> WorkerHost::answer(TimePoint until, const std::function<bool()>& interrupted) {
+  std::optional<std::vector<std::string>> message;
+  const auto done = [&] {
+    message = engine_->take_input();
+    return message || !engine_->is_seen();
+  };
+  if (!forked_) leader_token_->pump_until(done, until, interrupted);
+  return message;
+}
+
 void WorkerHost::tell_state(NamespaceState state) {
   leader_token_->hold([&] { engine_->tell_state(state); });
 }

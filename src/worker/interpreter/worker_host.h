@@ -31,6 +31,8 @@ class WorkerHost {
   bool show(const std::vector<SharedBytes>& message);  // any thread
   // Blocks until the client says something to the task that runs; nullopt: interrupted, or the worker ends.
   std::optional<std::vector<std::string>> input(const std::function<bool()>& interrupted);
+  // The same at the worker's end, for an answer to what was shown; nullopt also: nobody is there, or `until` has come.
+  std::optional<std::vector<std::string>> answer(TimePoint until, const std::function<bool()>& interrupted);
   bool over();  // main thread, between two tasks: the same, and if so none begins any more and no SIGINT comes
   bool wanted() const { return engine_->wanted(); }  // any thread, at once: a task waits, or the worker ends
   bool ending() const { return engine_->ending(); }  // likewise: the worker ends

@@ -234,6 +234,46 @@ TEST_F(WorkerTest, AnEndOfALeaseEndsItsTaskWithThatReason) {
   EXPECT_EQ(end_of(task).error.code, ErrorCode::kJobCancelled);
 }
 
+TEST_F(WorkerTest, WhatAWorkerShowsForATaskThatHasEndedIsAnsweredThere) {
+  const auto [task, worker] = running_task();
+  finish(*worker, task);
+  end_of(task);
+  worker->say(protocol::Output{task, "message"}, {R"({"type":"parting"})"});
+  settle([&] { return count_told<Printed>() > 0; });
+  engine->tell(task, {own_buffer("more")});
+  settle([&, w = worker] { return w->count<protocol::Input>() > 0; });
+  EXPECT_EQ(worker->payload_of_last<protocol::Input>(), "more");
+}
+
+TEST_F(WorkerTest, AnEndedLeaseIsReadUntilItsWorkerHangsUp) {
+  engine->read_to_the_end(60s);
+  const auto [task, worker] = running_task();
+  control->say(protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kWalltimeReached, "its time is over", {}, {}}});
+  settle([&] { return count_told<StatusChanged>() > 0; });
+  const TimePoint later = Clock::now() + 500ms;  // than one is held back otherwise
+  while (Clock::now() < later) turn();
+  EXPECT_TRUE(engine->reads_on());
+  worker->say(protocol::Output{task, "message"}, {R"({"type":"parting"})"});
+  settle([&] { return count_told<Printed>() > 0; });
+  EXPECT_EQ(ended(task), nullptr);
+  workers.clear();
+  EXPECT_EQ(end_of(task).error.code, ErrorCode::kWalltimeReached);
+  EXPECT_FALSE(engine->reads_on());
+}
+
+TEST_F(WorkerTest, ALeaseThatIsReadToItsEndHoldsNoOtherUp) {
+  engine->read_to_the_end(60s);
+  const auto [task, worker] = running_task();
+  control->say(protocol::LeaseEnded{RequestId{1}, lease_id(1), {ErrorCode::kWalltimeReached, "its time is over", {}, {}}});
+  settle([&] { return engine->reads_on(); });
+  const TaskId other = submit();
+  add_worker(2);
+  settle([&, w = workers.back().get()] { return w->count<protocol::Task>() > 0; });
+  control->say(protocol::WorkerDown{lease_id(2), WorkerIndex{0}, Epoch{1}, {ErrorCode::kWorkerCrashed, "", {}, {}}});
+  EXPECT_EQ(end_of(other).error.code, ErrorCode::kWorkerCrashed);
+  EXPECT_EQ(ended(task), nullptr);
+}
+
 TEST_F(WorkerTest, ARefusedKeyIsTriedAgainUntilTheWorkerKnowsIt) {
   const TaskId task = submit();
   auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));

@@ -86,6 +86,13 @@ class Relayed:
                 return {"state": b"", "version": ""}
             return {"state": crossing.unsigned(crossing.state_in(folder, _key(folder))), "version": _version(data)}
 
+    def owes(self, state: str) -> bool:
+        """Whether the kernel has not all that is saved here."""
+        if state not in self._paths:
+            return False
+        version = self.offer(state)["version"]
+        return bool(version) and version != self._brought
+
     def parts(self, state: str, blobs: list[str], start: int) -> list[crossing.Part]:
         self._heard = time.monotonic()
         with contextlib.closing(Folder(self._paths[state])) as folder:

@@ -235,6 +235,6 @@ def _the_shell(request: dict[str, Any]) -> Any:
 
         _shell = shells.make(page=bool(request["message"]))
         _shell.colors = request["colors"]
-        _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden)
+        _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
     return _shell

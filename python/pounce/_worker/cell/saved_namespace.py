@@ -21,6 +21,7 @@ from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
 from .entered import Entered, caught_up, problem_with
 from .grace import Grace
+from .parting import part_with
 from .relayed import Relayed
 from .state_notes import StateNotes, tell
 
@@ -33,8 +34,8 @@ _AGAIN_S = 3.0        # of work: a save that had to stop for the next cell takes
 class SavedNamespace:
     """Thread: the one that runs the cells, which also saves between them."""
 
-    def __init__(self, names: dict[str, Any], hidden: Collection[str]):
-        self._names, self._hidden = names, hidden
+    def __init__(self, names: dict[str, Any], hidden: Collection[str], holder: str = ""):
+        self._names, self._hidden, self._holder = names, hidden, holder
         self._before = set(names)  # nobody's: they stay when a notebook leaves
         self._baseline = process_state.Baseline()
         self.relayed = Relayed()
@@ -264,6 +265,8 @@ class SavedNamespace:
         self.save_last()
         if self._folder is not None:
             self._folder.leave()
+        if self.relayed.owes(self._id):
+            part_with(self._id, self._holder, self.relayed.offer(self._id)["state"], lambda *wanted: self.relayed.parts(self._id, *wanted))
         self.relayed.end()
 
     def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:

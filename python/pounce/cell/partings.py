@@ -1,0 +1,95 @@
+"""What workers say that go by themselves, and have what is not here: the list of it, then its parts, each when it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import errors
+from .._engine.session import Session
+from .._worker.cell import parting
+from .._worker.state.problems import StateError
+from .intake import Intake
+from .notebook_state import NotebookState
+
+_NOTHING: tuple[list[str], int] = ([], 0)
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A worker waits for the answer to them."""
+
+    session: Session
+    task: str
+    content: dict[str, Any]
+    buffers: list[Any]
+
+    def answer(self, wanted: tuple[list[str], int]) -> None:
+        with contextlib.suppress(errors.PounceError):  # the client is closed just now
+            self.session.core.tell(self.task, json.dumps({"parting": wanted}).encode())
+
+
+class Partings:
+    """
+    Parameters
+    ----------
+    states : callable
+        Those whose workers may have something.
+    heard : callable
+        Of a state: its worker has said something, which waits for take(). On the thread that the news come through.
+    """
+
+    def __init__(self, states: Callable[[], Iterable[NotebookState]], heard: Callable[[NotebookState], None]):
+        self._states, self._heard = states, heard
+        self._words: dict[NotebookState, _Words] = {}
+        self._going: set[str] = set()  # workers that have begun to
+        self._gone: set[str] = set()   # and those of them that have said all
+        self._lock = threading.Lock()
+
+    def listen(self, session: Session) -> None:
+        """From now on, also when a lease has ended. Twice is once."""
+        session.takers[parting.KIND] = self._hear
+        session.core.read_to_the_end(parting.LEAVE_S)
+
+    def _hear(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any]) -> None:
+        words = _Words(session, task, content, buffers)
+        state = next((state for state in self._states() if state.id == content["state"] and state.holder == content["holder"]), None)
+        if state is None:  # of another time
+            return words.answer(_NOTHING)
+        with self._lock:
+            self._words[state] = words
+            self._going.add(state.holder)
+        self._heard(state)
+
+    def has_begun(self, state: NotebookState) -> bool:
+        """Whether its worker goes by itself, and serves nothing else any more."""
+        return state.holder in self._going
+
+    def take(self, state: NotebookState, intake: Callable[[], Intake]) -> bool:
+        """What its worker has said last, into the folder; the answer asks for more. False: it has said nothing."""
+        with self._lock:
+            words = self._words.pop(state, None)
+        if words is None:
+            return False
+        wanted = _NOTHING
+        with contextlib.suppress(StateError, OSError):  # the next worker says what is missing
+            wanted = intake().take_parting(words.content, words.buffers)
+        if not wanted[0]:
+            self._gone.add(words.content["holder"])
+        words.answer(wanted)
+        return True
+
+    def wait(self, state: NotebookState, session: Session, until: float) -> None:
+        """Blocks while its worker goes by itself and may still say something; another thread takes it."""
+        until = min(until, time.monotonic() + parting.LEAVE_S)
+        while time.monotonic() < until and (session.core.reads_on() or self._says_more(state)):
+            time.sleep(_LOOK_S)
+
+    def _says_more(self, state: NotebookState) -> bool:
+        return state.holder in self._going and state.holder not in self._gone
