@@ -105,7 +105,7 @@ class Intake:
         blobs = crossing.lacking(self._folder, state.digests())
         while blobs and not pauses():
             some = blobs[: crossing.MOST_BLOBS]
-            parts = self._ask(relay_calls.parts, self._id, some, self._assembly.reached(some[0]))
+            parts = crossing.as_come(self._ask(relay_calls.parts, self._id, some, self._assembly.reached(some[0])))
             if not parts:
                 return False  # a newer save has removed it
             for part in parts:

@@ -228,7 +228,7 @@ class StateRelay:
             return
         with contextlib.suppress(errors.LeaseEnded):  # the request, sent again, finds out what the next one lacks
             for parts in _given(state.folder, lacks):
-                wait(self._view(state).submit(relay_calls.receive, state.id, parts))
+                wait(self._view(state).submit(relay_calls.receive, state.id, crossing.as_sent(parts)))
 
 
 def _supply(path: str, turn: int, patience_s: float) -> bytes:

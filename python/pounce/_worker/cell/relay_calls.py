@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import errors
-from ..state.crossing import Part
+from ..state.crossing import Part, as_come, as_sent
 from . import runner
 
 
@@ -41,8 +41,8 @@ def offered(state: str, last: bool) -> dict[str, Any]:
 
 
 def parts(state: str, blobs: list[str], start: int) -> list[Part]:
-    """See crossing.parts_of()."""
-    return list(_saved(state).relayed.parts(state, blobs, start))
+    """See crossing.parts_of() and as_sent()."""
+    return as_sent(_saved(state).relayed.parts(state, blobs, start))
 
 
 def brought(state: str, version: str, problem: str) -> None:
@@ -55,4 +55,4 @@ def brought(state: str, version: str, problem: str) -> None:
 
 
 def receive(state: str, blobs: list[Part]) -> None:
-    _saved(state).relayed.receive(state, blobs)
+    _saved(state).relayed.receive(state, as_come(blobs))

@@ -6,8 +6,9 @@ Each side signs the manifest with a key of its own: no key travels. The connecti
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import manifest
 from .blobs import PIECE_BYTES
@@ -16,6 +17,7 @@ from .manifest import Manifest
 from .problems import Damaged, TakenOver
 
 PART_BYTES = 4 * 1024 * 1024  # on a line of 1 Gbit/s a task behind one waits for 35 ms
+_LARGE_BYTES = 64 * 1024
 MOST_BLOBS = 256  # of one part
 MANIFEST = "manifest"  # among what a worker lacks: all else are blobs
 
@@ -26,7 +28,7 @@ class Part(NamedTuple):
     blob: str
     start: int
     size: int
-    data: bytes
+    data: Any  # bytes, or what has as many
 
 
 def parts_of(folder: Folder, blobs: Iterable[str], start: int = 0, most_bytes: int = PART_BYTES) -> list[Part]:
@@ -43,6 +45,15 @@ def parts_of(folder: Folder, blobs: Iterable[str], start: int = 0, most_bytes: i
         found.append(Part(blob, start, size, data))
         start = 0
     return found
+
+
+def as_sent(parts: Iterable[Part]) -> list[Part]:
+    """For a task's arguments or its result: what is large travels beside the pickle, and is not copied into it."""
+    return [part._replace(data=pickle.PickleBuffer(part.data)) if len(part.data) >= _LARGE_BYTES else part for part in parts]
+
+
+def as_come(parts: Iterable[Part]) -> list[Part]:
+    return [part._replace(data=memoryview(part.data)) for part in parts]
 
 
 class Assembly:
