@@ -68,6 +68,17 @@ def test_what_could_not_be_gone_on_with_is_a_plain_loop(afresh, loop):  # noqa: 
     assert shown.stdout.count("step") == 3 and "was left" not in shown.said
 
 
+def test_one_in_the_background_stays_and_says_so(afresh):  # noqa: F811
+    code = cell("done = []", "for again in range(2):\n    pass", "for step in pounce.steps(range(3)):", "    done.append(step)", "for step in pounce.steps(range(3)):",
+                "    done.append(step)")
+
+    afresh.run(code.replace("%%pounce", "%%pounce --bg --name job", 1))
+    said = afresh.run("job.result(60)\nprint(job.log())").stream("stdout")
+
+    assert said.count("with --bg this loop is not left between two steps: it keeps its worker until it is over") == 1
+    assert afresh.run("%%pounce\ndone").value == "[0, 1, 2, 0, 1, 2]"
+
+
 def test_what_was_sent_with_it_is_not_sent_again(afresh):  # noqa: F811
     afresh.run("mine = [0]")
     code = cell("", "for step in pounce.steps(range(3)):", "    mine.append(step)", "len(mine), mine")

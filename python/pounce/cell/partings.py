@@ -88,8 +88,9 @@ class Partings:
     def wait(self, state: NotebookState, session: Session, until: float) -> None:
         """Blocks while its worker goes by itself and may still say something; another thread takes it."""
         until = min(until, time.monotonic() + parting.LEAVE_S)
-        while time.monotonic() < until and (session.core.reads_on() or self._says_more(state)):
+        while time.monotonic() < until and (session.core.reads_on() or self.says_more(state)):
             time.sleep(_LOOK_S)
 
-    def _says_more(self, state: NotebookState) -> bool:
+    def says_more(self, state: NotebookState) -> bool:
+        """Whether it goes by itself, and has not said all."""
         return state.holder in self._going and state.holder not in self._gone

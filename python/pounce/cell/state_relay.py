@@ -107,6 +107,8 @@ class StateRelay:
     def _looked_after(self, state: NotebookState) -> bool:
         """Whether all of it is here."""
         if self._partings.take(state, lambda: self._intake(state)):
+            if not self._partings.says_more(state):
+                self._close(state)  # the next worker has to wait for nothing
             return True
         if not state.relayed:
             self._close(state)
@@ -131,7 +133,7 @@ class StateRelay:
                 if state is not None and left is not None and left <= 0 and not self._wanted:
                     del self._due[state]
                     return state
-                self._changed.wait(_FIRST_S if self._wanted else left)
+                self._changed.wait(None if self._wanted else left)
 
     def _brought(self, state: NotebookState) -> bool:
         """False: try again."""
@@ -216,7 +218,9 @@ class StateRelay:
             with self._lock(state):
                 yield
         finally:
-            self._wanted = False
+            with self._changed:
+                self._wanted = False
+                self._changed.notify()
 
     # ---- the next worker ----
 

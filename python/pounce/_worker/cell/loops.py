@@ -13,9 +13,12 @@ from typing import Any
 from .. import interpreter
 from ..steps import Steps
 from .saved_namespace import SavedNamespace
+from .state_notes import tell
 
 _LEAST_LEFT_S = 15.0  # of the lease's time, beside two steps: for the save
 _TRANSFORMED = "__import__('sys').modules[{module!r}].bound({statement})"
+_STAYS = ("with --bg this loop is not left between two steps: it keeps its worker until it is over, "
+          "and is cut off where the worker's time ends first")
 _running: Loops | None = None
 
 
@@ -28,10 +31,12 @@ class Loops:
         As left() returned it: the cell goes on in the middle of that loop.
     saved : SavedNamespace or None
         None: no loop is left.
+    behind : bool
+        The cell runs in the background: cells that wait behind it would run in the middle of a loop that is left.
     """
 
-    def __init__(self, resumed: dict[str, Any] | None, saved: SavedNamespace | None):
-        self._resumed, self._saved = resumed, saved
+    def __init__(self, resumed: dict[str, Any] | None, saved: SavedNamespace | None, behind: bool = False):
+        self._resumed, self._saved, self._untold = resumed, saved, behind
         self._statement = 0
         self._longest, self._since = 0.0, 0.0
         self._why = ""
@@ -61,6 +66,9 @@ class Loops:
         if self._saved is not None and loop.begins_again():
             loop.watch = self
             self._statement = statement
+        elif self._untold and loop.begins_again():
+            self._untold = False
+            tell(_STAYS)
 
     def left(self, steps: Steps[Any]) -> dict[str, Any]:
         """What the cell needs to go on, and what people are told."""

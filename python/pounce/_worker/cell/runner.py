@@ -45,7 +45,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
         reply["lost"] = _saved.still_lost(found.lost)
     values = bundle.loads(pickle, buffers)
     _arrived(names, values)
-    loops = Loops(request["loop"], _saved if request["leaves"] else None)
+    loops = Loops(request["loop"], _saved if request["leaves"] else None, behind=not request["asks"])
     _saved.before(rest(_python(shell, request["source"]), loops.first()), values)
     if request["source"]:
         reply.update(_run(shell, request, loops))
