@@ -143,9 +143,11 @@ def test_nothing_is_unpickled_that_is_not_asked_for(folder, loaded_nothing):
 # ---- versions ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("package, lost, kept", [("numpy", {"a"}, {"f", "l", "g"}), ("python", {"f", "g"}, {"a", "l"})])
+@pytest.mark.parametrize("package, lost, kept", [("numpy", {"a"}, {"f", "l", "g", "m"}), ("python", {"f", "g"}, {"a", "l", "m"}),
+                                                 ("torch", {"m"}, {"a", "f", "l", "g"})])
 def test_what_another_version_made_is_named_with_both_and_the_rest_is_restored(folder, package, lost, kept):
-    saved(folder, "import numpy\na = numpy.zeros(3); l = [1]\ndef f(): return l\ng = [f]")
+    pytest.importorskip("torch")
+    saved(folder, "import numpy, torch\na = numpy.zeros(3); l = [1]; m = {'weights': torch.zeros(3)}\ndef f(): return l\ng = [f]")
     found = manifest.decode((folder / MANIFEST).read_bytes())
     found.versions[package] = "1.0.9"
     (folder / MANIFEST).write_bytes(manifest.encode(found))

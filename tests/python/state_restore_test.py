@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pounce._worker.state import array_pickling, blobs, restorer
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.saver import Saver
 from state_folder import restored, restorer_of, saved
@@ -87,6 +88,38 @@ def test_what_was_not_loaded_stays_in_the_state_when_it_is_saved_again(folder):
     Saver(Folder(folder), there, unloaded=restorer.pending).save(5)
 
     assert restored(folder) == {"a": "new", "b": [2, 4], "d": [1], "np": np}
+
+
+@pytest.mark.parametrize("made, why", [("len, ()", "TypeError"), ("exec, ('raise SystemExit',)", "SystemExit"), ("time.sleep, (30,)", "TooSlow")])
+def test_an_object_that_is_not_made_as_it_said_is_named_and_the_others_are_restored(folder, monkeypatch, made, why):
+    monkeypatch.setattr(restorer, "LOAD_S", 0.5)
+    saved(folder, f"""
+        import time
+        class Liar:
+            def __reduce__(self): return {made}
+        liar = Liar()
+        fine = [3]
+    """)
+    found, there = restorer_of(folder)
+
+    failed = found.load(found.names()).failed
+
+    assert failed.keys() == {"liar"} and why in failed["liar"] and there["fine"] == [3]
+
+
+@pytest.mark.parametrize("where", [(blobs.Reader, "read"), (array_pickling, "_empty")], ids=["pickle", "array"])
+def test_what_does_not_fit_into_the_workers_memory_is_named_and_the_rest_is_restored(folder, monkeypatch, where):
+    def no_room(*_):
+        raise MemoryError("Unable to allocate")
+
+    saved(folder, "import numpy\nlarge = numpy.zeros(10 ** 5)\nfine = [3]")
+    found, there = restorer_of(folder)
+    found.load(["fine"])
+    monkeypatch.setattr(*where, no_room)
+
+    failed = found.load(["large"]).failed
+
+    assert failed == {"large": "it does not fit into this worker's memory"} and there["fine"] == [3]
 
 
 def test_a_unit_that_cannot_be_loaded_is_named_and_the_others_are(folder):

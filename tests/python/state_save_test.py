@@ -199,6 +199,19 @@ def test_an_object_that_takes_for_ever_is_named_and_left(folder, doing):
     assert restored(folder)["fine"] == [2]
 
 
+@pytest.mark.parametrize("lie", ["return 5", "return list", "return list, 3", "return list, (), None, 7", "return 'no_such_name'", "raise SystemExit"])
+def test_an_object_that_lies_about_how_it_is_made_is_named_and_the_rest_is_saved(folder, lie):
+    saver, _ = saved(folder, f"""
+        class Liar:
+            def __reduce__(self): {lie}
+        liar = Liar()
+        fine = [2]
+    """)
+
+    assert "liar is a Liar: " in saver.save().unparkable["liar"]
+    assert restored(folder)["fine"] == [2]
+
+
 def test_what_needed_something_that_can_be_saved_now_is_saved_again(folder):
     saver, namespace = saved(folder, "import threading\nclass C:\n    lock = threading.Lock()\nc = C(); c.x = [1]")
     assert saver.save().unparkable.keys() == {"C", "c"}

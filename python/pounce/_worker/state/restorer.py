@@ -17,6 +17,7 @@ from .pickling import PYTHON, Unpickler
 from .problems import Damaged, StateError, TooSlow
 
 LOAD_S = 600.0
+_TOO_LARGE = "it does not fit into this worker's memory"
 
 
 @dataclass
@@ -188,10 +189,11 @@ class Restorer:
         if lost:
             report.failed.update(dict.fromkeys(unit.names, f"it needs {lost[0]}, which was not restored"))
             return
-        graph = self._reader.read(unit.graph)
-        blobs = [_Source(self._reader, one) for one in unit.blobs]
-        buffers = [self._reader.read(one) for one in unit.buffers]
-        loader = Unpickler(io.BytesIO(graph), self._namespace, self._named, blobs, buffers)  # type: ignore[arg-type]
+        try:
+            loader = self._unpickler(unit)
+        except MemoryError:
+            report.failed.update(dict.fromkeys(unit.names, _TOO_LARGE))
+            return
         try:
             held = large_stack.call(loader.load, LOAD_S)
         except (Damaged, KeyboardInterrupt):
@@ -199,13 +201,22 @@ class Restorer:
         except StateError as error:
             report.failed.update(dict.fromkeys(unit.names, str(error)))
             return
-        except (Exception, TooSlow) as error:
+        except MemoryError:
+            report.failed.update(dict.fromkeys(unit.names, _TOO_LARGE))
+            return
+        except (Exception, SystemExit, TooSlow) as error:
             report.failed.update(dict.fromkeys(unit.names, f"it cannot be loaded: {type(error).__name__}: {error}"))
             return
         self._loaded.add(unit)
         report.nbytes += unit.nbytes()
         self._values.update(held)
         values.update((name, held[name]) for name in unit.names & self._pending)
+
+    def _unpickler(self, unit: Unit) -> Unpickler:
+        graph = self._reader.read(unit.graph)
+        blobs = [_Source(self._reader, one) for one in unit.blobs]
+        buffers = [self._reader.read(one) for one in unit.buffers]
+        return Unpickler(io.BytesIO(graph), self._namespace, self._named, blobs, buffers)  # type: ignore[arg-type]
 
     def _named(self, name: str) -> Any:
         return self._values[name]

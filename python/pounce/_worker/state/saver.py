@@ -269,7 +269,7 @@ class Saver:
         values = {name: self._namespace[name] for name in sorted(names)}
         try:
             large_stack.call(lambda: pickler.dump(values), self._unit_s, interruption)
-        except (Exception, TooSlow) as error:
+        except (Exception, SystemExit, TooSlow) as error:
             for name in names:
                 failed[name] = self._why(name, error, found, interruption)
                 self._forget(name, still_there=True)
@@ -321,7 +321,7 @@ class Saver:
 
         try:
             where = large_stack.call(lambda: path_of_unpicklable(self._namespace[name], name, attempt=attempt), self._unit_s, interruption)
-        except (Exception, TooSlow):
+        except (Exception, SystemExit, TooSlow):
             where = None
         path, thing, why = where or (name, self._namespace[name], error)
         thing = getattr(why, "thing", thing)
