@@ -83,9 +83,9 @@ class Intake:
             self._parting = crossing.arrived(bytes(buffers[0]))
         elif not said["parts"]:
             raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
-        for place, data in zip(said.get("parts", ()), buffers):
-            self.nbytes += len(data)
-            self._assembly.add(crossing.Part(*place, bytes(data)))
+        else:
+            for (blob, start, size), data in zip(said["parts"], buffers, strict=True):
+                self._add(crossing.Part(blob, start, size, data))
         assert self._parting is not None
         blobs = crossing.lacking(self._folder, self._parting.digests())[: crossing.MOST_BLOBS]
         if not blobs:
@@ -109,7 +109,10 @@ class Intake:
             if not parts:
                 return False  # a newer save has removed it
             for part in parts:
-                self.nbytes += len(part.data)
-                if self._assembly.add(part):
+                if self._add(part):
                     blobs.remove(part.blob)
         return not blobs
+
+    def _add(self, part: crossing.Part) -> bool:
+        self.nbytes += len(part.data)
+        return self._assembly.add(part)
