@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from detached_test import NOWHERE, apart  # noqa: F401  a login node whose disk no other node sees
 from notebooks import Executed, printed, written
 from state_cells import CELLS
 
@@ -77,6 +78,21 @@ def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
         "%%pounce --gpu 1 --time 1min\nkept.append(2)\nprint(kept)", "%pounce release"), seconds=240).cells()
 
     assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
+
+
+def test_a_walltime_costs_nothing_either_where_notebook_and_worker_share_no_folder(apart):  # noqa: F811
+    alice = apart()
+    line = "%%pounce --cpus 1 --time 1min\n"
+    unasked = "from pounce.cell import state_relay\nstate_relay._FIRST_S = 3600"  # what is saved comes when the worker goes, or not at all
+    own_folders = {name: str(alice.folder / name.lower()) for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
+
+    ran = Executed(alice, written(
+        alice, "import pounce", unasked, line + "import os\nkept = [1]\nlarge = os.urandom(10_000_000)",
+        "import time\nclient = pounce.Client()\nwhile client.queue(): time.sleep(1)",
+        line + "kept.append(2)\nprint(kept, len(large))", "%pounce release"), seconds=240, **NOWHERE, **own_folders).cells()
+
+    assert "does not see" in printed(ran[2])
+    assert own(ran[4]).endswith("[1, 2] 10000000\n") and "restored kept, large" in printed(ran[4])
 
 
 def test_a_loop_moves_between_two_steps_when_somebody_waits_for_what_it_holds(make_user):
