@@ -27,7 +27,7 @@ ROOMS: dict[str, list[str]] = {
     "client": ["calls", "future", "lease", "_engine", "_common.ref", "errors"],
     "cell": ["client", "calls", "future", "_engine", "_worker.cell.parting", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
     "on_worker": ["_worker.interpreter", "_worker.checkpoints", "_worker.steps"],
-    "": ["cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "": ["cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
     "bench": ["", "_engine.daemon", "_worker.state"],
 }
 

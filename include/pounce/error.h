@@ -43,6 +43,8 @@ namespace pounce {
   X(kNoSuchName, "no_such_name", "NoSuchName", "Use one of the names listed in the message.")                     \
   X(kNotShared, "not_shared", "NotShared", "Set state_folder to one that this host and the nodes share.")         \
   X(kResultGone, "result_gone", "ResultGone", "Submit again: the result is not there any more.")                  \
+  X(kFileChanged, "file_changed", "FileChanged", "Submit again with the file as it is now.")                       \
+  X(kFileNotHere, "file_not_here", "FileNotHere", "Put the file where both sides see it, or pass its content.")    \
   X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                     \
   X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                   \
   X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                             \

@@ -287,6 +287,10 @@ void bind_client(py::module_& m) {
            })
       .def("request",
            [](Client& self, const Resources& resources) { return without_gil([&] { return self.request(resources); }); })
+      .def("set_modules",
+           [](Client& self, std::vector<std::string> needs, std::vector<std::string> imports) {
+             without_gil([&] { return self.set_modules(std::move(needs), std::move(imports)); });
+           })
       .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true)
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })

@@ -159,6 +159,9 @@ class IdleCalls {
   void task_ended() {
     if (!idle_.is_none()) next_ = TimePoint::min();
   }
+  // A task that waits is taken first: idle() is called when it has run. Without the GIL.
+  bool asked(const WorkerHost& host) const { return host.modules_asked() && !host.wanted() && !idle_.is_none(); }
+  void soon() { next_ = Clock::now(); }
   // What it raises is no task's and has no reader but the log.
   void call() {
     next_ = TimePoint::max();
@@ -213,7 +216,11 @@ class PyWorker {
       std::optional<Job> job;
       {
         const py::gil_scoped_release release;
-        job = host_->next([this] { return releases_->pending(); }, idle_calls.next());
+        job = host_->next([&] { return releases_->pending() || idle_calls.asked(*host_); }, idle_calls.next());
+        if (!job && idle_calls.asked(*host_)) {
+          job = host_->away();
+          idle_calls.soon();
+        }
       }
       releases_->drain();  // after the wait: what was let go together with a job's arrival is free before the job runs
       // Meant for the task before, or for this one, whose cancel came with it.
@@ -283,6 +290,18 @@ class PyWorker {
     if (host_ != nullptr && !host_->forked()) host_->remove_when_acknowledged(task, std::move(file));
   }
 
+  void tell_loading(std::string module) {
+    const py::gil_scoped_release release;
+    if (host_ != nullptr) host_->tell_loading(std::move(module));
+  }
+  // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: nothing new was asked for.
+  std::map<std::string, std::vector<std::string>> modules() {
+    const py::gil_scoped_release release;
+    if (host_ == nullptr || !host_->modules_asked()) return {};
+    worker::ModulesAhead modules = host_->take_modules();
+    return {{"needs", std::move(modules.needs)}, {"imports", std::move(modules.imports)}};
+  }
+
   void set_cloudpickle(std::string version) { host_->set_cloudpickle(std::move(version)); }
   void close() {
     const py::gil_scoped_release release;
@@ -315,6 +334,7 @@ class PyWorker {
     }
     TaskId task() const { return job.task; }
     std::string kept_in() const { return job.kept_in; }
+    double received() const { return static_cast<double>(job.received_ns) / 1e9; }
     bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
   };
 
@@ -408,6 +428,7 @@ void bind_worker(py::module_& m) {
       .def_property_readonly("buffers", &PyWorker::View::buffers)
       .def_property_readonly("task", &PyWorker::View::task)
       .def_property_readonly("kept_in", &PyWorker::View::kept_in)
+      .def_property_readonly("received", &PyWorker::View::received)
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
@@ -417,6 +438,8 @@ void bind_worker(py::module_& m) {
       .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
       .def("wanted", &PyWorker::wanted)
       .def("tell_state", &PyWorker::tell_state)
+      .def("tell_loading", &PyWorker::tell_loading)
+      .def("modules", &PyWorker::modules)
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
       .def("answer", &PyWorker::answer)

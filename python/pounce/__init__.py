@@ -22,6 +22,7 @@ _HOMES = {
     "Client": "client",
     "Future": "future",
     "DetachedFuture": "future",
+    "File": "_common.file",
     "Ref": "_common.ref",
     "Queue": "_engine.queue",
     "Executor": "executor",
@@ -41,6 +42,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from ._common.file import File
     from ._common.ref import Ref
     from ._common.sharable_array import empty
     from ._engine.choices import Choice
@@ -97,6 +99,7 @@ __all__ = [
     "Client",
     "DetachedFuture",
     "Eta",
+    "File",
     "Future",
     "Lease",
     "Limit",

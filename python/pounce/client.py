@@ -36,6 +36,9 @@ class Client(View):
     env : path, optional
         Another environment for the workers: its ``bin/python`` runs there, and must have this pounce and this minor version
         of Python. By default the notebook's own, as it was activated.
+    imports : {"ahead", "no"}
+        ``"ahead"``: a new worker loads the modules that the waiting calls name, and when it has nothing to do the notebook's other
+        modules, before a task imports them. Installed modules only.
     **options
         What each task asks for unless ``options()`` says otherwise: its keywords, for example ``gpus=1``.
 
@@ -54,14 +57,17 @@ class Client(View):
     """
 
     def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None,
-                 cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None, **options: Any):
+                 cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None,
+                 imports: str = "ahead", **options: Any):
+        if imports not in ("ahead", "no"):
+            raise BadRequest(f"imports= is 'ahead' or 'no', not {imports!r}")
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
         asks = Options().changed(**options)
         if asks.name:
             raise BadRequest("a name is for one task", "Use client.options(name=...).submit(...).")
         prefix = None if env is None else prefix_of(env)
-        super().__init__(Submitter(launcher, None if config is None else os.fspath(config), grace(cancel_grace), prefix), asks)
+        super().__init__(Submitter(launcher, None if config is None else os.fspath(config), grace(cancel_grace), prefix, imports), asks)
 
     # ---- work ----
 

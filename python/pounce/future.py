@@ -215,6 +215,9 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             could be talked to), ``send`` (until the function's first line), ``run`` (on the worker's own clock) and
             ``receive`` (until the result was here and unpickled). The worker's clock is mapped to ours by the quickest of
             several round trips.
+            These five follow each other. ``import`` is a part of ``send`` and ``run``: so long the task waited for modules to be
+            loaded, those which its worker was loading ahead when it came and those that it, or the unpickling of its arguments,
+            imported in the worker's main thread.
             ``peak_memory``: the most bytes that the worker's Python had in memory at a time, from before the arguments were
             unpickled until the result was pickled. It is the whole process's: what earlier calls left there counts, and so do
             threads that they left running, but not child processes. Workers of one lease are processes of their own, and each
@@ -230,7 +233,8 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             raise errors.BadRequest(f"{self._task.name} has not ended yet", "Ask for timings after result().")
         if self._task.timings is None:
             raise errors.BadRequest(f"{self._task.name} ended without having run to its end", "Look at exception() instead.")
-        return {**{part: getattr(self._task.timings, part) for part in _PARTS}, **_memory(self._task.timings)}
+        timings = self._task.timings
+        return {**{part: getattr(timings, part) for part in _PARTS}, "import": _imports(timings), **_memory(timings)}
 
     def __repr__(self) -> str:
         if not self.done():
@@ -354,6 +358,10 @@ class DetachedFuture(Future):
 
     def _wait(self, timeout: float | None) -> None:
         self._task.wait(timeout)
+
+
+def _imports(timings: _core.Timings) -> float:
+    return timings.figures.imports if timings.figures else 0.0
 
 
 def _memory(timings: _core.Timings) -> dict[str, float]:

@@ -73,6 +73,12 @@ Result<void> Client::submit(Call call) {
   return {};
 }
 
+Result<void> Client::set_modules(std::vector<std::string> needs, std::vector<std::string> imports) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  parts_->leader_token.hold([&] { parts_->engine.set_modules(std::move(needs), std::move(imports)); });
+  return {};
+}
+
 Result<void> Client::tell(const TaskId& task, const std::vector<Buffer>& message) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->leader_token.hold([&] { parts_->engine.tell(task, message); });

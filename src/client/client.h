@@ -35,6 +35,7 @@ class Client {
   Result<std::optional<RequestId>> request(const Resources& resources);
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
+  Result<void> set_modules(std::vector<std::string> needs, std::vector<std::string> imports);
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
 
   // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or

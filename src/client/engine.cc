@@ -264,6 +264,8 @@ void Engine::connect(const task::Connect& order) {
   if (grant == grants_.end() || grant->second.epoch != order.epoch) return;
   protocol::Attach attach = setup_.attach;
   attach.session = setup_.session.session;
+  attach.needs = needs_;
+  attach.imports = imports_;
   peers_[order.place] = Peer{order.epoch,
                              std::make_unique<WorkerLink>(context_, blocks_, keys_, grant->second.endpoint, grant->second.key,
                                                           std::move(attach), Clock::now()),

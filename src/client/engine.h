@@ -49,6 +49,8 @@ class Engine final : public transport::Engine {
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
   std::vector<protocol::LeaseStatus> leases() const { return cache_.all(); }
+  // What workers that are attached from now on load ahead.
+  void set_modules(std::vector<std::string> needs, std::vector<std::string> imports) { needs_ = std::move(needs), imports_ = std::move(imports); }
   std::optional<RequestId> request(const Resources& resources) const { return machine_.request_of(resources); }
 
   // The code of a task that runs, which asked; or the worker that showed a message last for this task, which has ended.
@@ -139,6 +141,7 @@ class Engine final : public transport::Engine {
   std::unordered_map<TaskId, UnderWay> under_way_;
   std::vector<HeldEvent> held_events_;
   Duration read_to_the_end_{};
+  std::vector<std::string> needs_, imports_;
   OutcomeWhole* arriving_ = nullptr;                   // while the core is told of it
   std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
   bool daemon_asked_ = false, closed_ = false;

@@ -56,6 +56,7 @@ struct LeaseRow {
   double age_s = 0, state_s = 0;
   std::optional<Used> used;
   std::vector<HistoryLine> history;
+  std::vector<std::string> loading{};
 
   static constexpr auto fields() {
     return table(field("lease", &LeaseRow::lease),
@@ -72,6 +73,7 @@ struct LeaseRow {
                  field("end_s", &LeaseRow::end_s, "when its time ends; 0: not known"),
                  field("waiting", &LeaseRow::waiting, "tasks not sent yet"),
                  field("running", &LeaseRow::running, "tasks, by the workers' last beats"),
+                 field("loading", &LeaseRow::loading, "modules that are loaded before a task needs them").only_if_set(),
                  field("worker_linked", &LeaseRow::worker_linked, "one of them at least"),
                  field("workers_ready", &LeaseRow::workers_ready),
                  field("release_asked", &LeaseRow::release_asked),

@@ -36,12 +36,15 @@ struct Attach {
                                "perhaps after `attached`, before anything runs"};
   SessionId session;
   std::string pounce, python, cloudpickle;
+  std::vector<std::string> needs{}, imports{};
 
   static constexpr auto fields() {
     return table(field("session", &Attach::session),
                  field("pounce", &Attach::pounce),
                  field("python", &Attach::python),
-                 field("cloudpickle", &Attach::cloudpickle));
+                 field("cloudpickle", &Attach::cloudpickle),
+                 field("needs", &Attach::needs, "if set: modules that the waiting tasks name: the worker loads them before these come").only_if_set(),
+                 field("imports", &Attach::imports, "others that the notebook has imported: loaded while no task is there").only_if_set());
   }
 };
 struct Attached {

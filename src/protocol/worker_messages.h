@@ -91,6 +91,7 @@ struct WorkerBeat {
   model::JobFigures job;
   std::uint32_t warnings = 0;
   NamespaceState state = NamespaceState::kSaved;
+  std::string loading{};
 
   static constexpr auto fields() {
     return table(field("lease", &WorkerBeat::lease),
@@ -99,7 +100,8 @@ struct WorkerBeat {
                  field("leaving", &WorkerBeat::leaving, "the last one: the job ends, and Slurm can say why"),
                  part(&WorkerBeat::job),
                  field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"),
-                 field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved), `stepping` (the loop that runs can be left between two steps)"));
+                 field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved), `stepping` (the loop that runs can be left between two steps)"),
+                 field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set());
   }
 };
 struct Admit {
@@ -181,12 +183,14 @@ struct Activity {
   std::int64_t client_seen_ms_ago = -1;
   NamespaceState state = NamespaceState::kSaved;
   bool stays = false;
+  std::string loading{};
 
   static constexpr auto fields() {
     return table(field("running", &Activity::running, "tasks; not told to end, one more while it is `saving`, and one while it stays for an outcome that is on its way"),
                  field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"),
                  field("state", &Activity::state),
-                 field("stays", &Activity::stays, "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"));
+                 field("stays", &Activity::stays, "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"),
+                 field("loading", &Activity::loading, "as in `worker_beat`").only_if_set());
   }
 };
 

@@ -158,12 +158,12 @@ def test_a_result_that_cannot_be_unpickled_is_an_error_and_not_a_hang(future):
         future.result()
 
 
-def test_timings_are_seconds_of_five_parts_and_the_memory(future):
+def test_timings_are_seconds_of_five_parts_the_imports_among_them_and_the_memory(future):
     succeed(future, 1)
 
     timings = future.timings()
 
-    assert list(timings) == ["queue", "boot", "send", "run", "receive", "peak_memory"]
+    assert list(timings) == ["queue", "boot", "send", "run", "receive", "import", "peak_memory"]
     assert timings["run"] == 0.005 and timings["queue"] == 0 and timings["peak_memory"] == 5_000_000
 
 

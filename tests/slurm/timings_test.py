@@ -28,7 +28,8 @@ def test_the_parts_of_a_call_add_up_to_its_wall_time(make_user, seconds):
 
     for temperature in ("cold", "warm"):
         parts = run.reported(temperature)
-        wall, peak_memory = parts.pop("wall"), parts.pop("peak_memory")
+        wall, peak_memory, imports = parts.pop("wall"), parts.pop("peak_memory"), parts.pop("import")
+        assert 0 <= imports <= parts["send"] + parts["run"]
         assert peak_memory > 1_000_000
         assert set(parts) == {"queue", "boot", "send", "run", "receive"}
         assert all(value >= 0 for value in parts.values()), parts

@@ -94,7 +94,11 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
                                  {state.uses.recent().begin(), state.uses.recent().end()}};
   for (const lease::LeaseView& view : core.leases()) {
     model::LeaseRow& row = document.leases.emplace_back(row_of(view, stand_in, now));
-    if (const LeaseUtilisation* use = state.uses.of(view.lease)) row.used = model::Used{use->figures(), {}};
+    if (const LeaseUtilisation* use = state.uses.of(view.lease)) {
+      row.used = model::Used{use->figures(), {}};
+      for (const auto& [worker, beat] : use->workers)
+        if (!beat.loading.empty()) row.loading.push_back(beat.loading);
+    }
     row.history = history_of(core.history(view.lease), now);
   }
   std::string text;

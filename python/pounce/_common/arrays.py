@@ -15,6 +15,9 @@ from typing import Any, ClassVar
 
 import cloudpickle
 
+from .ref import pickling
+
+_SPARSE = 4    # an array in a file that covers less of it than one byte in so many is copied out
 _ALIGNED = 16  # of a tensor's memory: what its kernels may count on, and a frame does not promise
 
 _reducers: dict[type, Callable[[Any], Any]] = {}
@@ -56,8 +59,37 @@ def _array(array: Any) -> Any:
     if plain.dtype.kind in "mM":  # dates have no buffer of their own
         return _dates, (numpy.ascontiguousarray(plain).view("i8").reshape(plain.shape), plain.dtype)
     if not plain.flags.forc:
+        whole = _lies_in_file(plain) if getattr(pickling, "by_file", False) else None
+        if whole is not None:
+            return _strided, (whole, plain.dtype, plain.shape, plain.strides, _address(plain) - _address(whole))
         plain = numpy.ascontiguousarray(plain)
     return plain.__reduce_ex__(5)
+
+
+def _lies_in_file(array: Any) -> Any:
+    """All bytes from its first to its last, where they are a file's: its name is less than a copy. None where they are not."""
+    import numpy
+
+    from .file_regions import mapping_of
+
+    mapping = mapping_of(array)
+    if mapping is None or not array.size:
+        return None
+    steps = [(length - 1) * step for length, step in zip(array.shape, array.strides, strict=True)]
+    whole = numpy.frombuffer(mapping, numpy.uint8)
+    first = _address(array) - _address(whole) + sum(step for step in steps if step < 0)
+    length = sum(map(abs, steps)) + array.itemsize
+    return whole[first : first + length] if length <= array.nbytes * _SPARSE else None
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _strided(whole: Any, dtype: Any, shape: Any, strides: Any, offset: int) -> Any:
+    import numpy
+
+    return numpy.ndarray(shape, dtype, whole, offset, strides)
 
 
 def _dates(numbers: Any, dtype: Any) -> Any:

@@ -18,6 +18,7 @@ import cloudpickle
 
 from .. import _core
 from .code_names import global_reads
+from .ref import pickling
 
 CHECKED_BYTES = 64 * 1024 * 1024  # of larger values only samples are compared
 _SAMPLES, _SAMPLE_BYTES = 256, 4096
@@ -59,10 +60,16 @@ class _Pickler(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
 
-def dumps(values: dict[str, Any]) -> tuple[bytes, list[Any]]:
+def dumps(values: dict[str, Any], by_file: bool = False) -> tuple[bytes, list[Any]]:
+    """`by_file` as for ``serialize.dumps``: of what goes to a worker."""
     file = io.BytesIO()
     buffers: list[Any] = []
-    _Pickler(file, buffers).dump(values)
+    outer = getattr(pickling, "by_file", False)
+    pickling.by_file = by_file
+    try:
+        _Pickler(file, buffers).dump(values)
+    finally:
+        pickling.by_file = outer
     return file.getvalue(), buffers
 
 

@@ -127,6 +127,16 @@ def is_local(module: Any) -> bool:
     return not os.path.abspath(path).startswith(_installed())
 
 
+def is_installed(module: Any) -> bool:
+    """True for what belongs to an installation, which no user edits."""
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return is_installed_path(next((place for place in places if isinstance(place, str)), ""))
+
+
+def is_installed_path(path: str) -> bool:
+    return os.path.abspath(path).startswith(_installed())
+
+
 _roots: tuple[str, ...] = ()
 
 

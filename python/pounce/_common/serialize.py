@@ -17,8 +17,13 @@ from .ref import pickling, resolving
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
 
 
-def dumps(obj: Any) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
+def dumps(obj: Any, by_file: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     """Pickles `obj`.
+
+    Parameters
+    ----------
+    by_file : bool
+        What lies in files becomes buffers over them (file_regions.py), which the caller sends by name.
 
     Returns
     -------
@@ -39,13 +44,13 @@ def dumps(obj: Any) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     from .arrays import Pickler
 
     file = io.BytesIO()
-    outer = getattr(pickling, "ids", None)
+    outer = getattr(pickling, "ids", None), getattr(pickling, "by_file", False)
     ids: dict[str, int] = {}
-    pickling.ids = ids
+    pickling.ids, pickling.by_file = ids, by_file
     try:
         Pickler(file, protocol=5, buffer_callback=buffers.append).dump(obj)
     finally:
-        pickling.ids = outer
+        pickling.ids, pickling.by_file = outer
     return file.getvalue(), buffers, list(ids)
 
 

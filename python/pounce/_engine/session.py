@@ -23,6 +23,7 @@ from .. import _core, errors
 from . import daemon, display, environment
 from .choices import Choice, choice_of
 from .function_cache import Pickled
+from .modules_ahead import ModulesAhead
 from .options import Options
 from .planner import Planner
 from .questions import Answer, Question, Questions
@@ -64,7 +65,8 @@ class Taker(Protocol):
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
-    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None, relays: str = ""):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None, relays: str = "",
+                 imports: str = "no"):
         import os
 
         import cloudpickle
@@ -99,6 +101,7 @@ class Session:
         self._prompts: dict[str, list[dict[str, Any]]] = {}  # what tasks ask the user, for whoever waits for them
         self._time_left = TimeLeft()
         self.planner = Planner()
+        self.modules = ModulesAhead(self.core.set_modules) if imports == "ahead" else None
         self.reclaimed = Reclaimed()
         self.closed = False
         self._notifier = threading.Thread(
@@ -113,8 +116,11 @@ class Session:
         """From now on `task` is under way. `again`: the id of one that was submitted before."""
         gone = self.gone(resources)
         with self._order:  # its end may be news before it is known here
+            shown_at = self._outputs.pop(task.id, None)  # of one that is sent again
             task.id = self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, again)
             self.under_way[task.id] = task
+            if shown_at is not None:
+                self._outputs[task.id] = shown_at
         if gone:
             self.reclaimed.forget(self.core.request(resources))
             output().end(f"pounce: {gone}; this call gets a new one")
@@ -161,6 +167,7 @@ class Session:
 
     def cancel(self, task: Task, grace: float | None = None, only_if_queued: bool = False) -> None:
         seconds = self._cancel_grace if grace is None else grace
+        task.given_up |= not only_if_queued
         self.core.cancel(task.id, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)), only_if_queued=only_if_queued)
         self.core.drain(self._news)
         self.handle()
@@ -245,7 +252,8 @@ class Session:
         if self.reclaimed and ended.ok and task is not None and task.asks is not None:
             self.reclaimed.forget(self.core.request(task.asks.resources))  # a worker of its kind lives
         self._prompts.pop(ended.task, None)
-        self._outputs.pop(ended.task, None)
+        if task is None or not task.is_sent_again(ended):
+            self._outputs.pop(ended.task, None)
         return task
 
     def _message(self, news: _core.Message) -> None:

@@ -8,21 +8,36 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import errors
 from .._common import serialize, sharable_array
+from .._common.file_regions import have_to_travel_as_files
 from .._common.ref import Ref
 from .._worker.kernel_calls import apply
 from ..errors import BadRequest
 from . import detached
+from .file_objects import FileObject, FileObjects
 from .function_cache import FunctionCache, Pickled
 from .options import Options
 from .session import Session
 from .task import Task
 
 INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/message_limits.h)
+_LOOKED_INTO = 16  # of the calls that wait: for the modules that they name
 _NO_ARGUMENTS = [serialize.dumps(((), {}))[0]]
+
+
+class _Call(NamedTuple):
+    """What is needed to submit it once more, with what keeps its objects."""
+
+    function: Pickled
+    payload: list[Any]
+    objects: list[str]
+    retries: int
+    submitted_ns: int
+    keeps: list[Any]
+
 
 _open: weakref.WeakSet[Submitter] = weakref.WeakSet()
 
@@ -30,10 +45,12 @@ _open: weakref.WeakSet[Submitter] = weakref.WeakSet()
 class Submitter:
     """Of the workers of one environment, with a session of its own. Any thread."""
 
-    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None):
-        self.session = Session(launcher, config, cancel_grace, env)
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None, imports: str = "ahead"):
+        self.session = Session(launcher, config, cancel_grace, env, imports=imports)
         self._functions = FunctionCache()
+        self._files = FileObjects(self.session.core.hold)
         self._like_us = (launcher, config, cancel_grace)
+        self._imports = imports
         self._others: dict[str, Submitter] = {}  # by the prefix of their environment
         self._others_lock = threading.Lock()
         _open.add(self)
@@ -43,7 +60,7 @@ class Submitter:
         prefix = prefix_of(env)
         with self._others_lock:
             if prefix not in self._others:
-                self._others[prefix] = Submitter(*self._like_us, prefix)
+                self._others[prefix] = Submitter(*self._like_us, prefix, self._imports)
             return self._others[prefix]
 
     def sessions(self) -> Iterator[Session]:
@@ -64,15 +81,39 @@ class Submitter:
         options = task.asks
         assert options is not None
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
+        modules, others = self.session.modules, len(self.session.under_way)
+        if modules is not None and others <= _LOOKED_INTO:
+            modules.before_call(function, (*args, *kwargs.values()), first=not others)
         pickled = self._pickled(function, task.name)
         if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
             # A function with much data in it is data: sent once, however often its small parts change.
             args = (self._object(function, holds), *args)
             pickled = self._pickled(apply, task.name)
         payload, objects = self._arguments(args, kwargs, task.name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
+        if self._files:
+            objects = self._in_reach(task, _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs]))
         self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns)
         if options.wait_policy:
             self.session.planner.add(self.session, task, options.wait_policy)
+
+    def _in_reach(self, task: Task, call: _Call) -> list[str]:
+        """The objects that it is sent with; it may have to be sent again, with more of them as data."""
+        used, reached = self._files.used_by(call.objects), self._files.in_reach(call.objects)
+        if used:
+            task.objects, task.sends_again = reached, lambda path: self._send_again(task, call, used, path)
+        return reached
+
+    def _send_again(self, task: Task, call: _Call, used: list[FileObject], path: str) -> bool:
+        """Its worker does not see the file at `path`. False: it was sent with all that it needs."""
+        self._files.not_shared(used, path)
+        objects = self._files.in_reach(call.objects)
+        if objects == task.objects or task.asks is None:
+            return False
+        task.objects = objects
+        self.session.submit(task, call.function, call.payload, objects, task.asks.resources, call.retries, call.submitted_ns)
+        if task.given_up:
+            self.session.cancel(task)
+        return True
 
     def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
                         retries: int) -> detached.DetachedTask:
@@ -97,12 +138,14 @@ class Submitter:
         if shared is not None and shared.ref is not None:
             return shared.ref
         try:
-            data, buffers, objects = serialize.dumps(value)
+            data, buffers, objects = serialize.dumps(value, by_file=True)
         except Exception as error:
             raise _not_picklable(value, "the value", error) from error
         if objects:
             raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
         ref = self._hold(data, buffers, [], send_now=True, by_content=shared is None)
+        if self.session.modules is not None:
+            self.session.modules.scattered(ref, value)
         return ref if shared is None else shared.keep(ref)
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
@@ -113,11 +156,11 @@ class Submitter:
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any]) -> tuple[list[Any], list[str]]:
         try:
-            data, buffers, objects = serialize.dumps((args, kwargs))
-            if len(data) + sum(buffer.raw().nbytes for buffer in buffers) > INLINE_BYTES:
+            data, buffers, objects = serialize.dumps((args, kwargs), by_file=True)
+            if _is_large(data, buffers):
                 args = tuple(self._large(arg, holds) for arg in args)
                 kwargs = {key: self._large(arg, holds) for key, arg in kwargs.items()}
-                data, buffers, objects = serialize.dumps((args, kwargs))
+                data, buffers, objects = serialize.dumps((args, kwargs), by_file=True)
         except errors.PounceError:
             raise
         except Exception as error:
@@ -127,14 +170,14 @@ class Submitter:
     def _large(self, arg: Any, holds: list[Any]) -> Any:
         if isinstance(arg, (int, float, bool, type(None), Ref)):
             return arg
-        data, buffers, objects = serialize.dumps(arg)
+        data, buffers, objects = serialize.dumps(arg, by_file=True)
         # Refs inside stay inside: an object's own pickle has no list of objects to point to.
-        if objects or len(data) + sum(buffer.raw().nbytes for buffer in buffers) <= INLINE_BYTES:
+        if objects or not _is_large(data, buffers):
             return arg
         return self._hold(data, buffers, holds)
 
     def _object(self, value: Any, holds: list[Any]) -> Ref:
-        data, buffers, objects = serialize.dumps(value)
+        data, buffers, objects = serialize.dumps(value, by_file=True)
         if objects:
             raise errors.NotPicklable(
                 "a pounce.Ref is captured by the function itself", "Pass the Ref as an argument of the function instead."
@@ -142,10 +185,18 @@ class Submitter:
         return self._hold(data, buffers, holds)
 
     def _hold(self, data: bytes, buffers: list[Any], holds: list[Any], send_now: bool = False, by_content: bool = True) -> Ref:
-        hold = self.session.core.hold(data, buffers, send_now, by_content)
-        ref = Ref(hold.id, hold.nbytes, hold)
+        found = self._files.held(data, buffers, send_now) if buffers else None
+        hold = self.session.core.hold(data, buffers, send_now, by_content) if found is None else found.hold
+        ref = Ref(hold.id, len(data) + sum(buffer.raw().nbytes for buffer in buffers), found or hold)
         holds.append(ref)
         return ref
+
+
+def _is_large(data: bytes, buffers: list[Any]) -> bool:
+    """It becomes an object of its own."""
+    if not buffers:
+        return len(data) > INLINE_BYTES
+    return len(data) + sum(buffer.raw().nbytes for buffer in buffers) > INLINE_BYTES or have_to_travel_as_files(buffers)
 
 
 def name_of(function: Any) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from .. import _core, errors
@@ -21,6 +22,9 @@ class Task:
         self.asks = asks  # None: its resources are not this kernel's to change
         self.over = False  # as the future's done(), without its lock
         self.timings: _core.Timings | None = None  # None: it has not run to its end
+        self.objects: list[str] = []  # it was sent with, where files are among them
+        self.sends_again: Callable[[str], bool] | None = None  # with the file at that path as data; False: it cannot
+        self.given_up = False  # somebody cancelled it, perhaps while it was sent again
         self.why_given_up = ""  # set by who cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
         self._future: concurrent.futures.Future[Any] | None = None
@@ -32,11 +36,18 @@ class Task:
         """For messages."""
         return "the cell" if self.name == "run_cell" else self.name
 
+    def is_sent_again(self, ended: _core.Ended) -> bool:
+        """This is not its end: its worker does not see a file."""
+        return self.sends_again is not None and ended.error is not None and ended.error.code == "file_not_here"
+
     def end(self, ended: _core.Ended) -> None:
         """Its end has come: unpickles it and sets the result, whichever thread that happens on."""
         future = self._future
         assert future is not None
         error = ended.error
+        if self.sends_again is not None and self.is_sent_again(ended):
+            threading.Thread(target=self._send_again, args=(ended, self.sends_again), name="pounce-file", daemon=True).start()
+            return
         if error is not None and error.code == "cancelled":
             given_up = self.why_given_up and errors.Cancelled(f"{self.called()}: {self.why_given_up}")
             self.why_cancelled = given_up or errors.of(error)
@@ -66,9 +77,25 @@ class Task:
             future.set_exception(failure)
         self._let_go()
 
+    def _send_again(self, ended: _core.Ended, again: Callable[[str], bool]) -> None:
+        """Its worker does not see a file: the file is read here, which takes a while."""
+        problem: _core.Error | None = ended.error
+        try:
+            assert problem is not None
+            if self.given_up:
+                problem = _core.Error("cancelled", "the task was cancelled before it ran")
+            elif again(problem.context.get("path", "")):
+                return
+        except errors.PounceError as error:
+            problem = errors.record_of(error)
+        except BaseException as error:
+            problem = _core.Error("internal", f"{self.name} could not be sent again: {type(error).__name__}: {error}")
+        self.sends_again = None
+        self.end(ended._replace(error=problem))
+
     def _let_go(self) -> None:
         self.over = True
-        self._future = None
+        self._future = self.sends_again = None
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""

@@ -20,6 +20,8 @@ from typing import Any
 from .. import _core
 from .._common.serialize import dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
+from .import_clock import ImportClock
+from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
 
 core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
@@ -41,10 +43,14 @@ class _ResultNotPicklable(Exception):
 class Runner:
     """Turns jobs into outcomes."""
 
-    def __init__(self, where: dict[str, str]) -> None:
+    def __init__(self, where: dict[str, str], ahead: ModulesAhead | None = None) -> None:
         self._where = where  # node and devices, for what a later kernel reads
         self._functions = SubmittedFunctions()
         self._peak_memory = PeakMemory()
+        self._imports = ImportClock()
+        self._imports.start()
+        self._ahead = ahead
+        self._before = 0.0  # of the imports' seconds: when the job that runs began, less what it had waited
 
     def execute(self, job: Any) -> _core.JobOutcome:
         global running
@@ -53,11 +59,14 @@ class Runner:
             return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
         finally:
             running = None
+            if self._ahead is not None:
+                self._ahead.task_ended()
 
     def _execute(self, job: Any) -> _core.JobOutcome:
         start = end = 0.0
         stage = "its function was unpickled"
         self._peak_memory.begin()
+        self._before = self._imports.seconds - (self._ahead.waited(job.received) if self._ahead is not None else 0.0)
         try:
             if job.command:
                 stage = "the command was started"
@@ -75,6 +84,7 @@ class Runner:
                 value = function(*args, **kwargs)
             finally:
                 end = time.monotonic()
+                _write_back_files()
             del args, kwargs
             try:
                 pickle, buffers, _ = dumps(value)
@@ -89,7 +99,7 @@ class Runner:
             flush()
 
     def _figures(self, start: float, end: float) -> _core.RunFigures:
-        return _core.RunFigures(start, end, self._peak_memory.bytes())
+        return _core.RunFigures(start, end, self._peak_memory.bytes(), self._imports.seconds - self._before)
 
     def describe(self, job: Any, error: BaseException) -> _core.JobOutcome:
         """The outcome of a job whose interrupt struck between execute's lines."""
@@ -165,6 +175,8 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
     summary = _summary(error)
     if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
         return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))
+    if stage and getattr(error, "code", "") == "file_not_here":
+        return _core.JobOutcome(error=_core.Error("file_not_here", error.text, context=error.context))  # type: ignore[attr-defined]
     if stage:
         summary = f"{summary} (while {stage})"
     context = {"type": _type_name(type(error)), "traceback": _traceback(error)}
@@ -213,6 +225,13 @@ def _traceback(error: BaseException) -> str:
 
 def _type_name(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _write_back_files() -> None:
+    """What the task wrote into files through arrays is there before its outcome is told."""
+    mapped = sys.modules.get("pounce._common.file_buffers")
+    if mapped is not None:
+        mapped.write_back()
 
 
 def time_left() -> float | None:
@@ -269,6 +288,12 @@ def _start() -> Any:
     )
 
 
+def _idle(ahead: ModulesAhead) -> float | None:
+    """Seconds until one of them wants to be called again."""
+    pauses = (between_tasks() if between_tasks is not None else None, ahead.step())
+    return min((pause for pause in pauses if pause is not None), default=None)
+
+
 def main() -> None:
     global core
     core = _start()
@@ -281,7 +306,8 @@ def main() -> None:
     import cloudpickle  # while the daemon introduces the first client
 
     core.set_cloudpickle(cloudpickle.__version__)
-    runner = Runner({"node": node, "devices": devices})
-    core.serve(runner.execute, runner.describe, lambda: between_tasks() if between_tasks is not None else None)
+    ahead = ModulesAhead(core)
+    runner = Runner({"node": node, "devices": devices}, ahead)
+    core.serve(runner.execute, runner.describe, lambda: _idle(ahead))
     if at_the_end is not None:
         at_the_end()

@@ -10,7 +10,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
 from .completion import Completion
-from .names import is_import, reads
+from .names import imported, is_import, reads
 from .options_line import parse_cell, parse_verb, with_options
 from .remote import Remote
 from .traceback import syntax_error
@@ -61,6 +61,7 @@ class PounceMagics(Magics):
         wanted = [name for name in reads(tree) if remote.is_ours(name)]
         if asked.sends is not None:
             wanted = [*asked.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
+        remote.workers.will_import(asked.place, imported(tree), [remote.shell.user_ns[name] for name in wanted])
         return remote.run_behind(asked, wanted, cell) if asked.background else remote.run(asked, wanted, cell)
 
     @line_magic("pounce")  # type: ignore[arg-type]

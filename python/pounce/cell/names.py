@@ -28,6 +28,17 @@ def reads(tree: ast.Module) -> set[str]:
     return found | (later - given)
 
 
+def imported(tree: ast.Module) -> list[str]:
+    """Modules that the code's import statements name."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.append(node.module)
+    return found
+
+
 def is_import(value: Any) -> bool:
     """A module, or a function or class of one: it is sent as its name."""
     return isinstance(value, types.ModuleType) or importable(value)

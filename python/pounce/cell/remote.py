@@ -149,7 +149,7 @@ class Remote:
                    "leaves": not asked.background and not (loop and loop.stays)}
         state.cells[number] = source
         self._tell(parcel)
-        return parcel, (request, *bundle.dumps(parcel.values))
+        return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
 
     def run_behind(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)

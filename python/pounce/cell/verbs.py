@@ -33,7 +33,8 @@ def _state_words(remote: Remote, state: NotebookState) -> str:
     assert state.place is not None
     names = ", ".join(sorted(state.ledger.entries)) or "no variables"
     if remote.workers.is_there(state):
-        return f"worker with {state.place}: {names}"
+        loading = remote.workers.loading(state)
+        return f"worker with {state.place}: {names}{f' (it is loading {loading})' if loading else ''}"
     view = remote.workers.at(state.place, state)
     gone = session_of(view).gone(asks_of(view).resources)
     kept = "they went with it" if state.problem else "they are saved, and the next worker restores what a cell reads"

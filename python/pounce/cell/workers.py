@@ -18,6 +18,7 @@ from .state_relay import StateRelay
 from .stop import say, wait
 from .successors import MOVE_S, Successors, seconds_left
 
+_STATUS_S = 5.0
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
 _HERE = ("queued", "starting", "idle", "busy")  # of a lease whose worker will serve the next cell
 _RUNS = ("starting", "idle", "busy")
@@ -54,6 +55,22 @@ class Workers:
 
     def at(self, place: Place, state: NotebookState | None = None) -> Any:
         return view_with(self.client(state or self.state(place)), place.options, place.env)
+
+    def will_import(self, place: Place, names: list[str], values: list[Any]) -> None:
+        """What the next cell imports, and what it sends: a new worker loads their modules while it waits for the cell."""
+        session = session_of(self.at(place))
+        if session.modules is not None:
+            session.modules.before_cell(names, values, first=not session.under_way)
+
+    def loading(self, state: NotebookState) -> str:
+        """The modules that a state's worker loads before a cell asks for them, as pounced last heard; empty: none."""
+        client = self._clients.get(state)
+        try:
+            rows = session_of(client).status(_STATUS_S)["leases"] if client is not None else []
+        except errors.PounceError:
+            return ""
+        own = {lease.id for lease in client.leases()} if client is not None else set()
+        return ", ".join(sorted({name for row in rows if row["lease"] in own for name in row.get("loading", ())}))
 
     def is_there(self, state: NotebookState, words: tuple[str, ...] = _HERE) -> bool:
         """Whether a worker has, or will have, what is not only on the disk."""

@@ -65,6 +65,8 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   if (!same_cloudpickle(seat)) return;
   seat.attached = true;
   functions_.drop_all(session);  // a client that comes back sends them again
+  modules_ = {attach.needs, attach.imports};
+  modules_asked_ = !modules_.needs.empty() || !modules_.imports.empty();
   activity_changed_ = true;
   protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}};
   answer.pid = static_cast<std::uint32_t>(::getpid());

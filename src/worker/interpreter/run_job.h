@@ -27,6 +27,7 @@ struct Job {
   std::vector<ObjectUse> objects;              // persistent ids 0.. of the pickle
   std::string kept_in;                         // of a detached task: its call is there and its outcome goes there
   std::optional<Error> failure;                // it cannot run: its inputs found no memory
+  std::int64_t received_ns = 0;                // it was here
 };
 
 struct JobResult {

@@ -40,6 +40,16 @@ void WorkerEngine::tell_state(NamespaceState state) {
   tell_activity(Clock::now());
 }
 
+void WorkerEngine::tell_loading(std::string module) {
+  loading_ = std::move(module);
+  activity_changed_ = true;
+}
+
+ModulesAhead WorkerEngine::take_modules() {
+  modules_asked_ = false;
+  return std::exchange(modules_, {});
+}
+
 std::optional<Job> WorkerEngine::take_job() { return std::exchange(job_, std::nullopt); }
 
 bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
@@ -103,6 +113,7 @@ void WorkerEngine::perform(const exec::StartTask& action) {
   inputs_.clear();
   interrupt_sent_ = false;
   job_ = payload.kept_in.empty() ? job_of(action.task, std::move(payload)) : named_job(action.task, std::move(payload.kept_in));
+  job_->received_ns = running_received_ns_;
 }
 
 Job WorkerEngine::job_of(const TaskId& task, Payload payload) {

@@ -207,7 +207,7 @@ void WorkerEngine::tell_activity(TimePoint now) {
   owing_ = owing_ && owes();
   // A lease that is saving is busy, and so is one that stays for an outcome; one that was told to end is kept by neither.
   const std::uint32_t more = ending_ ? 0 : (saving() ? 1 : 0) + (owing_ ? 1 : 0);
-  supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false)});
+  supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_});
   activity_changed_ = false;
   activity_told_ = now;
 }

@@ -32,6 +32,10 @@
 
 namespace pounce::worker {
 
+struct ModulesAhead {  // to be loaded before a task asks for them: those that waiting tasks name, then others
+  std::vector<std::string> needs, imports;
+};
+
 struct EngineSetup {
   UniqueFd supervisor, output, errors, run_page;  // socketpair; read ends of the pipes behind 1 and 2; RunPage's memfd
   int log_fd = -1;                                // the job's own output, where captured output goes too
@@ -70,8 +74,11 @@ class WorkerEngine final : public transport::Engine {
   // As ending(); once true the main thread runs no task any more: none starts, and nothing interrupts it.
   bool runner_over();
   void tell_state(NamespaceState state);
+  void tell_loading(std::string module);  // empty: none
+  ModulesAhead take_modules();
 
   bool wanted() const { return wanted_; }  // any thread, without the leader token: a task waits, or the worker ends
+  bool modules_asked() const { return modules_asked_; }  // likewise: there is something for take_modules()
   bool yield_asked() const { return yield_asked_; }  // likewise: somebody waits, and what runs said that it can be left
   void remove_when_acknowledged(const TaskId& task, std::string file) { files_[task] = std::move(file); }
   std::int64_t end_time_s() const { return end_time_s_; }  // of the job, unix; 0: not known. Any thread, without the token
@@ -197,7 +204,9 @@ class WorkerEngine final : public transport::Engine {
   bool owing_ = false;   // then: for an outcome that is on its way
   TimePoint outcome_at_{};  // when the last one was sent
   bool runner_over_ = false;
-  std::atomic<bool> wanted_ = false, yield_asked_ = false;
+  std::atomic<bool> wanted_ = false, yield_asked_ = false, modules_asked_ = false;
+  ModulesAhead modules_;
+  std::string loading_;
   NamespaceState state_ = NamespaceState::kSaved;
   std::atomic<std::int64_t> end_time_s_ = 0;
   bool activity_changed_ = false;

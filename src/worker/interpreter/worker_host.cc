@@ -141,6 +141,22 @@ void WorkerHost::tell_state(NamespaceState state) {
   leader_token_->hold([&] { engine_->tell_state(state); });
 }
 
+void WorkerHost::tell_loading(std::string module) {
+  leader_token_->hold([&] { engine_->tell_loading(std::move(module)); });
+}
+
+ModulesAhead WorkerHost::take_modules() {
+  ModulesAhead modules;
+  leader_token_->hold([&] { modules = engine_->take_modules(); });
+  return modules;
+}
+
+std::optional<Job> WorkerHost::away() {
+  std::optional<Job> job;
+  leader_token_->hold([&] { job = taken_or_away(); });
+  return job;
+}
+
 void WorkerHost::set_cloudpickle(std::string version) {
   leader_token_->hold([&] { engine_->set_cloudpickle(std::move(version)); });
 }

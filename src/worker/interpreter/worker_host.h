@@ -40,6 +40,10 @@ class WorkerHost {
   void tell_state(NamespaceState state);             // any thread
   std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);
+  void tell_loading(std::string module);             // any thread
+  bool modules_asked() const { return engine_->modules_asked(); }  // any thread
+  ModulesAhead take_modules();
+  std::optional<Job> away();  // main thread, between two tasks: the runner is not ready any more; a job that came just now
   void set_cloudpickle(std::string version);
   void abandon_after_fork();  // any thread of the child
   bool forked() const { return forked_; }

@@ -161,7 +161,7 @@ void Supervisor::tell_running() {
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
                               gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib};
   const std::uint32_t running = leaving_ ? 0 : running_;  // what it said before its answer may be over
-  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_});
+  daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_, loading_});
 }
 
 void Supervisor::check_watchdog() {

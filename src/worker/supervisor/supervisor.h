@@ -82,6 +82,7 @@ class Supervisor {
   protocol::InterpreterUp up_;     // of the running interpreter, for re-announcements
   std::uint32_t running_ = 0, warnings_ = 0;
   NamespaceState state_ = NamespaceState::kSaved;  // of the running interpreter
+  std::string loading_;                            // likewise: the module that it loads
   int early_deaths_ = 0;           // in a row, before it was ready
   std::map<SessionId, protocol::Admit> admitted_;  // told again to the next interpreter
   protocol::Walltime walltime_;                    // likewise

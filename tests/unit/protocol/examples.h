@@ -115,14 +115,14 @@ inline std::vector<Header> worker_examples() {
       WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
-      WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920}, 2, NamespaceState::kUnsaved},
+      WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920}, 2, NamespaceState::kUnsaved, "torch"},
       Admit{kLease, kSession, kKey},
       Dismiss{kLease, kSession, Cause{CauseCode::kSessionClosed}},
       EndWorker{kLease, Cause{CauseCode::kIdle}, true},
       RunDetached{kLease, {1}, {2}, kSession, kTask, "/home/alice/.local/state/pounce/hpc/results/train-7"},
       DetachedEnded{kLease, {1}, {2}, kTask, true, kDigest, example_error()},
       Ready{kDataEndpoint, kKey},
-      Activity{1, 250, NamespaceState::kSaving, true},
+      Activity{1, 250, NamespaceState::kSaving, true, "torch"},
       Walltime{kLease, 1'700'001'200},
       YieldSteps{kLease},
   };
@@ -130,7 +130,7 @@ inline std::vector<Header> worker_examples() {
 
 inline std::vector<Header> data_examples() {
   return {
-      Attach{kSession, "0.1.0", "3.11", "2.2.0"},
+      Attach{kSession, "0.1.0", "3.11", "2.2.0", {"torch"}, {"pandas", "matplotlib.pyplot"}},
       Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713, {{kObject.hex(), 1, 2'097'152, true}}},
       Function{kFunction, false},
       Object{kObject, {3'000'000, 5}, {64, 3'000'064}, true},
@@ -140,7 +140,7 @@ inline std::vector<Header> data_examples() {
       Task{kTask, kFunction, {kObject}, 2},
       Started{kTask},
       Output{kTask, "stderr"},
-      Outcome{kTask, true, example_error(), {2'000'000}, {64}, true, Reached{kTask.hex(), 1, 1'048'576, false}, 1000, 4000, {2000, 3000, 5000000}},
+      Outcome{kTask, true, example_error(), {2'000'000}, {64}, true, Reached{kTask.hex(), 1, 1'048'576, false}, 1000, 4000, {2000, 3000, 5000000, 700}},
       Ack{{kTask}},
       Query{{kTask}, true, {{kTask.hex(), 0, 1'048'576, false}}},
       QueryIs{{kTask}, {TaskState::kRunning}},

@@ -1,0 +1,140 @@
+"""``File``: a file as an argument. Its content is not sent where the worker sees the file itself."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+import weakref
+from typing import IO, Any
+
+from ..errors import BadRequest, FileChanged, FileNotHere
+from .file_part import FilePart, Mapping, is_there, mapped, opened, part_of
+from .ref import pickling
+
+
+class File:
+    """A file by its path: pass it as an argument, or use it in a function, and the worker opens the same file.
+
+    It travels as its path with its size, times and a checksum of its head and tail; a worker that does not see that file gets
+    a copy of its content, in a folder of its own which goes with the last use of it there. For reading: what is to be written
+    for others to see needs a path that both sides share.
+
+    Parameters
+    ----------
+    path : path
+        Of a regular file that is there. Relative to the notebook's directory.
+
+    Attributes
+    ----------
+    path : str
+        Where it lies, here or on the worker: absolute. ``os.fspath(file)`` too, so that libraries take a File as a path.
+    origin : FilePart or None
+        As it was where it comes from, if it crossed by its path alone; None: it was compared when it came.
+
+    Raises
+    ------
+    BadRequest
+        There is no such file, or it is a folder.
+    FileChanged
+        Of the call that it was passed to: the file changed between the call and its use on the worker, which read nothing.
+
+    Examples
+    --------
+    >>> with open("numbers.txt", "w") as file:
+    ...     print(1, 2, 3, file=file)
+    4
+    >>> def total(numbers):
+    ...     with numbers.open("r") as file:
+    ...         return sum(map(int, file.read().split()))
+    >>> client.submit(total, pounce.File("numbers.txt")).result()
+    6
+    """
+
+    __slots__ = ("__weakref__", "origin", "path")
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = os.path.abspath(os.path.expanduser(os.fspath(path)))
+        self.origin: FilePart | None = None
+        if os.path.isdir(self.path):
+            raise BadRequest(f"{self.path} is a folder", "Pass its path as text, or a File for each file in it.")
+        if not os.path.isfile(self.path):
+            raise BadRequest(f"there is no file {self.path}", "Correct the path; it is relative to the notebook's directory.")
+
+    def open(self, mode: str = "rb", **options: Any) -> IO[Any]:
+        """As the built-in ``open``; bytes unless the mode says otherwise.
+
+        Raises
+        ------
+        FileNotHere
+            In a task with a name, and in the notebook: the other side's file is not seen here.
+        FileChanged
+            Likewise: it is not any more what it was there.
+        """
+        if self.origin is not None:
+            _check(self.origin)
+        return open(self.path, mode, **options)
+
+    def __fspath__(self) -> str:
+        if self.origin is not None:
+            _check(self.origin)
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"pounce.File({self.path!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, File) and other.path == self.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def __reduce__(self) -> Any:
+        view = self._view()
+        if getattr(pickling, "by_file", False):
+            return _from_buffer, (self.path, pickle.PickleBuffer(view))
+        return _from_part, (self.path, self.origin or part_of(self.path, 0, "r", view))
+
+    def _view(self) -> Any:
+        try:
+            file = opened(self.path)
+            try:
+                length = os.fstat(file).st_size
+                return mapped(self.path, file, 0, length, "r") if length else memoryview(b"")
+            finally:
+                os.close(file)
+        except OSError as problem:
+            raise FileNotHere(f"{self.path} cannot be opened: {problem.strerror}") from problem
+
+
+def _from_buffer(path: str, buffer: Any) -> File:
+    """On the worker: of the mapping of the same file, or of its content."""
+    owner = memoryview(buffer).obj
+    return _made(owner.path if isinstance(owner, Mapping) else None, path, buffer)
+
+
+def _made(seen: str | None, path: str, content: Any) -> File:
+    file = File.__new__(File)
+    file.origin = None
+    if seen is None:
+        folder = tempfile.mkdtemp(prefix="pounce-file-")
+        weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+        seen = os.path.join(folder, os.path.basename(path))
+        with open(seen, "wb") as copy:
+            copy.write(content)
+    file.path = seen
+    return file
+
+
+def _from_part(path: str, part: FilePart | None) -> File:
+    file = File.__new__(File)
+    file.path, file.origin = path, part
+    return file
+
+
+def _check(part: FilePart) -> None:
+    problem = is_there(part)
+    if problem:
+        kind = FileChanged if os.path.exists(part.path) else FileNotHere
+        raise kind(f"{part.path} {problem}", context={"path": part.path})

@@ -1,0 +1,67 @@
+"""A pickle whose buffers lie in files: it travels with their names, and its reader maps them again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import FileNotHere
+from .file_part import FilePart, Mapping, mapped, opened, place_of
+
+# Mappings of this process whose writes other machines read. On a disk of its own all see them at once, and to wait for the
+# disk would be long.
+_written: weakref.WeakSet[Mapping] = weakref.WeakSet()
+
+
+class InFiles:
+    """On its way: a pickle, and for each of its buffers the part of a file or the bytes."""
+
+    def __init__(self, data: bytes, buffers: Sequence[FilePart | pickle.PickleBuffer]):
+        self._data, self._buffers = data, list(buffers)
+
+    def __reduce__(self) -> Any:
+        return value_of, (self._data, self._buffers)
+
+
+def value_of(data: bytes, buffers: Sequence[Any]) -> Any:
+    """On the worker.
+
+    Raises
+    ------
+    FileNotHere
+        A file is not there, or not the one that is meant.
+    """
+    return pickle.loads(data, buffers=[_of_file(each) if isinstance(each, FilePart) else each for each in buffers])
+
+
+def write_back() -> None:
+    """What was written through mappings reaches their files: whoever reads them elsewhere sees it."""
+    for mapping in list(_written):
+        with contextlib.suppress(ValueError, OSError):  # closed; a full disk: whoever reads the file will know
+            mapping.flush()
+
+
+def _of_file(part: FilePart) -> memoryview:
+    try:
+        file = opened(part.path, os.O_RDWR if part.mode == "r+" else os.O_RDONLY)
+    except OSError as problem:
+        raise _not_here(part, f"cannot be opened there: {problem.strerror}") from None
+    try:
+        if not part.fits(file):
+            raise _not_here(part, "is another file there, or has changed")
+        view = mapped(part.path, file, part.offset, part.length, part.mode)
+        if part.mode == "r+" and isinstance(view.obj, Mapping) and place_of(os.fstat(file)).is_on_network:
+            _written.add(view.obj)
+    except OSError as problem:
+        raise _not_here(part, f"cannot be mapped there: {problem.strerror}") from None
+    finally:
+        os.close(file)
+    return view
+
+
+def _not_here(part: FilePart, why: str) -> FileNotHere:
+    return FileNotHere(f"{part.path} {why}", context={"path": part.path})

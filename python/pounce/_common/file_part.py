@@ -1,0 +1,135 @@
+"""``FilePart``: bytes of a file, named so that another process can tell whether it sees the same ones."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from functools import cache
+from typing import Any, NamedTuple
+
+from .. import _core
+
+_END_BYTES = 4096  # of the head and of the tail, which are compared
+_NETWORK = frozenset(("nfs", "nfs4", "lustre", "gpfs", "ceph", "beegfs", "beegfs_nodev", "cifs", "smb3", "9p", "virtiofs", "afs",
+                      "orangefs", "panfs", "wekafs", "glusterfs", "quobyte", "vastnfs"))
+
+
+class Place(NamedTuple):
+    """Which file a path leads to, as one machine sees it."""
+
+    inode: int
+    device: int
+    filesystem: str  # "nfs4", "ext4"; empty: not known
+    machine: str     # of its boot
+
+    @property
+    def is_on_network(self) -> bool:
+        return self.filesystem in _NETWORK or self.filesystem.startswith("fuse.")
+
+    def is_same_file(self, other: Place) -> bool | None:
+        """None: they lie on file systems that cannot be compared."""
+        same_device = self.machine == other.machine and self.device == other.device
+        if same_device or (self.is_on_network and self.filesystem == other.filesystem):
+            return self.inode == other.inode
+        return None
+
+
+class FilePart(NamedTuple):
+    path: str
+    offset: int
+    length: int
+    mode: str  # as numpy names it: "r"; "r+", writes reach the file; "c", they stay with who writes
+    size: int  # of the whole file
+    mtime_ns: int
+    ends: bytes  # digest of the part's first and last bytes
+    place: Place
+
+    def fits(self, file: int) -> bool:
+        """Whether the open file is the one that is meant, with what it held then. One that is open for writing may have changed."""
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            return False
+        same = self.place.is_same_file(place_of(found))
+        if self.mode == "r+":
+            return same is True and found.st_size >= self.offset + self.length
+        if same is False or (found.st_size, found.st_mtime_ns) != (self.size, self.mtime_ns):
+            return False
+        return self.ends == _core.digest(b"".join(os.pread(file, last - first, self.offset + first) for first, last in _ends(self.length)))
+
+
+def part_of(path: str, offset: int, mode: str, view: Any) -> FilePart | None:
+    """The part of the file at `path` whose bytes `view` shows; None: there is no such file (any more)."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode) or offset + view.nbytes > found.st_size:
+        return None
+    ends = _core.digest(b"".join(view[first:last] for first, last in _ends(view.nbytes))) if mode != "r+" else b""
+    return FilePart(path, offset, view.nbytes, mode, found.st_size, found.st_mtime_ns, ends, place_of(found))
+
+
+class Mapping(mmap.mmap):
+    """A file's bytes in memory, with the path that they came from."""
+
+    path: str
+
+
+def mapped(path: str, file: int, offset: int, length: int, mode: str) -> memoryview:
+    """These bytes of the open file. The mapping lives as long as the view."""
+    skipped = offset % mmap.ALLOCATIONGRANULARITY
+    access = {"r": mmap.ACCESS_READ, "r+": mmap.ACCESS_WRITE, "c": mmap.ACCESS_COPY}[mode]
+    mapping = Mapping(file, skipped + length, access=access, offset=offset - skipped)
+    mapping.path = path
+    return memoryview(mapping)[skipped:]
+
+
+def is_there(part: FilePart) -> str:
+    """Empty: this process sees the file as it was meant; else what it is."""
+    try:
+        file = opened(part.path)
+    except OSError as problem:
+        return f"cannot be opened: {problem.strerror}"
+    try:
+        return "" if part.fits(file) else "is not what it was when it was passed on"
+    finally:
+        os.close(file)
+
+
+def opened(path: str, flags: int = os.O_RDONLY) -> int:
+    """A descriptor; a FIFO at that path blocks nobody."""
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def place_of(found: os.stat_result) -> Place:
+    return Place(found.st_ino, found.st_dev, _filesystem(found.st_dev), _machine())
+
+
+def _ends(length: int) -> list[tuple[int, int]]:
+    if length <= 2 * _END_BYTES:
+        return [(0, length)]
+    return [(0, _END_BYTES), (length - _END_BYTES, length)]
+
+
+@cache
+def _machine() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+@cache
+def _filesystem(device: int) -> str:
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        with open("/proc/self/mountinfo") as file:
+            for line in file:
+                before, _, after = line.partition(" - ")
+                if before.split()[2] == number:
+                    return after.split()[0]
+    except OSError:
+        pass
+    return ""

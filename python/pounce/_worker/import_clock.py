@@ -1,0 +1,45 @@
+"""How long the main thread has waited for modules: all imports since the process began, each counted once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import types
+from typing import Any
+
+_IMPORT = "_find_and_load"  # Python asks it for each module that is not there yet, from statements and calls alike
+
+
+class ImportClock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._depth = 0
+        self._thread = threading.get_ident()
+
+    def start(self) -> None:
+        """Where another Python has no such function nothing is measured."""
+        bootstrap = sys.modules["_frozen_importlib"]
+        find = getattr(bootstrap, _IMPORT, None)
+        if isinstance(find, types.FunctionType):
+            setattr(bootstrap, _IMPORT, _in_file_of(find, self._timed(find)))
+
+    def _timed(self, find: Any) -> Any:
+        get_ident, monotonic = threading.get_ident, time.monotonic
+
+        def timed(name: str, import_: Any) -> Any:
+            if get_ident() != self._thread or self._depth:
+                return find(name, import_)
+            self._depth, start = 1, monotonic()
+            try:
+                return find(name, import_)
+            finally:
+                self._depth, self.seconds = 0, self.seconds + monotonic() - start
+
+        return timed
+
+
+def _in_file_of(other: types.FunctionType, function: types.FunctionType) -> types.FunctionType:
+    """Tracebacks leave out frames of importlib's files, and so this one."""
+    function.__code__ = function.__code__.replace(co_filename=other.__code__.co_filename)
+    return function
