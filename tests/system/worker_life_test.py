@@ -316,7 +316,7 @@ def test_an_idle_worker_leaves_when_asked_to_if_it_is_idle(world):
     world.daemon.say(pack("end_worker", lease=LEASE, cause={"code": "idle"}, only_if_idle=True))
     world.daemon.wait(lambda: world.worker.process.poll() is not None, "the end of the worker")
     assert world.worker.process.returncode == 0
-    assert world.daemon.all("interpreter_down") == []
+    assert [down["error"]["code"] for down in world.daemon.all("interpreter_down")] == ["lease_ended"]
 
 
 def test_a_worker_with_a_task_stays_when_asked_to_leave_if_idle_and_says_so(world, tmp_path):
