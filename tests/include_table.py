@@ -34,7 +34,7 @@ MODULES = {
     "src/client": ["pounce", "base", "memory", "messages", "model", "control", "core/task", "protocol", "transport", "identity"],
     "src/device": [],
     "src/worker/common": ["pounce", "base", "protocol"],
-    "src/worker/supervisor": ["pounce", "base", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
+    "src/worker/supervisor": ["pounce", "base", "memory/memory_events.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
     "src/worker/interpreter": ["pounce", "base", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],
     "daemon/pounced": ["pounce", "base", "messages", "model", "core/forecast", "core/lease", "protocol", "transport", "identity", "slurm", "launch", "parked", "policy"],
     "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/wait_reason.h", "messages/waiting_words.h"],

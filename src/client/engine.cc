@@ -11,8 +11,6 @@ namespace {
 constexpr std::chrono::seconds kHandshake{10};
 // Beats that may go unanswered before pounced counts as gone.
 constexpr int kSilentBeats = 3;
-// Memory kept for what comes and goes next: a notebook's machine is shared with many others.
-constexpr std::size_t kKeptBytes = 256 * 1024 * 1024;
 
 std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
 
@@ -27,7 +25,6 @@ control::Manner manner(const protocol::OpenSession& session) {
 
 Engine::Engine(transport::Context& context, KeyPair keys, Setup setup, NewsQueue& news)
     : context_(context),
-      blocks_(kKeptBytes),
       keys_(std::move(keys)),
       setup_(std::move(setup)),
       news_(news),
@@ -174,7 +171,7 @@ void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
 void Engine::send_ahead(const ObjectId& id) {
   std::map<LeaseId, WorkerLink*> chosen;  // null: the lease has it
   for (auto& [place, peer] : peers_) {
-    if (!peer.link->connected()) continue;
+    if (!peer.link->attached()) continue;
     WorkerLink*& link = chosen.try_emplace(place.lease, peer.link.get()).first->second;
     if (peer.link->held().contains(id))
       link = nullptr;
@@ -315,9 +312,10 @@ void Engine::end(Ended ended) {
 }
 
 void Engine::drop_unneeded(WorkerLink& link) {
+  const auto needed = [this](const ObjectId& id) { return objects_.find(id) != nullptr; };
   protocol::Drop unneeded;
-  unneeded.objects = link.held().drop_over(HeldObjects::kBudgetBytes,
-                                           [this](const ObjectId& id) { return objects_.find(id) != nullptr; });
+  unneeded.objects = link.held().drop_over(HeldObjects::kBudgetBytes, needed);
+  for (const ObjectId& id : link.drop_reached(needed)) unneeded.objects.push_back(id);
   unneeded.functions = link.functions().drop_over(HeldFunctions::kBudgetBytes);
   if (!unneeded.objects.empty() || !unneeded.functions.empty()) link.send(unneeded);
 }

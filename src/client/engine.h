@@ -121,13 +121,12 @@ class Engine final : public transport::Engine {
   void on_link(const task::Place& place, LinkEvent event);
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
   void drop_unneeded(WorkerLink& link);
-  void drop_what_nobody_needs(WorkerLink& link);
   void ask_for_daemon();
   void want_daemon();
   WorkerLink* link_at(const task::Place& place);
 
   transport::Context& context_;
-  memory::BlockPool blocks_;
+  memory::BlockPool blocks_{0};  // what is sent is given away: none comes back
   const KeyPair keys_;
   const Setup setup_;
   NewsQueue& news_;

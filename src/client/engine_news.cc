@@ -166,7 +166,7 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
   } else if (auto* attached = std::get_if<LinkAttached>(&event)) {
     if (peer->second.attached_ns == 0) peer->second.attached_ns = nanoseconds_now();
     peer->second.who = std::move(attached->who);
-    drop_what_nobody_needs(*peer->second.link);
+    drop_unneeded(*peer->second.link);
     happened(task::WorkerAttached{place, epoch});
   } else if (std::holds_alternative<LinkLost>(event)) {
     happened(task::WorkerUnreachable{place, epoch});
@@ -180,14 +180,6 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     for (std::size_t i = 0; i < std::min(answer->tasks.size(), answer->states.size()); ++i)
       happened(task::QueryAnswered{place, epoch, answer->tasks[i], known(answer->states[i])});
   }
-}
-
-// Of what was on its way when the connection was lost.
-void Engine::drop_what_nobody_needs(WorkerLink& link) {
-  protocol::Drop drop;
-  for (const ObjectId& id : link.reached_objects())
-    if (objects_.find(id) == nullptr) drop.objects.push_back(id);
-  if (!drop.objects.empty()) link.send(drop);
 }
 
 void Engine::on_outcome(const task::Place& place, OutcomeWhole& outcome) {

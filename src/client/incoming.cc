@@ -13,7 +13,7 @@ tl::unexpected<Error> not_in_block() { return failure(ErrorCode::kProtocol, "a r
 
 }  // namespace
 
-Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames, memory::BlockPool& blocks) {
+Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames) {
   Incoming incoming;
   incoming.header_ = std::move(header);
   std::shared_ptr<memory::MemoryBlock> block = frames.back().block();
@@ -22,7 +22,7 @@ Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message fr
   for (std::size_t i = 2; i < frames.size(); ++i) incoming.buffers_.push_back(to_memory(std::move(frames[i])));
   try {
     if (block) {
-      if (auto taken = incoming.take_block(std::move(block), blocks); !taken) return failure(std::move(taken.error()));
+      if (auto taken = incoming.take_block(std::move(block)); !taken) return failure(std::move(taken.error()));
     } else {
       incoming.make_room();
     }
@@ -49,13 +49,14 @@ void Incoming::make_room() {
   }
 }
 
-// The worker gave it away: it is ours alone, and mapped as it is.
-Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block, memory::BlockPool& blocks) {
+// Ours alone from here on; privately, so that a child that is forked has its own, and without a descriptor: of those there
+// are few, and a notebook keeps many results.
+Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block) {
   const std::uint64_t room = block->capacity();
-  const auto sharing = block->frozen() ? memory::Sharing::kPrivate : memory::Sharing::kShared;
   if (header_.places.size() != header_.buffers.size()) return not_in_block();
-  auto view = memory::View::map(blocks.own(std::move(block)), room, sharing);
+  auto view = memory::View::map(std::move(block), room, memory::Sharing::kPrivate);
   if (!view) throw std::bad_alloc();
+  (*view)->let_go_of_block();
   for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
     const std::uint64_t size = header_.buffers[i], offset = header_.places[i];
     if (size > room || offset > room - size) return not_in_block();

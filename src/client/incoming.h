@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/memory.h"
-#include "memory/block_pool.h"
+#include "memory/memory_block.h"
 #include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
@@ -16,8 +16,8 @@ namespace pounce::client {
 class Incoming {
  public:
   // `frames`: the message that announced it, header frame first. kTooLarge: no memory for what it announces.
-  // kProtocol: it does not lie in the memory that came with it, which becomes `blocks`' when nobody uses it any more.
-  static Result<Incoming> begin(protocol::Outcome header, transport::Message frames, memory::BlockPool& blocks);
+  // kProtocol: it does not lie in the memory that came with it.
+  static Result<Incoming> begin(protocol::Outcome header, transport::Message frames);
 
   // Chunks come in order; others are of an earlier connection and are ignored.
   void add(const protocol::Chunk& chunk, std::span<const std::byte> bytes);
@@ -32,7 +32,7 @@ class Incoming {
   std::vector<Memory> take_buffers() { return std::move(buffers_); }
 
  private:
-  Result<void> take_block(std::shared_ptr<memory::MemoryBlock> block, memory::BlockPool& blocks);
+  Result<void> take_block(std::shared_ptr<memory::MemoryBlock> block);
   void make_room();
   void place(Memory memory, std::size_t index);
   void skip_full();

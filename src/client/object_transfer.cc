@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "memory/memory_events.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 
@@ -39,6 +40,7 @@ bool ObjectTransfer::send(transport::Channel& channel, memory::BlockPool& blocks
 }
 
 bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
+  if (memory::memory_is_limited() && !parts_.empty() && !parts_.front().view) return false;  // it would cost us twice what it is
   return channel.passes_memory() && !no_memory_ && !announced_ &&
          std::accumulate(header_.buffers.begin(), header_.buffers.end(), std::uint64_t{0}) >= kWorthABlock;
 }

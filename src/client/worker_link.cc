@@ -23,7 +23,8 @@ constexpr int kMessagesATurn = 16;  // read before somebody else has a turn: 16 
 // Round trips right after attaching: the quickest one gives the clock.
 constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kFirstReopenPause{5}, kLongestReopenPause{1000};
-constexpr int kLocalAttempts = 5;  // then it is reached as any other
+constexpr int kLocalAttempts = 5;  // in a row that did not stand so long: then it is reached as any other
+constexpr std::chrono::seconds kStood{10};
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
 // With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
@@ -100,14 +101,19 @@ void WorkerLink::exchange(std::vector<LinkEvent>& events) {
     if (messages == kMessagesATurn) return;
     if (auto message = channel_->receive()) take(std::move(*message), events);
     flush();
+    if (copies()) return settle_descriptors(true);  // some milliseconds went into it: others have their turn
   }
   if (channel_ != nullptr) channel_->flush();
   gathers_ = false;
   settle_descriptors(false);
 }
 
+// An object into memory of its own, step by step.
+bool WorkerLink::copies() const { return channel_ != nullptr && channel_->passes_memory() && !outbox_.empty() && !channel_->unsent(); }
+
 void WorkerLink::settle_descriptors(bool stale) {
-  descriptors_.stale = gathers_ || (stale && channel_ != nullptr && channel_->tells_changes_only());
+  const bool goes_on = channel_ != nullptr && (channel_->tells_changes_only() || copies());
+  descriptors_.stale = gathers_ || (stale && goes_on);
   descriptors_.unsent = channel_ != nullptr && channel_->unsent();
 }
 
@@ -119,6 +125,8 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
       send(attach_);
       return;
     case transport::Link::kDisconnected:
+      if (attached_at_ != TimePoint::max() && now > attached_at_ + kStood) local_attempts_ = 0;
+      attached_at_ = TimePoint::max();
       if (channel_->reconnects()) return lose(events);
       [[fallthrough]];
     case transport::Link::kRefused:
@@ -174,7 +182,7 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
   } else if (auto* attached = std::get_if<protocol::Attached>(&*header)) {
     stage_ = Stage::kAttached;
     reopen_pause_ = kFirstReopenPause;
-    local_attempts_ = 0;
+    attached_at_ = Clock::now();
     attached_by_ = TimePoint::max();
     clock_questions_ = kClockQuestions;
     note_reached(attached->reached);
@@ -201,16 +209,20 @@ void WorkerLink::note_reached(const std::vector<protocol::Reached>& all) {
   held_.forget_unconfirmed();
 }
 
-std::vector<ObjectId> WorkerLink::reached_objects() const {
-  std::vector<ObjectId> ids;
-  for (const auto& [id, reached] : reached_) ids.push_back(id);
-  return ids;
+std::vector<ObjectId> WorkerLink::drop_reached(const std::function<bool(const ObjectId&)>& needed) {
+  std::vector<ObjectId> dropped;
+  std::erase_if(reached_, [&](const auto& entry) {
+    if (needed(entry.first)) return false;
+    dropped.push_back(entry.first);
+    return true;
+  });
+  return dropped;
 }
 
 void WorkerLink::query(std::vector<TaskId> tasks, bool no_others) {
   protocol::Query query{std::move(tasks), no_others, {}};
-  for (const TaskId& task : query.tasks)
-    if (const auto begun = incoming_.find(task); begun != incoming_.end()) query.reached.push_back(begun->second.reached());
+  std::erase_if(incoming_, [&](const auto& entry) { return std::ranges::find(query.tasks, entry.first) == query.tasks.end(); });
+  for (const auto& [task, incoming] : incoming_) query.reached.push_back(incoming.reached());
   send(query);
 }
 
@@ -226,7 +238,7 @@ void WorkerLink::take_outcome(protocol::Outcome header, transport::Message messa
   const TaskId task = header.task;
   if (unanswered_ > 0) --unanswered_;
   if (const auto begun = incoming_.find(task); begun != incoming_.end() && begun->second.goes_on(header)) return;
-  auto incoming = Incoming::begin(std::move(header), std::move(message), blocks_);
+  auto incoming = Incoming::begin(std::move(header), std::move(message));
   if (!incoming || incoming->whole()) {
     incoming_.erase(task);
     events.emplace_back(OutcomeWhole{std::move(incoming), task, nanoseconds_now()});

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,13 +62,15 @@ class WorkerLink {
   TimePoint next_deadline() const;
   const transport::Descriptors& descriptors() const { return descriptors_; }
   bool connected() const { return stage_ != Stage::kConnecting; }
+  bool attached() const { return stage_ == Stage::kAttached; }
 
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   void query(std::vector<TaskId> tasks, bool no_others);
-  std::vector<ObjectId> reached_objects() const;  // that the worker has in part, from an earlier connection
+  // Objects that the worker has in part, from an earlier connection, and that nobody needs: forgotten here.
+  std::vector<ObjectId> drop_reached(const std::function<bool(const ObjectId&)>& needed);
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
   void post_acknowledgements();
@@ -93,6 +96,7 @@ class WorkerLink {
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();
   void settle_descriptors(bool stale);
+  bool copies() const;
 
   transport::Context& context_;
   memory::BlockPool& blocks_;
@@ -119,7 +123,8 @@ class WorkerLink {
   bool gathers_ = false;  // small messages wait in the channel for the next turn
   std::chrono::milliseconds reopen_pause_{5};
   std::uint32_t unanswered_ = 0;  // tasks sent on this connection whose outcomes have not come
-  int local_attempts_ = 0;  // since it last let us attach
+  int local_attempts_ = 0;  // since such a connection last stood for a while
+  TimePoint attached_at_ = TimePoint::max();
 };
 
 }  // namespace pounce::client

@@ -1,9 +1,17 @@
 #include "memory/block_pool.h"
 
+#include <pthread.h>
+
+#include <atomic>
+
 namespace pounce::memory {
 namespace {
 
 constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+
+// A child has what its parent had mapped, and may look at it for long after the parent has let go of it.
+std::atomic<unsigned> forks = 0;
+const int counts_forks = ::pthread_atfork(nullptr, [] { ++forks; }, nullptr);
 
 std::size_t rounded(std::size_t size) { return (size + kHugePage - 1) / kHugePage * kHugePage; }
 
@@ -21,7 +29,9 @@ Result<std::shared_ptr<MemoryBlock>> BlockPool::take(std::size_t size) {
 
 std::shared_ptr<MemoryBlock> BlockPool::own(std::shared_ptr<MemoryBlock> block) {
   MemoryBlock* const shown = block.get();
-  return {shown, [shelf = shelf_, block = std::move(block)](MemoryBlock*) mutable { shelf->put_back(std::move(block)); }};
+  return {shown, [shelf = shelf_, block = std::move(block), before = forks.load()](MemoryBlock*) mutable {
+            if (forks == before && counts_forks == 0) shelf->put_back(std::move(block));
+          }};
 }
 
 std::shared_ptr<MemoryBlock> BlockPool::Shelf::best_fit(std::size_t size) {

@@ -23,6 +23,7 @@ class View {
 
   std::span<std::byte> bytes() const { return {base_, size_}; }
   const std::shared_ptr<MemoryBlock>& block() const { return block_; }
+  void let_go_of_block() { block_.reset(); }  // and of its descriptor: the bytes stay, the block is nobody's again
 
  private:
   View(std::shared_ptr<MemoryBlock> block, std::byte* base, std::size_t size)

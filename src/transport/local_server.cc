@@ -2,13 +2,18 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <chrono>
+
 #include "transport/local_address.h"
 
 namespace pounce::transport {
 namespace {
 
+constexpr std::chrono::milliseconds kNoDescriptors{100};
 constexpr int kBacklog = 64;
 constexpr std::size_t kMostStreams = 64;  // of one user's processes on one machine
+constexpr std::chrono::seconds kLongestStuck{10};
 constexpr char kRoute[] = "local ";       // a RouterSocket's begin with a zero
 
 }  // namespace
@@ -24,13 +29,15 @@ std::unique_ptr<LocalServer> LocalServer::listen(const PublicKey& own, std::size
 bool LocalServer::is_route(const std::string& route) { return route.starts_with(kRoute); }
 
 void LocalServer::add_to(PollSet& polled) {
-  polled_as_ = polled.add_fd(listener_.get());
+  polled_as_.reset();
+  if (Clock::now() >= deaf_until_) polled_as_ = polled.add_fd(listener_.get());
   for (const auto& [route, stream] : streams_) polled.add_fd(stream.fd(), stream.unsent());
 }
 
 void LocalServer::accept_waiting(const PollSet& polled) {
-  while (polled.readable(polled_as_)) {
+  while (polled_as_ && polled.readable(*polled_as_)) {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd && (errno == EMFILE || errno == ENFILE)) deaf_until_ = Clock::now() + kNoDescriptors;  // else it would be polled on and on
     if (!fd) return;
     if (!of_our_user(fd.get()) || streams_.size() >= kMostStreams) continue;
     streams_.emplace(kRoute + std::to_string(++accepted_), LocalStream(std::move(fd), max_frame_bytes_));
@@ -59,7 +66,10 @@ Sent LocalServer::send(const std::string& route, Message& frames) {
 }
 
 void LocalServer::flush() {
-  for (auto& [route, stream] : streams_) stream.flush();
+  for (auto& [route, stream] : streams_) {
+    stream.flush();
+    if (stream.stuck_since() != TimePoint::max() && Clock::now() > stream.stuck_since() + kLongestStuck) stream.close();
+  }
 }
 
 void LocalServer::cut(const std::string& route) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/curve_key.h"
 #include "base/unique_fd.h"
 #include "transport/local_stream.h"
@@ -28,7 +29,7 @@ class LocalServer {
   void accept_waiting(const PollSet& polled);  // after polling
   std::optional<Received> receive();  // non-blocking
   Sent send(const std::string& route, Message& frames);
-  void flush();
+  void flush();  // who took nothing for long is cut
   void cut(const std::string& route);
 
  private:
@@ -38,7 +39,8 @@ class LocalServer {
   const std::size_t max_frame_bytes_;
   std::map<std::string, LocalStream> streams_;
   std::uint64_t accepted_ = 0;
-  std::size_t polled_as_ = 0;
+  std::optional<std::size_t> polled_as_;
+  TimePoint deaf_until_{};  // there was no descriptor left
   std::string last_heard_;  // each has its turn
 };
 

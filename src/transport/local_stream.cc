@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 namespace pounce::transport {
 namespace {
@@ -56,6 +57,11 @@ void take_descriptors(msghdr& message, std::deque<UniqueFd>& descriptors) {
 
 LocalStream::LocalStream(UniqueFd fd, std::size_t max_frame_bytes) : fd_(std::move(fd)), max_frame_bytes_(max_frame_bytes), input_(kInput) {}
 
+// A forked child may have the descriptor too: the other end hears of the end all the same.
+LocalStream::~LocalStream() {
+  if (fd_) ::shutdown(fd_.get(), SHUT_RDWR);
+}
+
 void LocalStream::close() {
   open_ = false;
   ::shutdown(fd_.get(), SHUT_RDWR);  // the number stays ours: somebody may still poll it
@@ -64,13 +70,17 @@ void LocalStream::close() {
 // ---- receiving ----------------------------------------------------------------------------------------------------
 
 std::optional<Message> LocalStream::receive() {
-  while (open_) {
-    if (!parse()) return broken();
-    if (whole()) {
-      Incoming done = std::exchange(incoming_, {});
-      return std::move(done.frames);
+  try {
+    while (open_) {
+      if (!parse()) return broken();
+      if (whole()) {
+        Incoming done = std::exchange(incoming_, {});
+        return std::move(done.frames);
+      }
+      if (std::exchange(drained_, false) || !read()) return std::nullopt;
     }
-    if (std::exchange(drained_, false) || !read()) return std::nullopt;
+  } catch (const std::exception&) {  // no memory for a frame
+    return broken();
   }
   return std::nullopt;
 }
@@ -169,14 +179,16 @@ bool LocalStream::read() {
 // ---- sending ------------------------------------------------------------------------------------------------------
 
 Sent LocalStream::send(Message& frames) {
-  if (!takes_more()) return open_ ? Sent::kFull : Sent::kNoSuchPeer;
+  if (frames.size() > kFramesMax) frames.clear();  // over the limit: dropped, as over the network
+  if (frames.empty()) return Sent::kYes;
+  if (!takes_more()) return open_ && !deaf_ ? Sent::kFull : Sent::kNoSuchPeer;
   if (!passes_memory(frames) && bytes_of(frames) < kGather) {
     small_ += head_of(frames);
     for (const Frame& frame : frames) small_ += frame.text();
     frames.clear();
     return Sent::kYes;
   }
-  if (!write_small()) return open_ ? Sent::kFull : Sent::kNoSuchPeer;
+  if (!write_small()) return open_ && !deaf_ ? Sent::kFull : Sent::kNoSuchPeer;
   large_ = Outgoing{head_of(frames), std::move(frames), 0};
   frames.clear();
   write_large();
@@ -184,30 +196,49 @@ Sent LocalStream::send(Message& frames) {
 }
 
 bool LocalStream::takes_more() {
-  if (large_ || small_.size() >= kMostGathered) flush();
-  return open_ && !large_ && small_.size() < kMostGathered;
+  if (large_ || small_.size() >= kMostGathered || stuck_since_ != TimePoint::max()) flush();
+  return open_ && !deaf_ && !large_ && small_.size() < kMostGathered && stuck_since_ == TimePoint::max();
 }
 
 void LocalStream::flush() {
-  if (open_ && write_large()) write_small();
+  if (open_ && !deaf_ && write_large()) write_small();
+}
+
+// What a write came to; false: no more for now, or ever.
+bool LocalStream::took(ssize_t wrote) {
+  if (wrote >= 0) {
+    stuck_since_ = TimePoint::max();
+    return true;
+  }
+  if (errno == EAGAIN)
+    stuck_since_ = std::min(stuck_since_, Clock::now());
+  else if (errno != EINTR)
+    drop_unsent();
+  return errno == EINTR;
+}
+
+// It may have said much before it went: that is still in our kernel's buffer.
+void LocalStream::drop_unsent() {
+  deaf_ = true;
+  small_.clear();
+  small_sent_ = 0;
+  large_.reset();
 }
 
 bool LocalStream::write_small() {
-  while (open_ && small_sent_ < small_.size()) {
+  while (small_sent_ < small_.size()) {
     const ssize_t wrote = ::send(fd_.get(), small_.data() + small_sent_, small_.size() - small_sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0 && errno == EAGAIN) return false;
-    if (wrote < 0) close();
-    else small_sent_ += static_cast<std::size_t>(wrote);
+    if (!took(wrote)) return false;
+    if (wrote > 0) small_sent_ += static_cast<std::size_t>(wrote);
   }
   small_.clear();
   small_sent_ = 0;
-  return open_;
+  return true;
 }
 
 // Memory goes with the first byte of its message: where it arrives, its frames are read after it.
 bool LocalStream::write_large() {
-  while (open_ && large_) {
+  while (large_) {
     std::vector<iovec> pieces;
     std::vector<int> rights;
     std::size_t skip = large_->sent;
@@ -239,17 +270,13 @@ bool LocalStream::write_large() {
       std::memcpy(CMSG_DATA(part), rights.data(), rights.size() * sizeof(int));
     }
     const ssize_t wrote = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0 && errno == EAGAIN) return false;
-    if (wrote < 0) {
-      close();
-      return false;
-    }
+    if (!took(wrote)) return false;
+    if (wrote < 0) continue;
     for (const Frame& frame : large_->frames)
       if (frame.block()) frame.block()->give_away();
     large_->sent += static_cast<std::size_t>(wrote);
   }
-  return open_;
+  return true;
 }
 
 }  // namespace pounce::transport

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "transport/channel.h"
 
@@ -18,6 +19,8 @@ namespace pounce::transport {
 class LocalStream {
  public:
   LocalStream(UniqueFd fd, std::size_t max_frame_bytes);
+  LocalStream(LocalStream&&) = default;
+  ~LocalStream();
 
   // The next message, if it is whole; nothing: poll before asking again. What breaks the framing closes the stream.
   std::optional<Message> receive();
@@ -25,10 +28,11 @@ class LocalStream {
   void flush();
 
   bool open() const { return open_; }
-  bool unsent() const { return open_ && (!small_.empty() || large_); }
+  bool unsent() const { return open_ && !deaf_ && (!small_.empty() || large_); }
   bool takes_more();
   int fd() const { return fd_.get(); }
   void close();
+  TimePoint stuck_since() const { return stuck_since_; }  // it takes nothing any more; max(): it does
 
  private:
   struct Incoming {
@@ -53,10 +57,13 @@ class LocalStream {
   std::optional<Message> broken();
   bool write_small();
   bool write_large();
+  bool took(ssize_t wrote);
+  void drop_unsent();
 
   UniqueFd fd_;
   const std::size_t max_frame_bytes_;
   bool open_ = true;
+  bool deaf_ = false;  // the other end reads no more; what it said before is still read
 
   std::vector<char> input_;            // read and not yet parsed: [begin_, end_)
   std::size_t begin_ = 0, end_ = 0;
@@ -67,6 +74,7 @@ class LocalStream {
   std::string small_;
   std::size_t small_sent_ = 0;
   std::optional<Outgoing> large_;
+  TimePoint stuck_since_ = TimePoint::max();
 };
 
 }  // namespace pounce::transport

@@ -197,3 +197,64 @@ def test_more_than_two_gibibytes_travel_both_ways(home):
     """, seconds=580)
 
     assert run.reports == {"size": 2**31 + 8, "last": 7, "there": [2**31 + 8, 7]}
+
+
+def test_results_of_many_buffers_arrive(home):
+    home.run("""
+        import numpy as np
+        def arrays(count, size): return [np.ones(size) for _ in range(count)]
+        with pounce.Client() as client:
+            for count, size in ((1021, 10), (1022, 10), (1023, 10), (1100, 0), (1100, 40_000)):
+                assert [a.sum() for a in client.submit(arrays, count, size).result()] == [size] * count, (count, size)
+    """)
+
+
+def test_results_that_are_kept_cost_no_descriptors_and_are_nobody_elses(home):
+    run = home.run("""
+        import numpy as np
+        def array(value): return np.full(300_000, value)
+        def descriptors(): return len(os.listdir("/proc/self/fd"))
+        with pounce.Client() as client:
+            kept = [client.submit(array, 0).result()]
+            before = descriptors()
+            kept += [client.submit(array, value).result() for value in range(1, 30)]
+            report(more=descriptors() - before)
+
+            seen, told = os.pipe()
+            go, gone = os.pipe()
+            child = os.fork()
+            if child == 0:
+                kept[0][:10] = 7
+                os.read(go, 1)
+                os.write(told, b"%d" % int(sum(int((array != value).sum()) for value, array in enumerate(kept))))
+                os._exit(0)
+            changed = int(kept[0].sum())
+            del kept
+            for value in range(100, 130):
+                client.submit(array, value).result()
+            os.write(gone, b".")
+            os.waitpid(child, 0)
+            report(changed=changed, in_the_child=int(os.read(seen, 100)))
+    """)
+
+    assert run.reports["more"] <= 2
+    assert run.reports["changed"] == 0, "what a forked child writes is its own"
+    assert run.reports["in_the_child"] == 10, "what the parent gets afterwards does not lie where the child looks"
+
+
+def test_an_argument_of_many_megabytes_needs_nobody_to_look_after_it(home):
+    """It is copied step by step; each step but the first once waited for the next beat, two seconds later."""
+    run = home.run("""
+        import numpy as np
+        with pounce.Client() as client:
+            client.submit(abs, 1).result()
+            array, took = np.ones(160 * 2**20, np.uint8), []
+            for number in range(5):
+                array[0] = number
+                future = client.submit(len, array)
+                future.result()
+                took.append(future.timings()["send"])
+            report(least=min(took))
+    """)
+
+    assert run.reports["least"] < 1

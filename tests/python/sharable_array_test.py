@@ -57,11 +57,17 @@ def told(module_home):
             argument[:] = 2
             report(arguments=[*sums, client.submit(np.sum, argument).result()])
 
+            with pounce.Client() as second:
+                report(another_client=second.submit(np.sum, second.scatter(array)).result().item())
+            array.flags.writeable = True
+            array[:] = 4
+            report(written=client.submit(look, client.scatter(array)).result()[2])
+
             del ref, array
             other = pounce.empty(300_000)
             other[:] = 5
             report(after=client.submit(np.sum, client.scatter(other)).result())
-            report(small=client.submit(np.sum, client.scatter(pounce.empty(3))).result(), nothing=client.submit(np.shape, client.scatter(pounce.empty((0, 3)))).result())
+            report(small=client.submit(np.sum, client.scatter(pounce.empty(np.int64(3)))).result(), nothing=client.submit(np.shape, client.scatter(pounce.empty((0, 3)))).result())
     """).reports
 
 
@@ -86,6 +92,14 @@ def test_it_is_scattered_once(told):
 
 def test_it_is_read_only_here_once_it_was_scattered(told):
     assert "read-only" in told["write"]
+
+
+def test_another_client_scatters_it_for_itself(told):
+    assert told["another_client"] == 600_000
+
+
+def test_made_writable_again_it_is_what_it_is_now(told):
+    assert told["written"] == 1_200_000
 
 
 def test_of_an_array_that_can_still_be_written_a_part_is_copied(told):

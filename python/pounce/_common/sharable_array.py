@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from .. import _core
 
@@ -14,16 +16,20 @@ if TYPE_CHECKING:
 
     from .ref import Ref
 
-# What of a memory was scattered already, by how the array lies in it; a Ref lives as long as somebody has it.
-_scattered: weakref.WeakKeyDictionary[_core.SharableMemory, weakref.WeakValueDictionary[tuple[Any, ...], Ref]] = weakref.WeakKeyDictionary()
+_SMALL = 256 * 1024  # a smaller one is copied anyway, and costs no descriptor
+_read_only: weakref.WeakSet[_core.SharableMemory] = weakref.WeakSet()  # that was scattered
+
+# What of a memory one session has scattered, by how the array lies in it; a Ref lives as long as somebody has it.
+Known = weakref.WeakKeyDictionary[_core.SharableMemory, "weakref.WeakValueDictionary[tuple[Any, ...], Ref]"]
 
 
-def empty(shape: int | tuple[int, ...], dtype: DTypeLike = float) -> numpy.ndarray[Any, Any]:
+def empty(shape: SupportsIndex | Iterable[SupportsIndex], dtype: DTypeLike = float) -> numpy.ndarray[Any, Any]:
     """A new C-ordered array, like ``numpy.empty``, that ``Client.scatter`` hands to workers of this machine without a copy.
 
     Fill it in place, then scatter it: scattering takes microseconds, whatever its size, and makes the array read-only here,
     since the workers see the same memory (views of it that were made before stay writable: do not write through them). To
     go on writing, copy it. Workers of other machines get its bytes, as of any array. Its pages are zero until they are written.
+    A process that is forked from this one shares it too: what either writes both see.
 
     Parameters
     ----------
@@ -50,20 +56,23 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike = float) -> numpy.ndarr
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise ValueError(f"an array of {kind} refers to Python objects, which other processes cannot see")
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = tuple(map(operator.index, shape)) if isinstance(shape, Iterable) else (operator.index(shape),)
     if any(size < 0 for size in sizes):
         raise ValueError("negative dimensions are not allowed")
-    memory = _core.SharableMemory(math.prod(sizes) * kind.itemsize)
+    nbytes = math.prod(sizes) * kind.itemsize
+    if nbytes < _SMALL:
+        return np.zeros(sizes, kind)
+    memory = _core.SharableMemory(nbytes)
     return np.ndarray(sizes, kind, buffer=memory)  # type: ignore[arg-type]  # any buffer will do
 
 
 class Scattered:
     """One array that was made by empty(), about to be scattered."""
 
-    def __init__(self, memory: _core.SharableMemory, array: Any):
-        self._array = array
+    def __init__(self, memory: _core.SharableMemory, array: Any, known: Known):
+        self._array, self._memory = array, memory
         self._place = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
-        self._refs = _scattered.setdefault(memory, weakref.WeakValueDictionary())
+        self._refs = known.setdefault(memory, weakref.WeakValueDictionary())
 
     @property
     def ref(self) -> Ref | None:
@@ -73,11 +82,12 @@ class Scattered:
     def keep(self, ref: Ref) -> Ref:
         self._array.flags.writeable = False  # after it was pickled: a task's use of it is writable
         self._refs[self._place] = ref
+        _read_only.add(self._memory)
         return ref
 
 
-def scattered(value: Any) -> Scattered | None:
-    """None: not an array of empty(), or a view of one whose array can still be written."""
+def scattered(value: Any, known: Known) -> Scattered | None:
+    """None: not an array of empty(), a view of one whose array can still be written, or one that was made writable again."""
     if type(value).__module__ != "numpy" or type(value).__name__ != "ndarray":
         return None
     base = value
@@ -85,4 +95,6 @@ def scattered(value: Any) -> Scattered | None:
         if base is not value and base.flags.writeable:
             return None
         base = base.base
-    return Scattered(base, value) if isinstance(base, _core.SharableMemory) else None
+    if not isinstance(base, _core.SharableMemory) or (value.flags.writeable and base in _read_only):
+        return None
+    return Scattered(base, value, known)

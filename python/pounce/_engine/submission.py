@@ -48,6 +48,7 @@ class Submitter:
     def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None, imports: str = "ahead"):
         self.session = Session(launcher, config, cancel_grace, env, imports=imports)
         self._functions = FunctionCache()
+        self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
         self._like_us = (launcher, config, cancel_grace)
         self._imports = imports
@@ -134,7 +135,7 @@ class Submitter:
         """`value` as an object of its own, sent at once to the workers that are there."""
         if isinstance(value, Ref):
             return value
-        shared = sharable_array.scattered(value)
+        shared = sharable_array.scattered(value, self._scattered)
         if shared is not None and shared.ref is not None:
             return shared.ref
         try:

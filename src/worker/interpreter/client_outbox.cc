@@ -1,5 +1,6 @@
 #include "worker/interpreter/client_outbox.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace pounce::worker {
@@ -26,8 +27,10 @@ void Outbox::post(const protocol::Header& header, std::vector<SharedBytes> paylo
 void Outbox::post_outcome(OutcomeMessage outcome, bool as_memory) {
   if (outcome.bulk.empty()) return post(outcome.header, std::move(outcome.payload));
   drop_bulk(outcome.header.task);
+  as_memory = as_memory && std::ranges::any_of(outcome.bulk, [](const SharedBytes& bytes) { return bytes->size() > 0; });
   if (!as_memory) post(outcome.header, outcome.payload);
-  bulk_.emplace_back(std::move(outcome), as_memory);
+  OutcomeTransfer transfer(std::move(outcome), as_memory);
+  if (!transfer.done()) bulk_.push_back(std::move(transfer));
 }
 
 void Outbox::drop_bulk(const TaskId& task) {

@@ -32,7 +32,6 @@ class Outbox {
   // Sends until the socket takes no more (kBlocked) or some milliseconds went into it (kMore). A peer that is gone empties
   // it: what matters is kept elsewhere and sent again when the client comes back.
   Flushed flush(DataSockets& sockets, const std::string& route, memory::BlockPool& blocks);
-  std::size_t waiting() const { return small_.size(); }
 
  private:
 

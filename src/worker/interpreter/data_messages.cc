@@ -50,6 +50,7 @@ void WorkerEngine::handle(transport::Received message) {
 
 void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat,
                              const std::string& route) {
+  if (seat.route != route && sockets_.polled_for_room(seat.route)) sockets_.cut(seat.route);  // a forked child may hold it open
   seat.route = route;
   seat.outbox.clear();
   seat.attached = false;
@@ -78,7 +79,7 @@ std::vector<protocol::Reached> WorkerEngine::reached(const SessionId& session, c
   std::vector<protocol::Reached> all;
   for (const auto& [object, buffer, offset] : store_.progress(session)) all.push_back({object.hex(), buffer, offset, false});
   for (const ObjectId& object : seat.come_whole)
-    if (store_.has(object)) all.push_back({object.hex(), 0, 0, true});
+    if (store_.holds(session, object)) all.push_back({object.hex(), 0, 0, true});
   if (all.size() > kMostReached) all.resize(kMostReached);
   return all;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "memory/memory_events.h"
+
 namespace pounce::worker {
 
 void DataSockets::open(std::unique_ptr<transport::RouterSocket> network, std::unique_ptr<transport::LocalServer> local) {
@@ -10,14 +12,20 @@ void DataSockets::open(std::unique_ptr<transport::RouterSocket> network, std::un
 }
 
 std::optional<transport::Received> DataSockets::receive() {
-  if (local_)
+  local_first_ = !local_first_;  // neither keeps the other waiting
+  if (local_ && local_first_)
     if (auto message = local_->receive()) return message;
-  return network_->receive();
+  if (auto message = network_->receive()) return message;
+  return local_ && !local_first_ ? local_->receive() : std::nullopt;
 }
 
 transport::Sent DataSockets::send(const std::string& route, transport::Message& frames) {
   if (!transport::LocalServer::is_route(route)) return network_->send(route, frames);
   return local_ ? local_->send(route, frames) : transport::Sent::kNoSuchPeer;
+}
+
+bool DataSockets::passes_memory(const std::string& route) const {
+  return transport::LocalServer::is_route(route) && !memory::memory_is_limited();
 }
 
 void DataSockets::flush() {

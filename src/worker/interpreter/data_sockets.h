@@ -20,7 +20,9 @@ class DataSockets {
   transport::Sent send(const std::string& route, transport::Message& frames);  // may be on its way only after flush()
   void flush();
   void cut(const std::string& route);
-  bool passes_memory(const std::string& route) const { return transport::LocalServer::is_route(route); }
+  // Not where our memory is bounded: what we made counts as ours for as long as the notebook keeps it.
+  bool passes_memory(const std::string& route) const;
+  bool polled_for_room(const std::string& route) const { return transport::LocalServer::is_route(route); }
   const std::string& endpoint() const { return network_->endpoints().front(); }
 
   void add_to(transport::PollSet& polled);
@@ -30,6 +32,7 @@ class DataSockets {
   std::unique_ptr<transport::RouterSocket> network_;
   std::unique_ptr<transport::LocalServer> local_;  // null: this machine has none
   std::size_t connections_ = 0;
+  bool local_first_ = false;
 };
 
 }  // namespace pounce::worker

@@ -125,6 +125,11 @@ std::vector<ObjectStore::Progress> ObjectStore::progress(const SessionId& sessio
   return all;
 }
 
+bool ObjectStore::holds(const SessionId& session, const ObjectId& object) const {
+  const auto found = objects_.find(object);
+  return found != objects_.end() && found->second.holders.contains(session);
+}
+
 void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
   incoming_.erase(Key{session, object});
   const auto found = objects_.find(object);

@@ -59,6 +59,7 @@ class ObjectStore {
   };
   std::vector<Progress> progress(const SessionId& session) const;
   bool has(const ObjectId& object) const { return objects_.contains(object); }
+  bool holds(const SessionId& session, const ObjectId& object) const;
   void drop(const SessionId& session, const ObjectId& object);
   void drop_all(const SessionId& session);
   Result<ObjectUse> use(const ObjectId& object) const;

@@ -60,7 +60,7 @@ bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   if (ended_by_us(task, result)) return std::exchange(interrupt_sent_, false);
   outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
   tell_core(exec::RunEnded{task});
-  flush_gathered();
+  flush_outboxes();
   return std::exchange(interrupt_sent_, false);
 }
 

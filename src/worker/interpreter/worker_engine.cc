@@ -23,7 +23,6 @@ constexpr rlim_t kCrowd = 1024;                                // so many of the
 constexpr std::size_t kTurnMessages = 64;                      // so that whoever asks for the leader token waits little
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
 constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;       // then printing waits for the reader, as on a terminal
-constexpr std::size_t kGatherMost = 16;                        // messages of one client
 constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
 constexpr auto kLongSleep = 1h;                                // nothing to do: a bound that no clock arithmetic overflows
 constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // between reports to the supervisor: least, most
@@ -184,17 +183,10 @@ void WorkerEngine::flush_outboxes() {
   for (auto& [session, seat] : clients_.seats()) {
     if (seat.outbox.empty()) continue;
     const Outbox::Flushed flushed = seat.outbox.flush(sockets_, seat.route, store_.pool());
-    blocked_ |= flushed == Outbox::Flushed::kBlocked;
+    blocked_ |= flushed == Outbox::Flushed::kBlocked && !sockets_.polled_for_room(seat.route);
     more_ |= flushed == Outbox::Flushed::kMore;
   }
   sockets_.flush();
-}
-
-// Each write may wake the client: while the next task is here already, outcomes may wait for a few more. (A task that is not
-// short does not keep them: the stand-by thread's turns flush.)
-void WorkerEngine::flush_gathered() {
-  const bool few = std::ranges::all_of(clients_.seats(), [](const auto& entry) { return entry.second.outbox.waiting() < kGatherMost; });
-  if (core_.waiting() == 0 || !few) flush_outboxes();
 }
 
 void WorkerEngine::tell_activity(TimePoint now) {

@@ -112,7 +112,6 @@ class WorkerEngine final : public transport::Engine {
   void forward_output(TimePoint now, bool to_the_end);
   bool output_blocked() const;
   void flush_outboxes();
-  void flush_gathered();
   void tell_activity(TimePoint now);
   bool saving() const { return state_ == NamespaceState::kSaving; }
   TimePoint core_deadline() const;

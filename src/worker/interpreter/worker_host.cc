@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/blocked_signals.h"
-#include "worker/common/memory_events.h"
+#include "memory/memory_events.h"
 #include "worker/interpreter/termination.h"
 
 namespace pounce::worker {
@@ -16,7 +16,7 @@ namespace {
 // never be what the user's own code then lacks.
 std::size_t memory_to_keep() {
   const auto machine = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::min(machine, MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
+  return std::min(machine, memory::MemoryEvents::of_this_process().limit().value_or(machine)) / 8;
 }
 
 // Nobody else's, ignored where it is not handled: it ends a system call and says nothing.

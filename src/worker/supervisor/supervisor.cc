@@ -55,7 +55,7 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
       facts_(job_facts(environment, options_.stand_in, host_name)),
       plan_{interpreter_command(options_), for_user_code(environment), host_of(options_.handshake), facts_.node,
             facts_.devices, STDOUT_FILENO, options_.interface, options_.ports, core_limit, folder_of(options_.endpoint_file)},
-      memory_(MemoryEvents::of_this_process()),
+      memory_(memory::MemoryEvents::of_this_process()),
       log_reader_(::open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       epoch_{facts_.restart * kEpochsOfOneRun + options_.first_epoch.value},
       walltime_{options_.lease, facts_.end_time_s},

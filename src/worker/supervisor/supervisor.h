@@ -12,9 +12,9 @@
 
 #include "device/gpu_meter.h"
 #include "pounce/ids.h"
+#include "memory/memory_events.h"
 #include "protocol/messages.h"
 #include "transport/event_loop.h"
-#include "worker/common/memory_events.h"
 #include "worker/supervisor/daemon_link.h"
 #include "worker/supervisor/interpreter.h"
 #include "worker/supervisor/meter.h"
@@ -70,7 +70,7 @@ class Supervisor {
   const SupervisorOptions options_;
   const JobFacts facts_;
   InterpreterPlan plan_;
-  MemoryEvents memory_;
+  memory::MemoryEvents memory_;
   UniqueFd log_reader_;
 
   transport::EventLoop loop_;

@@ -347,6 +347,20 @@ TEST_F(WorkerTest, AnObjectInPartThatNobodyNeedsAnyMoreIsDropped) {
   EXPECT_EQ(worker.all<protocol::Drop>().front().objects, std::vector<ObjectId>{nobodys});
 }
 
+TEST_F(WorkerTest, AnObjectThatWasDroppedInPartIsAnnouncedAnew) {
+  const auto [first, found] = running_task();
+  Peer& worker = *found;
+  Object made = object(10, {2 * protocol::kChunkBytes});
+  const ObjectId id = digest_object(made.pickle, made.buffers);
+  reconnect(worker, {{id.hex(), 0, 5, false}});
+  settle([&] { return worker.count<protocol::Drop>() == 1; });
+  engine->hold_object(id, std::move(made), /*send_now=*/true);
+  settle([&] { return worker.count<protocol::Chunk>() == 2; });
+  EXPECT_EQ(worker.count<protocol::Object>(), 1u);
+  EXPECT_EQ(worker.all<protocol::Chunk>().front().offset, 0u);
+  never_came(worker, first);
+}
+
 TEST_F(WorkerTest, AResultGoesOnWhereItsConnectionWasLost) {
   const auto [task, found] = running_task();
   Peer& worker = *found;

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "memory/block_pool.h"
@@ -120,6 +122,19 @@ TEST(MemoryBlockTest, AFrozenOneIsNotKept) {
   BlockPool pool(8 * kMib);
   EXPECT_TRUE(filled(pool, kMib, 'a')->freeze());
   EXPECT_EQ(pool.kept_bytes(), 0u);
+}
+
+// The child has what its parent had mapped: written anew it would change under the child.
+TEST(MemoryBlockTest, IsNotKeptAfterAFork) {
+  BlockPool pool(8 * kMib);
+  auto block = filled(pool, kMib, 'a');
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  block.reset();
+  EXPECT_EQ(pool.kept_bytes(), 0u);
+  filled(pool, kMib, 'b').reset();
+  EXPECT_EQ(pool.kept_bytes(), 2 * kMib);
 }
 
 TEST(MemoryBlockTest, KeepsNoMoreThanItMay) {

@@ -164,6 +164,36 @@ TEST_F(LocalChannelTest, TellsOfItsEndOnceBehindWhatHadCome) {
   EXPECT_EQ(server->send(route, late), Sent::kNoSuchPeer);
 }
 
+// A worker that dies with its outcomes in our kernel's buffer: a beat that cannot be sent any more must not lose them.
+TEST_F(LocalChannelTest, WhatHadComeIsReadThoughNothingCanBeSentAnyMore) {
+  say({"hello"});
+  const std::string route = heard().route;
+  for (int i = 0; i < 20; ++i) {
+    Message one = message_of({std::to_string(i)});
+    ASSERT_EQ(server->send(route, one), Sent::kYes);
+  }
+  server->flush();
+  server.reset();
+  say({"a beat"});
+  Message refused = message_of({"another"});
+  EXPECT_EQ(client->send(refused), Sent::kFull);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(client->receive()->front().text(), std::to_string(i));
+  while (!client->receive() && !client->link_event()) {
+  }
+  EXPECT_FALSE(client->unsent());
+}
+
+// Else whoever asks before it sleeps never sleeps: one core busy for as long as a worker is stopped.
+TEST_F(LocalChannelTest, HasNoRoomAsLongAsItTakesNothing) {
+  Message fill = message_of({std::string(300 * 1024, 'f')});
+  while (client->send(fill) == Sent::kYes) fill = message_of({std::string(300 * 1024, 'f')});
+  EXPECT_FALSE(client->ready(true));
+  heard();
+  while (!client->ready(true)) heard();
+  Message small = message_of({"small"});
+  EXPECT_EQ(client->send(small), Sent::kYes);
+}
+
 TEST_F(LocalChannelTest, WhatBreaksTheFramingIsCut) {
   const auto memory = std::uint64_t{1} << 63;
   const std::string broken[] = {packed(std::uint32_t{0}), packed(std::uint32_t{1025}), packed(std::uint32_t{1}, std::uint64_t{kMost + 1}),

@@ -51,7 +51,7 @@ TEST(OutcomeMessageTest, SendsALargePickleAsTheFirstOfTheChunks) {
 
 TEST(OutcomeMessageTest, NeverMakesMoreFramesThanAMessageMayHave) {
   const auto message = message_of(10, std::vector<std::size_t>(3000, 1));
-  EXPECT_EQ(message.payload.size() + 1, protocol::kFramesPerMessage);
+  EXPECT_EQ(message.payload.size() + 1, protocol::kFramesPerMessage - 1) << "the rest may come as memory, in one more";
   EXPECT_EQ(message.payload.size() - 1 + message.bulk.size(), 3000u);
 }
 

@@ -1,10 +1,10 @@
-#include "worker/common/memory_events.h"
+#include "memory/memory_events.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-namespace pounce::worker {
+namespace pounce::memory {
 namespace {
 
 class MemoryEventsTest : public testing::Test {
@@ -52,4 +52,4 @@ TEST_F(MemoryEventsTest, TakesVersionOnesHugeNumberForNoLimit) {
 }
 
 }  // namespace
-}  // namespace pounce::worker
+}  // namespace pounce::memory

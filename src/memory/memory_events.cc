@@ -1,4 +1,4 @@
-#include "worker/common/memory_events.h"
+#include "memory/memory_events.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace pounce::worker {
+namespace pounce::memory {
 namespace {
 
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;  // version 1 says "none" as a number near 2^63
@@ -74,4 +74,9 @@ std::optional<std::uint64_t> MemoryEvents::limit() const {
   return least;
 }
 
-}  // namespace pounce::worker
+bool memory_is_limited() {
+  static const bool limited = MemoryEvents::of_this_process().limit().has_value();
+  return limited;
+}
+
+}  // namespace pounce::memory

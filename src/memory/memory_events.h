@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
-namespace pounce::worker {
+namespace pounce::memory {
+
+// Whether a control group bounds what this process may use: then memory that it made stays its own cost, whoever has it now.
+bool memory_is_limited();
 
 class MemoryEvents {
  public:
@@ -33,4 +36,4 @@ class MemoryEvents {
   ReadFile read_;
 };
 
-}  // namespace pounce::worker
+}  // namespace pounce::memory
