@@ -1,3 +1,5 @@
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -18,7 +20,9 @@
 #include "protocol/stream_framing.h"
 #include "slurm/wire.h"
 #include "tls/message_framing.h"
+#include "transport/local_stream.h"
 #include "unit/protocol/examples.h"
+#include "worker/interpreter/object_store.h"
 
 namespace pounce::decoder_fuzzer {
 namespace {
@@ -201,6 +205,59 @@ std::vector<std::string> bulk() {
   return {one({"header", "payload"}), one({""}) + one({"header", "", std::string(300, 'x')}) + one({"last"})};
 }
 
+// Over a pair of sockets, as a process of the same user speaks it; what is no message ends the stream.
+Text local_again(std::string_view bytes) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+  const UniqueFd speaker(ends[0]);
+  transport::LocalStream stream(UniqueFd(ends[1]), protocol::kDataFrameBytes);
+  std::string messages;
+  for (std::string_view left = bytes; !left.empty() && stream.open();) {
+    const ssize_t sent = ::send(speaker.get(), left.data(), std::min<std::size_t>(left.size(), 4096), MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    left.remove_prefix(static_cast<std::size_t>(sent));
+    for (int reads = 0; reads < 2; ++reads)
+      while (auto message = stream.receive()) messages += framed(std::move(*message));
+  }
+  return messages;
+}
+
+// Objects that a client announces and sends, as a script: an announcement of up to four sizes, or a chunk of a few bytes.
+Text chunks_again(std::string_view bytes) {
+  worker::ObjectStore store(1 << 20);
+  const auto number = [&bytes]() -> std::uint64_t {
+    const auto value = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(std::min<std::size_t>(1, bytes.size()));
+    return value;
+  };
+  std::uint64_t come = 0;
+  while (!bytes.empty()) {
+    const SessionId session({static_cast<std::uint8_t>(number() % 2)});
+    const ObjectId object({static_cast<std::uint8_t>(number() % 3)});
+    if (number() % 2 == 0) {
+      worker::ObjectOffer offer{object, "pickle", {}, number() % 2 == 0};
+      for (auto sizes = number() % 5; sizes > 0; --sizes) offer.sizes.push_back(number() << (number() % 64));
+      static_cast<void>(store.announce(session, std::move(offer)));
+    } else {
+      const auto buffer = static_cast<std::uint32_t>(number());
+      const std::uint64_t offset = number() << (number() % 64);
+      const std::uint64_t wanted = number();  // which takes one of the bytes
+      const auto size = std::min<std::size_t>(wanted, bytes.size());
+      if (store.chunk(session, object, buffer, offset, std::as_bytes(std::span(bytes.substr(0, size)))) == worker::ObjectStore::Receipt::kWhole) ++come;
+      bytes.remove_prefix(size);
+    }
+    if (auto use = store.use(object))
+      for (const auto& part : use->buffers)
+        if (!part.bytes.empty()) static_cast<void>(std::ranges::count(part.bytes, std::byte{0}));
+  }
+  return come == 0 ? Text() : Text(kRead);
+}
+
+std::vector<std::string> chunk_scripts() {
+  const auto script = [](std::initializer_list<int> numbers) { return std::string(numbers.begin(), numbers.end()); };
+  return {script({0, 0, 0, 1, 1, 3, 0, 0, 0, 1, 0, 0, 0, 3}) + "abc"};
+}
+
 Text tag_again(std::string_view bytes) {
   static_cast<void>(busy_part(bytes, std::chrono::hours(1)));
   const auto tag = parse_job_tag(bytes);
@@ -225,6 +282,8 @@ const std::vector<Decoder>& decoders() {
       {"answer", answer_again, answers},
       {"records", records_again, records},
       {"bulk", bulk_again, bulk},
+      {"local", local_again, bulk},
+      {"chunks", chunks_again, chunk_scripts},
       {"tag", tag_again, tags},
       {"manifest", manifest_again, manifests},
       {"about", about_again, abouts},
