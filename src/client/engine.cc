@@ -61,7 +61,7 @@ void Engine::wait(int wake_fd, TimePoint until) {
   for (const auto& [place, peer] : peers_) add(peer.link->descriptors());
   const auto left = std::clamp<std::int64_t>((until - Clock::now()).count(), 0, 86'400'000'000'000);
   const timespec limit = {left / 1'000'000'000, left % 1'000'000'000};
-  const int ready = ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
+  const int ready = spin_.poll(polled_.data(), polled_.size(), limit);
   quiet_ = ready <= 0;
   if (ready <= 0)
     for (pollfd& item : polled_) item.revents = 0;

@@ -21,6 +21,7 @@
 #include "control/control_connection.h"
 #include "core/task/machine.h"
 #include "transport/leader_token.h"
+#include "transport/spin.h"
 #include "transport/zmq_context.h"
 
 namespace pounce::client {
@@ -145,6 +146,7 @@ class Engine final : public transport::Engine {
   std::int64_t now_ns_ = 0;                            // of the submit() under way, else 0
   bool daemon_asked_ = false, closed_ = false;
   std::atomic<bool> quiet_ = false;
+  transport::Spin spin_;
   std::vector<pollfd> polled_;  // of this turn
   bool came_ = false;           // a message, in this turn
 };

@@ -5,8 +5,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
+#include "transport/spin.h"
 #include "transport/zmq_parts.h"
 
 namespace pounce::transport {
@@ -38,12 +40,19 @@ struct PollSet::Impl {
   };
   std::vector<Item> items;
   std::vector<pollfd> polled;
+  std::optional<Spin> spin;
+
+  int poll(const timespec& limit) {
+    return spin ? spin->poll(polled.data(), polled.size(), limit) : ::ppoll(polled.data(), polled.size(), &limit, nullptr);
+  }
 
   bool ask_sockets();
   void take_answers();
 };
 
-PollSet::PollSet() : impl_(std::make_unique<Impl>()) {}
+PollSet::PollSet(Wait how) : impl_(std::make_unique<Impl>()) {
+  if (how == Wait::kSpins) impl_->spin.emplace();
+}
 PollSet::~PollSet() = default;
 
 void PollSet::clear() {
@@ -90,7 +99,7 @@ bool PollSet::wait(TimePoint until) {
   for (auto& item : impl_->items) item.readable = item.writable = false;
   const bool already = impl_->ask_sockets();
   const timespec limit = already ? timespec{} : time_left(until);
-  const int ready = ::ppoll(impl_->polled.data(), impl_->polled.size(), &limit, nullptr);
+  const int ready = impl_->poll(limit);
   if (ready > 0) impl_->take_answers();  // EINTR: nothing is known of the descriptors
   return already || ready > 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace pounce::transport {
 
 class PollSet {
  public:
-  PollSet();
+  // kSpins: it may look for some microseconds before it sleeps (spin.h).
+  enum class Wait : std::uint8_t { kSleeps, kSpins };
+  explicit PollSet(Wait how = Wait::kSleeps);
   ~PollSet();
   void clear();
   std::size_t add_socket(void* handle, bool want_write = false);  // returns the index to ask about

@@ -170,7 +170,7 @@ class WorkerEngine final : public transport::Engine {
   KeyPair keys_;
   transport::Context context_;
   DataSockets sockets_;
-  transport::PollSet poll_;
+  transport::PollSet poll_{transport::PollSet::Wait::kSpins};
   RecordSocket supervisor_;
   std::array<OutputPipe, 2> pipes_;
   RunPage page_;
