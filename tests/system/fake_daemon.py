@@ -166,6 +166,7 @@ class FakeClient:
         self.daemon, self.key = daemon, key or Key()
         self.session = session or secrets.token_hex(16)
         self.heard: list[list[bytes]] = []
+        self.said = 0  # beats
         daemon.say(pack("admit", lease=LEASE, session=self.session, key=self.key.text))
 
     def connect(self, endpoint: str, key: str, until: str = "attached", **versions: str) -> FakeClient:
@@ -260,7 +261,11 @@ class FakeClient:
         return pickle.loads(frames[0], buffers=frames[1:])
 
     def acknowledge(self, task: str):
+        """And the worker has read it: what pounced says to it travels another way."""
+        self.said += 1
         self.say(pack("ack", tasks=[task]))
+        self.say(pack("beat", answer=False, sent_ns=self.said))
+        self.wait_for("beat", answer=True, sent_ns=self.said)
 
     def error(self, task: str) -> dict:
         header, _ = self.outcome(task)

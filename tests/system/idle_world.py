@@ -44,6 +44,11 @@ class IdleWorld(World):
         told = [beat["state"] for beat in self.daemon.all("worker_beat")]
         return [state for at, state in enumerate(told) if at == 0 or told[at - 1] != state]
 
+    def running(self) -> int | None:
+        """What its last beat told; None: none came yet."""
+        beats = self.daemon.all("worker_beat")
+        return beats[-1]["running"] if beats else None
+
     def says(self, state: str) -> None:
         self.daemon.wait(lambda: self.states()[-1:] == [state], f"the state {state}")
 

@@ -144,9 +144,9 @@ def test_one_whose_outcome_is_on_its_way_stays_until_that_has_arrived(world):
     task = world.client.submit(lambda: "a result")
     world.client.result(task)
     world.order_end(only_if_idle=True)
-    world.daemon.wait(lambda: world.daemon.all("worker_beat")[-1]["running"] == 1, "a beat of one that stays")
+    world.daemon.wait(lambda: world.running() == 1, "a beat of one that stays")
     world.client.acknowledge(task)
-    world.daemon.wait(lambda: world.daemon.all("worker_beat")[-1]["running"] == 0, "a beat of one that is idle")
+    world.daemon.wait(lambda: world.running() == 0, "a beat of one that is idle")
 
     assert world.client.result(world.client.submit(lambda: "alive")) == "alive"
 

@@ -51,6 +51,7 @@ ATTACKS = [
              lambda it, name=name: it.ask("enter", unix=f"{it.alice.runtime}/{name}"), denied,
              lambda it, name=name: it.ask("enter", unix=f"{it.alice.runtime}/{name}"), done)
       for name in ("handshake", "control", "hs_tcp", "ctl_tcp")),
-    Attack("sockets_without_a_file", EITHER, "looks for abstract sockets, which have no owner",
-           lambda it: it.ask("abstract", words=["pounce", "handshake", "control", "zmq"]), lambda outcome: outcome["abstract"] == []),
+    Attack("sockets_without_a_file", EITHER, "looks for abstract sockets, which have no owner, beside the workers' (local_channel.py)",
+           lambda it: it.ask("abstract", words=["pounce", "handshake", "control", "zmq"]),
+           lambda outcome: all(name.startswith("@pounce-worker/") for name in outcome["abstract"])),
 ]
