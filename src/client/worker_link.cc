@@ -36,7 +36,7 @@ std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count();
 
 WorkerLink::WorkerLink(transport::Context& context, memory::BlockPool& blocks, const KeyPair& own, std::string endpoint,
                        const PublicKey& worker, protocol::Attach attach, TimePoint now)
-    : context_(context), blocks_(blocks), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)), outbox_(blocks) {
+    : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)), outbox_(blocks) {
   open(now);
 }
 

@@ -99,7 +99,6 @@ class WorkerLink {
   bool copies() const;
 
   transport::Context& context_;
-  memory::BlockPool& blocks_;
   const KeyPair& own_;
   const std::string endpoint_;
   const PublicKey worker_;
