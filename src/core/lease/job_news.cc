@@ -96,6 +96,7 @@ void JobNews::tell_lease(Lease& lease, const JobView& view) {
     case JobState::kQueued:
       if (!transitions_.accept(lease, News::kJobQueued)) return;
       if (lease.over()) return ending_.cancel_excess(view.job_identity, "the job of an ended lease");
+      lease.seen_waiting = true;
       if (lease.state != LeaseState::kSubmitting) return;
       // A worker of this very run has come: the view is older than it.
       if (!lease.workers.empty() && transitions_.accept(lease, News::kJobRunning)) return runs(lease);

@@ -77,6 +77,7 @@ struct Lease {
   std::uint32_t warnings = 0;     // of the batch system, that it will end: each is asked about once
   bool times_known = false;       // they are of the running job: a queued one's end is an estimate
   bool submit_under_way = false;
+  bool seen_waiting = false;      // submitted, or shown as queued, since pounced started: the journal alone says nothing of what runs
   bool journalled = false;        // the journal holds it; false: only a worker's word says that it exists
   bool job_ending = false;        // the batch system is already ending it
 
@@ -116,10 +117,10 @@ struct Lease {
   bool claimable() const { return !owner && !end && state <= LeaseState::kBusy; }
   // A job id alone may be another job's by now: nothing is cancelled before its submit time is known (a reconciliation tells it).
   bool identified() const { return job && job->submit_time_s != 0; }
-  // Nothing runs on it, nor can: its job waits, or each of its workers has said so. An adopted one may still run tasks of
-  // a kernel that is gone.
+  // Nothing runs on it, nor can: its job waits, or each of its workers has said so. An adopted one, or one of the journal,
+  // may still run tasks of a kernel that is gone.
   bool free() const {
-    if (state == LeaseState::kQueued) return true;
+    if (state == LeaseState::kQueued) return seen_waiting;
     const auto said_so = [](const auto& entry) { return entry.second.linked && entry.second.heard && entry.second.running == 0; };
     return workers.size() >= resources.workers && std::ranges::all_of(workers, said_so);
   }

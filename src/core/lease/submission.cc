@@ -62,6 +62,7 @@ void Submission::on(const Submitted& event) {
   Lease* lease = under_way(event.lease);
   if (lease == nullptr) return;
   lease->submit_under_way = false;
+  lease->seen_waiting = true;
   if (!transitions_.accept(*lease, News::kSubmitted)) return;
   if (lease->over()) return ending_.cancel_excess(event.job, "the job of an ended lease");
   if (!event.note.empty()) lease->history.add(context_.now(), {.code = CauseCode::kSaid, .said = event.note});

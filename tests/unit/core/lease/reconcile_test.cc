@@ -174,6 +174,20 @@ TEST_F(ReconcileTest, AnAdoptedQueuedJobServesARequestThatWaits) {
   EXPECT_EQ(core.leases()[0].lease, lease(50));
 }
 
+// A new kernel got it, and its task waited for ever behind one of a kernel that was gone. (Seed 5020895)
+TEST_F(ReconcileTest, ALeaseThatOnlyTheJournalCallsQueuedGoesToNobodyElseBeforeSlurmSaysSo) {
+  JournalRecord adopted = intent(50);
+  adopted.session = {};
+  tell(JournalRead{{adopted, submitted(50)}});
+  open(2);
+  demand(1, 0, one_gpu(), 2);
+  for (const LeaseView& one : core.leases()) EXPECT_TRUE(one.lease != lease(50) || !one.owner);
+  tell(ReconcileDone{std::vector{view(JobState::kQueued, JobEnd::kNone, job(7), 50)}});
+  ASSERT_EQ(core.leases().size(), 1u);
+  ASSERT_TRUE(core.leases()[0].owner) << "nothing can run there: it waits";
+  EXPECT_EQ(core.leases()[0].owner->session, session(2));
+}
+
 TEST_F(ReconcileTest, AQueuedJobOfOneCpuIsAdoptedByItsRequestAndKeepsItsPlace) {
   Resources one_cpu = one_gpu();
   one_cpu.cpus = 1;
