@@ -217,7 +217,8 @@ void Daemon::check_silence(const LeaseId& lease) const {
   const auto lines = core_->history(lease);
   if (lines.empty() || lines.back().why.code != CauseCode::kWorkerSilent) return;
   if (std::ranges::any_of(workers_, [&](const auto& entry) {
-        return entry.second.supervisor->lease() == lease && entry.second.supervisor->heard_for(kLostAfter);
+        const Supervisor& one = *entry.second.supervisor;
+        return one.lease() == lease && core_->speaks_for(lease, one.index(), entry.first) && one.heard_for(kLostAfter);
       }))
     world_.fail("lease " + lease.hex() + " is given up as silent, and its worker speaks (I6)");
 }

@@ -11,13 +11,22 @@ InterpreterNumber Ledger::add_interpreter(const LeaseId& lease) {
 
 Ledger::Complaint Ledger::started(const TaskId& id, InterpreterNumber where, std::uint32_t attempt, TimePoint now) {
   TaskRecord& task = tasks_.at(id);
-  const bool in_two_runs = interpreters_[where].dead;  // the job's first processes live on: nobody can call back what they were sent
-  if (task.delivered && !in_two_runs) return "a task runs again after its outcome was delivered";
+  if (task.delivered && !in_two_runs(task, where)) return "a task runs again after its outcome was delivered";
   if (std::ranges::count(task.runs, attempt, &Run::attempt) > 0)
     return "attempt " + std::to_string(attempt) + " of a task starts twice (I4)";
   task.runs.push_back({where, attempt, now});
   if (task.runs.size() > 1 + task.retries) return "a task starts more often than it may (I4)";
   return std::nullopt;
+}
+
+// The job's first processes live on beside the second ones: nobody can call back what either were sent. A pounced that was started
+// anew meanwhile knows no order of them, and may hear the first ones last.
+bool Ledger::in_two_runs(const TaskRecord& task, InterpreterNumber where) const {
+  const InterpreterRecord& here = interpreters_[where];
+  return here.left_behind || std::ranges::any_of(task.runs, [&](const Run& run) {
+           const InterpreterRecord& other = interpreters_[run.where];
+           return other.left_behind && other.lease == here.lease;
+         });
 }
 
 Ledger::Complaint Ledger::delivered(const TaskId& id, const SessionId& to, const Outcome& outcome) {

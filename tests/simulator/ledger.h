@@ -53,7 +53,8 @@ struct TaskRecord {
 
 struct InterpreterRecord {
   LeaseId lease;
-  bool dead = false, crashed = false;  // dead: also one whose job was started a second time
+  bool dead = false, crashed = false;  // dead: also one that was left behind
+  bool left_behind = false;            // its job was started a second time
   std::set<SessionId> dismissed;  // their tasks were forgotten there
 };
 
@@ -85,6 +86,7 @@ class Ledger {
   Complaint failed(const TaskId& task, const SessionId& to, const Error& error);
 
  private:
+  bool in_two_runs(const TaskRecord& task, InterpreterNumber where) const;
   Complaint untrue(const TaskRecord& task, const Error& error);
   Complaint untrue_of_lease(const LeaseId& lease, const Error& error);
   bool sent_to(const TaskRecord& task, bool InterpreterRecord::* was) const;

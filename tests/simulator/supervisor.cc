@@ -127,7 +127,7 @@ void Supervisor::start_interpreter() {
   ++epoch_.value;
   running_ = bug_ == Bug::kBusyForever ? running_ : 0;
   number_ = world_.ledger.add_interpreter(lease_);
-  world_.ledger.interpreter(number_).dead = left_behind_;
+  if (left_behind_) note_left_behind();
   interpreter_ = std::make_unique<Interpreter>(world_, *this, number_, bug_);
   world_.born(number_, *interpreter_, *this);
   for (const SessionId& session : admitted_) interpreter_->admit(session);
@@ -239,9 +239,14 @@ void Supervisor::leave(bool only_idle) {
 
 void Supervisor::leave_behind() {
   if (!alive_) return;
-  if (interpreter_) world_.ledger.interpreter(number_).dead = true;
   left_behind_ = true;
+  if (interpreter_) note_left_behind();
   world_.random.chance(500'000) ? die() : later(world_.random.between(0ms, 30s), [](Supervisor& self) { self.die(); });
+}
+
+void Supervisor::note_left_behind() {
+  InterpreterRecord& record = world_.ledger.interpreter(number_);
+  record.dead = record.left_behind = true;
 }
 
 void Supervisor::die() {

@@ -52,6 +52,7 @@ class Supervisor {
   void tell_departure();
   lease::InterpreterDied down(const Error& error, const std::vector<TaskId>& started, bool restarting) const;
   void bury(bool crashed);
+  void note_left_behind();
   void press_on();
   void leave(bool only_idle);
   bool watchdog_bites() const;

@@ -70,10 +70,11 @@ bool Workers::replaced(const Lease& lease, const WorkerConnected& event) {
 
 // Another process: Slurm has started the job a second time, or the first one died. Its interpreters are others, and may
 // count from the same epoch again. Its own beat follows at once.
-void Workers::take_place(Worker& worker, const PublicKey& supervisor) {
+void Workers::take_place(const Lease& lease, Worker& worker, const PublicKey& supervisor) {
   if (supervisor == PublicKey{} || supervisor == worker.supervisor) return;
   const PublicKey earlier = std::exchange(worker.supervisor, supervisor);
   if (earlier == PublicKey{}) return;
+  if (worker.linked) context_.act(EndWorker{lease.id, worker.link, Cause{CauseCode::kWorkerReplaced}, false});  // before it starts what goes elsewhere now
   worker.replaced.insert(earlier);
   worker.epoch = {};
   worker.died.reset();
@@ -81,7 +82,7 @@ void Workers::take_place(Worker& worker, const PublicKey& supervisor) {
 
 void Workers::link(Lease& lease, const WorkerConnected& event) {
   Worker& worker = lease.workers[event.worker];  // the same supervisor again keeps its epochs, crashes and last beat
-  take_place(worker, event.supervisor);
+  take_place(lease, worker, event.supervisor);
   worker.link = event.link;
   worker.linked = true;
   worker.left = false;

@@ -31,7 +31,7 @@ class Workers {
   Heard hear(const LeaseId& lease, WorkerIndex index, WorkerLink link, News news);
   bool right_job(Lease& lease, const WorkerConnected& event);
   static bool replaced(const Lease& lease, const WorkerConnected& event);
-  static void take_place(Worker& worker, const PublicKey& supervisor);
+  void take_place(const Lease& lease, Worker& worker, const PublicKey& supervisor);
   void link(Lease& lease, const WorkerConnected& event);
   void send_away(const WorkerConnected& event, CauseCode why);
   bool gone(const Worker& worker, Epoch epoch);

@@ -1,4 +1,6 @@
 // Supervisors and interpreters: hello, grants, deaths, silence.
+#include <utility>
+
 #include "unit/core/lease/lease_world.h"
 
 namespace pounce::lease {
@@ -158,6 +160,25 @@ TEST_F(WorkerTest, AProcessWhosePlaceAnotherHasTakenIsSentAwayWhenItComesBack) {
   EXPECT_EQ(only<EndWorker>()[0].why.code, CauseCode::kWorkerReplaced);
   EXPECT_FALSE(core.speaks_for(lease(1), WorkerIndex{0}, WorkerLink{3}));
   EXPECT_TRUE(core.speaks_for(lease(1), WorkerIndex{0}, WorkerLink{2}));
+}
+
+// It ran a task that had been sent elsewhere since, after that one's outcome had come. (Seeds 5002735 and 6010204)
+TEST_F(WorkerTest, AProcessWhosePlaceAnotherTakesIsSentAwayAtOnceWhileItIsConnected) {
+  given_busy(process(1));
+  const WorkerLink earlier = std::exchange(link, WorkerLink{2});
+  tell(connected_as(process(2)));
+  ASSERT_EQ(count<EndWorker>(), 1u);
+  EXPECT_EQ(only<EndWorker>()[0].link, earlier);
+  EXPECT_EQ(only<EndWorker>()[0].why.code, CauseCode::kWorkerReplaced);
+  EXPECT_FALSE(only<EndWorker>()[0].only_if_idle);
+}
+
+TEST_F(WorkerTest, AProcessWhosePlaceAnotherTakesAndWhoseConnectionIsGoneIsNotSpokenTo) {
+  given_busy(process(1));
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  link = WorkerLink{2};
+  tell(connected_as(process(2)));
+  EXPECT_EQ(count<EndWorker>(), 0u);
 }
 
 TEST_F(WorkerTest, AJobThatRunsWithoutAWorkerIsGivenUp) {
