@@ -47,7 +47,7 @@ class World {
   // A line of the history, of a history that is told. Words are made only then.
   template <class... Words>
   void note(const Words&... words) {
-    if (told_) (noted_ << millis(time.now()) << ... << words) << "\n";
+    if (told_) ((noted_ << millis(time.now())) << ... << words) << "\n";
   }
   bool settling() const { return settling_; }  // no new trouble, nothing new is asked for
   bool calm() const { return calm_; }          // a history in which nothing goes wrong
