@@ -14,6 +14,7 @@ namespace pounce::daemon {
 namespace {
 
 const std::string kIpc = "ipc://";
+constexpr int kInLine = 256;  // connections that wait to be accepted: the kernel's line
 
 ProofChecker::Verify verifier(const protocol::EndpointFile& endpoint) {
   if (endpoint.proof == "munge")
@@ -122,7 +123,7 @@ Result<void> Daemon::open_sockets() {
 Result<std::string> Daemon::listen(const std::string& name, ListenerBounds bounds, const std::string& inside) {
   const auto host = address();
   if (!host) return failure(host.error());
-  auto socket = listen_at(*host, service_->policy().now().ports);
+  auto socket = listen_at(*host, service_->policy().now().ports, kInLine);
   if (!socket) return failure(socket.error());
   auto listener = BoundedListener::open(name, std::move(*socket), inside, bounds);
   if (!listener) return failure(listener.error());

@@ -264,7 +264,7 @@ void Engine::connect(const task::Connect& order) {
   attach.needs = needs_;
   attach.imports = imports_;
   peers_[order.place] = Peer{order.epoch,
-                             std::make_unique<WorkerLink>(context_, blocks_, keys_, grant->second.endpoint, grant->second.key,
+                             std::make_unique<WorkerLink>(context_, keys_, grant->second.endpoint, grant->second.key,
                                                           std::move(attach), Clock::now()),
                              {},
                              0,

@@ -127,7 +127,6 @@ class Engine final : public transport::Engine {
   WorkerLink* link_at(const task::Place& place);
 
   transport::Context& context_;
-  memory::BlockPool blocks_{0};  // what is sent is given away: none comes back
   const KeyPair keys_;
   const Setup setup_;
   NewsQueue& news_;

@@ -4,15 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "memory/layout.h"
 #include "memory/view.h"
 
 namespace pounce::client {
-namespace {
-
-tl::unexpected<Error> not_in_block() { return failure(ErrorCode::kProtocol, "a result does not lie in the memory that came with it"); }
-
-}  // namespace
-
 Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames) {
   Incoming incoming;
   incoming.header_ = std::move(header);
@@ -53,15 +48,13 @@ void Incoming::make_room() {
 // are few, and a notebook keeps many results.
 Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block) {
   const std::uint64_t room = block->capacity();
-  if (header_.places.size() != header_.buffers.size()) return not_in_block();
+  if (!memory::lie_within(room, header_.buffers, header_.places))
+    return failure(ErrorCode::kProtocol, "a result does not lie in the memory that came with it");
   auto view = memory::View::map(std::move(block), room, memory::Sharing::kPrivate);
   if (!view) throw std::bad_alloc();
   (*view)->let_go_of_block();
-  for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
-    const std::uint64_t size = header_.buffers[i], offset = header_.places[i];
-    if (size > room || offset > room - size) return not_in_block();
-    place({(*view)->bytes().subspan(offset, size), *view}, i);
-  }
+  for (std::size_t i = 0; i < header_.buffers.size(); ++i)
+    place({(*view)->bytes().subspan(header_.places[i], header_.buffers[i]), *view}, i);
   return {};
 }
 

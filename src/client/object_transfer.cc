@@ -35,8 +35,8 @@ ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const p
   offset_ = reached->offset;
 }
 
-bool ObjectTransfer::send(transport::Channel& channel, memory::BlockPool& blocks) {
-  return goes_as_memory(channel) ? send_memory(channel, blocks) : send_chunks(channel);
+bool ObjectTransfer::send(transport::Channel& channel) {
+  return goes_as_memory(channel) ? send_memory(channel) : send_chunks(channel);
 }
 
 bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
@@ -45,14 +45,15 @@ bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
          std::accumulate(header_.buffers.begin(), header_.buffers.end(), std::uint64_t{0}) >= kWorthABlock;
 }
 
-bool ObjectTransfer::send_memory(transport::Channel& channel, memory::BlockPool& blocks) {
+bool ObjectTransfer::send_memory(transport::Channel& channel) {
   const auto& view = parts_.front().view;
   const bool in_place = view && std::ranges::all_of(parts_, [&](const Buffer& part) { return part.view == view; });
   if (in_place && view->block()->freeze()) return send_in_place(channel);
   if (!packing_) {
     std::vector<std::span<const std::byte>> pieces;
     for (const Buffer& part : parts_) pieces.push_back(part.bytes);
-    auto begun = memory::Packing::begin(blocks, std::move(pieces));
+    memory::BlockPool none(0);  // what is sent is given away: nothing comes back to be kept
+    auto begun = memory::Packing::begin(none, std::move(pieces));
     if (begun) packing_ = std::move(*begun);
   }
   no_memory_ = !packing_ || !packing_->step();

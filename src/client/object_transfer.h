@@ -20,11 +20,11 @@ class ObjectTransfer {
   // reached: what is there already, of an earlier connection.
   ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   // True: all of it is sent. False: the channel takes no more, or enough was copied for now.
-  bool send(transport::Channel& channel, memory::BlockPool& blocks);
+  bool send(transport::Channel& channel);
 
  private:
   bool goes_as_memory(const transport::Channel& channel) const;
-  bool send_memory(transport::Channel& channel, memory::BlockPool& blocks);
+  bool send_memory(transport::Channel& channel);
   bool send_in_place(transport::Channel& channel);
   bool send_packed(transport::Channel& channel);
   bool send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block);

@@ -34,9 +34,9 @@ std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count();
 
 }  // namespace
 
-WorkerLink::WorkerLink(transport::Context& context, memory::BlockPool& blocks, const KeyPair& own, std::string endpoint,
-                       const PublicKey& worker, protocol::Attach attach, TimePoint now)
-    : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)), outbox_(blocks) {
+WorkerLink::WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
+                       protocol::Attach attach, TimePoint now)
+    : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)) {
   open(now);
 }
 

@@ -21,7 +21,6 @@
 #include "client/incoming.h"
 #include "client/objects.h"
 #include "client/worker_outbox.h"
-#include "memory/block_pool.h"
 #include "protocol/messages.h"
 #include "transport/channel.h"
 #include "transport/descriptors.h"
@@ -54,8 +53,8 @@ using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, Lin
 
 class WorkerLink {
  public:
-  WorkerLink(transport::Context& context, memory::BlockPool& blocks, const KeyPair& own, std::string endpoint,
-             const PublicKey& worker, protocol::Attach attach, TimePoint now);
+  WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
+             protocol::Attach attach, TimePoint now);
 
   // Everything that is ready, and what is due; the monitor is looked at only if it has changed.
   std::vector<LinkEvent> pump(TimePoint now, bool monitor_changed);

@@ -45,7 +45,7 @@ void Outbox::send_all(transport::Channel& channel) {
   }
   while (!bulk_.empty()) {
     auto* object = std::get_if<ObjectTransfer>(&bulk_.front());
-    if (object != nullptr ? !object->send(channel, blocks_)
+    if (object != nullptr ? !object->send(channel)
                           : channel.send(std::get<transport::Message>(bulk_.front())) != transport::Sent::kYes)
       return;
     bulk_.pop_front();

@@ -10,7 +10,6 @@
 
 #include "client/memory.h"
 #include "client/object_transfer.h"
-#include "memory/block_pool.h"
 #include "protocol/messages.h"
 #include "transport/channel.h"
 
@@ -18,8 +17,6 @@ namespace pounce::client {
 
 class Outbox {
  public:
-  explicit Outbox(memory::BlockPool& blocks) : blocks_(blocks) {}
-
   void post(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Behind everything in the bulk lane.
   void post_after_bulk(const protocol::Header& header, const std::vector<Buffer>& payload = {});
@@ -36,7 +33,6 @@ class Outbox {
   using Bulk = std::variant<transport::Message, ObjectTransfer>;
   void send_all(transport::Channel& channel);
 
-  memory::BlockPool& blocks_;
   std::deque<transport::Message> small_;
   std::deque<Bulk> bulk_;
   int gathered_ = 0;  // messages since the channel was flushed

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/layout.h"
+
 namespace pounce::memory {
 namespace {
 
-constexpr std::uint64_t kAlign = 64;  // a cache line; what numpy and torch like
 constexpr std::size_t kStepBytes = 16 * 1024 * 1024;
-
-std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAlign * kAlign; }
 
 }  // namespace
 

@@ -5,18 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "base/listening_socket.h"
 #include "base/unique_fd.h"
 #include "pounce/result.h"
 
 namespace pounce::tls {
 
-struct Listening {
-  UniqueFd fd;           // accepts without blocking
-  std::string endpoint;  // as bound, the port filled in
-};
-
 // "tcp://10.77.0.1:*" is any free port, "tcp://[fd00::1]:50000-50999" the first free one of these, from a place of our own on.
-Result<Listening> listen_at(const std::string& endpoint);
+Result<ListeningSocket> listen_at(const std::string& endpoint);
 
 // Begins to connect; the descriptor is writable when it did or failed (SO_ERROR).
 Result<UniqueFd> begin_to_connect(const std::string& endpoint);

@@ -14,11 +14,11 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/listening_socket.h"
 #include "base/unique_fd.h"
 #include "model/status_document.h"
 #include "pounce/result.h"
 #include "pounced/net/listener_bounds.h"
-#include "pounced/net/listening_socket.h"
 #include "pounced/net/proxied_connection.h"
 #include "pounced/net/token_bucket.h"
 

@@ -2,15 +2,13 @@
 
 #include <cstring>
 
+#include "memory/layout.h"
 #include "memory/view.h"
 
 namespace pounce::worker {
 namespace {
 
-constexpr std::uint64_t kAlign = 64;                              // a cache line; what numpy and torch like
 constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 40;  // far over any node's memory; keeps sums from wrapping
-
-std::uint64_t aligned(std::uint64_t offset) { return (offset + kAlign - 1) / kAlign * kAlign; }
 
 }  // namespace
 
@@ -32,7 +30,7 @@ Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
     value.offsets.push_back(value.bytes);
     if (size > kLargestObject || value.bytes > kLargestObject)
       return failure(ErrorCode::kTooLarge, "object " + offer.object.hex() + " was announced with impossible sizes");
-    value.bytes += aligned(size);
+    value.bytes += memory::aligned(size);
   }
   return value;
 }
@@ -40,9 +38,8 @@ Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
 // As its sender laid it out.
 Result<ObjectStore::Value> ObjectStore::placed(Value value, const ObjectOffer& offer) {
   const std::uint64_t room = offer.block ? offer.block->capacity() : 0;
-  bool fits = room > 0 && offer.places.size() == value.sizes.size();
-  for (std::size_t i = 0; fits && i < value.sizes.size(); ++i) fits = value.sizes[i] <= room && offer.places[i] <= room - value.sizes[i];
-  if (!fits) return failure(ErrorCode::kProtocol, "object " + offer.object.hex() + " does not lie in the memory that came with it");
+  if (room == 0 || !memory::lie_within(room, value.sizes, offer.places))
+    return failure(ErrorCode::kProtocol, "object " + offer.object.hex() + " does not lie in the memory that came with it");
   value.offsets = offer.places;
   value.bytes = room;
   return value;

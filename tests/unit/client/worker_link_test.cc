@@ -292,8 +292,7 @@ TEST_F(WorkerTest, ARefusedKeyIsTriedAgainUntilTheWorkerKnowsIt) {
 TEST_F(WorkerTest, AnAttachThatIsNotAnsweredIsSentAgainOnAnotherConnection) {
   auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
   const KeyPair own = identity::make_key_pair();
-  memory::BlockPool blocks(0);
-  WorkerLink link(context, blocks, own, worker->endpoint(), worker_keys.public_key, {}, Clock::now());
+  WorkerLink link(context, own, worker->endpoint(), worker_keys.public_key, {}, Clock::now());
   const auto settle_link = [&](const std::function<bool()>& condition) {
     settle([&] {
       link.pump(Clock::now(), true);

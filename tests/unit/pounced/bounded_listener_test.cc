@@ -59,7 +59,7 @@ struct BoundedListenerTest : testing::Test {
   }
 
   void open(const ListenerBounds& bounds) {
-    auto socket = listen_at("127.0.0.1", std::nullopt);
+    auto socket = listen_at("127.0.0.1", std::nullopt, 256);
     ASSERT_TRUE(socket) << socket.error().text;
     auto opened = BoundedListener::open("test", std::move(*socket), path, bounds);
     ASSERT_TRUE(opened) << opened.error().text;
