@@ -56,6 +56,7 @@ void Engine::wait(int wake_fd, TimePoint until) {
   const auto add = [this](const transport::Descriptors& descriptors) {
     polled_.push_back({descriptors.socket, static_cast<short>(POLLIN | (descriptors.unsent ? POLLOUT : 0)), 0});
     polled_.push_back({descriptors.monitor, POLLIN, 0});
+    if (descriptors.bulk >= 0) polled_.push_back({descriptors.bulk, POLLIN, 0});
   };
   add(daemon_.descriptors());
   for (const auto& [place, peer] : peers_) add(peer.link->descriptors());
@@ -93,7 +94,7 @@ void Engine::service(TimePoint now) {
     if (link == nullptr) continue;  // disconnected by what came in on another link
     const transport::Descriptors& of = link->descriptors();
     const bool monitor = changed(of.monitor);
-    if (!monitor && !of.stale && !changed(of.socket) && now < link->next_deadline()) continue;
+    if (!monitor && !of.stale && !changed(of.socket) && !changed(of.bulk) && now < link->next_deadline()) continue;
     for (LinkEvent& event : link->pump(now, monitor)) {
       came_ = true;
       on_link(place, std::move(event));
@@ -287,7 +288,9 @@ void Engine::acknowledge(const task::Acknowledge& order) {
   if (link == nullptr) return;
   link->acknowledge(order.task, Clock::now());
   const bool is_large = arriving_ != nullptr && arriving_->incoming && arriving_->incoming->chunked();
-  if (is_large) link->post_acknowledgements();  // the worker's memory is waiting for it
+  if (!is_large) return;
+  link->post_acknowledgements();  // the worker's memory is waiting for it
+  link->flush();
 }
 
 void Engine::send_demand(const task::SendDemand& order) {

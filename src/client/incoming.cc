@@ -39,7 +39,7 @@ void Incoming::place(Memory memory, std::size_t index) {
 void Incoming::make_room() {
   for (std::size_t i = 0; i < header_.buffers.size(); ++i) {
     Memory memory = fresh_memory(header_.buffers[i]);
-    chunked_.push_back(memory.bytes);
+    chunked_.push_back(memory);
     place(std::move(memory), i);
   }
 }
@@ -60,7 +60,7 @@ Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block) {
 
 void Incoming::add(const protocol::Chunk& chunk, std::span<const std::byte> bytes) {
   if (whole() || chunk.buffer != buffer_ || chunk.offset != offset_) return;
-  const auto target = chunked_[buffer_];
+  const auto target = chunked_[buffer_].bytes;
   if (bytes.empty() || bytes.size() > target.size() - offset_) return;
   std::memcpy(target.data() + offset_, bytes.data(), bytes.size());
   offset_ += bytes.size();
@@ -75,8 +75,20 @@ bool Incoming::goes_on(protocol::Outcome header) {
 
 protocol::Reached Incoming::reached() const { return {header_.task.hex(), static_cast<std::uint32_t>(buffer_), offset_, false}; }
 
+std::vector<bulk::Target> Incoming::targets() const {
+  std::vector<bulk::Target> targets;
+  for (const Memory& memory : chunked_) targets.push_back({memory.bytes.size(), memory.bytes, {}, memory.keep});
+  return targets;
+}
+
+void Incoming::came_to(bulk::Position position) {
+  buffer_ = position.buffer;
+  offset_ = position.offset;
+  skip_full();
+}
+
 void Incoming::skip_full() {
-  while (buffer_ < chunked_.size() && offset_ == chunked_[buffer_].size()) {
+  while (buffer_ < chunked_.size() && offset_ == chunked_[buffer_].bytes.size()) {
     ++buffer_;
     offset_ = 0;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bulk/fetches.h"
 #include "client/memory.h"
 #include "memory/memory_block.h"
 #include "pounce/result.h"
@@ -24,6 +25,11 @@ class Incoming {
   // Of an outcome that comes again, over another connection: its chunks go on where these ended. False: it is another one.
   bool goes_on(protocol::Outcome header);
   protocol::Reached reached() const;
+  // The same over the bulk lane: where its parts go, and how far they came.
+  std::vector<bulk::Target> targets() const;
+  bulk::Position position() const { return {static_cast<std::uint32_t>(buffer_), offset_}; }
+  void came_to(bulk::Position position);
+  void came_whole() { buffer_ = chunked_.size(); }
   bool whole() const { return buffer_ == chunked_.size(); }
   bool chunked() const { return !chunked_.empty(); }
 
@@ -40,7 +46,7 @@ class Incoming {
   protocol::Outcome header_;
   Memory pickle_;
   std::vector<Memory> buffers_;
-  std::vector<std::span<std::byte>> chunked_;  // of pickle_ and buffers_, in the order of the chunks
+  std::vector<Memory> chunked_;  // of pickle_ and buffers_, in the order of the chunks
   std::size_t buffer_ = 0;
   std::uint64_t offset_ = 0;
 };

@@ -25,11 +25,15 @@ transport::Message to_message(const protocol::Header& header, const std::vector<
   return message;
 }
 
-ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached)
-    : header_{id, {}, {}, object.pickle.bytes.size() > protocol::kInlineBytes}, pickle_(object.pickle), parts_(object.buffers) {
-  if (header_.pickle_follows) parts_.insert(parts_.begin(), object.pickle);
-  for (const Buffer& part : parts_) header_.buffers.push_back(part.bytes.size());
-  if (reached == nullptr || reached->buffer >= parts_.size() || reached->offset > header_.buffers[reached->buffer]) return;
+Announcement::Announcement(const ObjectId& id, const Object& object) : pickle(object.pickle), parts(object.buffers) {
+  header.object = id;
+  header.pickle_follows = pickle.bytes.size() > protocol::kInlineBytes;
+  if (header.pickle_follows) parts.insert(parts.begin(), pickle);
+  for (const Buffer& part : parts) header.buffers.push_back(part.bytes.size());
+}
+
+ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached) : object_(id, object) {
+  if (reached == nullptr || reached->buffer >= object_.parts.size() || reached->offset > object_.header.buffers[reached->buffer]) return;
   announced_ = true;
   part_ = reached->buffer;
   offset_ = reached->offset;
@@ -40,18 +44,18 @@ bool ObjectTransfer::send(transport::Channel& channel) {
 }
 
 bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
-  if (memory::memory_is_limited() && !parts_.empty() && !parts_.front().view) return false;  // it would cost us twice what it is
+  if (memory::memory_is_limited() && !object_.parts.empty() && !object_.parts.front().view) return false;  // it would cost us twice what it is
   return channel.passes_memory() && !no_memory_ && !announced_ &&
-         std::accumulate(header_.buffers.begin(), header_.buffers.end(), std::uint64_t{0}) >= kWorthABlock;
+         std::accumulate(object_.header.buffers.begin(), object_.header.buffers.end(), std::uint64_t{0}) >= kWorthABlock;
 }
 
 bool ObjectTransfer::send_memory(transport::Channel& channel) {
-  const auto& view = parts_.front().view;
-  const bool in_place = view && std::ranges::all_of(parts_, [&](const Buffer& part) { return part.view == view; });
+  const auto& view = object_.parts.front().view;
+  const bool in_place = view && std::ranges::all_of(object_.parts, [&](const Buffer& part) { return part.view == view; });
   if (in_place && view->block()->freeze()) return send_in_place(channel);
   if (!packing_) {
     std::vector<std::span<const std::byte>> pieces;
-    for (const Buffer& part : parts_) pieces.push_back(part.bytes);
+    for (const Buffer& part : object_.parts) pieces.push_back(part.bytes);
     memory::BlockPool none(0);  // what is sent is given away: nothing comes back to be kept
     auto begun = memory::Packing::begin(none, std::move(pieces));
     if (begun) packing_ = std::move(*begun);
@@ -63,34 +67,32 @@ bool ObjectTransfer::send_memory(transport::Channel& channel) {
 }
 
 bool ObjectTransfer::send_in_place(transport::Channel& channel) {
-  const auto& view = parts_.front().view;
+  const auto& view = object_.parts.front().view;
   std::vector<std::uint64_t> places;
-  for (const Buffer& part : parts_) places.push_back(static_cast<std::uint64_t>(part.bytes.data() - view->bytes().data()));
+  for (const Buffer& part : object_.parts) places.push_back(static_cast<std::uint64_t>(part.bytes.data() - view->bytes().data()));
   return send_block(channel, std::move(places), view->block());
 }
 
 bool ObjectTransfer::send_packed(transport::Channel& channel) { return send_block(channel, packing_->places(), packing_->block()); }
 
 bool ObjectTransfer::send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block) {
-  header_.places = std::move(places);
-  transport::Message message = to_message(header_, inline_payload());
+  object_.header.places = std::move(places);
+  transport::Message message = to_message(object_.header, object_.inline_payload());
   message.push_back(transport::Frame::share(std::move(block)));
   return channel.send(message) == Sent::kYes;
 }
 
-std::vector<Buffer> ObjectTransfer::inline_payload() const { return {header_.pickle_follows ? Buffer{} : pickle_}; }
-
 bool ObjectTransfer::send_chunks(transport::Channel& channel) {
   if (!announced_) {
-    transport::Message message = to_message(header_, inline_payload());
+    transport::Message message = to_message(object_.header, object_.inline_payload());
     if (channel.send(message) != Sent::kYes) return false;
     announced_ = true;
   }
   while (skip_to_next()) {
-    const Buffer& buffer = parts_[part_];
+    const Buffer& buffer = object_.parts[part_];
     const std::size_t size = std::min(protocol::kChunkBytes, buffer.bytes.size() - offset_);
     transport::Message message;
-    message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{header_.object.hex(), part_, offset_})));
+    message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{object_.header.object.hex(), part_, offset_})));
     message.push_back(to_frame(buffer, offset_, size));
     if (channel.send(message) != Sent::kYes) return false;
     offset_ += size;
@@ -99,11 +101,11 @@ bool ObjectTransfer::send_chunks(transport::Channel& channel) {
 }
 
 bool ObjectTransfer::skip_to_next() {
-  while (part_ < parts_.size() && offset_ == parts_[part_].bytes.size()) {
+  while (part_ < object_.parts.size() && offset_ == object_.parts[part_].bytes.size()) {
     ++part_;
     offset_ = 0;
   }
-  return part_ < parts_.size();
+  return part_ < object_.parts.size();
 }
 
 }  // namespace pounce::client

@@ -15,6 +15,16 @@ namespace pounce::client {
 
 transport::Message to_message(const protocol::Header& header, const std::vector<Buffer>& payload);
 
+// What tells a worker of an object, and the parts of it that do not go with that.
+struct Announcement {
+  Announcement(const ObjectId& id, const Object& object);
+
+  protocol::Object header;
+  Buffer pickle;
+  std::vector<Buffer> parts;
+  std::vector<Buffer> inline_payload() const { return {header.pickle_follows ? Buffer{} : pickle}; }
+};
+
 class ObjectTransfer {
  public:
   // reached: what is there already, of an earlier connection.
@@ -30,11 +40,8 @@ class ObjectTransfer {
   bool send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block);
   bool send_chunks(transport::Channel& channel);
   bool skip_to_next();  // false: all sent
-  std::vector<Buffer> inline_payload() const;
 
-  protocol::Object header_;
-  Buffer pickle_;
-  std::vector<Buffer> parts_;  // those that do not go inline
+  Announcement object_;
   std::optional<memory::Packing> packing_;
   bool no_memory_ = false, announced_ = false;
   std::uint32_t part_ = 0;

@@ -25,6 +25,7 @@ constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kFirstReopenPause{5}, kLongestReopenPause{1000};
 constexpr int kLocalAttempts = 5;  // in a row that did not stand so long: then it is reached as any other
 constexpr std::chrono::seconds kStood{10};
+constexpr int kLanesLost = 3;  // in all: then this worker's data takes the other road
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
 // With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
@@ -37,6 +38,7 @@ std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count();
 WorkerLink::WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
                        protocol::Attach attach, TimePoint now)
     : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)) {
+  attach_.no_bulk = !bulk::Lane::available();
   open(now);
 }
 
@@ -68,6 +70,7 @@ std::vector<LinkEvent> WorkerLink::pump(TimePoint now, bool monitor_changed) {
   if (now >= reopen_at_) open(now);
   if (now >= acknowledge_at_) post_acknowledgements();
   exchange(events);
+  follow_lane(now, events);
   monitor_changed |= std::exchange(descriptors_.fresh, false) || descriptors_.monitor < 0;
   while (monitor_changed && channel_ != nullptr) {
     const auto link = channel_->link_event();
@@ -145,6 +148,7 @@ void WorkerLink::start_over(TimePoint at, std::vector<LinkEvent>& events) {
 }
 
 void WorkerLink::lose(std::vector<LinkEvent>& events) {
+  leave_lane(events);
   outbox_.clear();
   unanswered_ = 0;
   gathers_ = false;
@@ -178,22 +182,38 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
   } else if (const auto* beat = std::get_if<protocol::Beat>(&*header)) {
     take_beat(*beat);
   } else if (const auto* have = std::get_if<protocol::Have>(&*header)) {
-    held_.confirm(have->object);
+    take_have(have->object);
   } else if (auto* attached = std::get_if<protocol::Attached>(&*header)) {
-    stage_ = Stage::kAttached;
-    reopen_pause_ = kFirstReopenPause;
-    attached_at_ = Clock::now();
-    attached_by_ = TimePoint::max();
-    clock_questions_ = kClockQuestions;
-    note_reached(attached->reached);
-    beat_due_ = Clock::now() + kBeat;
-    silent_at_ = Clock::now() + kSilence;
-    ask_clock();
-    events.emplace_back(LinkAttached{std::move(*attached)});
+    take_attached(std::move(*attached), message, events);
   } else if (auto* refused = std::get_if<protocol::Refused>(&*header)) {
     attached_by_ = TimePoint::max();
     events.emplace_back(LinkRefused{std::move(refused->error)});
   }
+}
+
+void WorkerLink::take_attached(protocol::Attached attached, const transport::Message& message, std::vector<LinkEvent>& events) {
+  stage_ = Stage::kAttached;
+  reopen_pause_ = kFirstReopenPause;
+  attached_at_ = Clock::now();
+  attached_by_ = TimePoint::max();
+  clock_questions_ = kClockQuestions;
+  note_reached(attached.reached);
+  if (auto keys = message.size() == 2 ? bulk::credentials_of(message[1].text()) : std::nullopt; keys && !attached.bulk.empty()) {
+    lane_ = std::make_unique<bulk::Lane>(attached.bulk, std::move(*keys));
+    descriptors_.bulk = lane_->fd();
+  }
+  beat_due_ = Clock::now() + kBeat;
+  silent_at_ = Clock::now() + kSilence;
+  ask_clock();
+  events.emplace_back(LinkAttached{std::move(attached)});
+}
+
+void WorkerLink::take_have(const ObjectId& object) {
+  held_.confirm(object);
+  if (offered_.erase(object) == 0) return;
+  lane_->withdraw(object.hex());
+  outbox_.arrived(object);
+  flush();
 }
 
 // What came whole is there; of what did not the rest is sent when somebody needs it.
@@ -237,14 +257,18 @@ void WorkerLink::ask_clock() { send(protocol::Beat{false, nanoseconds_now(), 0})
 void WorkerLink::take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events) {
   const TaskId task = header.task;
   if (unanswered_ > 0) --unanswered_;
-  if (const auto begun = incoming_.find(task); begun != incoming_.end() && begun->second.goes_on(header)) return;
-  auto incoming = Incoming::begin(std::move(header), std::move(message));
-  if (!incoming || incoming->whole()) {
-    incoming_.erase(task);
-    events.emplace_back(OutcomeWhole{std::move(incoming), task, nanoseconds_now()});
-  } else {
+  const bool fetched = header.fetched;
+  if (const auto begun = incoming_.find(task); begun == incoming_.end() || !begun->second.goes_on(header)) {
+    if (lane_) lane_->stop(task.hex());
+    auto incoming = Incoming::begin(std::move(header), std::move(message));
+    if (!incoming || incoming->whole()) {
+      incoming_.erase(task);
+      events.emplace_back(OutcomeWhole{std::move(incoming), task, nanoseconds_now()});
+      return;
+    }
     incoming_.insert_or_assign(task, std::move(*incoming));
   }
+  if (fetched) fetch(task);
 }
 
 void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Message& message,
@@ -258,17 +282,77 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
   incoming_.erase(found);
 }
 
+// ---- the bulk lane -----------------------------------------------------------------------------------------------------
+
+void WorkerLink::fetch(const TaskId& task) {
+  const Incoming& incoming = incoming_.at(task);
+  if (lane_) lane_->fetch(task.hex(), incoming.targets(), incoming.position());
+}
+
+// False: it is not worth it, or there is none.
+bool WorkerLink::offer_on_lane(const ObjectId& id, const Object& object) {
+  if (!lane_ || object.total_bytes() < bulk::kWorthTheLane) return false;
+  Announcement announcement(id, object);
+  announcement.header.fetched = true;
+  std::vector<bulk::Offered> parts;
+  for (const Buffer& part : announcement.parts) parts.push_back({part.bytes, part.keep});
+  offered_.insert(id);
+  lane_->offer(id.hex(), std::move(parts));
+  outbox_.post(announcement.header, announcement.inline_payload());
+  return true;
+}
+
+void WorkerLink::follow_lane(TimePoint now, std::vector<LinkEvent>& events) {
+  if (!lane_) return;
+  for (const bulk::Event& event : lane_->events()) {
+    if (const auto* whole = std::get_if<bulk::Whole>(&event)) whole_by_lane(whole->of, events);
+    const auto* lost = std::get_if<bulk::Lost>(&event);
+    if (lost == nullptr) continue;
+    // Everything goes on where it was, over another lane; or over the other road, where none can be had.
+    attach_.no_bulk |= !lost->stood || ++lanes_lost_ >= kLanesLost;
+    return start_over(now, events);
+  }
+}
+
+void WorkerLink::whole_by_lane(const std::string& of, std::vector<LinkEvent>& events) {
+  const auto task = TaskId::from_hex(of);
+  const auto found = task ? incoming_.find(*task) : incoming_.end();
+  if (found == incoming_.end()) return;
+  found->second.came_whole();
+  events.emplace_back(OutcomeWhole{std::move(found->second), *task, nanoseconds_now()});
+  incoming_.erase(found);
+}
+
+void WorkerLink::leave_lane(std::vector<LinkEvent>& events) {
+  if (!lane_) return;
+  lane_->close();
+  for (const bulk::Event& event : lane_->events())
+    if (const auto* whole = std::get_if<bulk::Whole>(&event)) whole_by_lane(whole->of, events);
+  for (auto& [task, incoming] : incoming_)
+    if (const auto position = lane_->reached(task.hex())) incoming.came_to(*position);
+  lane_.reset();
+  offered_.clear();
+  descriptors_.bulk = -1;
+}
+
+// ---- what goes out -----------------------------------------------------------------------------------------------------
+
 void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Objects& objects) {
   if (functions_.needs(call.function, call.function_pickle.bytes.size(), call.task))
     outbox_.post(protocol::Function{call.function, call.command}, {call.function_pickle});
   bool behind_bulk = false;
+  std::vector<ObjectId> awaited;
   for (const ObjectId& id : call.objects) {
     held_.used(id);
     if (const Object* object = objects.find(id)) send_object(id, *object);
+    if (offered_.contains(id)) awaited.push_back(id);
     behind_bulk |= !held_.confirmed(id);
   }
   const protocol::Task header{call.task, call.function, call.objects, attempt};
-  behind_bulk ? outbox_.post_after_bulk(header, call.payload) : outbox_.post(header, call.payload);
+  if (!awaited.empty())
+    outbox_.post_when_there(std::move(awaited), header, call.payload);
+  else
+    behind_bulk ? outbox_.post_after_bulk(header, call.payload) : outbox_.post(header, call.payload);
   flush(unanswered_++ == 0 ? Outbox::Pace::kNow : Outbox::Pace::kGather);
 }
 
@@ -276,6 +360,7 @@ bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
   held_.sent(id, object.total_bytes());
   const auto reached = reached_.extract(id);
+  if (offer_on_lane(id, object)) return true;
   // Behind earlier objects, so that a task's function and objects arrive in the order of its needs.
   outbox_.post_object(id, object, reached ? &reached.mapped() : nullptr);
   return true;

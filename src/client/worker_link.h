@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/curve_key.h"
+#include "bulk/lane.h"
 #include "client/call.h"
 #include "client/clock_offset.h"
 #include "client/held_functions.h"
@@ -88,10 +90,17 @@ class WorkerLink {
   void lose(std::vector<LinkEvent>& events);
   void start_over(TimePoint at, std::vector<LinkEvent>& events);
   void take(transport::Message message, std::vector<LinkEvent>& events);
+  void take_attached(protocol::Attached attached, const transport::Message& message, std::vector<LinkEvent>& events);
+  void take_have(const ObjectId& object);
   void take_beat(const protocol::Beat& beat);
   void note_reached(const std::vector<protocol::Reached>& all);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
+  bool offer_on_lane(const ObjectId& id, const Object& object);
+  void fetch(const TaskId& task);
+  void follow_lane(TimePoint now, std::vector<LinkEvent>& events);
+  void whole_by_lane(const std::string& of, std::vector<LinkEvent>& events);
+  void leave_lane(std::vector<LinkEvent>& events);
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();
   void settle_descriptors(bool stale);
@@ -101,7 +110,7 @@ class WorkerLink {
   const KeyPair& own_;
   const std::string endpoint_;
   const PublicKey worker_;
-  const protocol::Attach attach_;
+  protocol::Attach attach_;
 
   Stage stage_ = Stage::kConnecting;
   std::unique_ptr<transport::Channel> channel_;
@@ -111,6 +120,9 @@ class WorkerLink {
   HeldObjects held_;
   std::map<TaskId, Incoming> incoming_;                        // one that is not whole goes on over the next connection
   std::unordered_map<ObjectId, protocol::Reached> reached_;  // at this connection's beginning
+  std::unique_ptr<bulk::Lane> lane_;  // of this connection; null: everything goes over that
+  std::set<ObjectId> offered_;        // on the lane, and not there yet
+  int lanes_lost_ = 0;
   ClockOffset clock_;
   int clock_questions_ = 0;
   std::vector<TaskId> to_acknowledge_;

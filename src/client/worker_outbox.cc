@@ -16,8 +16,26 @@ void Outbox::post(const protocol::Header& header, const std::vector<Buffer>& pay
 }
 
 void Outbox::post_after_bulk(const protocol::Header& header, const std::vector<Buffer>& payload) {
-  if (bulk_.empty()) return post(header, payload);
-  bulk_.emplace_back(to_message(header, payload));
+  post_behind_bulk(to_message(header, payload));
+}
+
+void Outbox::post_behind_bulk(transport::Message message) {
+  if (bulk_.empty())
+    small_.push_back(std::move(message));
+  else
+    bulk_.emplace_back(std::move(message));
+}
+
+void Outbox::post_when_there(std::vector<ObjectId> objects, const protocol::Header& header, const std::vector<Buffer>& payload) {
+  waiting_.push_back({std::move(objects), to_message(header, payload)});
+}
+
+void Outbox::arrived(const ObjectId& object) {
+  for (Waiting& one : waiting_) std::erase(one.objects, object);
+  std::erase_if(waiting_, [this](Waiting& one) {
+    if (one.objects.empty()) post_behind_bulk(std::move(one.message));
+    return one.objects.empty();
+  });
 }
 
 void Outbox::post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached) {
@@ -27,6 +45,7 @@ void Outbox::post_object(const ObjectId& id, const Object& object, const protoco
 void Outbox::clear() {
   small_.clear();
   bulk_.clear();
+  waiting_.clear();
 }
 
 bool Outbox::flush(transport::Channel& channel, Pace pace) {

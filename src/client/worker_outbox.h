@@ -20,6 +20,9 @@ class Outbox {
   void post(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Behind everything in the bulk lane.
   void post_after_bulk(const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  // When these objects have arrived: until then it waits, and keeps nothing else from going.
+  void post_when_there(std::vector<ObjectId> objects, const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void arrived(const ObjectId& object);
   void post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   void clear();
 
@@ -33,8 +36,15 @@ class Outbox {
   using Bulk = std::variant<transport::Message, ObjectTransfer>;
   void send_all(transport::Channel& channel);
 
+  struct Waiting {
+    std::vector<ObjectId> objects;
+    transport::Message message;
+  };
+  void post_behind_bulk(transport::Message message);
+
   std::deque<transport::Message> small_;
   std::deque<Bulk> bulk_;
+  std::vector<Waiting> waiting_;
   int gathered_ = 0;  // messages since the channel was flushed
 };
 

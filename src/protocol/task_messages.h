@@ -37,6 +37,7 @@ struct Attach {
   SessionId session;
   std::string pounce, python, cloudpickle;
   std::vector<std::string> needs{}, imports{};
+  bool no_bulk = false;
 
   static constexpr auto fields() {
     return table(field("session", &Attach::session),
@@ -44,16 +45,18 @@ struct Attach {
                  field("python", &Attach::python),
                  field("cloudpickle", &Attach::cloudpickle),
                  field("needs", &Attach::needs, "if set: modules that the waiting tasks name: the worker loads them before these come").only_if_set(),
-                 field("imports", &Attach::imports, "others that the notebook has imported: loaded while no task is there").only_if_set());
+                 field("imports", &Attach::imports, "others that the notebook has imported: loaded while no task is there").only_if_set(),
+                 field("no_bulk", &Attach::no_bulk, "the bulk lane cannot be had from here").only_if_set());
   }
 };
 struct Attached {
   static constexpr char kType[] = "attached";
-  static constexpr About kAbout{"I → K", "", ""};
+  static constexpr About kAbout{"I → K", "with `bulk` the keys of the lane", "its payload: for each connection that the worker takes, 16 bytes of name and 32 of key (§12)"};
   std::string pounce, python, cloudpickle;
   std::string host, node, devices, directory;
   std::uint32_t pid = 0;
   std::vector<Reached> reached;
+  std::string bulk;
 
   static constexpr auto fields() {
     return table(field("pounce", &Attached::pounce),
@@ -64,7 +67,8 @@ struct Attached {
                  field("devices", &Attached::devices),
                  field("directory", &Attached::directory),
                  field("pid", &Attached::pid),
-                 field("reached", &Attached::reached, "objects of this session that were on their way, or came whole lately; 64 at most").only_if_set());
+                 field("reached", &Attached::reached, "objects of this session that were on their way, or came whole lately; 64 at most").only_if_set(),
+                 field("bulk", &Attached::bulk, "where the bulk lane is: tcp://host:port").only_if_set());
   }
 };
 struct Function {
@@ -86,13 +90,14 @@ struct Object {
                                "frame is memory"};
   ObjectId object;
   std::vector<std::uint64_t> buffers, places;
-  bool pickle_follows = false;
+  bool pickle_follows = false, fetched = false;
 
   static constexpr auto fields() {
     return table(field("object", &Object::object),
                  field("buffers", &Object::buffers, "sizes in bytes"),
                  field("pickle_follows", &Object::pickle_follows),
-                 field("places", &Object::places, "where in that memory each begins").only_if_set());
+                 field("places", &Object::places, "where in that memory each begins").only_if_set(),
+                 field("fetched", &Object::fetched, "no chunks follow: the receiver fetches them over the bulk lane").only_if_set());
   }
 };
 struct Chunk {
@@ -107,6 +112,21 @@ struct Chunk {
     return table(field("of", &Chunk::of),
                  field("buffer", &Chunk::buffer),
                  field("offset", &Chunk::offset));
+  }
+};
+// A question of the bulk lane; the answer is the Chunk that begins there.
+struct Fetch {
+  static constexpr char kType[] = "fetch";
+  static constexpr About kAbout{"K → I, I → K", "", "on the bulk lane only (§12): answered with one `chunk` of that size, in the order of the questions"};
+  std::string of;
+  std::uint32_t buffer = 0;
+  std::uint64_t offset = 0, size = 0;
+
+  static constexpr auto fields() {
+    return table(field("of", &Fetch::of, "as in `chunk`"),
+                 field("buffer", &Fetch::buffer),
+                 field("offset", &Fetch::offset),
+                 field("size", &Fetch::size, "at most 4 MiB"));
   }
 };
 struct Have {
@@ -177,7 +197,7 @@ struct Outcome {
   bool ok = false;
   std::optional<Error> error;  // of one that is not ok
   std::vector<std::uint64_t> buffers, places;
-  bool pickle_follows = false;
+  bool pickle_follows = false, fetched = false;
   std::optional<Reached> from;
   std::int64_t received_ns = 0, sent_ns = 0;
   model::RunFigures run;
@@ -190,6 +210,7 @@ struct Outcome {
                  field("pickle_follows", &Outcome::pickle_follows, "as in `object`: no inline buffers then"),
                  field("places", &Outcome::places, "as in `object`").only_if_set(),
                  field("from", &Outcome::from, "its chunks begin here; what comes before is there").only_if_set(),
+                 field("fetched", &Outcome::fetched, "as in `object`").only_if_set(),
                  field("received_ns", &Outcome::received_ns, "the task was here, by the worker's clock as the others"),
                  field("sent_ns", &Outcome::sent_ns), part(&Outcome::run));
   }

@@ -19,7 +19,7 @@ bool is_ready(int fd, short event) {
 
 }  // namespace
 
-Channel::Channel(std::shared_ptr<Stream> stream, const Options& options)
+Channel::Channel(std::unique_ptr<Stream> stream, const Options& options)
     : options_(options), stream_(std::move(stream)), reader_(options.max_frames, options.max_frame_bytes) {
   POUNCE_CHECK(options.max_frame_bytes > 0, "a connection needs a limit");
   began_ = came_at_ = went_at_ = Clock::now();

@@ -31,7 +31,7 @@ class Channel {
   // Begins to connect to a Listener that `own` was announced to. kInternal: the address is none, or OpenSSL is not there.
   static Result<std::unique_ptr<Channel>> connect(const std::string& endpoint, const Credential& own, const Options& options);
   // Of a server: what a Listener accepted.
-  Channel(std::shared_ptr<Stream> stream, const Options& options);
+  Channel(std::unique_ptr<Stream> stream, const Options& options);
 
   // Frames but the first of each message go where `placer` says, without a copy after their decryption.
   void place_with(Placer placer) { reader_.place_with(std::move(placer)); }
@@ -39,7 +39,7 @@ class Channel {
   // kFull: not connected, or Options::high_water_bytes wait. On kYes the frames are taken; each is let go when it is encrypted.
   Sent send(Message& frames);
   void flush();
-  // kConnected once, then one of kDisconnected (cut, stalled, replaced, a bound broken) and kRefused (a key is not the other's).
+  // kConnected once, then one of kDisconnected (cut, stalled, a bound broken) and kRefused (a key is not the other's).
   // What came whole before can still be received; a message that was under way is gone, and so is what send() had taken.
   std::optional<Link> link_event();
   const std::string& why() const { return stream_->why(); }  // for a log
@@ -63,7 +63,7 @@ class Channel {
   void note_progress();
 
   const Options options_;
-  const std::shared_ptr<Stream> stream_;  // a Listener closes it when another one comes with the same key
+  const std::unique_ptr<Stream> stream_;
   MessageReader reader_;
   MessageWriter writer_;
   bool connecting_ = false;  // TCP's own handshake is under way

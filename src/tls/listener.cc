@@ -38,14 +38,7 @@ bool Listener::watch(int fd) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void Listener::announce(Credential credential) { known_[credential.id].key = std::move(credential.key); }
-
-void Listener::forget(const PeerId& id) {
-  const auto known = known_.find(id);
-  if (known == known_.end()) return;
-  if (const auto live = known->second.live.lock()) live->close("its key is not announced any more");
-  known_.erase(known);
-}
+void Listener::announce(Credential credential) { known_[credential.id] = std::move(credential.key); }
 
 // False: nobody waits, or there is no descriptor for one.
 bool Listener::let_in_one() {
@@ -61,7 +54,7 @@ bool Listener::let_in_one() {
   if (!watch(socket.get())) return true;
   const auto key_of = [this](const PeerId& id) {
     const auto known = known_.find(id);
-    return known == known_.end() ? nullptr : &known->second.key;
+    return known == known_.end() ? nullptr : &known->second;
   };
   newcomers_.push_back({Stream::server(std::move(socket), key_of), Clock::now() + options_.handshake});
   if (newcomers_.size() > most_newcomers_) newcomers_.pop_front();
@@ -69,13 +62,13 @@ bool Listener::let_in_one() {
 }
 
 // Goes on with every handshake: they are few, and each looks at its socket only.
-std::shared_ptr<Stream> Listener::next_open() {
+std::unique_ptr<Stream> Listener::next_open() {
   const TimePoint now = Clock::now();
   for (auto one = newcomers_.begin(); one != newcomers_.end();) {
     one->stream->shake_hands();
     const auto state = one->stream->state();
     const bool waits = state == Stream::State::kHandshake && now < one->until;
-    const auto stream = waits ? nullptr : one->stream;
+    auto stream = waits ? nullptr : std::move(one->stream);
     one = waits ? one + 1 : newcomers_.erase(one);
     if (stream && state == Stream::State::kOpen) return stream;
   }
@@ -88,13 +81,10 @@ std::unique_ptr<Channel> Listener::accept() {
     watch(listening_.get());
   }
   for (int i = 0; i < kInOneCall && no_descriptor_until_ == TimePoint{} && let_in_one(); ++i) {}
-  while (const auto stream = next_open()) {
+  while (auto stream = next_open()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, stream->fd(), nullptr);
-    const auto known = known_.find(stream->peer());
-    if (known == known_.end()) continue;  // forgotten while it shook hands
-    if (const auto before = known->second.live.lock()) before->close("another connection came with the same key");
-    known->second.live = stream;
-    return std::make_unique<Channel>(stream, options_);
+    if (known_.erase(stream->peer()) == 0) continue;  // used or forgotten while it shook hands
+    return std::make_unique<Channel>(std::move(stream), options_);
   }
   return nullptr;
 }

@@ -23,8 +23,8 @@ class Listener {
   static Result<std::unique_ptr<Listener>> bind(const std::string& endpoint, const Options& options, std::size_t most_newcomers = 16);
 
   const std::string& endpoint() const { return endpoint_; }  // as bound, the port filled in
-  void announce(Credential credential);  // whoever has it may come, as often as it likes, one at a time: the last one counts
-  void forget(const PeerId& id);         // nobody may any more, and who is there is cut
+  void announce(Credential credential);  // whoever has it may come, once
+  void forget(const PeerId& id) { known_.erase(id); }  // nobody may any more; who has come stays
   std::unique_ptr<Channel> accept();     // the next one that proved its key; ask until there is none
 
   int fd() const { return epoll_.get(); }  // readable when accept() has to be called, which next_deadline() may ask for too
@@ -32,25 +32,21 @@ class Listener {
   std::size_t newcomers() const { return newcomers_.size(); }
 
  private:
-  struct Known {
-    SecretKey key;
-    std::weak_ptr<Stream> live;  // its Channel holds it
-  };
   struct Newcomer {
-    std::shared_ptr<Stream> stream;
+    std::unique_ptr<Stream> stream;
     TimePoint until;
   };
 
   Listener(UniqueFd listening, UniqueFd epoll, std::string endpoint, const Options& options, std::size_t most_newcomers);
   bool watch(int fd);
   bool let_in_one();
-  std::shared_ptr<Stream> next_open();
+  std::unique_ptr<Stream> next_open();
 
   const UniqueFd listening_, epoll_;
   const std::string endpoint_;
   const Options options_;
   const std::size_t most_newcomers_;
-  std::map<PeerId, Known> known_;
+  std::map<PeerId, SecretKey> known_;
   std::deque<Newcomer> newcomers_;  // in the order in which they came
   TimePoint no_descriptor_until_{};  // the process's limit is reached: the port is not polled meanwhile
 };

@@ -17,6 +17,7 @@ struct Descriptors {
   }
 
   int socket = -1, monitor = -1;  // poll(2) ignores -1
+  int bulk = -1;                  // of its bulk lane: readable when that has news
   bool stale = false, fresh = false;  // fresh: the monitor too has to be looked at before it tells of changes
   bool unsent = false;                // the socket is polled for room too
 };

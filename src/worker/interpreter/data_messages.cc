@@ -69,10 +69,15 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   modules_ = {attach.needs, attach.imports};
   modules_asked_ = !modules_.needs.empty() || !modules_.imports.empty();
   activity_changed_ = true;
-  protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}};
+  protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}, {}};
   answer.pid = static_cast<std::uint32_t>(::getpid());
+  leave_lane(session);  // what came over it counts
   answer.reached = reached(session, seat);
-  seat.outbox.post(answer);
+  // On one machine memory is handed over, and there is nothing that a stranger could read on the way.
+  const auto invitation = attach.no_bulk || sockets_.polled_for_room(route) ? std::nullopt : lanes_.invite(session);
+  if (!invitation) return seat.outbox.post(answer);
+  answer.bulk = invitation->endpoint;
+  seat.outbox.post(answer, {own_bytes(invitation->keys)});
 }
 
 std::vector<protocol::Reached> WorkerEngine::reached(const SessionId& session, const ClientSeat& seat) const {
@@ -116,8 +121,13 @@ void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) 
   if (data_message.frames.size() != (object.places.empty() ? 2 : 3))
     return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "object needs one payload, and one with `places` its memory"));
   ObjectOffer offer{object.object, std::string(data_message.frames[1].text()), object.buffers, object.pickle_follows,
-                    data_message.frames.back().block(), object.places};
+                    data_message.frames.back().block(), object.places, object.fetched};
+  bulk::Lane* const lane = lanes_.lane(data_message.session);
+  if (object.fetched && lane == nullptr)
+    return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "an object is to be fetched, and there is no lane"));
   receipt(store_.announce(data_message.session, std::move(offer)), object.object, data_message);
+  if (!object.fetched) return;
+  if (auto rest = store_.rest(data_message.session, object.object)) lane->fetch(object.object.hex(), std::move(rest->targets), rest->from);
 }
 
 void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
@@ -128,20 +138,55 @@ void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
 }
 
 void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message) {
-  if (!receipt) {
-    Error error = receipt.error();
-    error.context["object"] = object.hex();
-    refuse(data_message.seat, std::move(error));
-  } else if (*receipt == ObjectStore::Receipt::kWhole) {
-    data_message.seat.outbox.post(protocol::Have{object});
-    auto& whole = data_message.seat.come_whole;
-    whole.push_back(object);
-    if (whole.size() > kMostReached / 2) whole.pop_front();
+  if (!receipt)
+    tell_not_kept(data_message.seat, receipt.error(), object);
+  else if (*receipt == ObjectStore::Receipt::kWhole)
+    tell_whole(data_message.seat, object);
+}
+
+void WorkerEngine::tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object) {
+  error.context["object"] = object.hex();
+  refuse(seat, std::move(error));
+}
+
+void WorkerEngine::tell_whole(ClientSeat& seat, const ObjectId& object) {
+  seat.outbox.post(protocol::Have{object});
+  seat.come_whole.push_back(object);
+  if (seat.come_whole.size() > kMostReached / 2) seat.come_whole.pop_front();
+}
+
+// A lane that is lost is left alone: its client sees it too, and attaches anew.
+void WorkerEngine::follow_lanes() {
+  for (auto& [session, event] : lanes_.events()) {
+    ClientSeat* const seat = clients_.seat(session);
+    const auto* whole = std::get_if<bulk::Whole>(&event);
+    auto* failed = std::get_if<bulk::Failed>(&event);
+    const auto object = whole ? ObjectId::from_hex(whole->of) : failed ? ObjectId::from_hex(failed->of) : std::nullopt;
+    if (seat == nullptr || !object) continue;
+    if (failed) {
+      store_.give_up(session, *object);
+      tell_not_kept(*seat, std::move(failed->error), *object);
+    } else if (store_.came_whole(session, *object) == ObjectStore::Receipt::kWhole) {
+      tell_whole(*seat, *object);
+    }
   }
 }
 
+void WorkerEngine::leave_lane(const SessionId& session) {
+  bulk::Lane* const lane = lanes_.lane(session);
+  if (lane == nullptr) return;
+  lane->close();
+  follow_lanes();
+  for (const auto& [object, buffer, offset] : store_.progress(session))
+    if (const auto position = lane->reached(object.hex())) store_.came_to(session, object, *position);
+  lanes_.close(session);
+}
+
 void WorkerEngine::on(const protocol::Drop& drop, DataMessage data_message) {
-  for (const ObjectId& object : drop.objects) store_.drop(data_message.session, object);
+  for (const ObjectId& object : drop.objects) {
+    store_.drop(data_message.session, object);
+    if (bulk::Lane* const lane = lanes_.lane(data_message.session)) lane->stop(object.hex());
+  }
   for (const FunctionId& function : drop.functions) functions_.drop(data_message.session, function);
 }
 
@@ -210,6 +255,7 @@ void WorkerEngine::admit(const protocol::Admit& admit) {
 void WorkerEngine::dismiss(const SessionId& session) {
   if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) sockets_.cut(seat->route);
   tell_core(exec::SessionDismissed{session});
+  lanes_.close(session);
   store_.drop_all(session);
   functions_.drop_all(session);
   clients_.dismiss(session);

@@ -59,9 +59,10 @@ Result<void> ObjectStore::find_memory(Value& value) {
 Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, ObjectOffer offer) {
   const Key key{session, offer.object};
   const auto block = offer.block;
-  const bool in_place = !offer.places.empty();
+  const bool in_place = !offer.places.empty(), fetched = offer.fetched;
   auto value = lay_out(std::move(offer));
   if (!value) return failure(std::move(value.error()));
+  if (const auto begun = incoming_.find(key); fetched && begun != incoming_.end() && begun->second.value.sizes == value->sizes) return Receipt::kMore;
   const auto known = objects_.find(key.second);
   if (known != objects_.end())
     known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
@@ -70,7 +71,7 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
   else if (auto memory = find_memory(*value); !memory)
     return failure(std::move(memory.error()));
   Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};  // a repeated announcement starts anew
-  if (in_place)
+  if (in_place || (fetched && known != objects_.end()))
     incoming.buffer = static_cast<std::uint32_t>(incoming.value.sizes.size());
   else
     incoming.skip_full_buffers();
@@ -113,6 +114,40 @@ ObjectStore::Receipt ObjectStore::settle(const Key& key) {
   kept.holders.insert(key.first);
   incoming_.erase(found);
   return Receipt::kWhole;
+}
+
+// Its memory is held by whoever fills it, also once nobody wants it any more.
+std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, const ObjectId& object) const {
+  const auto found = incoming_.find(Key{session, object});
+  if (found == incoming_.end() || found->second.whole()) return std::nullopt;
+  const Incoming& incoming = found->second;
+  Rest rest{{}, {incoming.buffer, incoming.offset}};
+  for (std::size_t i = 0; i < incoming.value.sizes.size(); ++i) {
+    const auto write = [block = incoming.value.block, plain = incoming.value.plain, begin = incoming.value.offsets[i]](
+                           std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
+      if (block) return block->write(begin + offset, bytes);
+      if (plain) std::memcpy(plain->data() + begin + offset, bytes.data(), bytes.size());
+      return {};
+    };
+    rest.targets.push_back({incoming.value.sizes[i], {}, write, {}});
+  }
+  return rest;
+}
+
+void ObjectStore::came_to(const SessionId& session, const ObjectId& object, bulk::Position position) {
+  const auto found = incoming_.find(Key{session, object});
+  if (found == incoming_.end()) return;
+  found->second.buffer = position.buffer;
+  found->second.offset = position.offset;
+  found->second.skip_full_buffers();
+}
+
+ObjectStore::Receipt ObjectStore::came_whole(const SessionId& session, const ObjectId& object) {
+  const Key key{session, object};
+  const auto found = incoming_.find(key);
+  if (found == incoming_.end()) return Receipt::kMore;
+  found->second.buffer = static_cast<std::uint32_t>(found->second.value.sizes.size());
+  return settle(key);
 }
 
 std::vector<ObjectStore::Progress> ObjectStore::progress(const SessionId& session) const {

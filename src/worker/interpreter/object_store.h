@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bulk/fetches.h"
 #include "memory/block_pool.h"
 #include "memory/memory_block.h"
 #include "pounce/ids.h"
@@ -37,6 +39,7 @@ struct ObjectOffer {  // what an announcement says
   bool pickle_follows = false;  // then sizes[0] is the pickle's
   std::shared_ptr<memory::MemoryBlock> block{};  // it is all there already, each buffer at its place
   std::vector<std::uint64_t> places{};
+  bool fetched = false;  // it is not sent: we fetch it, from where we are
 };
 
 class ObjectStore {
@@ -51,6 +54,15 @@ class ObjectStore {
   // Chunks come in order; anything else (overrun, gap, repeat) ends that receipt with an Error.
   Result<Receipt> chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer, std::uint64_t offset,
                         std::span<const std::byte> bytes);
+  // Of one that is fetched: where its parts go, and how far they came.
+  struct Rest {
+    std::vector<bulk::Target> targets;
+    bulk::Position from;
+  };
+  std::optional<Rest> rest(const SessionId& session, const ObjectId& object) const;  // nullopt: nothing is to come
+  void came_to(const SessionId& session, const ObjectId& object, bulk::Position position);
+  Receipt came_whole(const SessionId& session, const ObjectId& object);
+  void give_up(const SessionId& session, const ObjectId& object) { incoming_.erase(Key{session, object}); }
   // How far the objects came that this session had not sent whole.
   struct Progress {
     ObjectId object;

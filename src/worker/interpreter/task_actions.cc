@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "worker/interpreter/outcome_message.h"
 #include "worker/interpreter/worker_engine.h"
@@ -212,7 +213,20 @@ void WorkerEngine::perform(const exec::SendOutcome& action) {
   message.header.sent_ns = to_ns(Clock::now());
   const bool as_memory = sockets_.passes_memory(seat->route);
   if (auto reached = seat->reached.extract(action.task); reached && !as_memory) message.header.from = std::move(reached.mapped());
+  if (!as_memory && offer_on_lane(action.session, message)) return seat->outbox.post(message.header, std::move(message.payload));
   seat->outbox.post_outcome(std::move(message), as_memory);
+}
+
+// False: it is not worth it, or there is none.
+bool WorkerEngine::offer_on_lane(const SessionId& session, OutcomeMessage& message) {
+  bulk::Lane* const lane = lanes_.lane(session);
+  const auto bytes = std::accumulate(message.header.buffers.begin(), message.header.buffers.end(), std::uint64_t{0});
+  if (lane == nullptr || bytes < bulk::kWorthTheLane) return false;
+  std::vector<bulk::Offered> parts;
+  for (const SharedBytes& part : message.bulk) parts.push_back({part->view(), part});
+  lane->offer(message.header.task.hex(), std::move(parts));
+  message.header.fetched = true;
+  return true;
 }
 
 void WorkerEngine::perform(const exec::AnswerStates& action) {
@@ -227,7 +241,10 @@ void WorkerEngine::perform(const exec::ForgetTask& action) {
   files_.erase(action.task);
   named_.erase(action.task);
   page_.acknowledged(action.task);
-  for (auto& [session, seat] : clients_.seats()) seat.outbox.drop_bulk(action.task);
+  for (auto& [session, seat] : clients_.seats()) {
+    seat.outbox.drop_bulk(action.task);
+    if (bulk::Lane* const lane = lanes_.lane(session)) lane->withdraw(action.task.hex());
+  }
 }
 
 void WorkerEngine::perform(const exec::TellActivity& action) {

@@ -96,6 +96,7 @@ Result<void> WorkerEngine::bind() {
   options.most_newcomers = kMostNewcomers;
   auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports)});
   if (!socket) return failure(std::move(socket.error()));
+  lanes_.listen_at("tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports));
   sockets_.open(std::move(*socket), transport::LocalServer::listen(keys_.public_key, protocol::kDataFrameBytes));
   return {};
 }
@@ -105,6 +106,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   wait(wake_fd, std::min(until, next_deadline()));
   context_.service_zap();
   receive_messages();
+  follow_lanes();
   read_supervisor();
   const TimePoint now = Clock::now();
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
@@ -119,7 +121,7 @@ TimePoint WorkerEngine::core_deadline() const { return runner_over_ ? TimePoint:
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = std::min({now + kLongSleep, core_deadline(), nudge_at_});
+  TimePoint deadline = std::min({now + kLongSleep, core_deadline(), nudge_at_, lanes_.next_deadline()});
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)
@@ -132,6 +134,7 @@ TimePoint WorkerEngine::next_deadline() const {
 void WorkerEngine::wait(int wake_fd, TimePoint until) {
   poll_.clear();
   sockets_.add_to(poll_);
+  lanes_.add_to(poll_);
   poll_.add_socket(context_.zap_handle());
   poll_.add_fd(wake_fd);
   if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());
@@ -140,6 +143,7 @@ void WorkerEngine::wait(int wake_fd, TimePoint until) {
     if (pipe.fd() >= 0 && !pipe.resting(now) && !output_blocked()) poll_.add_fd(pipe.fd());
   poll_.wait(until);
   sockets_.admit_waiting(poll_);
+  lanes_.accept_waiting(poll_);
 }
 
 void WorkerEngine::receive_messages() {
@@ -187,6 +191,11 @@ void WorkerEngine::flush_outboxes() {
     more_ |= flushed == Outbox::Flushed::kMore;
   }
   sockets_.flush();
+}
+
+void WorkerEngine::abandon_after_fork() {
+  lanes_.abandon_after_fork();
+  context_.abandon_after_fork();
 }
 
 void WorkerEngine::tell_activity(TimePoint now) {

@@ -23,6 +23,7 @@
 #include "transport/zmq_context.h"
 #include "worker/common/record_socket.h"
 #include "worker/common/run_page.h"
+#include "worker/interpreter/bulk_lanes.h"
 #include "worker/interpreter/clients.h"
 #include "worker/interpreter/data_sockets.h"
 #include "worker/interpreter/function_store.h"
@@ -86,7 +87,7 @@ class WorkerEngine final : public transport::Engine {
   const std::string& endpoint() const { return sockets_.endpoint(); }
   const PublicKey& key() const { return keys_.public_key; }
   void forward_last_output();             // before it is destroyed: what atexit handlers printed
-  void abandon_after_fork() { context_.abandon_after_fork(); }
+  void abandon_after_fork();
 
  private:
   struct Payload {
@@ -138,7 +139,11 @@ class WorkerEngine final : public transport::Engine {
   bool same_cloudpickle(ClientSeat& seat);
   std::vector<protocol::Reached> reached(const SessionId& session, const ClientSeat& seat) const;
   void refuse(ClientSeat& seat, Error error);
+  void tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object);
+  void tell_whole(ClientSeat& seat, const ObjectId& object);
   void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message);
+  void follow_lanes();
+  void leave_lane(const SessionId& session);
   void read_supervisor();
   void admit(const protocol::Admit& admit);
   void dismiss(const SessionId& session);
@@ -159,6 +164,7 @@ class WorkerEngine final : public transport::Engine {
   void perform(const exec::AnswerStates& action);
   void perform(const exec::ForgetTask& action);
   void perform(const exec::TellActivity& action);
+  bool offer_on_lane(const SessionId& session, OutcomeMessage& message);
   bool ended_by_us(const TaskId& task, const JobResult& result) const;
   bool inputs_here(const protocol::Task& task) const;
   Job job_of(const TaskId& task, Payload payload);
@@ -170,6 +176,7 @@ class WorkerEngine final : public transport::Engine {
   KeyPair keys_;
   transport::Context context_;
   DataSockets sockets_;
+  BulkLanes lanes_;
   transport::PollSet poll_{transport::PollSet::Wait::kSpins};
   RecordSocket supervisor_;
   std::array<OutputPipe, 2> pipes_;

@@ -130,17 +130,18 @@ inline std::vector<Header> worker_examples() {
 
 inline std::vector<Header> data_examples() {
   return {
-      Attach{kSession, "0.1.0", "3.11", "2.2.0", {"torch"}, {"pandas", "matplotlib.pyplot"}},
-      Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713, {{kObject.hex(), 1, 2'097'152, true}}},
+      Attach{kSession, "0.1.0", "3.11", "2.2.0", {"torch"}, {"pandas", "matplotlib.pyplot"}, true},
+      Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713, {{kObject.hex(), 1, 2'097'152, true}}, "tcp://10.77.0.1:50008"},
       Function{kFunction, false},
-      Object{kObject, {3'000'000, 5}, {64, 3'000'064}, true},
+      Object{kObject, {3'000'000, 5}, {64, 3'000'064}, true, true},
       Chunk{kObject.hex(), 1, 1'048'576},
+      Fetch{kObject.hex(), 1, 4'194'304, 1'000'000},
       Have{kObject},
       Drop{{kObject}, {kFunction}},
       Task{kTask, kFunction, {kObject}, 2},
       Started{kTask},
       Output{kTask, "stderr"},
-      Outcome{kTask, true, example_error(), {2'000'000}, {64}, true, Reached{kTask.hex(), 1, 1'048'576, false}, 1000, 4000, {2000, 3000, 5000000, 700}},
+      Outcome{kTask, true, example_error(), {2'000'000}, {64}, true, true, Reached{kTask.hex(), 1, 1'048'576, false}, 1000, 4000, {2000, 3000, 5000000, 700}},
       Ack{{kTask}},
       Query{{kTask}, true, {{kTask.hex(), 0, 1'048'576, false}}},
       QueryIs{{kTask}, {TaskState::kRunning}},

@@ -28,7 +28,7 @@ std::vector<Header> cases_of(const Message& full) {
 
 std::vector<Header> hot_examples() {
   std::vector<Header> all = cases_of(Task{kTask, kFunction, {kObject, id_of<ObjectId>(0xa0)}, 3});
-  for (Header& outcome : cases_of(Outcome{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, {}, 1, 4, {2, 3}})) all.push_back(std::move(outcome));
+  for (Header& outcome : cases_of(Outcome{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, true, {}, 1, 4, {2, 3}})) all.push_back(std::move(outcome));
   return all;
 }
 
@@ -69,8 +69,8 @@ TEST(HotHeadersTest, LeavesEveryOtherMessageToTheGeneralCodec) {
 // A text that is not of the form is declined, or means the same to the general codec.
 TEST(HotHeadersTest, NoDamagedTextMeansSomethingElseHere) {
   std::mt19937 random(1);
-  Outcome failed{kTask, false, Error{ErrorCode::kTaskRaised, "ValueError: no", "", {{"line", "3"}}}, {7}, {}, false, {}, 1, 4, {2, 3}};
-  Outcome done{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, {}, 1, 4, {2, 3}};
+  Outcome failed{kTask, false, Error{ErrorCode::kTaskRaised, "ValueError: no", "", {{"line", "3"}}}, {7}, {}, false, false, {}, 1, 4, {2, 3}};
+  Outcome done{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, true, {}, 1, 4, {2, 3}};
   for (const Header& header : {Header(Task{kTask, kFunction, {kObject}, 3}), Header(failed), Header(done)}) {
     const std::string text = *encode_hot(header);
     for (int i = 0; i < 20'000; ++i) {

@@ -1,0 +1,48 @@
+#include "bulk/acceptor.h"
+
+#include <algorithm>
+
+#include "bulk/lane.h"
+#include "bulk/options.h"
+
+namespace pounce::bulk {
+
+Result<std::unique_ptr<Acceptor>> Acceptor::bind(const std::string& endpoint) {
+  auto listener = tls::Listener::bind(endpoint, stream_options());
+  if (!listener) return failure(std::move(listener.error()));
+  return std::unique_ptr<Acceptor>(new Acceptor(std::move(*listener)));
+}
+
+std::vector<tls::Credential> Acceptor::keys_for(const std::string& client) {
+  forget(client);
+  std::vector<tls::Credential> credentials;
+  for (unsigned i = 0; i < most_streams(); ++i) {
+    tls::Credential ours = tls::make_credential();
+    given_.emplace_back(ours.id, client);
+    tls::Credential& theirs = credentials.emplace_back(tls::Credential{ours.id, {}});
+    theirs.key.bytes() = ours.key.bytes();
+    listener_->announce(std::move(ours));
+  }
+  return credentials;
+}
+
+void Acceptor::forget(const std::string& client) {
+  std::erase_if(given_, [&](const auto& one) {
+    if (one.second != client) return false;
+    listener_->forget(one.first);
+    return true;
+  });
+}
+
+std::optional<std::pair<std::string, std::unique_ptr<tls::Channel>>> Acceptor::accept() {
+  while (auto channel = listener_->accept()) {
+    const auto given = std::ranges::find(given_, channel->peer(), &std::pair<tls::PeerId, std::string>::first);
+    if (given == given_.end()) continue;
+    auto client = std::move(given->second);
+    given_.erase(given);
+    return std::pair(std::move(client), std::move(channel));
+  }
+  return std::nullopt;
+}
+
+}  // namespace pounce::bulk

@@ -1,0 +1,94 @@
+#include "bulk/exchange.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "base/check.h"
+
+namespace pounce::bulk {
+
+Exchange::Exchange() : news_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void Exchange::offer(const std::string& of, std::vector<Offered> buffers) {
+  const std::lock_guard lock(mutex_);
+  offers_.add(of, std::move(buffers));
+}
+
+void Exchange::withdraw(const std::string& of) {
+  const std::lock_guard lock(mutex_);
+  offers_.withdraw(of);
+}
+
+std::optional<Offered> Exchange::offered(const Piece& piece) const {
+  const std::lock_guard lock(mutex_);
+  return offers_.piece(piece.of, piece.at, piece.size);
+}
+
+void Exchange::fetch(const std::string& of, std::vector<Target> targets, Position from) {
+  const std::lock_guard lock(mutex_);
+  fetches_.begin(of, std::move(targets), from);
+  if (!fetches_.reached(of)) tell(Whole{of});  // nothing was left of it
+}
+
+void Exchange::stop(const std::string& of) {
+  const std::lock_guard lock(mutex_);
+  fetches_.stop(of);
+}
+
+std::optional<Position> Exchange::reached(const std::string& of) const {
+  const std::lock_guard lock(mutex_);
+  return fetches_.reached(of);
+}
+
+std::uint64_t Exchange::bytes_left() const {
+  const std::lock_guard lock(mutex_);
+  return fetches_.bytes_left();
+}
+
+std::optional<Piece> Exchange::next_piece() {
+  const std::lock_guard lock(mutex_);
+  return fetches_.next();
+}
+
+bool Exchange::anything_to_ask() const {
+  const std::lock_guard lock(mutex_);
+  return fetches_.anything_to_ask();
+}
+
+void Exchange::came(const Piece& piece) {
+  const std::lock_guard lock(mutex_);
+  if (fetches_.came(piece)) tell(Whole{piece.of});
+}
+
+void Exchange::failed(const Piece& piece, Error error) {
+  const std::lock_guard lock(mutex_);
+  if (!fetches_.reached(piece.of)) return;  // told already
+  fetches_.stop(piece.of);
+  tell(Failed{piece.of, std::move(error)});
+}
+
+void Exchange::lost(std::string why, bool stood) {
+  const std::lock_guard lock(mutex_);
+  tell(Lost{std::move(why), stood});
+}
+
+void Exchange::tell(Event event) {
+  events_.push_back(std::move(event));
+  told_ = true;
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(news_.get(), &one, sizeof one));
+}
+
+std::vector<Event> Exchange::events() {
+  if (!told_) return {};
+  const std::lock_guard lock(mutex_);
+  std::uint64_t told = 0;
+  static_cast<void>(::read(news_.get(), &told, sizeof told));
+  told_ = false;
+  return std::exchange(events_, {});
+}
+
+}  // namespace pounce::bulk

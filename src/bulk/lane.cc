@@ -1,0 +1,80 @@
+#include "bulk/lane.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "bulk/options.h"
+
+namespace pounce::bulk {
+namespace {
+
+// A stream more for each: below that it would hardly have begun when the others are done.
+constexpr std::uint64_t kWorthAStream = 64 * 1024 * 1024;
+constexpr std::size_t kIdBytes = tls::PeerId::kBytes, kKeyBytes = 32;
+
+}  // namespace
+
+unsigned most_streams() { return std::clamp(std::thread::hardware_concurrency(), 1u, 4u); }
+
+Lane::Lane(std::string endpoint, std::vector<tls::Credential> credentials)
+    : exchange_(std::make_shared<Exchange>()), endpoint_(std::move(endpoint)), credentials_(std::move(credentials)) {}
+
+void Lane::add(std::unique_ptr<tls::Channel> accepted) {
+  threads_.push_back(std::make_unique<StreamThread>(exchange_, std::move(accepted), StreamThread::Begins::kStanding));
+}
+
+void Lane::abandon_after_fork() {
+  for (auto& thread : threads_) static_cast<void>(thread.release());
+  threads_.clear();
+}
+
+void Lane::offer(const std::string& of, std::vector<Offered> buffers) {
+  const auto bytes = std::accumulate(buffers.begin(), buffers.end(), std::uint64_t{0}, [](auto sum, const Offered& one) { return sum + one.bytes.size(); });
+  exchange_->offer(of, std::move(buffers));
+  connect_for(bytes);
+}
+
+void Lane::fetch(const std::string& of, std::vector<Target> targets, Position from) {
+  exchange_->fetch(of, std::move(targets), from);
+  connect_for(exchange_->bytes_left());
+  for (const auto& thread : threads_) thread->wake();
+}
+
+void Lane::connect_for(std::uint64_t bytes) {
+  const std::size_t wanted = std::min<std::uint64_t>(1 + bytes / kWorthAStream, most_streams());
+  while (threads_.size() < wanted && !credentials_.empty()) {
+    const tls::Credential credential = std::move(credentials_.back());
+    credentials_.pop_back();
+    auto channel = tls::Channel::connect(endpoint_, credential, stream_options());
+    if (!channel) return exchange_->lost(channel.error().text, false);
+    threads_.push_back(std::make_unique<StreamThread>(exchange_, std::move(*channel), StreamThread::Begins::kConnecting));
+  }
+}
+
+std::string to_bytes(const std::vector<tls::Credential>& credentials) {
+  std::string bytes;
+  for (const tls::Credential& one : credentials) {
+    bytes.append(reinterpret_cast<const char*>(one.id.bytes().data()), kIdBytes);
+    bytes.append(reinterpret_cast<const char*>(one.key.bytes().data()), kKeyBytes);
+  }
+  return bytes;
+}
+
+std::optional<std::vector<tls::Credential>> credentials_of(std::string_view bytes) {
+  if (bytes.empty() || bytes.size() % (kIdBytes + kKeyBytes) != 0) return std::nullopt;
+  std::vector<tls::Credential> credentials;
+  for (; !bytes.empty(); bytes.remove_prefix(kIdBytes + kKeyBytes)) {
+    tls::Credential& one = credentials.emplace_back();
+    std::array<std::uint8_t, kIdBytes> id{};
+    std::memcpy(id.data(), bytes.data(), kIdBytes);
+    one.id = tls::PeerId(id);
+    std::memcpy(one.key.bytes().data(), bytes.data() + kIdBytes, kKeyBytes);
+  }
+  return credentials;
+}
+
+}  // namespace pounce::bulk

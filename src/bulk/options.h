@@ -1,0 +1,16 @@
+// The bounds of a lane's connections. Thread: any (values).
+#pragma once
+
+#include "bulk/fetches.h"
+#include "tls/options.h"
+
+namespace pounce::bulk {
+
+inline tls::Options stream_options() {
+  tls::Options options;
+  options.max_frame_bytes = Fetches::kPieceBytes;
+  options.max_frames = 2;
+  return options;
+}
+
+}  // namespace pounce::bulk

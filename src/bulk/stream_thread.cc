@@ -1,0 +1,142 @@
+#include "bulk/stream_thread.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/blocked_signals.h"
+#include "protocol/codec.h"
+#include "protocol/message_limits.h"
+
+namespace pounce::bulk {
+namespace {
+
+constexpr std::size_t kAsksAhead = 3;     // the line is busy while an answer is under way: 12 MiB, 100 Gb/s times a millisecond
+constexpr std::size_t kMostToSend = 64;   // nobody who means well asks for more ahead
+
+}  // namespace
+
+StreamThread::StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins)
+    : exchange_(std::move(exchange)), channel_(std::move(channel)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), stood_(begins == Begins::kStanding) {
+  channel_->place_with([this](std::string_view header, std::size_t frame, std::size_t size) { return place_of(header, frame, size); });
+  const BlockedSignals blocked;  // a signal is the main thread's
+  thread_ = std::jthread([this] { run(); });
+}
+
+StreamThread::~StreamThread() {
+  stop_ = true;
+  wake();
+}
+
+void StreamThread::wake() {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(wake_.get(), &one, sizeof one));
+}
+
+void StreamThread::run() {
+  while (!stop_ && !over_) {
+    turn();
+    sleep();
+  }
+  channel_.reset();  // the other end hears of it now
+}
+
+void StreamThread::turn() {
+  channel_->flush();
+  for (auto message = channel_->receive(); message && !over_ && !stop_; message = channel_->receive()) take(std::move(*message));
+  follow_link();
+  answer();
+  ask();
+  channel_->check(Clock::now());
+}
+
+void StreamThread::sleep() {
+  if (over_ || channel_->ready(question_ || !to_send_.empty())) return;
+  pollfd polled[] = {{channel_->fd(), static_cast<short>(POLLIN | (channel_->wants_write() ? POLLOUT : 0)), 0}, {wake_.get(), POLLIN, 0}};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(channel_->next_deadline() - Clock::now()).count();
+  ::poll(polled, std::size(polled), channel_->next_deadline() == TimePoint::max() ? -1 : static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
+  std::uint64_t told = 0;
+  static_cast<void>(::read(wake_.get(), &told, sizeof told));
+}
+
+void StreamThread::follow_link() {
+  while (const auto link = channel_->link_event()) {
+    if (*link != tls::Link::kConnected) return end(channel_->why());
+    stood_ = true;
+  }
+}
+
+void StreamThread::end(std::string why) {
+  if (!std::exchange(over_, true)) exchange_->lost(std::move(why), stood_);
+}
+
+void StreamThread::take(transport::Message message) {
+  const auto header = protocol::decode(message.front().text(), protocol::kHeaderBytes);
+  const auto* fetch = header ? std::get_if<protocol::Fetch>(&*header) : nullptr;
+  const auto* chunk = header ? std::get_if<protocol::Chunk>(&*header) : nullptr;
+  if (chunk != nullptr) return take_piece(*chunk, message);
+  if (fetch == nullptr || to_send_.size() == kMostToSend) return end("the other end said what does not belong here");
+  to_send_.push_back({fetch->of, {fetch->buffer, fetch->offset}, fetch->size, {}});
+}
+
+namespace {
+
+bool is(const protocol::Chunk& chunk, const Piece& piece) {
+  return chunk.of == piece.of && chunk.buffer == piece.at.buffer && chunk.offset == piece.at.offset;
+}
+
+}  // namespace
+
+// Answers come in the order of the questions.
+void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Message& message) {
+  if (asked_.empty() || message.size() != 2 || !is(chunk, asked_.front()) || message[1].size() != asked_.front().size)
+    return end("a piece came that was not asked for");
+  const Piece piece = std::move(asked_.front());
+  asked_.pop_front();
+  if (const auto& write = piece.target().write)
+    if (auto written = write(piece.at.offset, message[1].bytes()); !written) return exchange_->failed(piece, std::move(written.error()));
+  exchange_->came(piece);
+}
+
+tls::Place StreamThread::place_of(std::string_view header, std::size_t frame, std::size_t size) {
+  const auto decoded = frame == 1 ? protocol::decode(header, protocol::kHeaderBytes) : failure(ErrorCode::kProtocol, "no piece");
+  const auto* chunk = decoded ? std::get_if<protocol::Chunk>(&*decoded) : nullptr;
+  if (chunk == nullptr || asked_.empty() || !is(*chunk, asked_.front()) || asked_.front().size != size) return {};
+  const Target& target = asked_.front().target();
+  if (!target.place.empty()) return {target.place.subspan(asked_.front().at.offset, size), std::const_pointer_cast<std::vector<Target>>(asked_.front().targets)};
+  if (!scratch_) scratch_ = std::make_shared<std::vector<std::byte>>(Fetches::kPieceBytes);
+  return {std::span(*scratch_).first(size), scratch_};
+}
+
+void StreamThread::answer() {
+  while (!to_send_.empty() && !over_) {
+    const Piece& piece = to_send_.front();
+    const auto bytes = exchange_->offered(piece);
+    if (!bytes || piece.size > Fetches::kPieceBytes) return end("the other end asked for what is not there");
+    transport::Message message;
+    message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{piece.of, piece.at.buffer, piece.at.offset})));
+    message.push_back(transport::Frame::borrow(bytes->bytes, [keep = bytes->keep] {}));
+    if (channel_->send(message) != tls::Sent::kYes) return;
+    to_send_.pop_front();
+  }
+}
+
+void StreamThread::ask() {
+  while (stood_ && !over_ && (question_ || asked_.size() < kAsksAhead)) {
+    if (!question_) {
+      auto piece = exchange_->next_piece();
+      if (!piece) return;
+      question_.emplace();
+      question_->push_back(transport::Frame::copy(protocol::encode(protocol::Fetch{piece->of, piece->at.buffer, piece->at.offset, piece->size})));
+      asked_.push_back(std::move(*piece));
+    }
+    if (channel_->send(*question_) != tls::Sent::kYes) return;
+    question_.reset();
+  }
+}
+
+}  // namespace pounce::bulk

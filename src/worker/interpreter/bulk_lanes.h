@@ -1,0 +1,46 @@
+// The bulk lanes of an interpreter's clients on other machines: one port, opened when the first of them attaches, and a lane
+// for each. Thread: the leader token's holder.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bulk/acceptor.h"
+#include "bulk/lane.h"
+#include "pounce/ids.h"
+#include "transport/poll_set.h"
+
+namespace pounce::worker {
+
+class BulkLanes {
+ public:
+  // Where the port is bound: as a data socket's endpoint.
+  void listen_at(std::string endpoint) { endpoint_ = std::move(endpoint); }
+
+  struct Invitation {
+    std::string endpoint, keys;  // as Attached has them
+  };
+  std::optional<Invitation> invite(const SessionId& session);  // nullopt: there is no lane to be had
+  bulk::Lane* lane(const SessionId& session);  // null: none, or its client has not come yet
+  void close(const SessionId& session);        // its connections end, and it cannot come again
+  void abandon_after_fork();
+
+  void add_to(transport::PollSet& polled);
+  void accept_waiting(const transport::PollSet& polled);  // after polling
+  std::vector<std::pair<SessionId, bulk::Event>> events();
+  TimePoint next_deadline() const { return acceptor_ ? acceptor_->next_deadline() : TimePoint::max(); }
+
+ private:
+  std::string endpoint_;
+  bool tried_ = false;
+  std::optional<std::size_t> polled_as_;
+  std::unique_ptr<bulk::Acceptor> acceptor_;
+  std::map<SessionId, bulk::Lane> lanes_;
+};
+
+}  // namespace pounce::worker

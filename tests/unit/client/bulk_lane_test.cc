@@ -1,0 +1,234 @@
+// The client's end of the bulk lane: what goes over it, what waits for it, and what becomes of it when it is lost.
+#include "bulk/acceptor.h"
+#include "bulk/lane.h"
+#include "unit/client/world.h"
+
+namespace pounce::client {
+namespace {
+
+constexpr std::size_t kLarge = 9 * 1024 * 1024 + 7;
+
+class LaneTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    if (!bulk::Lane::available()) GTEST_SKIP() << "this build has no OpenSSL: data takes ZeroMQ";
+    EngineTest::SetUp();
+    open_session();
+    acceptor = std::move(*bulk::Acceptor::bind("tcp://127.0.0.1:*"));
+    worker = &*workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));
+  }
+  void TearDown() override {
+    if (bulk::Lane::available()) EngineTest::TearDown();
+  }
+
+  void attach() {
+    grant(1, *worker);
+    answer_attach(1);
+  }
+  // The so manieth attach, with keys of a new lane if it wants one.
+  void answer_attach(std::size_t number, std::vector<protocol::Reached> reached = {}) {
+    settle([&] { return worker->count<protocol::Attach>() == number; });
+    protocol::Attached who;
+    who.reached = std::move(reached);
+    if (worker->all<protocol::Attach>().back().no_bulk) return worker->say(who);
+    lane.emplace();
+    who.bulk = acceptor->endpoint();
+    worker->say(who, {bulk::to_bytes(acceptor->keys_for("client"))});
+  }
+  void see_to(const std::function<bool()>& condition, int line = __builtin_LINE()) {
+    settle(
+        [&] {
+          while (auto accepted = acceptor->accept()) lane->add(std::move(accepted->second));
+          if (lane)
+            for (const bulk::Event& event : lane->events())
+              if (const auto* whole = std::get_if<bulk::Whole>(&event)) come.push_back(whole->of);
+          return condition();
+        },
+        line);
+  }
+
+  void what_was_said_is_heard(int line = __builtin_LINE()) {
+    worker->say(protocol::Beat{false, 77, 0});
+    see_to([&] { return std::ranges::any_of(worker->all<protocol::Beat>(), [](const auto& beat) { return beat.answer && beat.sent_ns == 77; }); }, line);
+  }
+
+  ObjectId hold(std::size_t size, char fill = 'b') {
+    Object made{own_buffer("pickle"), {own_buffer(std::string(size, fill))}};
+    const ObjectId id = digest_object(made.pickle, made.buffers);
+    engine->hold_object(id, std::move(made), false);
+    return id;
+  }
+  void fetch(const ObjectId& object, bulk::Position from = {}) {
+    lane->fetch(object.hex(), {{room.size(), std::as_writable_bytes(std::span(room)), {}, {}}}, from);
+  }
+  static protocol::Outcome outcome_of(const TaskId& task) {
+    protocol::Outcome outcome;
+    outcome.task = task;
+    outcome.ok = outcome.fetched = true;
+    outcome.buffers = {kLarge};
+    return outcome;
+  }
+  void offer(const TaskId& task) {
+    const auto text = std::make_shared<const std::string>(result);
+    lane->offer(task.hex(), {{std::as_bytes(std::span(*text)), text}});
+  }
+
+  std::unique_ptr<bulk::Acceptor> acceptor;
+  Peer* worker = nullptr;
+  std::optional<bulk::Lane> lane;
+  std::vector<std::string> come;
+  std::string room = std::string(kLarge, '\0'), result = std::string(kLarge, 'r');
+};
+
+TEST_F(LaneTest, ALargeObjectIsAnnouncedAndItsTaskComesWhenItIsThere) {
+  const ObjectId object = hold(kLarge);
+  submit({object});
+  attach();
+  see_to([&] { return worker->count<protocol::Object>() == 1; });
+  EXPECT_TRUE(worker->all<protocol::Object>().front().fetched);
+  fetch(object);
+  see_to([&] { return come == std::vector{object.hex()}; });
+  EXPECT_EQ(room, std::string(kLarge, 'b'));
+  EXPECT_EQ(worker->count<protocol::Task>(), 0u);
+
+  worker->say(protocol::Have{object});
+
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+  EXPECT_EQ(worker->count<protocol::Chunk>(), 0u);
+}
+
+TEST_F(LaneTest, AnswersDoNotWaitForIt) {
+  submit({hold(kLarge)});
+  attach();
+  see_to([&] { return worker->count<protocol::Object>() == 1; });
+
+  what_was_said_is_heard();
+
+  EXPECT_EQ(worker->count<protocol::Task>(), 0u);
+}
+
+TEST_F(LaneTest, ATaskWaitsForAllItsObjects) {
+  const ObjectId first = hold(kLarge), second = hold(kLarge, 'c'), small = hold(100, 'd');
+  submit({first, second, small});
+  attach();
+  see_to([&] { return worker->count<protocol::Object>() == 3; });
+  worker->say(protocol::Have{first});
+  worker->say(protocol::Have{small});
+  what_was_said_is_heard();
+  EXPECT_EQ(worker->count<protocol::Task>(), 0u);
+
+  worker->say(protocol::Have{second});
+
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+  EXPECT_EQ(worker->all<protocol::Task>().back().objects.size(), 3u);
+}
+
+TEST_F(LaneTest, ASmallObjectGoesBesideTheCalls) {
+  submit({hold(100'000)});
+  attach();
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+
+  EXPECT_FALSE(worker->all<protocol::Object>().front().fetched);
+  EXPECT_EQ(worker->count<protocol::Chunk>(), 1u);
+}
+
+TEST_F(LaneTest, ALargeResultIsFetchedIntoItsPlace) {
+  const TaskId task = submit();
+  attach();
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+  offer(task);
+  worker->say(outcome_of(task), {"pickle"});
+
+  see_to([&] { return ended(task) != nullptr; });
+
+  EXPECT_TRUE(ended(task)->ok);
+  EXPECT_EQ(text_of(ended(task)->buffers.front()), result);
+  see_to([&] { return worker->count<protocol::Ack>() == 1; });
+}
+
+TEST_F(LaneTest, WhereNoneCanBeHadTheDataTakesTheOtherRoad) {
+  const ObjectId object = hold(kLarge);
+  submit({object});
+  grant(1, *worker);
+  settle([&] { return worker->count<protocol::Attach>() == 1; });
+  protocol::Attached who;
+  who.bulk = acceptor->endpoint();
+  worker->say(who, {bulk::to_bytes(acceptor->keys_for("client"))});
+  acceptor->forget("client");  // nobody gets in: as behind a firewall
+  lane.emplace();
+
+  see_to([&] { return worker->count<protocol::Attach>() == 2; });
+  EXPECT_TRUE(worker->all<protocol::Attach>().back().no_bulk);
+  answer_attach(2);
+  see_to([&] { return worker->count<protocol::Query>() == 2; });
+  worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {protocol::TaskState::kUnknown}});
+
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+  EXPECT_FALSE(worker->all<protocol::Object>().back().fetched);
+  EXPECT_EQ(worker->count<protocol::Chunk>(), kLarge / protocol::kChunkBytes + 1);
+}
+
+TEST_F(LaneTest, OneThatWasLostIsFollowedByAnotherAndTheObjectIsOfferedAgain) {
+  const ObjectId object = hold(kLarge);
+  const TaskId task = submit({object});
+  attach();
+  see_to([&] { return worker->count<protocol::Object>() == 1 && lane->streams() == 1; });
+
+  lane.reset();
+
+  see_to([&] { return worker->count<protocol::Attach>() == 2; });
+  EXPECT_FALSE(worker->all<protocol::Attach>().back().no_bulk);
+  answer_attach(2, {{object.hex(), 0, 4 * 1024 * 1024, false}});
+  see_to([&] { return worker->count<protocol::Query>() == 2; });
+  worker->say(protocol::QueryIs{{task}, {protocol::TaskState::kUnknown}});
+  see_to([&] { return worker->count<protocol::Object>() == 2; });
+  fetch(object, {0, 4 * 1024 * 1024});
+  see_to([&] { return come == std::vector{object.hex()}; });
+  EXPECT_EQ(room.substr(4 * 1024 * 1024), std::string(kLarge - 4 * 1024 * 1024, 'b'));
+  EXPECT_EQ(room[0], '\0') << "that was there";
+}
+
+TEST_F(LaneTest, AfterThreeLossesItIsNotTriedAgain) {
+  submit({hold(kLarge)});
+  attach();
+  for (std::size_t losses = 1; losses <= 3; ++losses) {
+    see_to([&] { return worker->count<protocol::Object>() == losses && lane->streams() == 1; });
+    lane.reset();
+    see_to([&] { return worker->count<protocol::Attach>() == losses + 1; });
+    EXPECT_EQ(worker->all<protocol::Attach>().back().no_bulk, losses == 3);
+    answer_attach(losses + 1);
+    see_to([&] { return worker->count<protocol::Query>() == losses + 1; });
+    worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {protocol::TaskState::kUnknown}});
+  }
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+}
+
+TEST_F(LaneTest, AResultGoesOnWhereItsLaneWasLost) {
+  const TaskId task = submit();
+  attach();
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+  // The first buffer comes, the second never does.
+  protocol::Outcome outcome = outcome_of(task);
+  outcome.buffers = {5, kLarge};
+  lane->offer(task.hex(), {{std::as_bytes(std::span("first", 5)), nullptr}});
+  worker->say(outcome, {"pickle"});
+  see_to([&] { return worker->count<protocol::Attach>() == 2; });  // it asked for what is not there
+  answer_attach(2);
+  see_to([&] { return worker->count<protocol::Query>() == 2; });
+  const auto reached = worker->all<protocol::Query>().back().reached;
+  ASSERT_EQ(reached.size(), 1u);
+  const auto text = std::make_shared<const std::string>(result);
+  lane->offer(task.hex(), {{{}, nullptr}, {std::as_bytes(std::span(*text)), text}});
+  outcome.from = reached.front();
+
+  worker->say(outcome, {"pickle"});
+
+  see_to([&] { return ended(task) != nullptr; });
+  EXPECT_EQ(reached.front().buffer, 1u);
+  ASSERT_EQ(ended(task)->buffers.size(), 2u);
+  EXPECT_EQ(text_of(ended(task)->buffers[0]), "first");
+  EXPECT_EQ(text_of(ended(task)->buffers[1]), result);
+}
+
+}  // namespace
+}  // namespace pounce::client
