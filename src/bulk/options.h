@@ -1,6 +1,8 @@
 // The bounds of a lane's connections. Thread: any (values).
 #pragma once
 
+#include <chrono>
+
 #include "bulk/fetches.h"
 #include "tls/options.h"
 
@@ -10,6 +12,7 @@ inline tls::Options stream_options() {
   tls::Options options;
   options.max_frame_bytes = Fetches::kPieceBytes;
   options.max_frames = 2;
+  options.handshake = std::chrono::seconds(2);  // a firewall that says nothing costs a worker so long, once
   return options;
 }
 

@@ -42,6 +42,7 @@ def test_attack(target, attack):
 
 # ---- the wire ----------------------------------------------------------------------------------------------------------
 
+TLS_HELLO = b"\x16\x03"
 MARKED_TASK = """
     import pounce
     marker = bytes.fromhex("{marker}")
@@ -49,8 +50,8 @@ MARKED_TASK = """
         print("printed", small.hex(), flush=True)
         return small, large
     client = pounce.Client()
-    small, large = client.submit(work, marker, marker * 100_000).result(60)
-    report(same=small == marker and large == marker * 100_000)
+    small, large = client.submit(work, marker, marker * 300_000).result(60)
+    report(same=small == marker and large == marker * 300_000)
     client.close()
 """
 IN_CLEAR = """
@@ -80,7 +81,8 @@ def test_nothing_that_alice_sends_returns_or_prints_can_be_read_on_the_wire(make
         sent = capture.stop()
 
     assert run.reported("same") and "printed " + marker.hex() in run.output
-    assert sent.between(alice.node.address, NODES) > 6_400_000  # the large argument there and back
+    assert sent.between(alice.node.address, NODES) > 19_200_000  # the large argument there and back
+    assert sent.streams_that_begin_with(TLS_HELLO) >= 1  # over the bulk lane
     assert [form for form in forms(marker) if sent.contains(form)] == []
 
 

@@ -30,6 +30,9 @@ class Traffic:
     def contains(self, needle: bytes) -> bool:
         return any(needle in data for data in self.streams.values())
 
+    def streams_that_begin_with(self, what: bytes) -> int:
+        return sum(data.startswith(what) for data in self.streams.values())
+
     def between(self, one: str, other: str) -> int:
         """Bytes between two addresses (or beginnings of addresses), both ways."""
         return sum(len(data) for (source, _, to, _), data in self.streams.items()

@@ -205,7 +205,7 @@ class FakeClient:
 
     def attach(self, python: str = f"{sys.version_info.major}.{sys.version_info.minor}", pounce: str = "0.1.0"):
         with contextlib.suppress(zmq.Again):  # refused before this was sent: such a socket has nobody to send to, for ever
-            self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle=""), wait=False)
+            self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle="", no_bulk=True), wait=False)
 
     def say(self, *frames, wait: bool = True):
         self.socket.send_multipart(list(frames), 0 if wait else zmq.DONTWAIT, copy=False)

@@ -100,7 +100,8 @@ class Person:
 
     @property
     def ports(self) -> list[str]:
-        return [self.handshake("tcp"), self.control, self.worker["endpoint"]]
+        bulk = self.live["attached"].get("bulk")  # not where OpenSSL is missing
+        return [self.handshake("tcp"), self.control, self.worker["endpoint"], *([bulk] if bulk else [])]
 
 
 class Target:

@@ -75,6 +75,78 @@ TEST_F(ObjectStoreTest, RefusesGapsRepeatsAndOverrunsAndStartsAnewWithTheNextAnn
   EXPECT_EQ(chunk(kAlice, 1, 0, "e"), Receipt::kWhole);
 }
 
+// ---- fetched over the bulk lane ----------------------------------------------------------------------------------------
+
+struct FetchedTest : ObjectStoreTest {
+  Result<Receipt> announce_fetched(const SessionId& session, std::vector<std::uint64_t> sizes) {
+    return store.announce(session, {kObject, "pickle", std::move(sizes), false, {}, {}, true});
+  }
+  static void write(const bulk::Target& target, std::uint64_t offset, std::string_view text) {
+    ASSERT_TRUE(target.write(offset, std::as_bytes(std::span(text))).has_value());
+  }
+};
+
+TEST_F(FetchedTest, IsWrittenInAnyOrderAndIsThereWhenItIsWhole) {
+  EXPECT_EQ(announce_fetched(kAlice, {4, 0, 2}), Receipt::kMore);
+  const auto rest = store.rest(kAlice, kObject);
+  ASSERT_TRUE(rest);
+  ASSERT_EQ(rest->targets.size(), 3u);
+  write(rest->targets[2], 0, "ef");
+  write(rest->targets[0], 2, "cd");
+  write(rest->targets[0], 0, "ab");
+  EXPECT_FALSE(store.has(kObject));
+
+  EXPECT_EQ(store.came_whole(kAlice, kObject), Receipt::kWhole);
+
+  const auto use = store.use(kObject);
+  ASSERT_TRUE(use.has_value());
+  EXPECT_EQ(text(use->buffers[0]) + text(use->buffers[2]), "abcdef");
+}
+
+TEST_F(FetchedTest, GoesOnWhereItWasWhenItIsAnnouncedAgain) {
+  announce_fetched(kAlice, {4, 2});
+  write(store.rest(kAlice, kObject)->targets[0], 0, "abcd");
+  store.came_to(kAlice, kObject, {0, 4});
+
+  EXPECT_EQ(announce_fetched(kAlice, {4, 2}), Receipt::kMore);
+
+  const auto rest = store.rest(kAlice, kObject);
+  EXPECT_EQ(rest->from, (bulk::Position{1, 0}));
+  write(rest->targets[1], 0, "ef");
+  EXPECT_EQ(store.came_whole(kAlice, kObject), Receipt::kWhole);
+  EXPECT_EQ(text(store.use(kObject)->buffers[0]), "abcd");
+}
+
+TEST_F(FetchedTest, WhatAnotherSessionSentIsThereAtOnce) {
+  announce(kOther, {4});
+  chunk(kOther, 0, 0, "abcd");
+
+  EXPECT_EQ(announce_fetched(kAlice, {4}), Receipt::kWhole);
+
+  EXPECT_FALSE(store.rest(kAlice, kObject));
+  EXPECT_TRUE(store.holds(kAlice, kObject));
+}
+
+TEST_F(FetchedTest, WhoeverFillsItMayBeLateWhenItWasDropped) {
+  announce_fetched(kAlice, {4});
+  const auto rest = store.rest(kAlice, kObject);
+  store.drop(kAlice, kObject);
+
+  write(rest->targets[0], 0, "abcd");
+
+  EXPECT_EQ(store.came_whole(kAlice, kObject), Receipt::kMore);
+  EXPECT_FALSE(store.has(kObject));
+}
+
+TEST_F(FetchedTest, OneThatCannotBeKeptIsGivenUp) {
+  announce_fetched(kAlice, {4});
+
+  store.give_up(kAlice, kObject);
+
+  EXPECT_FALSE(store.rest(kAlice, kObject));
+  EXPECT_TRUE(store.progress(kAlice).empty());
+}
+
 TEST_F(ObjectStoreTest, RefusesSizesThatNoMachineHas) {
   const auto huge = std::uint64_t{1} << 62;
   EXPECT_EQ(announce(kAlice, {huge, huge, huge, huge}).error().code, ErrorCode::kTooLarge);
