@@ -34,7 +34,7 @@ void Findings::on(const ReconcileDone& event) {
 
 void Findings::found(const JobView& view) {
   Lease* lease = context_.leases.find(*view.lease);
-  const bool known = lease != nullptr && lease->journalled;
+  const bool known = lease != nullptr && (lease->journalled || lease->over());
   const bool other = known && lease->job && lease->job->job != view.job_identity.job;
   if (known && (other || lease->over())) {
     if (alive(view)) ending_.cancel_excess(view.job_identity, "a job too many of lease " + lease->id.hex());

@@ -64,6 +64,18 @@ TEST_F(ReconcileTest, ALateWorkersLeaseGoesWhenSlurmShowsThatItsJobHasEnded) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+// It was adopted, ended as it was, and stood in the journal as one that lives. (Seed 7010267)
+TEST_F(ReconcileTest, ALateWorkersLeaseThatHasEndedIsNotAdoptedWhereItsJobIsShownOnceMore) {
+  start();
+  tell(connected());
+  reconciled_jobs({view(JobState::kEnded, JobEnd::kNodeFail)});
+  reconciled_jobs({view(JobState::kUnknown)});
+  EXPECT_EQ(count<RecordOutcome>(), 0u);
+  reconciled_jobs({view(JobState::kRunning)});
+  EXPECT_EQ(count<RecordOutcome>(), 0u);
+  EXPECT_EQ(count<CancelJob>(), 1u);
+}
+
 TEST_F(ReconcileTest, ALateWorkersLeaseStaysWhereOnlyAnEarlierRunOfItsJobHasEnded) {
   start();
   tell(connected(1));
