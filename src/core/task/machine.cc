@@ -79,6 +79,7 @@ void Machine::wait_again(TaskId id, Task& task) {
   if (task.only_if_started) return fail(id, error_of(ErrorCode::kCancelled, CauseCode::kTaskCancelled));
   take_from_window(task, id);
   task.state = TaskState::kWaiting;
+  task.asked = false;
   requests_[task.request].waiting.emplace(task.sequence, id);
   demand_changed_ = true;
 }

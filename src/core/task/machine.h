@@ -57,6 +57,7 @@ class Machine {
     std::uint32_t attempt = 0, retries_left = 0;
     bool cancelling = false;
     bool only_if_started = false;       // cancelled, unless it runs already
+    bool asked = false;                 // its worker was asked about it since it was sent there
     std::chrono::milliseconds grace{};  // of the cancel
   };
   struct RequestRecord {

@@ -11,6 +11,7 @@ void Machine::on(const WorkerAttached& event) {
   attached(event.place, *worker);
   // What was under way when the connection broke may have arrived, or not: ask before anything is sent again.
   // What it has beyond that was given up here, with a lease whose end we were told of and that lives on.
+  for (const TaskId& id : worker->window) tasks_.at(id).asked = true;
   emit(SendQuery{event.place, worker->window});
   dispatch(worker->request);
 }
@@ -83,6 +84,7 @@ void Machine::on(const QueryAnswered& event) {
   // It may be saving for a while: a task that it refused would come back again and again, and be lost with it in the end.
   if (event.state == Known::kEnding) worker_at(event.place, event.epoch)->ending = true;
   if (event.state == Known::kUnknown || event.state == Known::kForgotten || event.state == Known::kEnding) {
+    if (event.state != Known::kEnding && !task->asked) return;  // said twice: it was sent again since
     const RequestId request = task->request;
     const bool never_arrived = event.state != Known::kForgotten && task->state == TaskState::kSent;
     if (never_arrived && !task->cancelling)

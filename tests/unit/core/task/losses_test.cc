@@ -108,6 +108,28 @@ TEST_F(LossTest, ATaskThatNeverArrivedIsSentAgain) {
   EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("send t1 w1"));
 }
 
+// It went to a second worker by the second answer, and ran on both. (Seed 7011294)
+TEST_F(LossTest, AnAnswerThatComesTwiceSaysNothingOfATaskSentSince) {
+  submit(1);
+  grant(1);
+  attach(1);
+  unreachable(1);
+  attach(1);
+  answer(1, 1, Known::kUnknown);
+  grant(2);
+  attach(2);
+  EXPECT_THAT(answer(1, 1, Known::kUnknown), IsEmpty());
+  EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
+}
+
+TEST_F(LossTest, AnAnswerThatComesTwiceTakesOneRetry) {
+  one_running(2);
+  unreachable(1);
+  attach(1);
+  EXPECT_THAT(answer(1, 1, Known::kForgotten), ElementsAre("send t1 w1 attempt 1"));
+  EXPECT_THAT(answer(1, 1, Known::kForgotten), IsEmpty());
+}
+
 // It saves its variables, which takes a while: what is sent to it meanwhile would be under way when it has gone.
 TEST_F(LossTest, AWorkerThatEndsGetsNoTaskAgainAndItsTaskRunsOnTheNext) {
   submit(1);

@@ -155,6 +155,7 @@ TEST_F(TaskTest, CancellingWhatHasNotStartedAsksTheWorkerOfWhatWasSentAhead) {
 TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedDoesNotStartAgain) {
   two_sent();
   happens(CancelAsked{task(3), 0s, true});
+  attach(1);
   EXPECT_THAT(answer(1, 3, Known::kUnknown), Contains("fail t3 cancelled"));
 }
 
