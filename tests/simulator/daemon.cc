@@ -212,13 +212,13 @@ void Daemon::on(const lease::SubmitJob& action) {
                       }));
 }
 
-// I6: given up as silent is only who could not be heard.
+// I6: given up as silent is only who could not be heard. One that was sent away, and stays, is heard for nobody.
 void Daemon::check_silence(const LeaseId& lease) const {
   const auto lines = core_->history(lease);
   if (lines.empty() || lines.back().why.code != CauseCode::kWorkerSilent) return;
   if (std::ranges::any_of(workers_, [&](const auto& entry) {
         const Supervisor& one = *entry.second.supervisor;
-        return one.lease() == lease && core_->speaks_for(lease, one.index(), entry.first) && one.heard_for(kLostAfter);
+        return !entry.second.sent_away && one.lease() == lease && core_->speaks_for(lease, one.index(), entry.first) && one.heard_for(kLostAfter);
       }))
     world_.fail("lease " + lease.hex() + " is given up as silent, and its worker speaks (I6)");
 }
@@ -263,6 +263,7 @@ void Daemon::on(const lease::DismissClient& action) {
 }
 
 void Daemon::on(const lease::EndWorker& action) {
+  if (const auto peer = workers_.find(action.link); peer != workers_.end()) peer->second.sent_away |= !action.only_if_idle;
   world_.note(" pounced ", number(), " ends ", Short{action.lease}, " by link ", action.link.value, action.only_if_idle ? " if idle: " : ": ", Said{action.why});
   to_worker(action.link, [idle = action.only_if_idle](Supervisor& worker) { worker.end(idle); });
 }

@@ -70,7 +70,8 @@ class Daemon {
   struct WorkerPeer {
     Supervisor* supervisor;
     Wire wire;
-    bool named = false;  // it has said which worker it is
+    bool named = false;      // it has said which worker it is
+    bool sent_away = false;  // it was told to end, whatever runs there
   };
   struct Introduced {
     Epoch epoch;

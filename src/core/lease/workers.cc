@@ -88,8 +88,7 @@ void Workers::link(Lease& lease, const WorkerConnected& event) {
   worker.left = false;
   worker.ready = worker.heard = false;
   worker.devices = event.devices;
-  lease.last_seen = worker.last_seen = context_.now();
-  lease.silence_noted = false;
+  heard(lease, worker);
   if (!event.node.empty()) lease.facts.node = event.node;
   if (!event.devices.empty()) lease.facts.devices = devices_of(lease);
   lease.history.add(context_.now(), {.code = CauseCode::kWorkerConnected, .number = event.worker.value, .node = event.node});
@@ -103,9 +102,16 @@ Workers::Heard Workers::hear(const LeaseId& id, WorkerIndex index, WorkerLink li
     return {};
   }
   if (!transitions_.accept(*lease, news)) return {};
-  lease->last_seen = known->second.last_seen = context_.now();
-  lease->silence_noted = false;
+  heard(*lease, known->second);
   return {lease, &known->second};
+}
+
+// One that was sent away and stays does not speak for the others: they may be gone.
+void Workers::heard(Lease& lease, Worker& worker) {
+  worker.last_seen = context_.now();
+  if (worker.spent) return;
+  lease.last_seen = context_.now();
+  lease.silence_noted = false;
 }
 
 bool Workers::gone(const Worker& worker, Epoch epoch) {

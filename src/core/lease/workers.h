@@ -29,6 +29,7 @@ class Workers {
     Worker* worker = nullptr;
   };
   Heard hear(const LeaseId& lease, WorkerIndex index, WorkerLink link, News news);
+  void heard(Lease& lease, Worker& worker);
   bool right_job(Lease& lease, const WorkerConnected& event);
   static bool replaced(const Lease& lease, const WorkerConnected& event);
   void take_place(const Lease& lease, Worker& worker, const PublicKey& supervisor);

@@ -165,6 +165,21 @@ TEST_F(WorkerGroupTest, AWorkerThatWasSentAwayAndStaysGetsNoTaskAndIsToldAgain) 
   EXPECT_EQ(count<GrantWorker>(), 2u);
 }
 
+// It hung, and its beats kept the lease of two that never came back: whoever waited for it waited for ever. (Seeds 7029971, 7098644)
+TEST_F(WorkerGroupTest, AWorkerThatWasSentAwayAndStaysDoesNotSpeakForThoseThatAreSilent) {
+  given_three_busy();
+  die(0, 1, false);
+  for (const std::uint32_t worker : {1u, 2u}) tell(WorkerLost{lease(1), WorkerIndex{worker}, link_of(worker), true});
+  const TimePoint gone = now;
+  while (state() != LeaseState::kEnding && now < gone + 2 * defaults.lost_after) {
+    advance(5s);
+    tell(SessionSeen{session(1)});
+    now + 5s < gone + defaults.lost_after / 2 ? heard(0) : connect(0);
+  }
+  EXPECT_EQ(state(), LeaseState::kEnding);
+  EXPECT_LE(now, gone + defaults.lost_after + 10s);
+}
+
 TEST_F(WorkerGroupTest, AWorkerThatHasSaidFarewellDoesNotKeepTheLease) {
   given_three_busy();
   tell(WorkerLost{lease(1), WorkerIndex{2}, link_of(2)});
