@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/job_figures.h"
 #include "pounce/error.h"
@@ -16,7 +17,7 @@ namespace pounce::protocol {
 struct WorkerUp {
   static constexpr char kType[] = "worker_up";
   static constexpr About kAbout{"S → D", "",
-                               "`job` and `restart` as Slurm tells the job, 0 without Slurm; the last three mean "
+                               "`job` and `restart` as Slurm tells the job, 0 without Slurm; `epoch`, `endpoint` and `key` mean "
                                "something with `interpreter_ready`"};
   LeaseId lease;
   WorkerIndex worker;
@@ -26,6 +27,7 @@ struct WorkerUp {
   bool interpreter_ready = false;
   Epoch epoch;
   std::string endpoint, key;
+  std::vector<SessionId> clients{};
 
   static constexpr auto fields() {
     return table(field("lease", &WorkerUp::lease),
@@ -38,7 +40,8 @@ struct WorkerUp {
                  field("interpreter_ready", &WorkerUp::interpreter_ready),
                  field("epoch", &WorkerUp::epoch),
                  field("endpoint", &WorkerUp::endpoint),
-                 field("key", &WorkerUp::key));
+                 field("key", &WorkerUp::key),
+                 field("clients", &WorkerUp::clients, "the sessions that it was told to admit and not to dismiss, also by a pounced that is gone").only_if_set());
   }
 };
 struct InterpreterUp {

@@ -52,7 +52,7 @@ void Supervisor::hello() {
                    if (at->life() == life) at->hear_worker(link, lease::WorkerLost{lease_, index_, link, true});
                  }, {}, {}});
   daemon.connected(fresh, *this, wire_);
-  say(lease::WorkerConnected{lease_, index_, fresh, job_.job_identity.job, job_.job_identity.restart, "g1", "", key_of(life_)});
+  say(lease::WorkerConnected{lease_, index_, fresh, job_.job_identity.job, job_.job_identity.restart, "g1", "", key_of(life_), {admitted_.begin(), admitted_.end()}});
   announce();
   tell_deaths();
   beat();

@@ -377,6 +377,7 @@ def test_a_restarted_daemon_is_found_and_hears_of_the_running_interpreter(tmp_pa
         up = successor.wait_for("worker_up")
         assert (up["interpreter_ready"], in_its_run(up["epoch"])) == (True, 0)
         assert (up["endpoint"], up["key"]) == (before["endpoint"], before["key"])
+        assert up["clients"] == [world.client.session], "whom only the earlier one knew"
         gate.touch()
         client = world.client
         client.daemon = successor

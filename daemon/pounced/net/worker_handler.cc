@@ -42,7 +42,7 @@ void WorkerHandler::take(Peer& peer, const WorkerUp& message) {
                message.job, message.restart, message.node, message.pid);
   const lease::WorkerLink link = peer.link;
   driver_.tell(lease::WorkerConnected{message.lease, message.worker, link, SlurmJobId{message.job}, message.restart,
-                                      message.node, message.devices, peer.key});
+                                      message.node, message.devices, peer.key, message.clients});
   if (!driver_.core().speaks_for(message.lease, message.worker, link)) return;  // it was sent away: another keeps the place
   if (Peer* one = state_.peers.worker(link)) state_.peers.only_worker(*one);
   if (message.interpreter_ready) started(message.lease, message.worker, link, {message.epoch, message.endpoint, message.key});

@@ -61,15 +61,18 @@ void Demand::take(const SessionId& session, RequestState& record, const Request&
   news(*lease, record.demanded());
 }
 
-// Whoever holds a lease that has ended did not hear of its end (it was told while the connection was broken).
+// Whoever holds a lease that has ended did not hear of its end (it was told while the connection was broken). One that is
+// another's, and on which its holder was dismissed, has ended for that holder.
 void Demand::answer_holds(const Owner& owner, const Request& request) {
   if (!context_.reconciliation.done_once()) return;  // it may yet be adopted
   for (const LeaseId& id : request.holds) {
     const Lease* held = context_.leases.find(id);
     // One on its way out that has nobody told its holder already, perhaps while the holder could not hear.
     const bool is_told = held != nullptr && !held->owner && held->end && held->state >= LeaseState::kDraining;
-    if (held != nullptr && !held->over() && !is_told) continue;
-    const Error unknown = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kEndedUnseen}, {{"lease", id.hex()}});
+    const bool let_go = held != nullptr && held->owner && held->let_go.contains(owner.session);
+    if (held != nullptr && !held->over() && !is_told && !let_go) continue;
+    const Cause why{let_go ? CauseCode::kSessionSilent : CauseCode::kEndedUnseen};
+    const Error unknown = error_of(ErrorCode::kLeaseEnded, why, {{"lease", id.hex()}});
     context_.act(TellLeaseEnded{owner.session, owner.request, id, held != nullptr && held->end ? *held->end : unknown});
     context_.sessions.holds_no_more(owner, id);
   }
@@ -99,6 +102,7 @@ Lease* Demand::take_over(const Owner& owner, const Request& request, Lease* want
     ending_.finish(*wanted, error_of(ErrorCode::kLeaseEnded, CauseCode::kAnotherServes));
   }
   taken->owner = owner;
+  taken->let_go.erase(owner.session);
   taken->resources = request.resources;
   taken->last_busy = context_.now();
   taken->history.add(context_.now(), {.code = CauseCode::kClaimed, .word = owner.session.hex()});

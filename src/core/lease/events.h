@@ -99,6 +99,7 @@ struct WorkerConnected {  // worker_up
   std::uint32_t restart = 0;  // Slurm's restart count
   std::string node, devices;
   PublicKey supervisor{};     // its process has it for life; zero: not known
+  std::vector<SessionId> clients{};  // admitted there, also by a pounced that is gone
 };
 struct InterpreterStarted {  // interpreter_up, or worker_up with a ready interpreter (then after WorkerConnected)
   LeaseId lease;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "core/lease/events.h"
@@ -44,6 +45,8 @@ struct Worker {
   std::uint32_t running = 0;
   NamespaceState state = NamespaceState::kSaved;  // of what its tasks left, by its last word
   TimePoint last_seen;
+  std::vector<SessionId> clients{};  // those of its hello, until it is clear who of them is here
+  TimePoint clients_since;
   std::string devices;
   std::optional<Epoch> died;  // the last interpreter whose death was told
   std::deque<TimePoint> crashes;
@@ -70,6 +73,7 @@ struct Lease {
   std::optional<Owner> owner;
   TimePoint unclaimed_since;  // without owner: since when
   TimePoint last_busy;        // the last moment at which something waited or ran
+  std::set<SessionId> let_go;  // dismissed on it, as another's by now
 
   // Submission and JobNews
   std::optional<JobIdentity> job;

@@ -33,8 +33,10 @@ std::vector<Action> LeaseCore::handle(const Event& event, TimePoint now) {
 void LeaseCore::excuse_silence(Duration late) {
   if (late < kStopped) return;
   rules_->context.sessions.excuse_silence(late);
-  for (auto& [id, lease] : rules_->context.leases)
+  for (auto& [id, lease] : rules_->context.leases) {
     if (!lease.workers.empty()) lease.last_seen += late;
+    for (auto& [index, worker] : lease.workers) worker.clients_since += late;
+  }
 }
 
 // After each event every rule looks at its deadlines: what is due happens now, the nearest that is not becomes

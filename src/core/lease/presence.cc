@@ -1,5 +1,7 @@
 #include "core/lease/presence.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace pounce::lease {
@@ -49,9 +51,10 @@ void Presence::dismiss(const Lease& lease, const SessionId& session, CauseCode w
 void Presence::let_go_of_holds(const SessionId& session, CauseCode why) {
   for (const auto& [request, entry] : context_.sessions.at(session).requests)
     for (const LeaseId& id : entry.request.holds) {
-      const Lease* lease = context_.leases.find(id);
+      Lease* lease = context_.leases.find(id);
       if (lease == nullptr || lease->over() || (lease->owner && lease->owner->session == session)) continue;
       dismiss(*lease, session, why);
+      lease->let_go.insert(session);
       context_.act(TellLeaseEnded{session, request, id, with_evidence(*lease, error_of(ErrorCode::kLeaseEnded, why))});
     }
 }
@@ -66,6 +69,21 @@ void Presence::settle() {
     if (!session.stays && context_.due(session.last_seen + context_.times.orphan_grace)) silent.push_back(id);
   }
   for (const SessionId& id : silent) forget(id, CauseCode::kSessionSilent);
+  for (auto& [id, lease] : context_.leases) dismiss_who_stayed_away(lease);
+}
+
+// Whom only an earlier pounced knew: what such a client left there would run on, and the owner's tasks wait behind it.
+void Presence::dismiss_who_stayed_away(Lease& lease) {
+  if (!lease.owner) return;  // whoever left it may still claim it
+  for (auto& [index, worker] : lease.workers) {
+    if (!worker.linked || worker.clients.empty() || !context_.due(worker.clients_since + context_.times.orphan_grace)) continue;
+    const std::vector<Owner> here = context_.sessions.concerned(lease);
+    for (const SessionId& client : std::exchange(worker.clients, {})) {
+      if (std::ranges::count(here, client, &Owner::session) > 0) continue;
+      context_.act(DismissClient{lease.id, worker.link, client, Cause{CauseCode::kSessionSilent}});
+      lease.let_go.insert(client);
+    }
+  }
 }
 
 }  // namespace pounce::lease

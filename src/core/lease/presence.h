@@ -23,6 +23,7 @@ class Presence {
   void forget(const SessionId& session, CauseCode why);
   void dismiss(const Lease& lease, const SessionId& session, CauseCode why);
   void let_go_of_holds(const SessionId& session, CauseCode why);
+  void dismiss_who_stayed_away(Lease& lease);
 
   Context& context_;
   Notices& notices_;

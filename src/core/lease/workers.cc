@@ -88,6 +88,8 @@ void Workers::link(Lease& lease, const WorkerConnected& event) {
   worker.left = false;
   worker.ready = worker.heard = false;
   worker.devices = event.devices;
+  worker.clients = event.clients;
+  worker.clients_since = context_.now();
   heard(lease, worker);
   if (!event.node.empty()) lease.facts.node = event.node;
   if (!event.devices.empty()) lease.facts.devices = devices_of(lease);

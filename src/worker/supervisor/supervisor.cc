@@ -91,6 +91,7 @@ void Supervisor::on_connected() {
   protocol::WorkerUp up{options_.lease, options_.worker, facts_.job, facts_.restart, facts_.node, facts_.devices, 0, ready_,
                         epoch_, up_.endpoint, up_.key};
   up.pid = static_cast<std::uint32_t>(::getpid());
+  for (const auto& [session, admit] : admitted_) up.clients.push_back(session);
   daemon_->send(up);
   // Its answer is the first that the watchdog hears: an open channel alone shows nobody who lives.
   daemon_->send(protocol::Beat{false, Clock::now().time_since_epoch().count(), 0});

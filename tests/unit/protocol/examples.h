@@ -112,7 +112,7 @@ inline std::vector<Header> handshake_and_client_examples() {
 
 inline std::vector<Header> worker_examples() {
   return {
-      WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey},
+      WorkerUp{kLease, {1}, 42, 3, "g1", "gpu:a100:2(IDX:0-1)", 4712, true, {2}, kDataEndpoint, kKey, {kSession}},
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
       WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920}, 2, NamespaceState::kUnsaved, "torch"},

@@ -18,6 +18,18 @@ class ReconcileTest : public LeaseTest {
   void claim(std::uint32_t waiting, std::uint32_t running, int who = 1, std::vector<LeaseId> holds = {lease(1)}) {
     tell(DemandChanged{session(who), {{RequestId{1}, one_gpu(), waiting, running, std::move(holds)}}});
   }
+  WorkerConnected connected_with(std::vector<SessionId> clients) const {
+    WorkerConnected event = connected();
+    event.clients = std::move(clients);
+    return event;
+  }
+  void given_a_worker_with_the_client_of_an_earlier_pounced() {
+    start({intent(), submitted()}, {view(JobState::kRunning)});
+    open();
+    claim(0, 1);
+    tell(connected_with({session(1), session(2)}));
+    tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{4}});
+  }
   void given_a_lease_of_another_that_session_1_holds() {
     start({}, {view(JobState::kRunning)});
     tell(connected());
@@ -92,6 +104,51 @@ TEST_F(ReconcileTest, ARestartWithTheJournalAdoptsTheLeaseForItsOwner) {
   claim(0, 1);
   EXPECT_EQ(state(), LeaseState::kBusy);
   EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
+// It had come back to a lease that was another's by then, and was killed while no pounced was there: its endless task kept the
+// lease for ever. (Seed 7025233)
+TEST_F(ReconcileTest, AClientOfAWorkerThatOnlyAnEarlierPouncedKnewIsDismissedThereWhenItStaysAway) {
+  given_a_worker_with_the_client_of_an_earlier_pounced();
+  advance_alive(29s, 1);
+  EXPECT_EQ(count<DismissClient>(), 0u);
+  advance_alive(3s, 1);
+  ASSERT_EQ(count<DismissClient>(), 1u);
+  EXPECT_EQ(only<DismissClient>()[0].session, session(2));
+  EXPECT_EQ(only<DismissClient>()[0].link, link);
+  advance_alive(40s, 1);
+  EXPECT_EQ(count<DismissClient>(), 0u);
+}
+
+TEST_F(ReconcileTest, AClientOfAnEarlierPouncedThatComesBackInTimeKeepsWhatItHasThere) {
+  given_a_worker_with_the_client_of_an_earlier_pounced();
+  open(2);
+  claim(0, 1, 2);
+  for (int second = 0; second < 40; ++second) {
+    advance_alive(1s, 1);
+    EXPECT_EQ(count<DismissClient>(), 0u);
+    tell(SessionSeen{session(2)});
+  }
+}
+
+// Its tasks are gone there, and the worker knows its key no more: it would try to connect for ever.
+TEST_F(ReconcileTest, AClientThatComesBackAfterItWasDismissedIsToldThatItsLeaseIsGone) {
+  given_a_worker_with_the_client_of_an_earlier_pounced();
+  advance_alive(32s, 1);
+  open(2);
+  claim(0, 1, 2);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].session, session(2));
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause.code, CauseCode::kSessionSilent);
+  EXPECT_EQ(state(), LeaseState::kBusy);
+}
+
+TEST_F(ReconcileTest, WhoMayStillClaimALeaseIsNotDismissedThere) {
+  start({}, {view(JobState::kRunning)});
+  tell(connected_with({session(2)}));
+  tell(InterpreterStarted{lease(1), WorkerIndex{0}, link, Epoch{4}});
+  advance_alive(40s);
+  EXPECT_EQ(count<DismissClient>(), 0u);
 }
 
 TEST_F(ReconcileTest, ARestartDoesNotSubmitForAnOwnerWhoseJobIsThere) {
