@@ -56,6 +56,7 @@ void bind_records(pybind11::module_& m) {
 
   define<Waited>(m, "Waited");
   define<PickledObject>(m, "PickledObject");
+  define<JobParts>(m, "JobParts");
   define<JobOutcome>(m, "JobOutcome");
 }
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <pybind11/pybind11.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -142,6 +143,12 @@ class InterruptBlocked {
  private:
   sigset_t before_;
 };
+
+// Of one thread: the memory is the process's all the same, and the kernel does not have to add up what all threads used.
+std::int64_t most_memory() {
+  rusage used{};
+  return ::getrusage(RUSAGE_THREAD, &used) == 0 ? std::int64_t{1024} * used.ru_maxrss : 0;
+}
 
 WorkerHost* host_for_fork = nullptr;
 void disarm_child() {
@@ -294,6 +301,7 @@ class PyWorker {
     const py::gil_scoped_release release;
     if (host_ != nullptr) host_->tell_loading(std::move(module));
   }
+  bool modules_asked() const { return host_ != nullptr && host_->modules_asked(); }  // any thread
   // Main thread, in idle(): modules to load ahead, by `needs` and `imports`; empty: nothing new was asked for.
   std::map<std::string, std::vector<std::string>> modules() {
     const py::gil_scoped_release release;
@@ -315,16 +323,19 @@ class PyWorker {
     PyWorker& worker;
     Job job;
 
-    py::bytes function() const {
-      return py::bytes(reinterpret_cast<const char*>(job.function.bytes().data()), job.function.bytes().size());
-    }
     py::bytes function_pickle() const { return py::bytes(*job.function_body.bytes); }
-    bool command() const { return job.function_body.command; }
-    py::object pickle() const { return to_python({(*job.frames)[1].writable(), job.frames}); }
-    py::list buffers() const {
-      py::list list;
-      for (std::size_t i = 2; i < job.frames->size(); ++i) list.append(writable({(*job.frames)[i].writable(), job.frames}));
-      return list;
+    // At once: asked for one by one they cost more than a short function.
+    JobParts parts() const {
+      JobParts parts;
+      const auto id = job.function.bytes();
+      parts.function = py::bytes(reinterpret_cast<const char*>(id.data()), id.size());
+      parts.command = job.function_body.command;
+      parts.kept_in = job.kept_in;
+      parts.received_ns = job.received_ns;
+      if (job.frames == nullptr) return parts;
+      parts.pickle = to_python({(*job.frames)[1].writable(), job.frames});
+      for (std::size_t i = 2; i < job.frames->size(); ++i) parts.buffers.append(writable({(*job.frames)[i].writable(), job.frames}));
+      return parts;
     }
     PickledObject object(std::size_t index) const {
       const worker::ObjectUse& use = job.objects.at(index);
@@ -334,7 +345,6 @@ class PyWorker {
     }
     TaskId task() const { return job.task; }
     std::string kept_in() const { return job.kept_in; }
-    double received() const { return static_cast<double>(job.received_ns) / 1e9; }
     bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
   };
 
@@ -421,14 +431,10 @@ void bind_worker(py::module_& m) {
     return py::buffer_info(reinterpret_cast<unsigned char*>(buffer.bytes.data()), static_cast<py::ssize_t>(buffer.bytes.size()));
   });
   py::class_<PyWorker::View>(m, "Job")
-      .def_property_readonly("function", &PyWorker::View::function)
       .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
-      .def_property_readonly("command", &PyWorker::View::command)
-      .def_property_readonly("pickle", &PyWorker::View::pickle)
-      .def_property_readonly("buffers", &PyWorker::View::buffers)
+      .def_property_readonly("parts", &PyWorker::View::parts)
       .def_property_readonly("task", &PyWorker::View::task)
       .def_property_readonly("kept_in", &PyWorker::View::kept_in)
-      .def_property_readonly("received", &PyWorker::View::received)
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
@@ -440,6 +446,7 @@ void bind_worker(py::module_& m) {
       .def("tell_state", &PyWorker::tell_state)
       .def("tell_loading", &PyWorker::tell_loading)
       .def("modules", &PyWorker::modules)
+      .def_property_readonly("modules_asked", &PyWorker::modules_asked)
       .def("show", &PyWorker::show)
       .def("input", &PyWorker::input)
       .def("answer", &PyWorker::answer)
@@ -450,6 +457,7 @@ void bind_worker(py::module_& m) {
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);
   m.attr("LOG_BYTES") = worker::kLogBytes;
+  m.def("most_memory", &most_memory);
   m.def("append_to_log", &worker::append_to_log, py::call_guard<py::gil_scoped_release>());
 }
 

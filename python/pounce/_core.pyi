@@ -10,6 +10,7 @@ ERROR_CODES: tuple[ErrorCode, ...]
 def printable(text: str) -> str: ...  # of strangers: nothing in it acts on a terminal (base/printable.h)
 LOG_BYTES: int
 def append_to_log(fd: int, data: bytes) -> None: ...  # bounded, whatever is printed (worker/common/bounded_log.h)
+def most_memory() -> int: ...  # bytes that this process has had at a time, since its kernel was last told to count anew
 
 MOST: dict[str, int]  # that each number of Resources may be
 
@@ -236,6 +237,14 @@ class PickledObject(NamedTuple):
     pickle: Any = ...
     buffers: Any = ...
 
+class JobParts(NamedTuple):
+    function: Any = ...  # its digest
+    command: bool = ...
+    kept_in: str = ...
+    received: float = ...  # when it was here, as time.monotonic() counts
+    pickle: Any = ...
+    buffers: Any = ...
+
 class JobOutcome(NamedTuple):
     ok: bool = ...
     pickle: Any = ...
@@ -326,14 +335,10 @@ class Client:
     def close(self) -> None: ...
 
 class Job:
-    function: bytes
     function_pickle: bytes
-    command: bool
-    pickle: Any
-    buffers: Sequence[Any]
+    parts: JobParts  # made anew each time
     task: str
     kept_in: str
-    received: float  # when it was here, as time.monotonic() counts
     def object(self, index: int, /) -> PickledObject: ...
     def cancel_asked(self) -> bool: ...
 
@@ -376,5 +381,6 @@ class Worker:
     # Any thread. "saved", "saving" (the lease counts as busy), "unsaved" or "stepping"; else ValueError.
     def tell_state(self, word: str, /) -> None: ...
     def tell_loading(self, module: str, /) -> None: ...  # Any thread: what is loaded ahead; empty: nothing
+    modules_asked: bool  # Any thread, cheap: there is something new for modules()
     def modules(self) -> dict[str, list[str]]: ...  # in idle(): by "needs" and "imports", what clients asked to load ahead, once
     def close(self) -> None: ...

@@ -32,7 +32,7 @@ std::optional<Header> decode_one(std::string_view bytes) {
 
 }  // namespace
 
-std::optional<std::string> encode_hot(const Header& header) { return encode_one<Task, Outcome>(header); }
-std::optional<Header> decode_hot(std::string_view bytes) { return decode_one<Task, Outcome>(bytes); }
+std::optional<std::string> encode_hot(const Header& header) { return encode_one<Task, Outcome, Ack>(header); }
+std::optional<Header> decode_hot(std::string_view bytes) { return decode_one<Task, Outcome, Ack>(bytes); }
 
 }  // namespace pounce::protocol

@@ -1,4 +1,4 @@
-// The headers of a short call's way there and back (task, outcome), written and read without building a JSON document
+// The headers of a short call's way there and back (task, outcome, ack), written and read without building a JSON document
 // (plain_writer.h). The bytes are those of the general codec. Whatever is not of the plain form is left to it: both answer
 // nullopt then. Thread: any.
 #pragma once

@@ -1,7 +1,8 @@
 // How the leader token passes. Threads come in three ranks: hold() is short and goes first; of those in pump_until one leads
 // (turns the engine) and the others follow; the stand-by thread steps in only when none of them turns. Two rules keep
 // everybody going: whoever is in a turn is woken and lets go when somebody of higher rank waits, and after
-// kHoldsPerTurn holds in a row a waiting leader gets its turn.
+// kHoldsPerTurn holds in a row a waiting leader gets its turn. Where calls follow each other and nobody waits, every
+// kHoldsAlone of them one turns the engine without waiting: answers come in while the next questions go out.
 #include "transport/leader_token.h"
 
 #include <signal.h>
@@ -24,6 +25,7 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(200);  // how often a waiting thread looks for signals
 constexpr int kHot = 4;             // while others come and go the stand-by looks every so many graces: no wake per call
 constexpr int kHoldsPerTurn = 64;
+constexpr int kHoldsAlone = 16;     // where nobody waits for a turn, after so many one of them turns: what came in meanwhile is seen to
 
 struct Waiter {  // a thread in pump_until
   const std::function<bool()>& done;
@@ -67,6 +69,7 @@ struct LeaderToken::Impl {
   void take_to_turn(Lock& lock, Waiter& leader);
   void ask_waiters();
   void turn(Lock& lock, TimePoint until);
+  bool turn_is_due() const { return holds >= kHoldsAlone && !leading && wanting == 0 && !stopping; }
 
   bool pump(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
   bool lead(Lock& lock, Waiter& me, TimePoint deadline, const std::function<bool()>& interrupted);
@@ -289,12 +292,14 @@ void LeaderToken::hold(const std::function<void()>& act) {
   }
   impl_->take_to_hold(lock);
   const AtExit give_back([&] {
-    lock.lock();
+    if (!lock.owns_lock()) lock.lock();  // act() threw
     impl_->unasked = true;
     impl_->release();
   });
   lock.unlock();
   act();
+  lock.lock();
+  if (impl_->turn_is_due()) impl_->turn(lock, TimePoint());
 }
 
 bool LeaderToken::pump_until(const std::function<bool()>& done, TimePoint deadline,

@@ -15,6 +15,7 @@ from .code_names import global_names
 from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
+NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # of a call: neither side pickles it again
 
 
 def dumps(obj: Any, by_file: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
@@ -38,6 +39,8 @@ def dumps(obj: Any, by_file: bool = False) -> tuple[bytes, list[pickle.PickleBuf
     Exception
         Whatever pickling raised; ``path_of_unpicklable`` finds out where.
     """
+    if type(obj) in ATOMS:
+        return pickle.dumps(obj, 5), [], []
     buffers: list[pickle.PickleBuffer] = []
     if _is_plain(obj):
         return pickle.dumps(obj, 5, buffer_callback=buffers.append), buffers, []

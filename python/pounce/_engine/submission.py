@@ -25,7 +25,7 @@ from .task import Task
 
 INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/message_limits.h)
 _LOOKED_INTO = 16  # of the calls that wait: for the modules that they name
-_NO_ARGUMENTS = [serialize.dumps(((), {}))[0]]
+_NO_ARGUMENTS = [serialize.NO_ARGUMENTS]
 
 
 class _Call(NamedTuple):

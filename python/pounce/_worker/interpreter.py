@@ -7,10 +7,10 @@ Nothing heavy is imported before the first task: the time until then is time on 
 
 from __future__ import annotations
 
+import _signal  # signal's own functions look for an enum's name behind what they return, which costs as much as a short task
 import builtins
 import faulthandler
 import os
-import signal
 import sys
 import time
 import types
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._common.serialize import dumps, loads
+from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
 from .import_clock import ImportClock
 from .modules_ahead import ModulesAhead
@@ -56,27 +56,29 @@ class Runner:
         global running
         running = job
         try:
-            return _kept(job, self._execute(job), self._where) if job.kept_in else self._execute(job)
+            parts = job.parts
+            outcome = self._execute(job, parts)
+            return _kept(job, outcome, self._where) if parts.kept_in else outcome
         finally:
             running = None
             if self._ahead is not None:
                 self._ahead.task_ended()
 
-    def _execute(self, job: Any) -> _core.JobOutcome:
+    def _execute(self, job: Any, parts: _core.JobParts) -> _core.JobOutcome:
         start = end = 0.0
         stage = "its function was unpickled"
         self._peak_memory.begin()
-        self._before = self._imports.seconds - (self._ahead.waited(job.received) if self._ahead is not None else 0.0)
+        self._before = self._imports.seconds - (self._ahead.waited(parts.received) if self._ahead is not None else 0.0)
         try:
-            if job.command:
+            if parts.command:
                 stage = "the command was started"
                 return self._command(job)
-            if job.kept_in:
+            if parts.kept_in:
                 function, args, kwargs = _kept_call(job)
             else:
-                function = self._function(job)
+                function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
-                args, kwargs = loads(job.pickle, job.buffers, _Resolver(job))
+                args, kwargs = ((), {}) if parts.pickle == NO_ARGUMENTS else loads(parts.pickle, parts.buffers, _Resolver(job))
             _take_back_interrupt()
             stage = ""
             start = time.monotonic()
@@ -125,8 +127,8 @@ class Runner:
                 raise
         return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=self._figures(start, time.monotonic()))
 
-    def _function(self, job: Any) -> Callable[..., Any]:
-        function = self._functions.function(job.function, lambda: job.function_pickle)
+    def _function(self, job: Any, id: bytes) -> Callable[..., Any]:
+        function = self._functions.function(id, lambda: job.function_pickle)
         return function.function() if type(function) is Fresh else function
 
 
@@ -250,8 +252,8 @@ def flush() -> None:
 
 def _take_back_interrupt() -> None:
     """Cancel is SIGINT: an earlier task must not have switched it off for this one."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 def _make_streams_live() -> None:
@@ -290,7 +292,9 @@ def _start() -> Any:
 
 def _idle(ahead: ModulesAhead) -> float | None:
     """Seconds until one of them wants to be called again."""
-    pauses = (between_tasks() if between_tasks is not None else None, ahead.step())
+    if between_tasks is None:
+        return ahead.step()
+    pauses = (between_tasks(), ahead.step())
     return min((pause for pause in pauses if pause is not None), default=None)
 
 

@@ -36,6 +36,8 @@ class ModulesAhead:
 
     def step(self) -> float | None:
         """Loads what there is time for. Seconds until it wants to be called again."""
+        if not self._core.modules_asked and not self._needs and not self._imports:
+            return None
         asked = self._core.modules()
         if asked:
             needs, imports = asked["needs"], asked["imports"]
@@ -58,7 +60,7 @@ class ModulesAhead:
 
     def waited(self, received: float) -> float:
         """Seconds that a task which was here since then waited for modules that were being loaded."""
-        return sum(max(0.0, end - max(start, received)) for start, end in self._spans)
+        return sum(max(0.0, end - max(start, received)) for start, end in self._spans) if self._spans else 0.0
 
     def _load(self, name: str) -> None:
         start = time.monotonic()

@@ -8,8 +8,9 @@ since that, and so perhaps what was taken and given back in at most 10 ms before
 from __future__ import annotations
 
 import os
-import resource
 import time
+
+from .. import _core
 
 _COUNT_ANEW = b"5"  # man 5 proc, /proc/pid/clear_refs
 _SHARED_S = 0.01
@@ -31,4 +32,4 @@ class PeakMemory:
 
     def bytes(self) -> int:
         """Since ``begin``, or at most 10 ms before it; 0: not known."""
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 if self._file >= 0 else 0
+        return _core.most_memory() if self._file >= 0 else 0

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -80,12 +80,12 @@ class ExecCore {
   Record* own(const SessionId& session, const TaskId& task);
   const Record& running_record() const { return orphan_ ? *orphan_ : tasks_.at(*running_); }
 
-  std::map<TaskId, Record> tasks_;
+  std::unordered_map<TaskId, Record> tasks_;
   std::deque<TaskId> queue_;
   std::optional<TaskId> running_;
   std::optional<Record> orphan_;  // of the running task, whose session was dismissed: its outcome interests nobody
   bool runner_ready_ = false;
-  std::map<TaskId, Memory> remembered_;
+  std::unordered_map<TaskId, Memory> remembered_;
   std::deque<TaskId> remembered_order_;
   std::uint64_t ignored_ = 0;
   TimePoint now_{};

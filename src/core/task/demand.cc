@@ -21,7 +21,7 @@ std::vector<Request> Machine::demand() const {
 
 void Machine::plan_demand() {
   demand_changed_ = false;
-  const TimePoint due = demand_is_urgent(demand()) ? sent_demand_at_ + settings_.demand_pause : now_ + settings_.demand_delay;
+  const TimePoint due = demand_is_urgent() ? sent_demand_at_ + settings_.demand_pause : now_ + settings_.demand_delay;
   demand_due_ = std::min(demand_due_, std::max(due, now_));
 }
 
@@ -43,11 +43,13 @@ TimePoint Machine::repeat_demand_at() const {
   return waits && session_open_ && !closed_ ? sent_demand_at_ + settings_.demand_repeat : TimePoint::max();
 }
 
-bool Machine::demand_is_urgent(const std::vector<Request>& wanted) const {
-  return std::ranges::any_of(wanted, [this](const Request& request) {
-    const auto sent = std::ranges::find(sent_demand_, request.id, &Request::id);
-    if (sent == sent_demand_.end()) return request.waiting > 0 || request.generation > 0;
-    return request.waiting > sent->waiting || request.generation > sent->generation;
+// Asked after each event: without the demand itself.
+bool Machine::demand_is_urgent() const {
+  return std::ranges::any_of(requests_, [this](const auto& entry) {
+    const auto& [id, record] = entry;
+    const auto sent = std::ranges::find(sent_demand_, id, &Request::id);
+    if (sent == sent_demand_.end()) return !record.waiting.empty() || record.generation > 0;
+    return record.waiting.size() > sent->waiting || record.generation > sent->generation;
   });
 }
 

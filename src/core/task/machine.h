@@ -141,7 +141,7 @@ class Machine {
   void plan_demand();
   void tell_demand();
   TimePoint repeat_demand_at() const;
-  bool demand_is_urgent(const std::vector<Request>& wanted) const;
+  bool demand_is_urgent() const;
 
   Settings settings_;
   Nearness nearness_;

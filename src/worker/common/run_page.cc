@@ -37,27 +37,51 @@ Result<RunPage> RunPage::map(int fd) {
   return RunPage(static_cast<Layout*>(page));
 }
 
-RunPage::RunPage(RunPage&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+RunPage::RunPage(Layout* page) : page_(page) { find_free(); }
+
+RunPage::RunPage(RunPage&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)), places_(std::move(other.places_)), free_(std::move(other.free_)) {}
+
+void RunPage::find_free() {
+  places_.clear();
+  free_.clear();
+  for (std::size_t i = kTasks; i-- > 0;)
+    if (page_->runs.tasks[i] == Slot{})
+      free_.push_back(i);
+    else
+      places_.emplace(TaskId(page_->runs.tasks[i]), i);
+}
 
 RunPage::~RunPage() {
   if (page_ != nullptr) ::munmap(page_, sizeof(Layout));
 }
 
-void RunPage::clear() { page_->runs = Runs{}; }
+void RunPage::clear() {
+  page_->runs = Runs{};
+  find_free();
+}
 
 void RunPage::started(const TaskId& task) {
-  const auto free = std::find(page_->runs.tasks.begin(), page_->runs.tasks.end(), Slot{});
-  if (free == page_->runs.tasks.end())
-    page_->runs.overflowed = 1;
-  else
-    *free = slot_of(task);
+  if (!places_.contains(task)) {
+    if (free_.empty()) {
+      page_->runs.overflowed = 1;
+    } else {
+      page_->runs.tasks[free_.back()] = slot_of(task);
+      places_.emplace(task, free_.back());
+      free_.pop_back();
+    }
+  }
   page_->runs.running = slot_of(task);
 }
 
 void RunPage::ended() { page_->runs.running = Slot{}; }
 
 void RunPage::acknowledged(const TaskId& task) {
-  std::replace(page_->runs.tasks.begin(), page_->runs.tasks.end(), slot_of(task), Slot{});
+  const auto place = places_.find(task);
+  if (place == places_.end()) return;
+  page_->runs.tasks[place->second] = Slot{};
+  free_.push_back(place->second);
+  places_.erase(place);
 }
 
 std::string_view RunPage::unlogged() const {

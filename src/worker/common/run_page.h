@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -53,8 +54,13 @@ class RunPage {
     Runs runs;
     std::array<char, kWordBytes> words;
   };
-  explicit RunPage(Layout* page) : page_(page) {}
+  explicit RunPage(Layout* page);
+  void find_free();
+
   Layout* page_;
+  // The writer's own: where each task stands, so that none has to be looked for.
+  std::unordered_map<TaskId, std::size_t> places_;
+  std::vector<std::size_t> free_;  // the next at the end
 };
 
 }  // namespace pounce::worker

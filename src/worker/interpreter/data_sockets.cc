@@ -15,7 +15,10 @@ std::optional<transport::Received> DataSockets::receive() {
   local_first_ = !local_first_;  // neither keeps the other waiting
   if (local_ && local_first_)
     if (auto message = local_->receive()) return message;
-  if (auto message = network_->receive()) return message;
+  if (!network_empty_) {
+    if (auto message = network_->receive()) return message;
+    network_empty_ = true;
+  }
   return local_ && !local_first_ ? local_->receive() : std::nullopt;
 }
 
@@ -38,6 +41,7 @@ void DataSockets::cut(const std::string& route) {
 }
 
 void DataSockets::add_to(transport::PollSet& polled) {
+  network_empty_ = false;
   polled.add_socket(network_->handle());
   connections_ = polled.add_socket(network_->monitor_handle());
   if (local_) local_->add_to(polled);

@@ -33,6 +33,7 @@ class DataSockets {
   std::unique_ptr<transport::LocalServer> local_;  // null: this machine has none
   std::size_t connections_ = 0;
   bool local_first_ = false;
+  bool network_empty_ = false;  // as it was asked since the last poll: each time costs two system calls
 };
 
 }  // namespace pounce::worker

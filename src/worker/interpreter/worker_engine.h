@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "base/curve_key.h"
 #include "core/exec/exec_core.h"
@@ -187,9 +188,9 @@ class WorkerEngine final : public transport::Engine {
   Clients clients_;
   ObjectStore store_;
   FunctionStore functions_;
-  std::map<TaskId, Payload> payloads_;
-  std::map<TaskId, KeptOutcome> outcomes_;
-  std::map<TaskId, std::string> files_;      // of no use to anybody who has the outcome
+  std::unordered_map<TaskId, Payload> payloads_;
+  std::unordered_map<TaskId, KeptOutcome> outcomes_;
+  std::unordered_map<TaskId, std::string> files_;      // of no use to anybody who has the outcome
   std::set<TaskId> named_;                   // of pounced itself: their ends go there
   UniqueFd named_log_;                       // of the one that runs
   std::optional<Payload> arriving_;  // of the Task message being handled
