@@ -5,10 +5,16 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <mutex>
 
+#include "base/check.h"
 #include "base/random_id.h"
 #include "bindings.h"
 #include "client/travelling.h"
@@ -78,6 +84,48 @@ std::vector<Buffer> to_buffers(const py::list& objects, bool copy) {
   std::vector<Buffer> buffers;
   for (const py::handle object : objects) buffers.push_back(to_buffer(object, copy));
   return buffers;
+}
+
+// What the last call came with, converted: a loop of calls comes with the same objects again, none of which changes. With the GIL.
+class LastCall {
+ public:
+  const Resources& resources(const py::object& record) {
+    if (!record.is(record_)) {
+      resources_ = record.cast<Resources>();
+      record_ = record;
+    }
+    return resources_;
+  }
+  Buffer function(const py::bytes& pickle) { return function_.buffer(pickle); }
+  std::vector<Buffer> payload(const py::list& objects) {
+    if (objects.size() != 1 || !py::isinstance<py::bytes>(objects[0])) return to_buffers(objects, true);  // small, and the user may change them while the task waits
+    return {arguments_.buffer(objects[0])};
+  }
+
+ private:
+  struct Bytes {
+    py::object object;
+    Buffer copy;
+
+    Buffer buffer(const py::object& bytes) {
+      if (bytes.is(object)) return copy;
+      Buffer fresh = to_buffer(bytes, false);
+      if (fresh.bytes.size() < kCopyBelow) {  // else it would keep much memory
+        object = bytes;
+        copy = fresh;
+      }
+      return fresh;
+    }
+  };
+
+  py::object record_;
+  Resources resources_;
+  Bytes function_, arguments_;
+};
+
+LastCall& last_call() {
+  static auto* call = new LastCall;  // never destroyed: Python's objects must not be when it has ended
+  return *call;
 }
 
 py::object to_python(Memory memory) {
@@ -167,17 +215,36 @@ std::shared_ptr<Client> make_client(const std::string& host, const std::string& 
   return std::make_shared<Client>(std::move(setup));
 }
 
+// Many at once: each question to the kernel's generator costs what a submit does beside it. A forked child asks anew. With the GIL.
+TaskId new_task() {
+  static std::array<TaskId, 16> ids;  // 256 bytes: so many the kernel gives whole
+  static std::size_t left = 0;
+  static pid_t made_by = 0;
+  if (const pid_t us = ::getpid(); left == 0 || us != made_by) {
+    std::array<std::uint8_t, ids.size() * TaskId::kBytes> bytes;
+    POUNCE_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()), "getrandom failed");
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      std::array<std::uint8_t, TaskId::kBytes> one;
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * one.size()), one.size(), one.begin());
+      ids[i] = TaskId(one);
+    }
+    left = ids.size();
+    made_by = us;
+  }
+  return ids[--left];
+}
+
 TaskId submit(Client& self, const FunctionId& function, const py::bytes& function_pickle, const py::list& payload,
-              std::vector<ObjectId> objects, Resources resources, std::uint32_t retries, std::int64_t submitted_ns,
+              std::vector<ObjectId> objects, const py::object& resources, std::uint32_t retries, std::int64_t submitted_ns,
               const TaskId& again) {
   let_go().drain();
   client::Call call;
-  call.task = again.empty() ? random_id<TaskId>() : again;
-  call.resources = std::move(resources);
+  call.task = again.empty() ? new_task() : again;
+  call.resources = last_call().resources(resources);
   call.retries = retries;
   call.function = function;
-  call.function_pickle = to_buffer(function_pickle, false);
-  call.payload = to_buffers(payload, true);  // small, and the user may change them while the task waits
+  call.function_pickle = last_call().function(function_pickle);
+  call.payload = last_call().payload(payload);
   call.objects = std::move(objects);
   call.submitted_ns = submitted_ns;
   const TaskId task = call.task;
@@ -244,6 +311,7 @@ void bind_client(py::module_& m) {
         return py::buffer_info(reinterpret_cast<std::uint8_t*>(memory.view->bytes().data()), static_cast<py::ssize_t>(memory.size), false);
       });
   m.def("travels", &client::travels);
+  m.def("new_task", &new_task);
   m.def("digest", [](const py::buffer& bytes) {
     const py::buffer_info view = bytes.request();
     const std::span data(static_cast<const std::byte*>(view.ptr), static_cast<std::size_t>(view.size * view.itemsize));

@@ -10,6 +10,7 @@ ERROR_CODES: tuple[ErrorCode, ...]
 def printable(text: str) -> str: ...  # of strangers: nothing in it acts on a terminal (base/printable.h)
 LOG_BYTES: int
 def append_to_log(fd: int, data: bytes) -> None: ...  # bounded, whatever is printed (worker/common/bounded_log.h)
+def new_task() -> str: ...  # a random id, for submit()
 def most_memory() -> int: ...  # bytes that this process has had at a time, since its kernel was last told to count anew
 
 MOST: dict[str, int]  # that each number of Resources may be

@@ -31,11 +31,12 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     task.
     """
 
+    _hint_again, _sooner = 0.0, ""
+    _hint_for: Options | None = None
+
     def __init__(self, session: Session, task: Task):
         super().__init__()
         self._session, self._task = session, task
-        self._hint_again, self._sooner = 0.0, ""
-        self._hint_for: Options | None = None
         task.settles(self)
 
     # ---- waiting ----

@@ -264,6 +264,7 @@ void Engine::connect(const task::Connect& order) {
   attach.session = setup_.session.session;
   attach.needs = needs_;
   attach.imports = imports_;
+  attach.several = true;
   peers_[order.place] = Peer{order.epoch,
                              std::make_unique<WorkerLink>(context_, keys_, grant->second.endpoint, grant->second.key,
                                                           std::move(attach), Clock::now()),

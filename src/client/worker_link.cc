@@ -7,6 +7,7 @@
 #include "protocol/message_limits.h"
 #include "transport/dealer_socket.h"
 #include "transport/local_channel.h"
+#include "transport/packed_messages.h"
 
 namespace pounce::client {
 namespace {
@@ -166,26 +167,35 @@ void WorkerLink::take(transport::Message message, std::vector<LinkEvent>& events
   if (!header) return;
   if (stage_ == Stage::kAttached) silent_at_ = Clock::now() + kSilence;
   if (std::exchange(silent_, false)) events.emplace_back(LinkSeen{});
-  if (auto* outcome = std::get_if<protocol::Outcome>(&*header)) {
+  const auto* several = std::get_if<protocol::Several>(&*header);
+  if (several == nullptr) return take_one(std::move(*header), std::move(message), events);
+  auto messages = message.size() == 2 ? transport::unpack(message[1].text(), several->messages) : std::nullopt;
+  if (!messages) return;
+  for (transport::Message& one : *messages)
+    if (auto inner = protocol::decode(one.front().text(), protocol::kHeaderBytes)) take_one(std::move(*inner), std::move(one), events);
+}
+
+void WorkerLink::take_one(protocol::Header header, transport::Message message, std::vector<LinkEvent>& events) {
+  if (auto* outcome = std::get_if<protocol::Outcome>(&header)) {
     take_outcome(std::move(*outcome), std::move(message), events);
-  } else if (const auto* chunk = std::get_if<protocol::Chunk>(&*header)) {
+  } else if (const auto* chunk = std::get_if<protocol::Chunk>(&header)) {
     take_chunk(*chunk, message, events);
-  } else if (const auto* output = std::get_if<protocol::Output>(&*header)) {
+  } else if (const auto* output = std::get_if<protocol::Output>(&header)) {
     if (message.size() < 2) return;
     TaskPrinted printed{output->task, output->stream, std::string(message[1].text()), {}};
     for (std::size_t i = 2; i < message.size(); ++i) printed.buffers.emplace_back(message[i].text());
     events.emplace_back(std::move(printed));
-  } else if (const auto* started = std::get_if<protocol::Started>(&*header)) {
+  } else if (const auto* started = std::get_if<protocol::Started>(&header)) {
     events.emplace_back(*started);
-  } else if (auto* answer = std::get_if<protocol::QueryIs>(&*header)) {
+  } else if (auto* answer = std::get_if<protocol::QueryIs>(&header)) {
     events.emplace_back(std::move(*answer));
-  } else if (const auto* beat = std::get_if<protocol::Beat>(&*header)) {
+  } else if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
     take_beat(*beat);
-  } else if (const auto* have = std::get_if<protocol::Have>(&*header)) {
+  } else if (const auto* have = std::get_if<protocol::Have>(&header)) {
     take_have(have->object);
-  } else if (auto* attached = std::get_if<protocol::Attached>(&*header)) {
+  } else if (auto* attached = std::get_if<protocol::Attached>(&header)) {
     take_attached(std::move(*attached), message, events);
-  } else if (auto* refused = std::get_if<protocol::Refused>(&*header)) {
+  } else if (auto* refused = std::get_if<protocol::Refused>(&header)) {
     attached_by_ = TimePoint::max();
     events.emplace_back(LinkRefused{std::move(refused->error)});
   }
@@ -198,6 +208,7 @@ void WorkerLink::take_attached(protocol::Attached attached, const transport::Mes
   attached_by_ = TimePoint::max();
   clock_questions_ = kClockQuestions;
   note_reached(attached.reached);
+  if (attached.several && !channel_->gathers()) outbox_.pack();
   if (auto keys = message.size() == 2 ? bulk::credentials_of(message[1].text()) : std::nullopt; keys && !attached.bulk.empty()) {
     lane_ = std::make_unique<bulk::Lane>(attached.bulk, std::move(*keys));
     descriptors_.bulk = lane_->fd();

@@ -92,6 +92,7 @@ class WorkerLink {
   void take(transport::Message message, std::vector<LinkEvent>& events);
   void take_attached(protocol::Attached attached, const transport::Message& message, std::vector<LinkEvent>& events);
   void take_have(const ObjectId& object);
+  void take_one(protocol::Header header, transport::Message message, std::vector<LinkEvent>& events);
   void take_beat(const protocol::Beat& beat);
   void note_reached(const std::vector<protocol::Reached>& all);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);

@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "protocol/codec.h"
+#include "transport/packed_messages.h"
+
 namespace pounce::client {
 namespace {
 
 // Each write may wake the worker: tasks that it gets while it has others need not. Few enough that neither side ever waits
 // for the other to fill a batch (core/task sends 64 ahead).
-constexpr int kGatherMost = 16;
+constexpr std::size_t kGatherMost = 16;
 
 }  // namespace
 
@@ -46,22 +49,21 @@ void Outbox::clear() {
   small_.clear();
   bulk_.clear();
   waiting_.clear();
+  packs_ = false;
 }
 
 bool Outbox::flush(transport::Channel& channel, Pace pace) {
+  if (packs_ && pace == Pace::kGather && bulk_.empty() && small_.size() < kGatherMost) return !small_.empty();
   send_all(channel);
-  if (pace == Pace::kGather && gathered_ < kGatherMost) return gathered_ > 0;
+  if (pace == Pace::kGather && gathered_ < static_cast<int>(kGatherMost)) return gathered_ > 0;
   channel.flush();
   gathered_ = 0;
   return false;
 }
 
 void Outbox::send_all(transport::Channel& channel) {
-  while (!small_.empty()) {
-    if (channel.send(small_.front()) != transport::Sent::kYes) return;
-    ++gathered_;
-    small_.pop_front();
-  }
+  while (!small_.empty())
+    if (!send_small(channel)) return;
   while (!bulk_.empty()) {
     auto* object = std::get_if<ObjectTransfer>(&bulk_.front());
     if (object != nullptr ? !object->send(channel)
@@ -69,6 +71,22 @@ void Outbox::send_all(transport::Channel& channel) {
       return;
     bulk_.pop_front();
   }
+}
+
+// The next message, or as many as go as one.
+bool Outbox::send_small(transport::Channel& channel) {
+  const std::size_t count = packs_ ? transport::packable(small_) : 1;
+  if (count == 1) {
+    if (channel.send(small_.front()) != transport::Sent::kYes) return false;
+  } else {
+    transport::Message several;
+    several.push_back(transport::Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(count)})));
+    several.push_back(transport::pack(small_, count));
+    if (channel.send(several) != transport::Sent::kYes) return false;
+  }
+  gathered_ += static_cast<int>(count);
+  small_.erase(small_.begin(), small_.begin() + static_cast<std::ptrdiff_t>(count));
+  return true;
 }
 
 }  // namespace pounce::client

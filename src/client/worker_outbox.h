@@ -25,9 +25,10 @@ class Outbox {
   void arrived(const ObjectId& object);
   void post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   void clear();
+  void pack() { packs_ = true; }  // until it is cleared: the other end reads several messages in one
 
   // Sends until the channel takes no more, or some milliseconds went into it. kGather: small messages may stay with the
-  // channel until there are more, or the next flush; true: some do.
+  // channel or with us until there are more, or the next flush; true: some do.
   enum class Pace : std::uint8_t { kNow, kGather };
   bool flush(transport::Channel& channel, Pace pace = Pace::kNow);
   bool empty() const { return small_.empty() && bulk_.empty(); }
@@ -35,6 +36,7 @@ class Outbox {
  private:
   using Bulk = std::variant<transport::Message, ObjectTransfer>;
   void send_all(transport::Channel& channel);
+  bool send_small(transport::Channel& channel);
 
   struct Waiting {
     std::vector<ObjectId> objects;
@@ -46,6 +48,7 @@ class Outbox {
   std::deque<Bulk> bulk_;
   std::vector<Waiting> waiting_;
   int gathered_ = 0;  // messages since the channel was flushed
+  bool packs_ = false;
 };
 
 }  // namespace pounce::client

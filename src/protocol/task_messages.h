@@ -37,7 +37,7 @@ struct Attach {
   SessionId session;
   std::string pounce, python, cloudpickle;
   std::vector<std::string> needs{}, imports{};
-  bool no_bulk = false;
+  bool no_bulk = false, several = false;
 
   static constexpr auto fields() {
     return table(field("session", &Attach::session),
@@ -46,7 +46,19 @@ struct Attach {
                  field("cloudpickle", &Attach::cloudpickle),
                  field("needs", &Attach::needs, "if set: modules that the waiting tasks name: the worker loads them before these come").only_if_set(),
                  field("imports", &Attach::imports, "others that the notebook has imported: loaded while no task is there").only_if_set(),
-                 field("no_bulk", &Attach::no_bulk, "the bulk lane cannot be had from here").only_if_set());
+                 field("no_bulk", &Attach::no_bulk, "the bulk lane cannot be had from here").only_if_set(),
+                 field("several", &Attach::several, "the client reads `several`").only_if_set());
+  }
+};
+// Small messages, one behind the other as if each had come by itself. None of them is an Attach or a Several.
+struct Several {
+  static constexpr char kType[] = "several";
+  static constexpr About kAbout{"K → I, I → K", "the messages, §6.2",
+                               "to who has said that it reads them (`attach`, `attached`)"};
+  std::uint32_t messages = 0;
+
+  static constexpr auto fields() {
+    return table(field("messages", &Several::messages, "how many"));
   }
 };
 struct Attached {
@@ -57,6 +69,7 @@ struct Attached {
   std::uint32_t pid = 0;
   std::vector<Reached> reached;
   std::string bulk;
+  bool several = false;
 
   static constexpr auto fields() {
     return table(field("pounce", &Attached::pounce),
@@ -68,7 +81,8 @@ struct Attached {
                  field("directory", &Attached::directory),
                  field("pid", &Attached::pid),
                  field("reached", &Attached::reached, "objects of this session that were on their way, or came whole lately; 64 at most").only_if_set(),
-                 field("bulk", &Attached::bulk, "where the bulk lane is: tcp://host:port").only_if_set());
+                 field("bulk", &Attached::bulk, "where the bulk lane is: tcp://host:port").only_if_set(),
+                 field("several", &Attached::several, "the worker reads `several`").only_if_set());
   }
 };
 struct Function {

@@ -32,6 +32,7 @@ class Channel {
   virtual bool tells_changes_only() const { return false; }  // of its descriptors: poll them only after ready() has said no
   virtual bool reconnects() const { return false; }      // by itself, after it was lost
   virtual bool passes_memory() const { return false; }   // frames may be Frame::share()
+  virtual bool gathers() const { return false; }         // small messages, until flush(): to pack them gains nothing
 };
 
 }  // namespace pounce::transport

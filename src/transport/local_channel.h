@@ -24,6 +24,7 @@ class LocalChannel final : public Channel {
   int fd() const override { return stream_.fd(); }
   bool unsent() const override { return stream_.unsent(); }
   bool passes_memory() const override { return true; }
+  bool gathers() const override { return true; }
 
  private:
   explicit LocalChannel(LocalStream stream) : stream_(std::move(stream)) {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,6 +22,7 @@
 #include "slurm/wire.h"
 #include "tls/message_framing.h"
 #include "transport/local_stream.h"
+#include "transport/packed_messages.h"
 #include "unit/protocol/examples.h"
 #include "worker/interpreter/object_store.h"
 
@@ -205,6 +207,28 @@ std::vector<std::string> bulk() {
   return {one({"header", "payload"}), one({""}) + one({"header", "", std::string(300, 'x')}) + one({"last"})};
 }
 
+// Several messages in one, as whoever is attached may send it; the first byte is how many.
+Text several_again(std::string_view bytes) {
+  const auto messages = bytes.empty() ? std::nullopt : transport::unpack(bytes.substr(1), static_cast<unsigned char>(bytes.front()));
+  if (!messages) return std::nullopt;
+  std::deque<transport::Message> all;
+  for (const transport::Message& message : *messages) {
+    transport::Message& copy = all.emplace_back();
+    for (const transport::Frame& frame : message) copy.push_back(transport::Frame::copy(frame.text()));
+  }
+  return bytes.front() + std::string(transport::pack(all, all.size()).text());
+}
+
+std::vector<std::string> several() {
+  std::deque<transport::Message> all;
+  for (const protocol::Header& header : {protocol::Header(protocol::Task{protocol::kTask, protocol::kFunction, {}, 0}), protocol::Header(protocol::Ack{{protocol::kTask}})}) {
+    transport::Message& message = all.emplace_back();
+    message.push_back(transport::Frame::copy(protocol::encode(header)));
+    message.push_back(transport::Frame::copy("payload"));
+  }
+  return {'\1' + std::string(transport::pack(all, 1).text()), '\2' + std::string(transport::pack(all, 2).text())};
+}
+
 // Over a pair of sockets, as a process of the same user speaks it; what is no message ends the stream.
 Text local_again(std::string_view bytes) {
   int ends[2];
@@ -283,6 +307,7 @@ const std::vector<Decoder>& decoders() {
       {"records", records_again, records},
       {"bulk", bulk_again, bulk},
       {"local", local_again, bulk},
+      {"several", several_again, several},
       {"chunks", chunks_again, chunk_scripts},
       {"tag", tag_again, tags},
       {"manifest", manifest_again, manifests},

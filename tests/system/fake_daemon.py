@@ -16,11 +16,13 @@ import pickle
 import secrets
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import sysconfig
 import time
 from pathlib import Path
+from typing import Any
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
@@ -166,10 +168,11 @@ class FakeClient:
         self.daemon, self.key = daemon, key or Key()
         self.session = session or secrets.token_hex(16)
         self.heard: list[list[bytes]] = []
+        self.messages = 0  # as they came: several may be one
         self.said = 0  # beats
         daemon.say(pack("admit", lease=LEASE, session=self.session, key=self.key.text))
 
-    def connect(self, endpoint: str, key: str, until: str = "attached", **versions: str) -> FakeClient:
+    def connect(self, endpoint: str, key: str, until: str = "attached", **versions: Any) -> FakeClient:
         """Until the worker admits us and answers: our introduction comes to it on another way and may be later."""
         self.open(endpoint, key)
         self.attach(**versions)
@@ -203,9 +206,10 @@ class FakeClient:
 
         self.wait(cut, "the end of the connection")
 
-    def attach(self, python: str = f"{sys.version_info.major}.{sys.version_info.minor}", pounce: str = "0.1.0"):
+    def attach(self, python: str = f"{sys.version_info.major}.{sys.version_info.minor}", pounce: str = "0.1.0",
+               **more: Any):
         with contextlib.suppress(zmq.Again):  # refused before this was sent: such a socket has nobody to send to, for ever
-            self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle="", no_bulk=True), wait=False)
+            self.say(pack("attach", session=self.session, pounce=pounce, python=python, cloudpickle="", no_bulk=True, **more), wait=False)
 
     def say(self, *frames, wait: bool = True):
         self.socket.send_multipart(list(frames), 0 if wait else zmq.DONTWAIT, copy=False)
@@ -232,7 +236,8 @@ class FakeClient:
     def turn(self, timeout_ms: int = 20):
         if self.socket.poll(timeout_ms):
             while self.socket.poll(0):
-                self.heard.append(self.socket.recv_multipart())
+                self.messages += 1
+                self.heard += unpacked(self.socket.recv_multipart())
 
     def all(self, kind: str, **fields) -> list[tuple[dict, list[bytes]]]:
         found = []
@@ -274,6 +279,34 @@ class FakeClient:
 
     def printed(self, task: str, stream: str = "stdout") -> str:
         return b"".join(frames[0] for _, frames in self.all("output", task=task, stream=stream)).decode()
+
+
+def packed(messages: list[list[bytes]]) -> list[bytes]:
+    """Several messages as one (docs/protocol.md, 6.2)."""
+    parts = []
+    for frames in messages:
+        parts.append(struct.pack("<I", len(frames)))
+        for frame in frames:
+            parts += [struct.pack("<I", len(frame)), frame]
+    return [pack("several", messages=len(messages)), b"".join(parts)]
+
+
+def unpacked(frames: list[bytes]) -> list[list[bytes]]:
+    header = json.loads(frames[0])
+    if header["type"] != "several":
+        return [frames]
+    data, at, messages = frames[1], 0, []
+    for _ in range(header["messages"]):
+        (count,) = struct.unpack_from("<I", data, at)
+        at += 4
+        message = []
+        for _ in range(count):
+            (size,) = struct.unpack_from("<I", data, at)
+            message.append(data[at + 4 : at + 4 + size])
+            at += 4 + size
+        messages.append(message)
+    assert at == len(data)
+    return messages
 
 
 def worker_program() -> str:

@@ -11,7 +11,7 @@ import time
 import cloudpickle
 import pytest
 import zmq
-from fake_daemon import LEASE, FakeClient, digest, pack
+from fake_daemon import LEASE, FakeClient, digest, pack, packed
 from worker_world import MIB
 from zmq.utils.monitor import recv_monitor_message
 
@@ -242,6 +242,74 @@ def test_a_task_sent_twice_runs_once_and_its_outcome_is_sent_again(client, tmp_p
     client.submit_known(function, str(count), task=task)
     client.outcome(client.submit(lambda: None))
     assert count.read_text() == "x"
+
+
+def tasks_together(client: FakeClient, function, count: int) -> tuple[list[str], list[bytes]]:
+    known = client.send_function(function)
+    data = pickle.dumps(((), {}), 5)
+    tasks = [secrets.token_hex(16) for _ in range(count)]
+    return tasks, packed([[pack("task", task=task, function=known, objects=[], attempt=0), data] for task in tasks])
+
+
+def test_tasks_that_come_in_one_message_run_in_their_order_and_their_outcomes_share_messages(world):
+    client = FakeClient(world.daemon).connect(*world.data_socket, several=True)
+    client.result(client.submit(int))
+    before = client.messages
+
+    tasks, message = tasks_together(client, int, 64)
+    client.say(*message)
+
+    assert [client.result(task) for task in tasks] == [0] * 64
+    assert [header["task"] for header, _ in client.all("outcome")][1:] == tasks
+    assert client.messages - before < 48
+
+
+def test_an_outcome_does_not_wait_for_a_long_task_behind_it(world, tmp_path):
+    client = FakeClient(world.daemon).connect(*world.data_socket, several=True)
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    data = pickle.dumps(((), {}), 5)
+    quick, slow = client.send_function(int), client.send_function(lambda: open(gate).read())
+    tasks = [secrets.token_hex(16) for _ in range(3)]
+
+    client.say(*packed([[pack("task", task=task, function=function, objects=[], attempt=0), data]
+                        for task, function in zip(tasks, (quick, quick, slow), strict=True)]))
+
+    assert [client.result(task) for task in tasks[:2]] == [0, 0]
+    gate.write_text("done")
+    assert client.result(tasks[2]) == "done"
+
+
+def test_a_task_that_came_with_others_is_cancelled_alone(world, tmp_path):
+    client = FakeClient(world.daemon).connect(*world.data_socket, several=True)
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    holding = client.submit(lambda: open(gate).read())
+    tasks, message = tasks_together(client, int, 3)
+
+    client.say(*message)
+    client.say(pack("cancel_task", task=tasks[1], grace_ms=5000))
+
+    assert client.error(tasks[1])["code"] == "cancelled"
+    gate.write_text("done")
+    assert client.result(holding) == "done"
+    assert [client.result(tasks[0]), client.result(tasks[2])] == [0, 0]
+
+
+def test_what_is_not_so_many_messages_as_it_says_is_refused_and_nothing_of_it_runs(client):
+    tasks, (header, payload) = tasks_together(client, int, 3)
+    earlier = len(client.all("refused"))
+
+    for wrong in ([pack("several", messages=4), payload], [header, payload[:-1]], [header, payload + b"x"], [header],
+                  [pack("several", messages=0), b""], [pack("several", messages=65), payload],
+                  [header, b"x" * (64 * 1024 + 1)], packed([[header, payload]])):
+        before = len(client.all("refused"))
+        client.say(*wrong)
+        client.wait(lambda before=before: len(client.all("refused")) > before, "a refusal")
+
+    assert {refused["error"]["code"] for refused, _ in client.all("refused")[earlier:]} == {"protocol"}
+    client.say(pack("query", tasks=tasks, no_others=False))
+    assert client.wait_for("query_is", tasks=tasks)[0]["states"] == ["unknown"] * 3
 
 
 def test_outcomes_are_kept_for_a_client_that_lost_its_connection(world, tmp_path):

@@ -20,7 +20,8 @@ class World:
         self.worker = RealWorker(self.daemon, folder, *options, **more)
         try:
             up = self.daemon.ready()
-            self.client = FakeClient(self.daemon).connect(up["endpoint"], up["key"])
+            self.data_socket = up["endpoint"], up["key"]
+            self.client = FakeClient(self.daemon).connect(*self.data_socket)
         except BaseException:
             self.close()
             raise

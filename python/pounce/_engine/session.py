@@ -115,15 +115,25 @@ class Session:
                submitted_ns: int, again: str = "") -> None:
         """From now on `task` is under way. `again`: the id of one that was submitted before."""
         gone = self.gone(resources)
-        with self._order:  # its end may be news before it is known here
-            shown_at = self._outputs.pop(task.id, None)  # of one that is sent again
-            task.id = self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, again)
-            self.under_way[task.id] = task
-            if shown_at is not None:
-                self._outputs[task.id] = shown_at
+        id = again or _core.new_task()
+        if task.id:  # it is sent again
+            self._shown_under(task.id, id)
+        task.id = id
+        self.under_way[id] = task  # before: its end may be news at once
+        try:
+            self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, id)
+        except BaseException:
+            self.under_way.pop(id, None)
+            raise
         if gone:
             self.reclaimed.forget(self.core.request(resources))
             output().end(f"pounce: {gone}; this call gets a new one")
+
+    def _shown_under(self, before: str, now: str) -> None:
+        with self._order:
+            shown_at = self._outputs.pop(before, None)
+            if shown_at is not None:
+                self._outputs[now] = shown_at
 
     def for_relay(self, task: str) -> Session:
         """A session that speaks for a detached task's own, on the same pounced."""

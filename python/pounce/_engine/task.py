@@ -16,18 +16,27 @@ from .options import Options
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "given_up", "id", "name", "objects", "over", "sends_again", "why_cancelled", "why_given_up")
+
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
         self.name = name
         self.asks = asks  # None: its resources are not this kernel's to change
         self.over = False  # as the future's done(), without its lock
-        self.timings: _core.Timings | None = None  # None: it has not run to its end
+        self._timings: _core.Timings | None = None
+        self._unpickled = 0.0  # when its result was
         self.objects: list[str] = []  # it was sent with, where files are among them
         self.sends_again: Callable[[str], bool] | None = None  # with the file at that path as data; False: it cannot
         self.given_up = False  # somebody cancelled it, perhaps while it was sent again
         self.why_given_up = ""  # set by who cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
         self._future: concurrent.futures.Future[Any] | None = None
+
+    @property
+    def timings(self) -> _core.Timings | None:
+        """None: it has not run to its end."""
+        timings = self._timings
+        return timings and timings._replace(receive=timings.receive + self._unpickled - timings.arrived)
 
     def settles(self, future: concurrent.futures.Future[Any]) -> None:
         self._future = future
@@ -70,7 +79,7 @@ class Task:
             failure.__cause__ = problem
         timings = ended.timings
         if timings.arrived:
-            self.timings = timings._replace(receive=timings.receive + time.monotonic() - timings.arrived)
+            self._timings, self._unpickled = timings, time.monotonic()
         if failure is None:
             future.set_result(value)
         else:

@@ -6,10 +6,16 @@
 #include "base/check.h"
 
 namespace pounce::exec {
+namespace {
+
+constexpr std::size_t kUsualActions = 4;
+
+}  // namespace
 
 std::vector<Action> ExecCore::handle(const Event& event, TimePoint now) {
   now_ = now;
   Actions actions;
+  actions.reserve(kUsualActions);
   const std::uint32_t before = unfinished();
   std::visit([&](const auto& one) { on(one, actions); }, event);
   if (unfinished() != before) actions.push_back(TellActivity{unfinished()});

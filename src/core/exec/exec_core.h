@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -80,7 +81,7 @@ class ExecCore {
   Record* own(const SessionId& session, const TaskId& task);
   const Record& running_record() const { return orphan_ ? *orphan_ : tasks_.at(*running_); }
 
-  std::unordered_map<TaskId, Record> tasks_;
+  std::map<TaskId, Record> tasks_;  // in order: what is given up is told of in the order of the ids
   std::deque<TaskId> queue_;
   std::optional<TaskId> running_;
   std::optional<Record> orphan_;  // of the running task, whose session was dismissed: its outcome interests nobody

@@ -7,10 +7,16 @@
 #include "base/check.h"
 
 namespace pounce::task {
+namespace {
+
+constexpr std::size_t kUsualActions = 4;  // of an outcome: acknowledged, delivered, and the next task or two
+
+}  // namespace
 
 std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
   now_ = now;
   actions_.clear();
+  actions_.reserve(kUsualActions);
   std::visit([this](const auto& happened) { on(happened); }, event);
   if (demand_changed_) plan_demand();
   if (now_ >= std::min(demand_due_, repeat_demand_at())) tell_demand();

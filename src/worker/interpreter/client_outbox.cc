@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/codec.h"
+#include "transport/packed_messages.h"
+
 namespace pounce::worker {
 namespace {
 
@@ -45,12 +48,9 @@ void Outbox::clear() {
 
 Outbox::Flushed Outbox::flush(DataSockets& sockets, const std::string& route, memory::BlockPool& blocks) {
   while (!small_.empty()) {
-    const std::size_t size = size_of(small_.front());  // sending empties the frames
-    const Sent sent = sockets.send(route, small_.front());
+    const Sent sent = send_small(sockets, route);
     if (sent == Sent::kFull) return Flushed::kBlocked;
     if (sent == Sent::kNoSuchPeer) break;
-    waiting_bytes_ -= size;
-    small_.pop_front();
   }
   while (small_.empty() && !bulk_.empty()) {
     OutcomeTransfer& transfer = bulk_.front();
@@ -62,6 +62,23 @@ Outbox::Flushed Outbox::flush(DataSockets& sockets, const std::string& route, me
   }
   clear();
   return Flushed::kAll;
+}
+
+// The next message, or as many as go as one.
+Sent Outbox::send_small(DataSockets& sockets, const std::string& route) {
+  const std::size_t count = packs_ ? transport::packable(small_) : 1;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < count; ++i) size += size_of(small_[i]);  // before: sending empties the frames
+  Message several;
+  if (count > 1) {
+    several.push_back(Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(count)})));
+    several.push_back(transport::pack(small_, count));
+  }
+  const Sent sent = sockets.send(route, count > 1 ? several : small_.front());
+  if (sent != Sent::kYes) return sent;
+  waiting_bytes_ -= size;
+  small_.erase(small_.begin(), small_.begin() + static_cast<std::ptrdiff_t>(count));
+  return sent;
 }
 
 }  // namespace pounce::worker

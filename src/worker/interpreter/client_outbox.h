@@ -25,6 +25,9 @@ class Outbox {
   // The client acknowledged or restarted: what is left of that transfer is not wanted.
   void drop_bulk(const TaskId& task);
   void clear();
+  void pack(bool packs) { packs_ = packs; }  // small messages, several in one: the client reads that
+  bool packs() const { return packs_; }
+  std::size_t waiting() const { return small_.size(); }
 
   bool empty() const { return small_.empty() && bulk_.empty(); }
   std::size_t waiting_bytes() const { return waiting_bytes_; }  // of small messages: a reader that sleeps makes it grow
@@ -34,10 +37,12 @@ class Outbox {
   Flushed flush(DataSockets& sockets, const std::string& route, memory::BlockPool& blocks);
 
  private:
+  transport::Sent send_small(DataSockets& sockets, const std::string& route);
 
   std::deque<transport::Message> small_;
   std::size_t waiting_bytes_ = 0;
   std::deque<OutcomeTransfer> bulk_;
+  bool packs_ = false;
 };
 
 }  // namespace pounce::worker

@@ -6,6 +6,7 @@
 #include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
+#include "transport/packed_messages.h"
 #include "worker/interpreter/worker_engine.h"
 
 namespace pounce::worker {
@@ -65,6 +66,7 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   seat.cloudpickle = attach.cloudpickle;
   if (!same_cloudpickle(seat)) return;
   seat.attached = true;
+  seat.outbox.pack(attach.several && !sockets_.polled_for_room(route));
   functions_.drop_all(session);  // a client that comes back sends them again
   modules_ = {attach.needs, attach.imports};
   modules_asked_ = !modules_.needs.empty() || !modules_.imports.empty();
@@ -73,6 +75,7 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   answer.pid = static_cast<std::uint32_t>(::getpid());
   leave_lane(session);  // what came over it counts
   answer.reached = reached(session, seat);
+  answer.several = true;
   // On one machine memory is handed over, and there is nothing that a stranger could read on the way.
   const auto invitation = attach.no_bulk || sockets_.polled_for_room(route) ? std::nullopt : lanes_.invite(session);
   if (!invitation) return seat.outbox.post(answer);
@@ -109,6 +112,20 @@ void WorkerEngine::refuse(ClientSeat& seat, Error error) { seat.outbox.post(prot
 
 void WorkerEngine::on(const protocol::Beat& beat, DataMessage data_message) {
   if (!beat.answer) data_message.seat.outbox.post(protocol::Beat{true, beat.sent_ns, to_ns(Clock::now())});
+}
+
+void WorkerEngine::on(const protocol::Several& several, DataMessage data_message) {
+  auto messages = data_message.frames.size() == 2 ? transport::unpack(data_message.frames[1].text(), several.messages) : std::nullopt;
+  if (!messages) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "what is in it is not so many messages"));
+  for (transport::Message& frames : *messages) {
+    auto header = protocol::decode(frames.front().text(), protocol::kHeaderBytes);
+    if (!header)
+      refuse(data_message.seat, std::move(header.error()));
+    else if (std::holds_alternative<protocol::Several>(*header))
+      refuse(data_message.seat, unexpected(protocol::Several::kType));
+    else
+      std::visit([&](const auto& one) { on(one, DataMessage{data_message.session, data_message.seat, frames}); }, *header);
+  }
 }
 
 void WorkerEngine::on(const protocol::Function& function, DataMessage data_message) {

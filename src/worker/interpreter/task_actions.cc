@@ -61,7 +61,10 @@ bool WorkerEngine::end_run(const TaskId& task, JobResult result) {
   if (ended_by_us(task, result)) return std::exchange(interrupt_sent_, false);
   outcomes_[task] = KeptOutcome{running_received_ns_, std::move(result)};
   tell_core(exec::RunEnded{task});
-  flush_outboxes();
+  if (outcome_may_wait())
+    more_ = true;  // whoever turns next sends it before it sleeps
+  else
+    flush_outboxes();
   return std::exchange(interrupt_sent_, false);
 }
 

@@ -23,6 +23,8 @@ constexpr rlim_t kCrowd = 1024;                                // so many of the
 constexpr std::size_t kTurnMessages = 64;                      // so that whoever asks for the leader token waits little
 constexpr std::size_t kTurnBytes = 8 * 1024 * 1024;
 constexpr std::size_t kOutputWaiting = 16 * 1024 * 1024;       // then printing waits for the reader, as on a terminal
+constexpr std::size_t kOutcomesTogether = 16;
+constexpr auto kGatherFor = 250us;                             // of short tasks that follow each other
 constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
 constexpr auto kLongSleep = 1h;                                // nothing to do: a bound that no clock arithmetic overflows
 constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // between reports to the supervisor: least, most
@@ -184,6 +186,7 @@ void WorkerEngine::forward_last_output() {
 
 void WorkerEngine::flush_outboxes() {
   blocked_ = false;
+  flushed_at_ = Clock::now();
   for (auto& [session, seat] : clients_.seats()) {
     if (seat.outbox.empty()) continue;
     const Outbox::Flushed flushed = seat.outbox.flush(sockets_, seat.route, store_.pool());
@@ -196,6 +199,14 @@ void WorkerEngine::flush_outboxes() {
 void WorkerEngine::abandon_after_fork() {
   lanes_.abandon_after_fork();
   context_.abandon_after_fork();
+}
+
+// Over the network, while the next task is here already: outcomes of tasks that end within microseconds go as one message. Where
+// the next one takes longer the stand-by thread sends them, which looks at once.
+bool WorkerEngine::outcome_may_wait() {
+  const ClientSeat* seat = clients_.seat(output_session_);
+  return core_.waiting() > 0 && seat != nullptr && seat->outbox.packs() && seat->outbox.waiting() < kOutcomesTogether &&
+         Clock::now() < flushed_at_ + kGatherFor;
 }
 
 void WorkerEngine::tell_activity(TimePoint now) {

@@ -114,6 +114,7 @@ class WorkerEngine final : public transport::Engine {
   void forward_output(TimePoint now, bool to_the_end);
   bool output_blocked() const;
   void flush_outboxes();
+  bool outcome_may_wait();
   void tell_activity(TimePoint now);
   bool saving() const { return state_ == NamespaceState::kSaving; }
   TimePoint core_deadline() const;
@@ -126,6 +127,7 @@ class WorkerEngine final : public transport::Engine {
   std::optional<SessionId> speaker(const transport::Received& message, const Result<protocol::Header>& header);
   void on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat, const std::string& route);
   void on(const protocol::Beat& beat, DataMessage data_message);
+  void on(const protocol::Several& several, DataMessage data_message);
   void on(const protocol::Function& function, DataMessage data_message);
   void on(const protocol::Object& object, DataMessage data_message);
   void on(const protocol::Chunk& chunk, DataMessage data_message);
@@ -203,6 +205,7 @@ class WorkerEngine final : public transport::Engine {
 
   bool more_ = false;      // a turn's budget was used up: do not sleep before the next
   bool blocked_ = false;   // an outbox could not be emptied
+  TimePoint flushed_at_{};  // the outboxes
   bool interrupt_sent_ = false;
   int nudges_left_ = 0;
   TimePoint nudge_at_ = TimePoint::max();

@@ -395,6 +395,64 @@ TEST_F(WorkerTest, AWorkerOfAnotherVersionEndsItsTasksWithThatReason) {
   EXPECT_EQ(end_of(task).error.code, ErrorCode::kVersionMismatch);
 }
 
+struct PackingTest : WorkerTest {
+  void attach(bool several) {
+    worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*")).get();
+    grant(1, *worker);
+    settle([&] { return worker->count<protocol::Attach>() > 0; });
+    protocol::Attached who;
+    who.several = several;
+    worker->say(who);
+  }
+  // Short tasks, until those that were sent ahead are as many as ever.
+  void run_all(const std::vector<TaskId>& tasks) {
+    std::size_t answered = 0;
+    while (answered < tasks.size()) {
+      settle([&] { return worker->count<protocol::Task>() > answered; });
+      std::deque<std::pair<protocol::Header, std::string>> outcomes;
+      const auto heard = worker->all<protocol::Task>();
+      for (std::size_t i = answered; i < std::min(heard.size(), answered + 16); ++i) {
+        protocol::Outcome outcome;
+        outcome.task = heard[i].task;
+        outcome.ok = true;
+        outcomes.emplace_back(outcome, "result");
+      }
+      answered += outcomes.size();
+      worker->say_together(outcomes);
+    }
+    for (const TaskId& task : tasks) EXPECT_EQ(text_of(end_of(task).pickle), "result");
+  }
+  Peer* worker = nullptr;
+};
+
+TEST_F(PackingTest, ShortTasksGoSeveralInOneMessageToAWorkerThatReadsThat) {
+  std::vector<TaskId> tasks;
+  for (int i = 0; i < 1000; ++i) tasks.push_back(submit());
+  attach(true);
+  run_all(tasks);
+  ASSERT_EQ(worker->count<protocol::Task>(), 1000u);
+  EXPECT_LT(worker->messages, 250u);
+}
+
+TEST_F(PackingTest, AWorkerThatDoesNotReadThemTogetherGetsEachTaskByItself) {
+  std::vector<TaskId> tasks;
+  for (int i = 0; i < 100; ++i) tasks.push_back(submit());
+  attach(false);
+  run_all(tasks);
+  EXPECT_GE(worker->messages, 100u);
+  EXPECT_EQ(worker->count<protocol::Task>(), 100u);
+}
+
+TEST_F(PackingTest, WhatIsNotSoManyMessagesAsItSaysIsDropped) {
+  const TaskId task = submit();
+  attach(true);
+  settle([&] { return worker->count<protocol::Task>() > 0; });
+  worker->say(protocol::Several{2}, {"no messages"});
+  worker->say(protocol::Several{2});
+  finish(*worker, task);
+  EXPECT_TRUE(end_of(task).ok);
+}
+
 TEST_F(WorkerTest, TheWorkersClockIsMappedToOurs) {
   const TaskId task = submit();
   auto& worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*"));

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@
 #include "identity/key_pair.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
+#include "transport/packed_messages.h"
 #include "transport/router_socket.h"
 
 namespace pounce::client {
@@ -43,17 +45,41 @@ class Peer {
   void pump() {
     while (auto received = socket_->receive()) {
       if (received->route == cut_) continue;
-      auto header = protocol::decode(received->frames.front().text(), protocol::kControlMessageBytes);
-      POUNCE_CHECK(header.has_value(), "the client speaks the protocol");
       // As a worker does: what comes late, of a connection that is over, is not heard.
-      if (std::holds_alternative<protocol::Attach>(*header) || count<protocol::Attach>() == 0) route_ = received->route;
+      const auto header = protocol::decode(received->frames.front().text(), protocol::kControlMessageBytes);
+      if ((header && std::holds_alternative<protocol::Attach>(*header)) || count<protocol::Attach>() == 0) route_ = received->route;
       if (received->route != route_) continue;
-      std::vector<std::string> payload;
-      for (std::size_t i = 1; i < received->frames.size(); ++i) payload.emplace_back(received->frames[i].text());
-      if (const auto* beat = std::get_if<protocol::Beat>(&*header); beat != nullptr && !beat->answer && answers_beats)
-        try_to_say(protocol::Beat{true, beat->sent_ns, beat->sent_ns + clock_ahead.count()}, {});  // it may have gone
-      heard.push_back({std::move(*header), std::move(payload)});
+      ++messages;
+      hear(received->frames);
     }
+  }
+  void hear(const transport::Message& frames) {
+    auto header = protocol::decode(frames.front().text(), protocol::kControlMessageBytes);
+    POUNCE_CHECK(header.has_value(), "the client speaks the protocol");
+    if (const auto* several = std::get_if<protocol::Several>(&*header)) {
+      const auto packed = transport::unpack(frames.at(1).text(), several->messages);
+      POUNCE_CHECK(packed.has_value(), "the client packs so that it can be unpacked");
+      for (const transport::Message& one : *packed) hear(one);
+      return;
+    }
+    std::vector<std::string> payload;
+    for (std::size_t i = 1; i < frames.size(); ++i) payload.emplace_back(frames[i].text());
+    if (const auto* beat = std::get_if<protocol::Beat>(&*header); beat != nullptr && !beat->answer && answers_beats)
+      try_to_say(protocol::Beat{true, beat->sent_ns, beat->sent_ns + clock_ahead.count()}, {});  // it may have gone
+    heard.push_back({std::move(*header), std::move(payload)});
+  }
+  // As one message.
+  void say_together(const std::deque<std::pair<protocol::Header, std::string>>& several) {
+    std::deque<transport::Message> all;
+    for (const auto& [header, payload] : several) {
+      transport::Message& one = all.emplace_back();
+      one.push_back(transport::Frame::copy(protocol::encode(header)));
+      one.push_back(transport::Frame::copy(payload));
+    }
+    transport::Message message;
+    message.push_back(transport::Frame::copy(protocol::encode(protocol::Several{static_cast<std::uint32_t>(all.size())})));
+    message.push_back(transport::pack(all, all.size()));
+    ASSERT_EQ(socket_->send(route_, message), transport::Sent::kYes);
   }
   void say(const protocol::Header& header, const std::vector<std::string>& payload = {}) {
     ASSERT_EQ(try_to_say(header, payload), transport::Sent::kYes);
@@ -91,6 +117,7 @@ class Peer {
   }
 
   std::vector<Heard> heard;
+  std::size_t messages = 0;  // as they came
   bool answers_beats = true;
   std::chrono::nanoseconds clock_ahead{0};
 

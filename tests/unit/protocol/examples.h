@@ -130,8 +130,9 @@ inline std::vector<Header> worker_examples() {
 
 inline std::vector<Header> data_examples() {
   return {
-      Attach{kSession, "0.1.0", "3.11", "2.2.0", {"torch"}, {"pandas", "matplotlib.pyplot"}, true},
-      Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713, {{kObject.hex(), 1, 2'097'152, true}}, "tcp://10.77.0.1:50008"},
+      Attach{kSession, "0.1.0", "3.11", "2.2.0", {"torch"}, {"pandas", "matplotlib.pyplot"}, true, true},
+      Attached{"0.1.0", "3.11", "2.2.0", "g1", "g1", "gpu:a100:2(IDX:0-1)", "/home/alice", 4713, {{kObject.hex(), 1, 2'097'152, true}}, "tcp://10.77.0.1:50008", true},
+      Several{3},
       Function{kFunction, false},
       Object{kObject, {3'000'000, 5}, {64, 3'000'064}, true, true},
       Chunk{kObject.hex(), 1, 1'048'576},

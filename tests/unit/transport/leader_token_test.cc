@@ -117,6 +117,24 @@ TEST_F(LeaderTokenTest, AThreadThatWaitsSeesWhatAHoldMadeTrue) {
   waiting.join();
 }
 
+TEST_F(LeaderTokenTest, HoldsThatFollowEachOtherTurnTheEngineNowAndThen) {
+  LeaderToken leader_token(engine, "standby", kNoStandBy);
+  engine.post();
+
+  while (engine.turns == 0) leader_token.hold([] {});
+
+  EXPECT_EQ(engine.turning_thread(), std::this_thread::get_id());
+  EXPECT_EQ(engine.letters, 1u);
+}
+
+TEST_F(LeaderTokenTest, FewHoldsTurnNothing) {
+  LeaderToken leader_token(engine, "standby", kNoStandBy);
+
+  for (int i = 0; i < 8; ++i) leader_token.hold([] {});
+
+  EXPECT_EQ(engine.turns, 0);
+}
+
 TEST_F(LeaderTokenTest, ALeaderFinishesThoseWhoFollow) {
   LeaderToken leader_token(engine, "standby", kNoStandBy);
   std::thread leader([&] { leader_token.pump_until([&] { return engine.letters == 2; }, later(), kNever); });
