@@ -125,6 +125,10 @@ class Core:
         self.asked, self.loaded = {"needs": list(needs), "imports": list(imports)}, []
         self.wanted_after = 99
 
+    @property
+    def modules_asked(self):
+        return bool(self.asked)
+
     def modules(self):
         asked, self.asked = self.asked, {}
         return asked

@@ -7,7 +7,7 @@ Nothing heavy is imported before the first task: the time until then is time on 
 
 from __future__ import annotations
 
-import _signal  # signal's own functions look for an enum's name behind what they return, which costs as much as a short task
+import _signal  # type: ignore[import-not-found]  # what signal's own functions ask; those then look for an enum's name, which costs microseconds
 import builtins
 import faulthandler
 import os
