@@ -161,6 +161,11 @@ class Client(View):
         """
         self._submitter.close()
 
+    @property
+    def closed(self) -> bool:
+        """True after ``close()``. Does not block."""
+        return self._session.closed
+
     def __enter__(self) -> Client:
         return self
 

@@ -1,0 +1,297 @@
+"""``Client`` as Dask's: submit, map, gather, scatter, and the function that computes a graph of Dask's."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...calls import View
+from ...errors import BadRequest, Timeout
+from ...executor import Executor
+from ...future import Future as PounceFuture
+from .. import not_offered
+from ..call import Call
+from ..leases import Leases
+from ..on_worker import call_with, nothing
+from .arguments import futures_in, replaced
+from .cluster import SLURMCluster
+from .future import Future, call_of, calls_of, seconds, value_of
+from .key import key_of, name_of, new_key
+
+_OPTIONS = "Its resources are the cluster's: make another SLURMCluster, or use pounce.Client and its options()."
+_OF_SUBMIT = {
+    "workers": "Calls go to whoever is free; job_extra_directives=['--exclude=node'] leaves nodes out.",
+    "resources": _OPTIONS,
+    "actor": "Return the state and pass it on, or use a %%pounce cell, whose variables stay on the worker.",
+    "actors": "Return the state and pass it on, or use a %%pounce cell, whose variables stay on the worker.",
+    "allow_other_workers": "Calls go to whoever is free.",
+}
+_OF_CLIENT = {
+    **dict.fromkeys(("n_workers", "threads_per_worker", "processes", "memory_limit"),
+                    "Write SLURMCluster(processes=, cores=, memory=) and Client(cluster)."),
+    **dict.fromkeys(("scheduler_file", "asynchronous", "security"), "Leave it out: there is no scheduler, and futures can be awaited."),
+}
+_IGNORED = frozenset(("loop", "timeout", "name", "heartbeat_interval", "serializers", "deserializers", "extensions", "direct_to_workers",
+                      "connection_limit", "set_as_default"))
+_INSTEAD = {
+    **dict.fromkeys(("compute", "persist"), "Write dask.compute(x, scheduler=client.get), or dask.config.set(scheduler=client.get)."),
+    **dict.fromkeys(("run", "run_on_scheduler", "register_plugin", "register_worker_callbacks"),
+                    "Calls go to whoever is free, not to each worker: submit one, or use the site's policy (prologue)."),
+    **dict.fromkeys(("upload_file",), "A module beside the notebook travels by itself, and again when it was edited."),
+    **dict.fromkeys(("restart", "restart_workers"), "client.cancel(futures) ends what runs; a %%pounce cell has %pounce restart."),
+    **dict.fromkeys(("who_has", "has_what", "replicate", "rebalance", "nbytes"), "Data goes to whoever needs it, once to each worker."),
+    **dict.fromkeys(("publish_dataset", "get_dataset", "list_datasets", "unpublish_dataset"),
+                    "A pounce task with a name keeps its result: pounce.Client().options(name=...).submit(...), attach(name)."),
+    **dict.fromkeys(("scheduler_info", "processing", "dashboard_link", "profile", "get_task_stream", "call_stack", "story"),
+                    "client.cluster.pounce.queue(), leases() and reports() tell; `pouncectl status` and `pouncectl top` too."),
+    **dict.fromkeys(("get_worker_logs", "get_scheduler_logs", "forward_logging", "log_event", "get_events"),
+                    "What workers print is shown in the notebook, as it comes; pounce's own log is `pounced.log`."),
+    "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
+    "get_versions": "pounce checks the versions of Python and cloudpickle itself, and names both where they differ.",
+}
+
+_default: weakref.ref[Client] | None = None
+
+
+class Client:
+    """Submits to a cluster's leases. Any thread may use it.
+
+    Parameters
+    ----------
+    address : SLURMCluster, optional
+        None: one lease of the site's defaults; on a machine without Slurm, a process of this machine.
+
+    Raises
+    ------
+    BadRequest
+        An address or a keyword that has no equivalent, with what to write instead.
+    """
+
+    def __init__(self, address: SLURMCluster | None = None, **keywords: Any):
+        global _default
+        not_offered.keywords("Client", {word: keywords[word] for word in keywords.keys() & _OF_CLIENT.keys()}, _OF_CLIENT)
+        not_offered.unknown_keywords("Client", {word: keywords[word] for word in keywords.keys() - _IGNORED - _OF_CLIENT.keys()}, {})
+        if address is not None and not isinstance(address, SLURMCluster):
+            raise BadRequest(f"there is no scheduler at {address!r}: pounce has none", "Write Client(SLURMCluster(...)).")
+        self.cluster = SLURMCluster() if address is None else address
+        self._owns = address is None
+        self._known: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()  # by key
+        self._lock = threading.Lock()
+        _default = weakref.ref(self)
+
+    @property
+    def _leases(self) -> Leases:
+        return self.cluster.leases
+
+    # ---- calls ----
+
+    def submit(self, func: Callable[..., Any], *args: Any, key: str | None = None, workers: Any = None, resources: Any = None,
+               retries: int | None = None, priority: int = 0, fifo_timeout: Any = None, allow_other_workers: bool = False,
+               actor: bool = False, actors: bool = False, pure: bool = True, **kwargs: Any) -> Future:
+        """Runs ``func(*args, **kwargs)`` on a worker. Returns at once, also where arguments are futures that have not ended.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values. A result that another call needs
+            travels through this kernel; what was scattered does not.
+        key : str, optional
+            A call whose key has a future already gives that future.
+        pure : bool
+            As in Dask: the same function with the same arguments is the same call, as long as somebody holds its future. False: each
+            call is another one.
+        retries : int
+            How often it may run again after it was *lost* with its worker. What the function raises is not retried.
+        priority, fifo_timeout
+            Accepted without effect: calls start in the order of their submission.
+
+        Raises
+        ------
+        BadRequest
+            `workers`, `resources`, `actor` and other keywords without an equivalent.
+        NotPicklable
+            Names the part of the function or argument that cannot travel.
+        """
+        not_offered.keywords("submit", {"workers": workers, "resources": resources, "actor": actor, "actors": actors,
+                                        "allow_other_workers": allow_other_workers}, _OF_SUBMIT)
+        if not callable(func):
+            raise BadRequest(f"submit takes a function and its arguments, not {func!r}")
+        if key is None:
+            key = key_of(func, args, kwargs) if pure else new_key(func)
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None and known.status != "cancelled":
+                return known
+        call = self._call(name_of(func), func, args, kwargs, retries or 0)
+        future = Future(key, call, self._leases.stop)
+        with self._lock:
+            self._known[key] = future
+        return future
+
+    def map(self, func: Callable[..., Any], *iterables: Iterable[Any], key: Any = None, batch_size: int | None = None,
+            **keywords: Any) -> list[Future]:
+        """One call for each item, as ``submit``: a list of futures. `batch_size` has no effect.
+
+        pounce.Client's own ``map`` is lazy and puts short calls together.
+        """
+        rows = list(zip(*iterables, strict=False))
+        keys = list(key) if isinstance(key, (list, tuple)) else [None if key is None else f"{key}-{n}" for n in range(len(rows))]
+        if len(keys) != len(rows):
+            raise BadRequest(f"map got {len(keys)} keys for {len(rows)} calls", "Give one key for each, or a prefix.")
+        return [self.submit(func, *row, key=one, **keywords) for row, one in zip(rows, keys, strict=True)]
+
+    def get(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
+        """Computes `keys` of a graph of Dask's: ``dask.compute(x, scheduler=client.get)``. Blocks.
+
+        A result that another task needs travels through this kernel.
+        """
+        from .graph import compute
+
+        return compute(self, dsk, keys)
+
+    def get_executor(self) -> Executor:
+        """A ``concurrent.futures.Executor`` on the cluster's first lease."""
+        return self._leases.view.get_executor()
+
+    # ---- data ----
+
+    def scatter(self, data: Any, workers: Any = None, broadcast: bool = False, direct: Any = None, hash: bool = True,
+                timeout: Any = None, asynchronous: Any = None) -> Any:
+        """Sends `data` to where the work will be: a list of futures for a list, a dict for a dict, a future for anything else.
+
+        Data goes to each worker that needs it, once; `broadcast` and `hash` have no effect.
+        """
+        not_offered.keywords("scatter", {"workers": workers}, _OF_SUBMIT)
+        if type(data) in (list, tuple, set, frozenset):
+            return type(data)(self._scattered(one) for one in data)
+        if type(data) is dict:
+            return {name: self._scattered(one) for name, one in data.items()}
+        return self._scattered(data)
+
+    def gather(self, futures: Any, errors: str = "raise", direct: Any = None, asynchronous: Any = None) -> Any:
+        """Waits for all and returns their results in the same shape.
+
+        Parameters
+        ----------
+        errors : {"raise", "skip"}
+            What to do with a call that failed.
+        """
+        if errors not in ("raise", "skip"):
+            raise BadRequest(f"errors= is 'raise' or 'skip', not {errors!r}")
+        if asynchronous:
+            raise BadRequest("gather waits", "Await the futures themselves: asyncio.gather(*futures).")
+        if not isinstance(futures, (Future, dict, list, tuple, set, frozenset)):
+            futures = list(futures)
+        return replaced(_without_failures(futures) if errors == "skip" else futures, Future.result)
+
+    def cancel(self, futures: Any, asynchronous: Any = None, force: bool = False, reason: Any = None, msg: Any = None) -> None:
+        """Ends calls. Those that run are interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
+        self._leases.stop(calls_of(futures))
+
+    # ---- workers ----
+
+    def ncores(self, workers: Any = None) -> dict[str, int]:
+        """How many calls can run at a time, by lease; leases that are not asked for yet count as they will be."""
+        return {f"lease{number}": self._leases.processes for number in range(self._leases.number)}
+
+    nthreads = ncores
+
+    def wait_for_workers(self, n_workers: int = 1, timeout: Any = None) -> None:
+        """Blocks until a worker has answered; then others come as work needs them.
+
+        Raises
+        ------
+        BadRequest
+            More than ``scale`` allows.
+        Timeout
+            A ``TimeoutError``.
+        """
+        if n_workers > self.cluster.requested:
+            raise BadRequest(f"the cluster has at most {self.cluster.requested} processes, not {n_workers}", f"Call scale({n_workers}) first.")
+        try:
+            self.submit(nothing, pure=False).result(timeout)
+        except Timeout:
+            raise Timeout(f"no worker has answered within {seconds(timeout):g} s") from None
+
+    # ---- life ----
+
+    def close(self, timeout: Any = None) -> None:
+        """Ends this client. Its cluster, and so what was submitted, goes on: ``shutdown()`` ends that too."""
+        global _default
+        if _default is not None and _default() is self:
+            _default = None
+        if self._owns:
+            self.cluster.close()
+
+    def shutdown(self) -> None:
+        """Ends the cluster with all its calls, and gives the leases back."""
+        self.close()
+        self.cluster.close()
+
+    @classmethod
+    def current(cls, allow_global: bool = True) -> Client:
+        """The one that was made last."""
+        return default_client()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        not_offered.name_of_object("Client", name, _INSTEAD)
+
+    def __repr__(self) -> str:
+        return f"<Client: {self.cluster!r}>"
+
+    # ---- inside ----
+
+    def _call(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> Call:
+        def make(view: View) -> PounceFuture:
+            now, named = replaced((args, kwargs), value_of)
+            if named.keys() & {"pure", "retries"}:
+                return view.submit(call_with, func, now, named, retries=retries)
+            return view.submit(func, *now, retries=retries, **named)
+
+        return self._leases.submit(name, make, [call_of(future) for future in futures_in((args, kwargs))])
+
+    def _scattered(self, value: Any) -> Future:
+        if isinstance(value, Future):
+            return value
+        ref = self.cluster.pounce.scatter(value)
+        call = Call("scatter", lambda _: False)
+        call.end(value)
+        return Future(f"{type(value).__name__}-{ref.id}", call, self._leases.stop, ref)
+
+
+def default_client() -> Client:
+    """The one that was made last and is not closed."""
+    client = None if _default is None else _default()
+    if client is None:
+        raise BadRequest("there is no client", "Make one: Client(cluster).")
+    return client
+
+
+def get_client(address: Any = None, timeout: Any = None, resolve_address: bool = True) -> Client:
+    """As ``default_client``. In a function on a worker there is none."""
+    return default_client()
+
+
+def _without_failures(futures: Any) -> Any:
+    if isinstance(futures, Future):
+        raise BadRequest("errors='skip' leaves futures out of a list or dict", "Give a list: gather([future], errors='skip').")
+    if isinstance(futures, dict):
+        return {name: one for name, one in futures.items() if _ends_well(one)}
+    return type(futures)(one for one in futures if _ends_well(one))
+
+
+def _ends_well(future: Any) -> bool:
+    if not isinstance(future, Future):
+        return True
+    from .waiting import wait
+
+    wait(future)
+    return future.status == "finished"

@@ -1,0 +1,137 @@
+"""``Future`` as Dask's: a value that is computed on a worker, or was scattered, under a key."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Generator
+from typing import Any
+
+from ... import Ref
+from ..._engine.durations import seconds_of
+from ...errors import BadRequest
+from .. import not_offered
+from ..call import Call
+
+_INSTEAD = {
+    "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
+    "executor": "Client.get_executor() makes one.",
+    "bind_client": "A future belongs to the client that made it.",
+}
+
+
+class Future:
+    """Made by ``Client.submit``, ``map`` and ``scatter``. Any thread may use it; it can be awaited.
+
+    A call that nobody holds a future of goes on: stop it with ``cancel()``.
+    """
+
+    def __init__(self, key: str, call: Call, stop: Callable[[list[Call]], None], ref: Ref | None = None):
+        self.key = key
+        self._call, self._stop, self._ref = call, stop, ref
+
+    @property
+    def status(self) -> str:
+        """``"pending"``, ``"finished"``, ``"error"`` or ``"cancelled"``. Does not block."""
+        if not self._call.done():
+            return "pending"
+        if self._call.cancelled():
+            return "cancelled"
+        return "finished" if self._call.exception() is None else "error"
+
+    def done(self) -> bool:
+        return self._call.done()
+
+    def cancelled(self) -> bool:
+        return self._call.cancelled()
+
+    def result(self, timeout: Any = None) -> Any:
+        """Waits for its end and returns what the function returned.
+
+        Parameters
+        ----------
+        timeout : float (seconds), timedelta or str such as "10s", optional
+
+        Raises
+        ------
+        Exception
+            What the function raised, of its own type.
+        Timeout
+            A ``TimeoutError``; the call goes on.
+        Cancelled
+            A ``concurrent.futures.CancelledError``.
+        WorkerCrashed, OutOfMemory, WalltimeReached, ...
+            Where Dask has KilledWorker: why the worker is gone.
+        """
+        try:
+            return self._call.result(seconds(timeout))
+        finally:
+            del self
+
+    def exception(self, timeout: Any = None) -> BaseException | None:
+        """Waits like ``result`` and returns what it would raise, or None."""
+        return self._call.exception(seconds(timeout))
+
+    def traceback(self, timeout: Any = None) -> Any:
+        """That of ``exception()``, with the worker's lines; None: there is none. Blocks likewise."""
+        error = self.exception(timeout)
+        return None if error is None else error.__traceback__
+
+    @property
+    def type(self) -> type | None:
+        """Of the result; None: there is none."""
+        return type(self._call.result()) if self.status == "finished" else None
+
+    def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
+        """`fn` is called with this future when it has ended, also by cancelling, on one of pounce's threads."""
+        self._call.add_done_callback(lambda _: fn(self))
+
+    def cancel(self, reason: str | None = None, msg: str | None = None, force: bool = False) -> None:
+        """Ends the call. One that runs is interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
+        self._stop([self._call])
+
+    def release(self) -> None:
+        """Nothing: a result lives as long as its future."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        import asyncio
+
+        return (yield from asyncio.wrap_future(self._call))
+
+    def __getattr__(self, name: str) -> Any:
+        not_offered.name_of_object("Future", name, _INSTEAD)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a future of pounce.compat.dask travels as an argument of submit(), in lists, tuples, sets and dicts at any "
+                        "depth, not inside a function or another object")
+
+    def __repr__(self) -> str:
+        return f"<Future: {self.status}, key: {self.key}>"
+
+
+def seconds(timeout: Any) -> float | None:
+    """Of a number, a timedelta, "10s", or None."""
+    if timeout is None:
+        return None
+    found = seconds_of(timeout)
+    if found is None:
+        raise BadRequest(f"timeout= takes seconds, a timedelta or '10s', not {timeout!r}")
+    return found
+
+
+def call_of(future: Future) -> Call:
+    """For the modules of this package."""
+    return future._call
+
+
+def value_of(future: Future) -> Any:
+    """What it is as an argument of a call that starts now, likewise."""
+    return future._call.result() if future._ref is None else future._ref
+
+
+def calls_of(futures: Any) -> list[Call]:
+    """Of one, or of several, likewise."""
+    if isinstance(futures, Future):
+        return [call_of(futures)]
+    if isinstance(futures, concurrent.futures.Future):
+        raise BadRequest("this is a future of pounce itself, not of pounce.compat.dask", "Give it to pounce.Client's own functions.")
+    return [call for one in futures for call in calls_of(one)]

@@ -1,0 +1,67 @@
+"""Dask's scheduler function over a client: the tasks of a graph as calls, each with its dependencies as futures."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadRequest
+from ..on_worker import run_node
+from .future import Future
+
+if TYPE_CHECKING:
+    from .client import Client
+
+
+def compute(client: Client, dsk: Any, keys: Any) -> Any:
+    """The values of `keys`, in the nesting of the question. Blocks; stopping it ends what runs."""
+    wanted = set(_flat(keys))
+    nodes = _nodes(dsk, list(wanted))
+    order = _in_order(nodes)
+    last_user = {name: key for key in order for name in nodes[key].dependencies}
+    futures: dict[Any, Future] = {}
+    run = uuid.uuid4().hex
+    try:
+        for key in order:
+            needed = {name: futures[name] for name in nodes[key].dependencies}
+            futures[key] = client.submit(run_node, nodes[key], needed, key=f"{key}-{run}")
+            for name in needed.keys() - wanted:
+                if last_user[name] == key:  # its call holds what it waits for until it starts: then the value is nobody's
+                    del futures[name]
+        return _nested(keys, {key: futures[key].result() for key in wanted})
+    except BaseException:
+        client.cancel(list(futures.values()))
+        raise
+
+
+def _nodes(dsk: Any, keys: list[Any]) -> dict[Any, Any]:
+    """Tasks as Dask has them since 2024.12, chains of them as one: what only the next needs stays on the worker."""
+    try:
+        from dask._task_spec import convert_legacy_graph, fuse_linear_task_spec
+    except ImportError:
+        raise BadRequest("this Dask is older than 2024.12", "Install a newer one: pip install -U dask.") from None
+    graph = dict(dsk.__dask_graph__()) if hasattr(dsk, "__dask_graph__") else dict(dsk)
+    nodes: dict[Any, Any] = fuse_linear_task_spec(convert_legacy_graph(graph), keys)
+    return nodes
+
+
+def _in_order(nodes: dict[Any, Any]) -> list[Any]:
+    """Dependencies first, and so that what is computed is soon used."""
+    from dask.order import order
+
+    place = order(nodes)
+    return sorted(nodes, key=place.__getitem__)
+
+
+def _flat(keys: Any) -> Any:
+    if isinstance(keys, list):
+        for one in keys:
+            yield from _flat(one)
+    else:
+        yield keys
+
+
+def _nested(keys: Any, values: dict[Any, Any]) -> Any:
+    if isinstance(keys, list):
+        return tuple(_nested(one, values) for one in keys)
+    return values[keys]

@@ -1,0 +1,116 @@
+"""What a cluster's keywords ask for: one job of them is one lease, its processes are the lease's workers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import BadRequest
+from .. import not_offered
+from ..directives import no_partition, options_of_lines
+
+# Without a meaning here: there is no scheduler of Dask, no nanny and no log folder.
+IGNORED = frozenset((
+    "loop", "security", "silence_logs", "name", "dashboard_address", "scheduler_options", "scheduler_cls", "interface", "protocol",
+    "config_name", "nanny", "death_timeout", "local_directory", "shared_temp_directory", "log_directory", "job_name", "shebang",
+    "header_skip", "job_directives_skip", "host", "scheduler", "worker_command",
+))
+
+# These would matter.
+REFUSED = {
+    "asynchronous": "Leave it out: futures can be awaited as they are.",
+    "job_cls": "Leave it out: jobs are pounce's own.",
+    "env_extra": "Use job_script_prologue's replacement, the site's policy (prologue), or set os.environ before the client is made.",
+    "job_script_prologue": "The site's policy has a prologue (docs/policy.md); variables of os.environ travel to the workers by themselves.",
+    "extra": "Leave it out: pounce's workers take no arguments of Dask's.",
+}
+
+_LIFETIME = re.compile(r"--lifetime(-stagger|-restart)?\b.*|\d+\s*\w*")  # of Dask's workers: here a lease ends, and the next comes
+
+
+def options_of_job(*, cores: int | None = None, memory: Any = None, processes: int | None = None, walltime: str | None = None,
+                   account: str | None = None, project: str | None = None, queue: str | None = None, job_cpu: int | None = None,
+                   job_mem: Any = None, job_extra_directives: Any = None, job_extra: Any = None, python: str | None = None,
+                   worker_extra_args: Any = None, **others: Any) -> dict[str, Any]:
+    """Keywords of ``Client.options`` for one job, `workers` among them, and `env` where another Python is named."""
+    not_offered.keywords("SLURMCluster", {word: others[word] for word in others.keys() & REFUSED.keys()}, REFUSED)
+    not_offered.unknown_keywords("SLURMCluster", {word: value for word, value in others.items() if word not in IGNORED | REFUSED.keys()}, {})
+    if worker_extra_args and not all(_LIFETIME.fullmatch(str(word)) for word in worker_extra_args):
+        raise BadRequest(f"SLURMCluster does not take worker_extra_args={list(worker_extra_args)!r}", REFUSED["extra"])
+    directives = options_of_lines([*(job_extra_directives or ()), *(job_extra or ())])
+    workers = 1 if processes is None else processes
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise BadRequest(f"processes= takes a number of processes, at least 1, not {processes!r}")
+    options: dict[str, Any] = {"workers": workers}
+    if queue:
+        no_partition(f"queue={queue!r}")
+    if job_cpu or cores:
+        options["cpus"] = _share(job_cpu or cores, workers, "cores")
+    if job_mem or memory:
+        options["memory"] = _share_of_memory(job_mem or memory, workers)
+    if account or project:
+        options["account"] = account or project
+    if walltime:
+        options["time"] = walltime
+    if python:
+        options["env"] = _prefix_of(python)
+    options.update(directives)
+    if "gpus" in directives:
+        options["gpus"] = _gpus_of_each(directives["gpus"], workers)
+    return options
+
+
+def _share(number: Any, workers: int, what: str) -> int:
+    """Of each process; Dask lets several share what does not divide."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise BadRequest(f"{what}= takes a number, at least 1, not {number!r}")
+    return max(1, number // workers)
+
+
+def _share_of_memory(memory: Any, workers: int) -> Any:
+    if workers == 1:
+        return memory
+    if isinstance(memory, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", memory)):
+        return f"{float(found[1]) / workers:.3f}{found[2]}"
+    return memory / workers
+
+
+def _gpus_of_each(gpus: Any, workers: int) -> Any:
+    """A job's GPUs are all its processes' in Dask; here each process has its own."""
+    if workers == 1:
+        return gpus
+    kind, _, count = gpus.rpartition(":") if isinstance(gpus, str) else ("", "", str(gpus))
+    each, rest = divmod(int(count), workers)
+    if rest:
+        raise BadRequest(f"{count} GPUs cannot be shared by processes={workers}: here each process has GPUs of its own",
+                         f"Write processes=1, or ask for {workers} GPUs.")
+    return f"{kind}:{each}" if kind else each
+
+
+def _prefix_of(python: str) -> str:
+    """``/envs/jax/bin/python`` is of the environment ``/envs/jax``."""
+    folder, name = os.path.split(os.path.expanduser(python))
+    if os.path.basename(folder) != "bin" or not name.startswith("python"):
+        raise BadRequest(f"python={python!r} is no environment's bin/python", "Name the Python of a virtual or conda environment.")
+    return os.path.dirname(folder)
+
+
+def as_directives(options: dict[str, Any]) -> list[str]:
+    """A lease of these in sbatch's words."""
+    workers = options["workers"]
+    words: dict[str, Callable[[Any], str]] = {
+        "cpus": lambda value: f"--cpus-per-task={value * workers}",
+        "gpus": lambda value: f"--gres=gpu:{value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
+        "memory": lambda value: f"--mem={value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
+        "class_": lambda value: f"--qos={value}",
+        "account": lambda value: f"--account={value}",
+        "reservation": lambda value: f"--reservation={value}",
+        "time": lambda value: f"--time={value}",
+        "not_nodes": lambda value: f"--exclude={value}",
+        "nice": lambda value: f"--nice={value}",
+    }
+    lines = [words[name](value) for name, value in options.items() if name in words]
+    lines += [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.get("slurm", {}).items()]
+    return [f"#SBATCH {line}" for line in lines]

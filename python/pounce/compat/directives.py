@@ -1,0 +1,175 @@
+"""Options of sbatch, as people write them for Dask and submitit, to options of pounce: a table, and what is not in it is refused."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import BadRequest
+
+_SHORT = {
+    "A": "account", "c": "cpus-per-task", "C": "constraint", "D": "chdir", "e": "error", "G": "gpus", "J": "job-name", "L": "licenses",
+    "n": "ntasks", "N": "nodes", "o": "output", "p": "partition", "q": "qos", "t": "time", "w": "nodelist", "x": "exclude",
+}
+_GRES = re.compile(r"gpu(?::(?P<type>[^:,]+))??(?::(?P<count>\d+))?")
+_US = __name__.rpartition(".")[0]
+_LONG = re.compile(r"--([a-z-]+)(?:[=\s]\s*(.*))?")
+_LETTER = re.compile(r"-([A-Za-z])[=\s]?\s*(.*)")
+_CLOCK = re.compile(r"\d+(:\d+)?")  # minutes, or minutes:seconds
+
+# Without a meaning here: pounce names its jobs, shows their output in the notebook and starts lost ones anew where it may.
+_IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue", "no-requeue",
+                      "get-user-env", "export", "chdir", "signal", "wait-all-nodes"))
+
+# Handed on as they are, as far as the site's policy passes them on (docs/policy.md).
+_PASSED_ON = frozenset(("constraint", "exclusive", "licenses", "mail-type", "mail-user", "nodelist", "prefer", "switches", "tmp", "wckey"))
+
+_INSTEAD = {
+    "array": "Use map: each item is a call of its own.",
+    "begin": "Submit when it may begin, or give it a lower priority: --nice=100.",
+    "dependency": "Pass the future as an argument: its call starts when that one has ended.",
+    "mem-per-cpu": "Ask for all of it: --mem=8G.",
+    "mem-per-gpu": "Ask for all of it: --mem=8G.",
+    "ntasks-per-node": "Ask for processes: processes=8 of SLURMCluster, or pounce.Client(workers=8).",
+    "ntasks": "Ask for processes: processes=8 of SLURMCluster, or pounce.Client(workers=8).",
+    "nodes": "Leave it out: the workers of one lease run on one node, and several leases lie where there is room.",
+}
+
+
+def options_of_lines(lines: Iterable[str]) -> dict[str, Any]:
+    """Of ``["--gres=gpu:1", "--qos lion", "-A ml"]``, with or without ``#SBATCH`` in front."""
+    options: dict[str, Any] = {}
+    for line in lines:
+        name, value = _split(line)
+        _add(options, _option(name, value, line))
+    return options
+
+
+def options_of_names(names: dict[str, Any]) -> dict[str, Any]:
+    """Of ``{"gres": "gpu:1", "mail_type": "END"}``."""
+    options: dict[str, Any] = {}
+    for name, value in names.items():
+        if value is not None and value is not False:
+            word = name.replace("_", "-")
+            _add(options, _option(word, "" if value is True else str(value), f"--{word}={value}"))
+    return options
+
+
+def no_partition(said: str) -> dict[str, Any]:
+    """A partition has no option of its own: said once, since the program may run well without it."""
+    warnings.warn(f"{said} is not passed on: here the class decides the partition. Name one with --qos=NAME; "
+                  "pounce.classes() lists those that are open to you", UserWarning, stacklevel=_of_the_caller())
+    return {}
+
+
+def _of_the_caller() -> int:
+    """How far up the stack the user's own line is, for a warning's stacklevel."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_US):
+        level, frame = level + 1, frame.f_back
+    return level - 1
+
+
+def _add(options: dict[str, Any], more: dict[str, Any]) -> None:
+    more_slurm = more.pop("slurm", {})
+    options.update(more)
+    if more_slurm:
+        options["slurm"] = {**options.get("slurm", {}), **more_slurm}
+
+
+def _split(line: str) -> tuple[str, str]:
+    """(long name, value)."""
+    text = line.strip().removeprefix("#SBATCH").strip()
+    if found := _LONG.fullmatch(text):
+        return found[1], _bare(found[2] or "")
+    if (found := _LETTER.fullmatch(text)) and found[1] in _SHORT:
+        return _SHORT[found[1]], _bare(found[2])
+    raise BadRequest(f"the directive {line!r} is no option of sbatch that pounce knows", "Write its long name: '--gres=gpu:1'.")
+
+
+def _bare(value: str) -> str:
+    return value.strip().strip("\"'")
+
+
+def _option(name: str, value: str, said: str) -> dict[str, Any]:
+    if name in _IGNORED:
+        return {}
+    if name in _PASSED_ON:
+        return {"slurm": {name: value or True}}
+    if name in _OPTIONS:
+        return _OPTIONS[name](value, said)
+    if name in _INSTEAD:
+        raise BadRequest(f"the directive {said} has no equivalent in pounce", _INSTEAD[name])
+    known = ", ".join(f"--{one}" for one in sorted({*_OPTIONS, *_PASSED_ON}))
+    raise BadRequest(f"the directive {said} has no equivalent in pounce", f"Leave it out; pounce knows {known}.")
+
+
+def _gres(value: str, said: str) -> dict[str, Any]:
+    """``gpu``, ``gpu:2``, ``gpu:a100``, ``gpu:a100:2``, ``gpu:3g.20gb:1``."""
+    found = _GRES.fullmatch(value.removeprefix("gres:").replace("gres/", ""))
+    if found is None:
+        raise BadRequest(f"the directive {said} asks for something else than GPUs", "Write '--gres=gpu:1' or '--gres=gpu:TYPE:1'.")
+    return {"gpus": f"{found['type']}:{found['count'] or 1}" if found["type"] else int(found["count"] or 1)}
+
+
+def _gpus(value: str, said: str) -> dict[str, Any]:
+    return _gres(f"gpu:{value}", said)
+
+
+def _one(name: str) -> Callable[[str, str], dict[str, Any]]:
+    def parse(value: str, said: str) -> dict[str, Any]:
+        if value.strip() != "1":
+            raise BadRequest(f"the directive {said} has no equivalent in pounce", _INSTEAD[name])
+        return {}
+
+    return parse
+
+
+def _time(value: str, said: str) -> dict[str, Any]:
+    """Slurm's plain number is minutes; its "30:00" has seconds, and its "1-12" hours behind the days."""
+    if _CLOCK.fullmatch(value):
+        minutes, _, seconds = value.partition(":")
+        return {"time": int(minutes) * 60 + int(seconds or 0)}
+    days, dash, rest = value.partition("-")
+    return {"time": f"{days}-{':'.join((*rest.split(':'), '00', '00')[:3])}" if dash else value}
+
+
+def _mem(value: str, said: str) -> dict[str, Any]:
+    """Slurm's plain number is MiB."""
+    return {"memory": f"{value}MB" if value.isdigit() else value}
+
+
+def _text(option: str) -> Callable[[str, str], dict[str, Any]]:
+    return lambda value, said: {option: value}
+
+
+def _number(option: str) -> Callable[[str, str], dict[str, Any]]:
+    def parse(value: str, said: str) -> dict[str, Any]:
+        if not value.isdigit():
+            raise BadRequest(f"the directive {said} takes a number, not {value!r}", "Write it in digits.")
+        return {option: int(value)}
+
+    return parse
+
+
+_OPTIONS: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "gres": _gres,
+    "gpus": _gpus,
+    "gpus-per-node": _gpus,
+    "gpus-per-task": _gpus,
+    "qos": _text("class_"),
+    "partition": lambda value, said: no_partition(said),
+    "account": _text("account"),
+    "reservation": _text("reservation"),
+    "time": _time,
+    "mem": _mem,
+    "cpus-per-task": _number("cpus"),
+    "exclude": _text("not_nodes"),
+    "nice": _number("nice"),
+    "nodes": _one("nodes"),
+    "ntasks": _one("ntasks"),
+    "ntasks-per-node": _one("ntasks-per-node"),
+}

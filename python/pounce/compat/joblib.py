@@ -1,0 +1,151 @@
+"""The joblib backend "pounce": what scikit-learn and others do with ``n_jobs`` runs on leased workers.
+
+    import pounce.compat.joblib                        # makes the name known to joblib
+    from joblib import parallel_config
+
+    with parallel_config("pounce", n_jobs=8, cpus=2):
+        search.fit(images, digits)
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBackend, ThreadingBackend, register_parallel_backend
+
+from .. import Client, Ref
+from ..calls import View
+from ..errors import BadRequest
+from ..future import Future
+from .call import Call
+from .clients import shared_client
+from .leases import Leases
+from .on_worker import run_calls
+
+_SENT_ONCE_BYTES = 64 * 1024  # larger arrays, tables and matrices are sent once for all calls of a Parallel
+
+
+class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
+    """Made by joblib for ``parallel_config("pounce", ...)``.
+
+    Parameters
+    ----------
+    client : pounce.Client, optional
+        By default one that all programs without a client of their own share.
+    leases : int
+        Over how many leases, each a Slurm job on a node of its own choice, the ``n_jobs`` processes are spread.
+    **options
+        What each process asks for: keywords of ``Client.options``, such as ``cpus=2``, ``memory="4GB"``, ``time="20min"``.
+
+    Raises
+    ------
+    BadRequest
+        Options that do not exist, or no number of processes: neither ``n_jobs`` nor ``workers`` says one.
+    """
+
+    supports_retrieve_callback = True
+    default_n_jobs = -1
+
+    def __init__(self, nesting_level: int | None = None, inner_max_num_threads: int | None = None, client: Client | None = None,
+                 leases: int = 1, **options: Any):
+        super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
+        if inner_max_num_threads is not None:
+            raise BadRequest("pounce does not take inner_max_num_threads=", "Ask for CPUs: cpus=2; a worker's threads see as many.")
+        self._client, self._number, self._options = client, leases, options
+        self._leases: Leases | None = None
+        self._calls: set[Call] = set()
+        self._sent: dict[int, tuple[weakref.ref[Any], Ref]] = {}
+
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
+        """As joblib asks: how many calls run at a time. -1: as many as ``leases`` and ``workers`` say."""
+        if n_jobs == 0:
+            raise ValueError("n_jobs == 0 in Parallel has no meaning")
+        if n_jobs == 1:
+            return 1  # somebody wants it here, one after the other
+        most = self._number * int(self._options.get("workers", 1))
+        # joblib takes 1 for "in this process", where even a single worker is meant: it is kept busy by two.
+        return max(2, most if n_jobs is None or n_jobs < 0 else n_jobs)
+
+    def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
+        self.parallel = parallel
+        found = self.effective_n_jobs(n_jobs)
+        if self._leases is None:
+            each = -(-n_jobs // self._number) if n_jobs > 1 else 1
+            options = {"workers": each, **self._options}
+            self._leases = Leases(self._client or shared_client(), options, self._number)
+        return found
+
+    def submit(self, func: Any, callback: Callable[[Any], Any] | None = None) -> Call:
+        """Sends one batch of joblib's; `callback` hears of its end."""
+        assert self._leases is not None
+        calls = [(function, self._by_ref(args), self._by_ref(kwargs)) for function, args, kwargs in func.items]
+        level = (self.nesting_level or 0) + 1
+
+        def make(view: View) -> Future:
+            return view.submit(run_calls, calls, level)
+
+        call = self._leases.submit(_name_of(func.items), make)
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        if callback is not None:
+            call.add_done_callback(callback)
+        return call
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        return out.result()
+
+    def get_nested_backend(self) -> tuple[Any, None]:
+        """For what is parallel inside a call: threads of the worker, and inside these nothing more."""
+        level = (self.nesting_level or 0) + 1
+        return (ThreadingBackend if level <= 1 else SequentialBackend)(nesting_level=level), None
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        """One call has failed: the others are ended, those that run too."""
+        if self._leases is not None:
+            self._leases.stop(list(self._calls))
+
+    def stop_call(self) -> None:
+        self._sent.clear()
+
+    def terminate(self) -> None:
+        self.reset_batch_stats()
+        self._leases = None
+
+    def __reduce__(self) -> Any:
+        raise TypeError("the backend 'pounce' stays in the notebook: inside a call, n_jobs= means threads of its worker")
+
+    # ---- data ----
+
+    def _by_ref(self, arguments: Any) -> Any:
+        if isinstance(arguments, dict):
+            return {name: self._large_by_ref(value) for name, value in arguments.items()}
+        return tuple(self._large_by_ref(value) for value in arguments)
+
+    def _large_by_ref(self, value: Any) -> Any:
+        """The same object is the same Ref for all calls: hashed and sent once."""
+        if _nbytes(value) < _SENT_ONCE_BYTES:
+            return value
+        known = self._sent.get(id(value))
+        if known is None or known[0]() is not value:
+            assert self._leases is not None
+            known = self._sent[id(value)] = weakref.ref(value), self._leases.client.scatter(value)
+        return known[1]
+
+
+def _nbytes(value: Any) -> int:
+    """Of an array, a table of pandas or a sparse matrix; 0 of anything else."""
+    usage = getattr(value, "memory_usage", None)
+    if callable(usage):
+        return int(usage(index=True).sum()) if getattr(value, "ndim", 1) == 2 else int(usage(index=True))
+    nbytes = getattr(value, "nbytes", None) or getattr(getattr(value, "data", None), "nbytes", 0)
+    return nbytes if isinstance(nbytes, int) else 0
+
+
+def _name_of(items: Any) -> str:
+    function = items[0][0]
+    return str(getattr(function, "__name__", None) or getattr(getattr(function, "function", None), "__name__", type(function).__name__))
+
+
+register_parallel_backend("pounce", PounceBackend)
