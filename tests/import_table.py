@@ -28,6 +28,7 @@ ROOMS: dict[str, list[str]] = {
     "cell": ["client", "calls", "future", "_engine", "_worker.cell.parting", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
     "on_worker": ["_worker.interpreter", "_worker.checkpoints", "_worker.steps"],
     "": ["cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "compat": ["", "calls", "client", "executor", "future", "_engine.durations", "_engine.options", "_common.serialize", "_common.ref", "errors"],
     "bench": ["", "_engine.daemon", "_worker.state"],
 }
 

@@ -37,6 +37,7 @@ _HINTS = {
 
 _ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # who names a type, or wants none, has said all of it
 
+TELLS_APART = "nice"  # two requests that are equal but for this have leases of their own
 OF_THE_WAIT = frozenset(("wait_policy", "nice"))  # fields of Options that mean nothing once there is a worker
 
 

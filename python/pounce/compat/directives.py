@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._engine.options import ASKED
 from ..errors import BadRequest
 
 _SHORT = {
@@ -24,12 +25,15 @@ _CLOCK = re.compile(r"\d+(:\d+)?")  # minutes, or minutes:seconds
 _IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue", "no-requeue",
                       "get-user-env", "export", "chdir", "signal", "wait-all-nodes"))
 
+# Options of pounce; sbatch has others of these names, or none.
+_OURS_ALONE = frozenset(("workers", "cpus", "memory", "cuda", "slurm", "name", "spread", "pack"))
+
 # Handed on as they are, as far as the site's policy passes them on (docs/policy.md).
 _PASSED_ON = frozenset(("constraint", "exclusive", "licenses", "mail-type", "mail-user", "nodelist", "prefer", "switches", "tmp", "wckey"))
 
 _INSTEAD = {
     "array": "Use map: each item is a call of its own.",
-    "begin": "Submit when it may begin, or give it a lower priority: --nice=100.",
+    "begin": "Submit it when it may begin.",
     "dependency": "Pass the future as an argument: its call starts when that one has ended.",
     "mem-per-cpu": "Ask for all of it: --mem=8G.",
     "mem-per-gpu": "Ask for all of it: --mem=8G.",
@@ -101,10 +105,17 @@ def _option(name: str, value: str, said: str) -> dict[str, Any]:
         return {"slurm": {name: value or True}}
     if name in _OPTIONS:
         return _OPTIONS[name](value, said)
+    if name in _both():
+        return {name: int(value) if value.isdigit() else value}
     if name in _INSTEAD:
         raise BadRequest(f"the directive {said} has no equivalent in pounce", _INSTEAD[name])
-    known = ", ".join(f"--{one}" for one in sorted({*_OPTIONS, *_PASSED_ON}))
+    known = ", ".join(f"--{one}" for one in sorted({*_OPTIONS, *_PASSED_ON, *_both()}))
     raise BadRequest(f"the directive {said} has no equivalent in pounce", f"Leave it out; pounce knows {known}.")
+
+
+def _both() -> set[str]:
+    """Options that pounce and sbatch call by the same word."""
+    return {name for name in ASKED if name.isalpha()} - _OURS_ALONE
 
 
 def _gres(value: str, said: str) -> dict[str, Any]:
@@ -162,13 +173,10 @@ _OPTIONS: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "gpus-per-task": _gpus,
     "qos": _text("class_"),
     "partition": lambda value, said: no_partition(said),
-    "account": _text("account"),
-    "reservation": _text("reservation"),
     "time": _time,
     "mem": _mem,
     "cpus-per-task": _number("cpus"),
     "exclude": _text("not_nodes"),
-    "nice": _number("nice"),
     "nodes": _one("nodes"),
     "ntasks": _one("ntasks"),
     "ntasks-per-node": _one("ntasks-per-node"),

@@ -16,8 +16,9 @@ from typing import Any
 from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBackend, ThreadingBackend, register_parallel_backend
 
 from .. import Client, Ref
+from .._common import serialize
 from ..calls import View
-from ..errors import BadRequest
+from ..errors import BadRequest, NotPicklable
 from ..future import Future
 from .call import Call
 from .clients import shared_client
@@ -84,7 +85,10 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         level = (self.nesting_level or 0) + 1
 
         def make(view: View) -> Future:
-            return view.submit(run_calls, calls, level)
+            try:
+                return view.submit(run_calls, calls, level)
+            except NotPicklable as error:
+                raise _not_picklable(func.items) or error from error
 
         call = self._leases.submit(_name_of(func.items), make)
         self._calls.add(call)
@@ -146,6 +150,20 @@ def _nbytes(value: Any) -> int:
 def _name_of(items: Any) -> str:
     function = items[0][0]
     return str(getattr(function, "__name__", None) or getattr(getattr(function, "function", None), "__name__", type(function).__name__))
+
+
+def _not_picklable(items: Any) -> NotPicklable | None:
+    """In the words of the call, not of the batch that it is in."""
+    for function, args, kwargs in items:
+        name = _name_of([(function,)])
+        parts = [(name, function), *((f"argument {n} of {name}", value) for n, value in enumerate(args)),
+                 *((f"argument {word}= of {name}", value) for word, value in kwargs.items())]
+        for path, value in parts:
+            found = serialize.path_of_unpicklable(value, path)
+            if found is not None:
+                where, part, why = found
+                return NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", context={"path": where})
+    return None
 
 
 register_parallel_backend("pounce", PounceBackend)

@@ -1,7 +1,7 @@
 """``Leases``: calls spread over several leases of the same options, each one Slurm job on a node of its own choice.
 
-A client has one lease for one set of options. Here each further lease asks with another ``nice``: one more than the last, so that
-Slurm starts the first ones first. A call goes to the lease that has the least to do, and is given to no lease while all are full;
+A client has one lease for one set of options. Here each further one steps back in Slurm's queue by one more than the last, so that
+the first ones start first. A call goes to the lease that has the least to do, and is given to no lease while all are full;
 one that waits for a lease whose job has not started moves to the first that has nothing to do.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import Client
+from .._engine.options import TELLS_APART
 from ..calls import View
 from ..errors import BadRequest
 from ..future import Future
@@ -23,8 +24,8 @@ from .call import Call
 class _Place:
     """One lease, there or not, and the calls that were given to it."""
 
-    def __init__(self, view: View, nice: int):
-        self.view, self.nice = view, nice
+    def __init__(self, view: View, number: int):
+        self.view, self.number = view, number
         self.calls: set[Call] = set()
 
 
@@ -66,11 +67,11 @@ class Leases:
         """So many leases from now on; calls that others have go on there."""
         if number < 1:
             raise BadRequest(f"work needs at least one lease, not {number}")
-        first = int(self._options.get("nice", 0))
+        first = int(self._options.get(TELLS_APART, 0))
         with self._lock:
             made = self._places[:number]
             for extra in range(len(made), number):
-                options = {**self._options, "nice": first + extra} if extra else self._options
+                options = {**self._options, TELLS_APART: first + extra} if extra else self._options
                 made.append(_Place(self.client.options(**options), first + extra))
             self._places = made
         self._send()
@@ -165,7 +166,7 @@ class Leases:
                 return
             waiting = [call for other in self._places if other is not place for call in other.calls]
             for call in waiting:
-                if call.move(nice=place.nice):
+                if call.move(**{TELLS_APART: place.number}):
                     call.place.calls.discard(call)
                     call.place = place
                     place.calls.add(call)

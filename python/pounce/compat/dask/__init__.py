@@ -19,6 +19,7 @@ from .client import Client, default_client, get_client
 from .cluster import SLURMCluster
 from .future import Future
 from .waiting import as_completed, wait
+
 from .progress import progress  # isort: skip
 
 _INSTEAD = {

@@ -44,7 +44,7 @@ _INSTEAD = {
     **dict.fromkeys(("who_has", "has_what", "replicate", "rebalance", "nbytes"), "Data goes to whoever needs it, once to each worker."),
     **dict.fromkeys(("publish_dataset", "get_dataset", "list_datasets", "unpublish_dataset"),
                     "A pounce task with a name keeps its result: pounce.Client().options(name=...).submit(...), attach(name)."),
-    **dict.fromkeys(("scheduler_info", "processing", "dashboard_link", "profile", "get_task_stream", "call_stack", "story"),
+    **dict.fromkeys(("scheduler_info", "processing", "dashboard_link", "profile", "get_task_stream", "call_stack"),
                     "client.cluster.pounce.queue(), leases() and reports() tell; `pouncectl status` and `pouncectl top` too."),
     **dict.fromkeys(("get_worker_logs", "get_scheduler_logs", "forward_logging", "log_event", "get_events"),
                     "What workers print is shown in the notebook, as it comes; pounce's own log is `pounced.log`."),
@@ -149,7 +149,7 @@ class Client:
         """
         from .graph import compute
 
-        return compute(self, dsk, keys)
+        return compute(self.submit, self.cancel, dsk, keys)
 
     def get_executor(self) -> Executor:
         """A ``concurrent.futures.Executor`` on the cluster's first lease."""
@@ -209,7 +209,8 @@ class Client:
             A ``TimeoutError``.
         """
         if n_workers > self.cluster.requested:
-            raise BadRequest(f"the cluster has at most {self.cluster.requested} processes, not {n_workers}", f"Call scale({n_workers}) first.")
+            raise BadRequest(f"the cluster has at most {self.cluster.requested} processes, not {n_workers}",
+                             f"Call scale({n_workers}) first.")
         try:
             self.submit(nothing, pure=False).result(timeout)
         except Timeout:

@@ -16,6 +16,8 @@ _INSTEAD = {
     "scheduler_address": "There is no scheduler that others could join: each kernel makes its own Client.",
     "scheduler": "There is no scheduler process: pounced asks Slurm, the workers take calls from this kernel.",
     "get_logs": "What workers print is shown in the notebook, as it comes.",
+    "get_client": "Write Client(cluster).",
+    "wait_for_workers": "Client(cluster).wait_for_workers(n) is.",
     "scale_up": "Use scale(n).",
     "scale_down": "Use scale(n): a lease that has nothing to do goes back by itself.",
     "workers": "`pouncectl leases` shows them.",
@@ -104,15 +106,6 @@ class SLURMCluster:
     def job_script(self) -> str:
         """What one lease asks Slurm for, in sbatch's words. pounce itself runs no sbatch: it speaks libslurm."""
         return "\n".join(["#!/bin/sh", *as_directives(self._options), "pounce-worker", ""])
-
-    def get_client(self) -> Any:
-        from .client import Client
-
-        return Client(self)
-
-    def wait_for_workers(self, n_workers: int = 1, timeout: Any = None) -> None:
-        """As ``Client.wait_for_workers``."""
-        self.get_client().wait_for_workers(n_workers, timeout)
 
     def close(self, timeout: Any = None) -> None:
         """Ends its calls and gives its leases back. Twice is once. Blocks at most 0.3 s."""

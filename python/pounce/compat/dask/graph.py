@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...errors import BadRequest
 from ..on_worker import run_node
 from .future import Future
 
-if TYPE_CHECKING:
-    from .client import Client
 
-
-def compute(client: Client, dsk: Any, keys: Any) -> Any:
+def compute(submit: Callable[..., Future], cancel: Callable[[list[Future]], None], dsk: Any, keys: Any) -> Any:
     """The values of `keys`, in the nesting of the question. Blocks; stopping it ends what runs."""
     wanted = set(_flat(keys))
     nodes = _nodes(dsk, list(wanted))
@@ -24,13 +22,13 @@ def compute(client: Client, dsk: Any, keys: Any) -> Any:
     try:
         for key in order:
             needed = {name: futures[name] for name in nodes[key].dependencies}
-            futures[key] = client.submit(run_node, nodes[key], needed, key=f"{key}-{run}")
+            futures[key] = submit(run_node, nodes[key], needed, key=f"{key}-{run}")
             for name in needed.keys() - wanted:
                 if last_user[name] == key:  # its call holds what it waits for until it starts: then the value is nobody's
                     del futures[name]
         return _nested(keys, {key: futures[key].result() for key in wanted})
     except BaseException:
-        client.cancel(list(futures.values()))
+        cancel(list(futures.values()))
         raise
 
 

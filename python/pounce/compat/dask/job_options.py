@@ -22,8 +22,8 @@ IGNORED = frozenset((
 REFUSED = {
     "asynchronous": "Leave it out: futures can be awaited as they are.",
     "job_cls": "Leave it out: jobs are pounce's own.",
-    "env_extra": "Use job_script_prologue's replacement, the site's policy (prologue), or set os.environ before the client is made.",
-    "job_script_prologue": "The site's policy has a prologue (docs/policy.md); variables of os.environ travel to the workers by themselves.",
+    "env_extra": "Set os.environ before the cluster is made: its variables travel by themselves.",
+    "job_script_prologue": "The site's policy has a prologue (docs/policy.md); variables of os.environ travel by themselves.",
     "extra": "Leave it out: pounce's workers take no arguments of Dask's.",
 }
 
@@ -36,7 +36,7 @@ def options_of_job(*, cores: int | None = None, memory: Any = None, processes: i
                    worker_extra_args: Any = None, **others: Any) -> dict[str, Any]:
     """Keywords of ``Client.options`` for one job, `workers` among them, and `env` where another Python is named."""
     not_offered.keywords("SLURMCluster", {word: others[word] for word in others.keys() & REFUSED.keys()}, REFUSED)
-    not_offered.unknown_keywords("SLURMCluster", {word: value for word, value in others.items() if word not in IGNORED | REFUSED.keys()}, {})
+    not_offered.unknown_keywords("SLURMCluster", {word: others[word] for word in others.keys() - IGNORED - REFUSED.keys()}, {})
     if worker_extra_args and not all(_LIFETIME.fullmatch(str(word)) for word in worker_extra_args):
         raise BadRequest(f"SLURMCluster does not take worker_extra_args={list(worker_extra_args)!r}", REFUSED["extra"])
     directives = options_of_lines([*(job_extra_directives or ()), *(job_extra or ())])
@@ -105,12 +105,9 @@ def as_directives(options: dict[str, Any]) -> list[str]:
         "gpus": lambda value: f"--gres=gpu:{value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
         "memory": lambda value: f"--mem={value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
         "class_": lambda value: f"--qos={value}",
-        "account": lambda value: f"--account={value}",
-        "reservation": lambda value: f"--reservation={value}",
-        "time": lambda value: f"--time={value}",
         "not_nodes": lambda value: f"--exclude={value}",
-        "nice": lambda value: f"--nice={value}",
     }
-    lines = [words[name](value) for name, value in options.items() if name in words]
+    others = options.keys() - {"workers", "slurm"}
+    lines = [words[name](options[name]) if name in words else f"--{name}={options[name]}" for name in options if name in others]
     lines += [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.get("slurm", {}).items()]
     return [f"#SBATCH {line}" for line in lines]

@@ -39,7 +39,7 @@ def _shell() -> Any:
 
 
 def _terminal_bar(calls: list[Call]) -> None:
-    waiting = set(calls)
+    waiting: set[concurrent.futures.Future[Any]] = set(calls)
     while True:
         _write(f"\r{_text(len(calls) - len(waiting), len(calls))}")
         if not waiting:
@@ -66,7 +66,7 @@ class _NotebookBar:
 
         self._all, self._done, self._drawn = len(calls), 0, 0
         self._lock = threading.Lock()
-        self._handle: Any = display(self._shown(), raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        self._handle: Any = display(self._shown(), raw=True, display_id=True)
         for call in calls:
             call.add_done_callback(self._ended)
 

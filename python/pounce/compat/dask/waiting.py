@@ -35,7 +35,7 @@ def wait(fs: Any, timeout: Any = None, return_when: str = "ALL_COMPLETED") -> Do
     return DoneAndNotDoneFutures(done, set(futures) - done)
 
 
-class as_completed:  # noqa: N801  its name in Dask
+class as_completed:
     """The futures in the order in which they end; iterate, and ``add`` more meanwhile. Iterating blocks; asking does not."""
 
     def __init__(self, futures: Iterable[Future] | None = None, loop: Any = None, with_results: bool = False, raise_errors: bool = True,

@@ -1,0 +1,185 @@
+"""``AutoExecutor``: functions as jobs that outlive the kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ... import DetachedFuture
+from ...errors import BadRequest
+from .. import not_offered
+from ..clients import shared_client
+from .helpers import DelayedSubmission
+from .job import Job
+from .parameters import options_of
+from .paths import folder_of
+
+_AHEAD_S = 90          # of the end of its time: when a Checkpointable keeps its state; as submitit has it
+_RUNS_AGAIN = 3        # a Checkpointable whose time was over, likewise
+_AT_A_TIME = 256       # of the jobs of one array, likewise
+_OF_EXECUTOR = {
+    **dict.fromkeys(("slurm_python", "local_python"), "Leave it out: workers have the notebook's own Python."),
+    "slurm_use_srun": "Leave it out: pounce starts its workers without srun.",
+}
+
+
+class AutoExecutor:
+    """Submits functions as jobs, each with a lease of its own, which goes back when the function has ended.
+
+    Parameters
+    ----------
+    folder : path
+        For the files with what jobs print, ``<job_id>_0_log.out`` and ``.err``; ``%j`` in it is the job's id.
+    cluster : {"slurm", "local"}, optional
+        By default Slurm where there is one, else processes of this machine.
+    slurm_max_num_timeout : int
+        How often a ``Checkpointable`` may run again after its worker was lost: its time was over, or it was preempted.
+
+    Examples
+    --------
+    >>> from pounce.compat import submitit
+    >>> executor = submitit.AutoExecutor(folder="logs")
+    >>> executor.update_parameters(timeout_min=5, cpus_per_task=1)
+    >>> executor.submit(pow, 2, 10).result()
+    1024
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], cluster: str | None = None,
+                 slurm_max_num_timeout: int = _RUNS_AGAIN, **keywords: Any):
+        if cluster not in (None, "slurm", "local"):
+            raise BadRequest(f"cluster= is 'slurm', 'local' or None, not {cluster!r}", "Write cluster='local', or call the function.")
+        not_offered.unknown_keywords("AutoExecutor", keywords, _OF_EXECUTOR)
+        self.folder, self.cluster = folder, cluster
+        self._runs_again = slurm_max_num_timeout
+        self._parameters: dict[str, Any] = {}
+        self._options: dict[str, Any] = {}
+        self._batch: list[tuple[Job, Callable[[], DetachedFuture]]] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As ``update_parameters`` was told."""
+        return dict(self._parameters)
+
+    def update_parameters(self, **parameters: Any) -> None:
+        """What jobs ask for from now on; what was said before and is not named stays.
+
+        Parameters
+        ----------
+        timeout_min : int (minutes)
+        mem_gb : float
+        cpus_per_task, gpus_per_node : int
+        name : str
+            The beginning of each job's id.
+        slurm_array_parallelism : int
+            How many jobs of one array are submitted at a time. The others wait in this kernel.
+        slurm_signal_delay_s : int (seconds)
+            How long before the end of its time a ``Checkpointable`` keeps its state.
+        stderr_to_stdout : bool
+        slurm_* : any
+            Other options of sbatch: ``slurm_constraint=``, ``slurm_account=``, ``slurm_additional_parameters={"gres": "gpu:1"}``.
+
+        Raises
+        ------
+        BadRequest
+            A parameter without an equivalent, by its name, with what to write instead.
+        """
+        changed = {**self._parameters, **parameters}
+        options = options_of(changed)
+        shared_client(self._launcher).options(**options)  # each value is one of its kind
+        self._parameters, self._options = changed, options
+
+    def submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Job:
+        """One job. Inside ``with executor.batch()`` it is submitted at the end of that, with the others."""
+        return self._submit(DelayedSubmission(fn, *args, **kwargs))
+
+    def map_array(self, fn: Callable[..., Any], *iterable: Iterable[Any]) -> list[Job]:
+        """One job for each item, at most ``slurm_array_parallelism`` at a time."""
+        return self.submit_array([DelayedSubmission(fn, *row) for row in zip(*iterable, strict=False)])
+
+    def submit_array(self, fns: Iterable[Any]) -> list[Job]:
+        """One job for each function without arguments, likewise."""
+        with contextlib.nullcontext() if self._batch is not None else self.batch():
+            return [self._submit(fn if isinstance(fn, DelayedSubmission) else DelayedSubmission(fn)) for fn in fns]
+
+    @contextlib.contextmanager
+    def batch(self, allow_implicit_submissions: bool = False) -> Iterator[None]:
+        """What is submitted inside is one array. Where the block fails nothing of it is."""
+        if self._batch is not None:
+            raise BadRequest("a batch is open already", "Submit within it.")
+        batch: list[tuple[Job, Callable[[], DetachedFuture]]] = []
+        self._batch = batch
+        try:
+            yield
+        finally:
+            self._batch = None
+        _Array(batch, int(self._parameters.get("slurm_array_parallelism") or _AT_A_TIME))
+
+    @property
+    def _launcher(self) -> str | None:
+        return self.cluster if self.cluster == "local" else None
+
+    def _submit(self, submission: DelayedSubmission) -> Job:
+        said = self._parameters.get("name") or self._parameters.get("slurm_job_name") or "submitit"
+        job_id = f"{_word(said)}-{secrets.token_hex(4)}"
+        folder = folder_of(self.folder, job_id)
+        os.makedirs(folder, exist_ok=True)
+        submit = self._call(job_id, folder, submission)
+        if self._batch is None:
+            return Job(folder, job_id, _future=submit())
+        job = Job(folder, job_id, _waits=True)
+        job.in_batch(True)
+        self._batch.append((job, submit))
+        return job
+
+    def _call(self, job_id: str, folder: str, submission: DelayedSubmission) -> Callable[[], DetachedFuture]:
+        from .on_worker import Work, run
+
+        parameters, options, client = self._parameters, self._options, shared_client(self._launcher)
+        one_file = bool(parameters.get("stderr_to_stdout") or parameters.get("slurm_stderr_to_stdout"))
+        work = Work(job_id, folder, one_file, float(parameters.get("slurm_signal_delay_s") or _AHEAD_S), submission)
+        retries = self._runs_again if hasattr(submission.function, "checkpoint") else 0
+
+        def submit() -> DetachedFuture:
+            future = client.options(**options, name=job_id).submit(run, work, retries=retries)
+            assert isinstance(future, DetachedFuture)
+            return future
+
+        return submit
+
+    def __repr__(self) -> str:
+        return f"AutoExecutor(folder={os.fspath(self.folder)!r}, cluster={self.cluster!r})"
+
+
+class _Array:
+    """Jobs of which so many are submitted at a time: the next one when one has ended."""
+
+    def __init__(self, jobs: list[tuple[Job, Callable[[], DetachedFuture]]], at_a_time: int):
+        self._waiting = deque(jobs)
+        self._lock = threading.Lock()
+        for job, _ in jobs:
+            job.in_batch(False)
+        for _ in range(min(at_a_time, len(jobs))):
+            self._next()
+
+    def _one_has_ended(self, _: Job) -> None:
+        """On the thread that brings pounced's answers, and a submission waits for one: not here."""
+        threading.Thread(target=self._next, name="pounce-array", daemon=True).start()
+
+    def _next(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                return
+            job, submit = self._waiting.popleft()
+        job.start(submit)
+        job.when_done(self._one_has_ended)
+
+
+def _word(name: str) -> str:
+    """What may stand in a task's name."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip("._-")[:48] or "submitit"

@@ -1,0 +1,108 @@
+"""A job of submitit's on its worker: its output goes to files too, and a Checkpointable keeps its state before the time is over."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TextIO
+
+import pounce
+
+from . import environment
+from .helpers import DelayedSubmission
+from .paths import Paths
+
+_LOOK_S = 1.0  # between two looks at the time that is left
+
+
+class Work(NamedTuple):
+    """What a job is told."""
+
+    job_id: str
+    folder: str
+    one_file: bool    # for both streams
+    ahead_s: float    # of the end of its time: when a Checkpointable keeps its state
+    submission: DelayedSubmission
+
+
+def run(work: Work) -> Any:
+    """What the function returns, or raises."""
+    environment.running = (work.job_id, work.folder)
+    submission = pounce.restored(work.submission)  # of an earlier run, which a Checkpointable kept
+    try:
+        with _output_in_files(work), _checkpoint_in_time(submission, work.ahead_s):
+            return submission.function(*submission.args, **submission.kwargs)
+    finally:
+        environment.running = None
+
+
+class _Both:
+    """A stream whose text goes to a file as well."""
+
+    def __init__(self, stream: TextIO, file: TextIO):
+        self._stream, self._file = stream, file
+
+    def write(self, text: str) -> int:
+        self._file.write(text)
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        self._file.flush()
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def _output_in_files(work: Work) -> Iterator[None]:
+    """Where the folder cannot be written on this node, in the notebook and pounce's log alone."""
+    paths = Paths(work.folder, work.job_id)
+    with contextlib.ExitStack() as files:
+        try:
+            os.makedirs(work.folder, exist_ok=True)
+            out = files.enter_context(open(paths.stdout, "a", buffering=1))
+            err = out if work.one_file else files.enter_context(open(paths.stderr, "a", buffering=1))
+        except OSError as problem:
+            print(f"pounce: no log files in {work.folder}: {problem.strerror}", file=sys.stderr, flush=True)
+            yield
+            return
+        with contextlib.redirect_stdout(_Both(sys.stdout, out)), contextlib.redirect_stderr(_Both(sys.stderr, err)):
+            yield
+
+
+@contextlib.contextmanager
+def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterator[None]:
+    """Calls the function's ``checkpoint`` in this thread when its time is nearly over, and keeps what it returns for the next run."""
+    make: Callable[..., Any] | None = getattr(submission.function, "checkpoint", None)
+    if make is None:
+        yield
+        return
+
+    def keep(*_: object) -> None:
+        print("pounce: the time is nearly over: the job's checkpoint is kept", file=sys.stderr, flush=True)
+        pounce.checkpoint(make(*submission.args, **submission.kwargs))
+
+    before = signal.signal(signal.SIGUSR2, keep)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR2})
+    over = threading.Event()
+    threading.Thread(target=_watch, args=(ahead_s, threading.get_ident(), over), name="pounce-checkpoint", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.signal(signal.SIGUSR2, before)
+
+
+def _watch(ahead_s: float, thread: int, over: threading.Event) -> None:
+    first = pounce.time_left()
+    ahead = ahead_s if first is None else min(ahead_s, first / 2)  # of a short job half the time is its own
+    while not over.wait(_LOOK_S):
+        left = pounce.time_left()
+        if left is not None and left <= ahead:
+            signal.pthread_kill(thread, signal.SIGUSR2)
+            return

@@ -1,0 +1,29 @@
+"""Where a job's files are: named as submitit names them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Paths(NamedTuple):
+    root: str
+    job_id: str
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.root)
+
+    @property
+    def stdout(self) -> Path:
+        return self.folder / f"{self.job_id}_0_log.out"
+
+    @property
+    def stderr(self) -> Path:
+        return self.folder / f"{self.job_id}_0_log.err"
+
+
+def folder_of(folder: str | os.PathLike[str], job_id: str) -> str:
+    """As an absolute path; submitit's ``%j`` is the job's id."""
+    return os.path.abspath(os.path.expanduser(os.fspath(folder)).replace("%j", job_id))
