@@ -110,8 +110,11 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         if self._leases is not None:
             self._leases.stop(list(self._calls))
 
-    def stop_call(self) -> None:
+    def start_call(self) -> None:
         self._sent.clear()
+
+    def stop_call(self) -> None:
+        self._sent.clear()  # a later call may be given the same array with other numbers in it
 
     def terminate(self) -> None:
         self.reset_batch_stats()

@@ -85,7 +85,7 @@ class Future:
         """`fn` is called with this future when it has ended, also by cancelling, on one of pounce's threads."""
         self._call.add_done_callback(lambda _: fn(self))
 
-    def cancel(self, reason: str | None = None, msg: str | None = None, force: bool = False) -> None:
+    def cancel(self, reason: str | None = None, msg: str | None = None) -> None:
         """Ends the call. One that runs is interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
         self._stop([self._call])
 

@@ -1,0 +1,83 @@
+"""The joblib backend "pounce"."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sklearn")
+
+
+def test_calls_of_joblib_run_on_workers_in_batches_and_come_back_in_order(home):
+    run = home.run("""
+        import pounce.compat.joblib
+        import joblib
+        def elsewhere(n): return n, os.getpid()
+        def inner(n):
+            from joblib import Parallel, delayed
+            return os.getpid(), Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(2))
+        with joblib.parallel_config("pounce", n_jobs=2, leases=2, cpus=1):
+            got = joblib.Parallel()(joblib.delayed(elsewhere)(n) for n in range(500))
+            report(order=[n for n, _ in got] == list(range(500)), pids=len({pid for _, pid in got}), elsewhere=os.getpid() not in {pid for _, pid in got})
+            lazy = joblib.Parallel(return_as="generator")(joblib.delayed(abs)(-n) for n in range(5))
+            report(lazy=list(lazy))
+            pid, nested = joblib.Parallel()(joblib.delayed(inner)(n) for n in range(2))[0]
+            report(nested=nested == [pid, pid])
+        with joblib.parallel_config("pounce", n_jobs=-1):
+            report(all=joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(2))[0] != os.getpid())
+        with joblib.parallel_config("pounce", n_jobs=2, gpuz=1):
+            report(bad=error_of(lambda: joblib.Parallel()(joblib.delayed(abs)(1) for _ in range(2)))["text"])
+    """)
+
+    reports = run.reports
+    assert reports["order"] and reports["pids"] == 2 and reports["elsewhere"] and reports["lazy"] == [0, 1, 2, 3, 4]
+    assert reports["nested"] and reports["all"] and "gpuz=" in reports["bad"]
+
+
+def test_a_failing_call_ends_the_others_and_what_cannot_travel_is_named(home):
+    run = home.run("""
+        import threading
+        import pounce.compat.joblib
+        from pounce.compat.clients import shared_client
+        from joblib import Parallel, delayed, parallel_config
+        def fail(n):
+            if n: time.sleep(1000)
+            raise ValueError("as asked")
+        def hold(lock): pass
+        with parallel_config("pounce", n_jobs=2):
+            start = time.monotonic()
+            report(error=error_of(lambda: Parallel()(delayed(fail)(n) for n in range(2))))
+            report(again=Parallel()(delayed(abs)(-n) for n in range(3)), soon=time.monotonic() - start < 60)
+            report(lock=error_of(lambda: Parallel()(delayed(hold)(lock=threading.Lock()) for _ in range(2))))
+    """)
+
+    reports = run.reports
+    assert reports["error"]["type"] == "ValueError" and reports["again"] == [0, 1, 2] and reports["soon"]
+    assert reports["lock"]["type"] == "NotPicklable" and "argument lock= of hold is a lock" in reports["lock"]["text"]
+
+
+def test_a_grid_search_sends_its_data_once(home):
+    run = home.run("""
+        import numpy
+        import pounce.compat.joblib
+        from joblib import parallel_config
+        from sklearn.linear_model import Ridge
+        from sklearn.model_selection import GridSearchCV
+        random = numpy.random.default_rng(0)
+        data = random.normal(size=(4000, 50))  # 1.6 MB
+        target = data @ random.normal(size=50)
+        sent = []
+        client = pounce.Client()
+        scatter = client.scatter
+        client.scatter = lambda value: sent.append(value.nbytes) or scatter(value)
+        search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0, 100.0]}, cv=3)
+        with parallel_config("pounce", n_jobs=2, client=client):
+            search.fit(data, target)
+        report(best=search.best_params_["alpha"], sent=sorted(sent), calls=12)
+        here = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0, 100.0]}, cv=3).fit(data, target)
+        report(same=bool(numpy.allclose(here.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])))
+        client.close()
+    """)
+
+    assert run.reports["best"] == 0.1 and run.reports["same"]
+    assert max(run.reports["sent"]) == 1_600_000 and run.reports["sent"].count(1_600_000) == 1
+    assert sum(run.reports["sent"]) < 2_000_000  # its parts travel by their numbers
