@@ -56,7 +56,8 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue", "on_worker"):
+        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue", "on_worker",
+                     "compat.dask.cluster", "compat.submitit.executor"):
             module = importlib.import_module("pounce." + name)
             outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
             report(**{name: list(outcome)})
@@ -65,6 +66,16 @@ def test_every_docstrings_example_runs(home):
 
     assert all(failed == 0 for failed, _ in run.reports.values()), run.stdout
     assert run.reports["client"][1] >= 4 and run.reports["calls"][1] >= 12 and run.reports["future"][1] >= 1
+
+
+def test_what_the_page_for_those_who_come_from_elsewhere_shows_runs(home):
+    programs = blocks("docs/migrate.md", "python")
+    assert len(programs) == 5
+
+    run = home.run("\n".join(programs))
+
+    assert run.stdout.split("\n")[:9] == ["[1, 2, 3]", "[9, 1024]", "1024 COMPLETED", "[1, 2, 3]", "1024", "[1, 2, 4, 8, 16]", "1024", "[1, 2]", "6"]
+    assert run.stdout.split("\n")[9:] == ["trained", "1024", ""]
 
 
 def test_the_program_that_outlives_its_lease_prints_what_it_says(home):

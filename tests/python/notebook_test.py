@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -58,13 +59,17 @@ ctypes.CDLL("{library}")
 
 
 @pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
-                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back"])
+                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back", "13_mlerp_dask/mlerp_dask",
+                                     "15_sklearn_joblib/sklearn_joblib"])
 def test_the_small_examples_run_to_their_end(home, example):
     saved = home.folder / "executed.ipynb"
-    words = [sys.executable, ROOT / "packaging" / "run_notebook.py", ROOT / "examples" / f"{example}.ipynb", "--output", saved]
+    mine = shutil.copy(ROOT / "examples" / f"{example}.ipynb", home.folder)  # what it writes beside itself is not the tree's
+    words = [sys.executable, ROOT / "packaging" / "run_notebook.py", mine, "--output", saved]
 
     done = subprocess.run(words, env=home.environment, capture_output=True, text=True, timeout=300)
 
     assert done.returncode == 0, done.stdout
     outputs = [output for cell in json.loads(saved.read_text())["cells"] for output in cell.get("outputs", ())]
-    assert outputs and not any(output["output_type"] == "error" for output in outputs)
+    planned = [cell for cell in json.loads(saved.read_text())["cells"] if "raises-exception" in cell["metadata"].get("tags", ())]
+    errors = [output for output in outputs if output["output_type"] == "error"]
+    assert outputs and len(errors) == len(planned)

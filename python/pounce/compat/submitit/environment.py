@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from typing import Any
 
@@ -13,6 +12,7 @@ from .paths import Paths
 running: tuple[str, str] | None = None  # id and folder of the job that runs in this process: on a worker
 
 _INSTEAD = {
+    "raw_job_id": "`pouncectl leases` shows Slurm's number; workers hide Slurm's variables, so that no library takes itself for a step.",
     "array_job_id": "Each job of map_array has an id of its own: job_id.",
     "array_task_id": "Each job of map_array has an id of its own: job_id.",
     "hostnames": "A job has one task on one node: hostname.",
@@ -32,11 +32,6 @@ class JobEnvironment:
         if running is None:
             raise BadRequest("JobEnvironment is of the job that a function runs in, and this is none", "Make it inside the function.")
         self.job_id, self._folder = running
-
-    @property
-    def raw_job_id(self) -> str:
-        """Slurm's number of the job; empty without Slurm."""
-        return os.environ.get("SLURM_JOB_ID", "")
 
     @property
     def hostname(self) -> str:
