@@ -9,7 +9,7 @@ def test_a_job_returns_prints_fails_and_is_found_by_a_later_kernel(home):
         # import submitit
         from pounce.compat import submitit
         executor = submitit.AutoExecutor(folder="~/submitit_logs")
-        executor.update_parameters(timeout_min=30, mem_gb=1, cpus_per_task=1, slurm_additional_parameters={"gres": "gpu:1"})
+        executor.update_parameters(timeout_min=30, mem_gb=128, cpus_per_task=16, slurm_partition="BigCats", slurm_additional_parameters={"gres": "gpu:1"})
         def client_test(input1, input2, error=False, test=False):
             assert not error
             if test: print("printed there"); print("and there", file=sys.stderr)
@@ -34,6 +34,7 @@ def test_a_job_returns_prints_fails_and_is_found_by_a_later_kernel(home):
     assert reports["result"] == ["input1", "input2", reports["id"]] and reports["results"] == 1
     assert (reports["done"], reports["state"], reports["error"]) == (True, "COMPLETED", True)
     assert (reports["out"], reports["err"]) == ("printed there\n", "and there\n") and "printed there" in run.stdout
+    assert run.stderr.count("slurm_partition='BigCats' is not passed on") == 1
     assert reports["files"] == [f"{reports['id']}_0_log.err", f"{reports['id']}_0_log.out"]
     assert reports["raised"] == reports["exception"] == "AssertionError" and reports["failed"] == "FAILED"
     assert (reports["cancelled"], reports["cancel_state"]) == ("Cancelled", "CANCELLED") and "inside the function" in reports["outside"]
