@@ -174,3 +174,29 @@ def test_dask_computes_on_leases(home):
     reports = run.reports
     assert (reports["total"], reports["other"], reports["elsewhere"]) == (10, 11, True)
     assert reports["error"] == "ZeroDivisionError" and reports["config"] == 2 and reports["old"] == [[8], 7]
+
+
+def test_calls_that_no_lease_has_yet_can_be_cancelled_and_refused(home):
+    run = home.run("""
+        import threading
+        from pounce.compat.dask import Client, SLURMCluster
+        client = Client(SLURMCluster(cores=1))
+        client.cluster.scale(2)
+        def wait_for(path):
+            while not os.path.exists(path): time.sleep(0.01)
+            return "came"
+        go = os.path.abspath("go")
+        runs = client.map(wait_for, [go] * 2, pure=False)
+        waits = client.map(wait_for, ["never"] * 10, pure=False)
+        stuck = client.submit(lambda lock: 1, threading.Lock())
+        client.cancel(waits)
+        open(go, "w").close()
+        report(ran=client.gather(runs), cancelled=[future.status for future in waits] == ["cancelled"] * 10, stuck=error_of(stuck.result)["type"])
+        first = client.submit(time.sleep, 1000)
+        second = client.submit(abs, first)
+        first.cancel()
+        report(second=error_of(lambda: second.result(60))["type"], then=client.submit(abs, -1).result())
+        client.shutdown()
+    """)
+
+    assert run.reports == {"ran": ["came"] * 2, "cancelled": True, "stuck": "NotPicklable", "second": "Cancelled", "then": 1}
