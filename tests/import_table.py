@@ -25,9 +25,12 @@ ROOMS: dict[str, list[str]] = {
     "executor": ["future", "_engine", "_common.submitted_functions", "errors"],
     "calls": ["executor", "future", "_engine", "errors"],
     "client": ["calls", "future", "lease", "_engine", "_common.ref", "errors"],
-    "cell": ["client", "calls", "future", "_engine", "_worker.cell.parting", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
-    "on_worker": ["_worker.interpreter", "_worker.checkpoints", "_worker.steps"],
-    "": ["cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "_batch": ["_engine", "_common", "errors", "_core"],
+    "_batch.job": [],  # it is copied to where there is no pounce
+    "batch_runs": ["_batch", "future", "lease", "errors"],
+    "cell": ["_batch", "batch_runs", "client", "calls", "future", "_engine", "_worker.cell.parting", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
+    "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.steps"],
+    "": ["batch_runs", "cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
     "compat": ["", "calls", "client", "executor", "future", "_engine.durations", "_engine.options", "_common.serialize", "_common.ref", "errors"],
     "bench": ["", "_engine.daemon", "_worker.state"],
 }

@@ -26,10 +26,11 @@ class Addition:
 
 ADDITIONS = [
     # The option of sbatch of that name, which a site may let people pass on, is older than the field.
-    Addition("a field of a request", ("nice",), 5, ("src/policy/slurm_options.cc", "daemon/pounce-slurm/sbatch_options.cc")),
+    Addition("a field of a request", ("nice",), 6, ("src/policy/slurm_options.cc", "daemon/pounce-slurm/sbatch_options.cc")),
     Addition("a figure of each task", ("peak memory",), 6),
     Addition("a policy limit", ("submitted jobs per user",), 4),
-    Addition("a question to Slurm that pounced asks", ("ask cluster snapshot",), 5),
+    # pouncectl asks it too, where it explains what pounced would choose.
+    Addition("a question to Slurm that pounced asks", ("ask cluster snapshot",), 5, ("daemon/pouncectl/policy_explain.cc",)),
     Addition("a question to Slurm that pouncectl asks", ("ask usage", "usage facts"), 5),
 ]
 

@@ -25,6 +25,7 @@ struct PolicyOptions {
   std::string file, note;
   std::string request = "{}";                    // explain: what somebody asks for, as JSON
   std::string state = "/var/lib/pounce/policy";  // where applies are recorded
+  bool here = false;                             // explain: by what Slurm has and what is open to this user now
 };
 
 struct SimulateOptions {

@@ -179,6 +179,7 @@ void add_policy(Words& words) {
   why->add_option("FILE", words.policy.file, "a policy; unset: the one that pounced reads here");
   why->add_option("--request", words.policy.request, "the options of Client.options, as a JSON object")
       ->capture_default_str();
+  why->add_flag("--here", words.policy.here, "ask Slurm what is open to you and free now, as pounced does");
   CLI::App* simulate = add("simulate", "a day under this policy: waits, limits, idle GPUs; asks no Slurm",
                            [&] { return policy_simulate(words.simulate, words.json); }, false, false);
   simulate->add_option("FILE", words.simulate.file, "a policy (docs/policy.md)")->required();

@@ -1,10 +1,12 @@
 // pouncectl policy explain: what becomes of a request under a policy. The cluster is not asked: of several GPU types the
-// first that will do is told, and every class is taken to be open.
+// first that will do is told, and every class is taken to be open. With --here it is asked, as pounced asks it.
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "policy/placement_choice.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
+#include "pouncectl/libslurm.h"
 #include "pouncectl/output.h"
 #include "pouncectl/policy_commands.h"
 #include "pouncectl/policy_request.h"
@@ -13,21 +15,53 @@
 namespace pounce::ctl {
 namespace {
 
-Result<std::string> file_here() {
+struct Explained {
+  policy::Choice choice;
+  std::string prologue;
+};
+
+// What a pounced that was started here would use.
+struct SiteHere {
+  std::string policy;  // empty: it has none
+  bool local = false;  // work runs on this machine, and there is no Slurm to ask
+};
+
+SiteHere site_here() {
   const auto where = nlohmann::json::parse(output_of({sibling("pounced"), "where"}), nullptr, false);
-  const std::string path = where.is_object() ? where.value("policy", "") : "";
-  if (!path.empty()) return path;
-  return failure(ErrorCode::kBadRequest, "this site has no policy file", "Name one: pouncectl policy explain FILE.");
+  if (!where.is_object()) return {};
+  return {where.value("policy", ""), where.value("launcher", "") == "local"};
 }
 
-Result<policy::Choice> explained(const PolicyOptions& options) {
+// What pounced would decide now: its prologue is run by whoever asks, so nobody else may have written the file.
+Result<policy::Choice> chosen_now(const policy::Policy& policy, const Resources& asked) {
+  policy::SchedulingContext context;
+  const auto facts = ask_slurm(slurm::AskFacts{});
+  if (!facts) return failure(facts.error());
+  context.has_qos = !facts->classes.empty();
+  std::optional<ClusterSnapshot> cluster;
+  if (policy::needs_cluster_snapshot(policy, asked)) {
+    auto found = ask_slurm(slurm::AskClusterSnapshot{asked.not_nodes});
+    if (!found) return failure(found.error());
+    cluster = std::move(*found);
+    context.cluster_snapshot = &*cluster;
+  }
+  return policy::choose(policy, asked, context);
+}
+
+Result<Explained> explained(const PolicyOptions& options) {
   const auto asked = request_from(options.request);
   if (!asked) return failure(asked.error());
-  const auto file = options.file.empty() ? file_here() : Result<std::string>(options.file);
-  if (!file) return failure(file.error());
-  const auto policy = read_policy_file(*file);
+  const SiteHere site = options.file.empty() ? site_here() : SiteHere{options.file};
+  const std::string& file = site.policy;
+  if (options.here && site.local)
+    return failure(ErrorCode::kNoSlurm, "work runs on this machine, and there is no Slurm to ask", "Ask on a machine with Slurm.");
+  if (file.empty() && !options.here)
+    return failure(ErrorCode::kBadRequest, "this site has no policy file", "Name one: pouncectl policy explain FILE.");
+  const auto policy = file.empty() ? Result<policy::Policy>() : options.here ? read_trusted_policy(file) : read_policy_file(file);
   if (!policy) return failure(policy.error());
-  return policy::choose(*policy, *asked, {});
+  auto choice = options.here ? chosen_now(*policy, *asked) : policy::choose(*policy, *asked, {});
+  if (!choice) return failure(choice.error());
+  return Explained{std::move(*choice), policy->prologue};
 }
 
 std::string or_word(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }
@@ -35,12 +69,14 @@ std::string or_word(const std::string& text, const char* otherwise) { return tex
 }  // namespace
 
 int policy_explain(const PolicyOptions& options, bool json) {
-  const auto choice = explained(options);
-  if (!choice) return report(choice.error(), json);
+  const auto found = explained(options);
+  if (!found) return report(found.error(), json);
+  const policy::Choice* choice = &found->choice;
   const Resources& asked = choice->resources;
   if (json) {
     print_json({{"class", asked.class_name}, {"qos", choice->qos}, {"partition", choice->partition},
-                {"account", asked.account}, {"gpu_type", asked.gpu_type}, {"why", choice->why}});
+                {"account", asked.account}, {"gpu_type", asked.gpu_type}, {"why", choice->why},
+                {"time_min", asked.time.count()}, {"prologue", found->prologue}});
     return kOk;
   }
   print_line("class      " + or_word(asked.class_name, "Slurm's default"));

@@ -34,6 +34,9 @@ _HOMES = {
     "Classes": "_engine.classes",
     "classes": "client",
     "Limit": "_engine.wait",
+    "BatchRun": "batch_runs",
+    "batch": "batch_runs",
+    "export_sbatch": "batch_runs",
     "time_left": "on_worker",
     "checkpoint": "on_worker",
     "restored": "on_worker",
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from ._engine.classes import Class, Classes
     from ._engine.queue import Queue
     from ._engine.wait import Eta, Limit, Wait
+    from .batch_runs import BatchRun, batch, export_sbatch
     from .client import Client, classes
     from .errors import *  # noqa: F403
     from .future import DetachedFuture, Future
@@ -93,6 +97,7 @@ def _load_into_shell() -> None:
 _load_into_shell()
 
 __all__ = [
+    "BatchRun",
     "Choice",
     "Class",
     "Classes",
@@ -107,9 +112,11 @@ __all__ = [
     "Ref",
     "Wait",
     "__version__",
+    "batch",
     "checkpoint",
     "classes",
     "empty",
+    "export_sbatch",
     "restored",
     "steps",
     "time_left",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _core
+from ._engine.options import Options
 from ._engine.utilisation import Report, reports_of
 from ._engine.wait import Eta, Wait, wait_of
+from .errors import BadRequest
 
 if TYPE_CHECKING:
     from ._engine.session import Session
@@ -113,6 +115,16 @@ class Lease:
             status = self._session.status_of(self.id)
             self._status = status if status is not None else self._status._replace(state="ended")
         return self._status
+
+
+def asks_of_lease(lease: Lease) -> Options:
+    """What it was asked for with: for the modules of this package, not for people. Blocks for pounced."""
+    rows = lease._session.status(_REPORT_TIMEOUT_S)["leases"]
+    row = next((row for row in rows if row["lease"] == lease.id), None)
+    if row is None:
+        raise BadRequest(f"pounced does not know lease {lease.id[:8]} any more", "Export one that has not ended.")
+    asked = {name: row[name.rstrip("_")] for name in _core.Resources._fields if name.rstrip("_") in row}
+    return Options(**{**asked, "slurm": tuple(sorted(row.get("slurm", {}).items()))})
 
 
 def of_session(session: Session) -> list[Lease]:

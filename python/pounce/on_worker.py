@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._batch.job import pounce_here
 from ._worker import interpreter
 from ._worker.steps import steps as steps
 
@@ -31,7 +32,8 @@ def time_left() -> float | None:
     >>> client.submit(train, 3).result()
     3
     """
-    return interpreter.time_left()
+    left = interpreter.time_left()
+    return left if left is not None else pounce_here.time_left()
 
 
 def checkpoint(obj: Any) -> None:
@@ -40,7 +42,8 @@ def checkpoint(obj: Any) -> None:
 
     Blocks until it is on the disk, in the state folder of pounce. One is kept for each task: the one before is there until this one
     is whole. It is removed when the task has ended well, or was forgotten, and otherwise as results are (``result_keep_s``). Does
-    nothing in the notebook itself. From the task's own process, not from one that it started.
+    nothing in the notebook itself. From the task's own process, not from one that it started. In a batch run it is the run's, in its
+    folder, and the next job of the run begins with it.
 
     Parameters
     ----------
@@ -67,10 +70,11 @@ def checkpoint(obj: Any) -> None:
     >>> client.submit(count_to, 3, retries=2).result()
     3
     """
-    if interpreter.running is not None:
-        from ._worker import checkpoints
+    if interpreter.running is None:
+        return pounce_here.checkpoint(obj)  # of a batch run; nothing in the notebook itself
+    from ._worker import checkpoints
 
-        checkpoints.save(obj)
+    checkpoints.save(obj)
 
 
 def restored(default: Any = None) -> Any:
@@ -94,7 +98,7 @@ def restored(default: Any = None) -> Any:
     'from the beginning'
     """
     if interpreter.running is None:
-        return default
+        return pounce_here.restored(default)
     from ._worker import checkpoints
 
     return checkpoints.load(default)

@@ -81,6 +81,7 @@ class Submitter:
         submitted_ns = time.monotonic_ns()
         options = task.asks
         assert options is not None
+        task.call = function, args, kwargs
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         modules, others = self.session.modules, len(self.session.under_way)
         if modules is not None and others <= _LOOKED_INTO:

@@ -23,6 +23,7 @@ class Task:
         self.id = ""  # the core's, once it is submitted
         self.name = name
         self.asks = asks  # None: its resources are not this kernel's to change
+        self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None  # until its end: what a job script would run
         self.over = False  # as the future's done(), without its lock
         self._timings: _core.Timings | None = None
         self._unpickled = 0.0  # when its result was
@@ -105,7 +106,7 @@ class Task:
 
     def _let_go(self) -> None:
         self.over = True
-        self._future = self.sends_again = None
+        self._future = self.sends_again = self.call = None
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""

@@ -36,7 +36,7 @@ class PounceMagics(Magics):
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
-        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | release
+        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | release | batch
         (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
@@ -65,7 +65,7 @@ class PounceMagics(Magics):
         return remote.run_behind(asked, wanted, cell) if asked.background else remote.run(asked, wanted, cell)
 
     @line_magic("pounce")  # type: ignore[arg-type]
-    def line(self, line: str) -> None:
+    def line(self, line: str) -> Any:
         """Looks after the workers of %%pounce cells. Options after the names say which worker is meant, as in the cell.
 
         %pounce status           which workers this notebook has
@@ -77,11 +77,13 @@ class PounceMagics(Magics):
         %pounce restore a,b      brings what an earlier kernel had saved; without names all of it
         %pounce restart          a new Python on the same worker: its variables are gone, its GPU stays
         %pounce release          gives all workers back, which save their variables first
+        %pounce batch train.ipynb -p lr=1e-3 --class lion --submit
+                                 as a batch job, which needs no kernel: a job script with these resources; see %pounce batch --help
         """
         verb, asked, names = _usage(parse_verb, line)
         if verb in ("pull", "push") and not names:
             raise UsageError(f"%pounce {verb} takes names of variables, such as a,b")
-        VERBS[verb](self.remote, self.remote.workers.settled(asked), names)
+        return VERBS[verb](self.remote, self.remote.workers.settled(asked), names)
 
     def _parsed(self, cell: str) -> ast.Module | None:
         """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""

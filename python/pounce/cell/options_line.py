@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,9 @@ from typing import Any, TypeVar
 
 from IPython.core.magic_arguments import MagicArgumentParser, argument
 
-from .._engine.options import ASKED, CellOption, Options
+from .._engine import resource_words
+from .._engine.options import CellOption, Options
+from .._engine.resource_words import RESOURCES
 from .._engine.submission import prefix_of
 from .._engine.wait_policy import Step
 from ..errors import BadRequest
@@ -36,11 +37,10 @@ _OF_A_CELL = (
     CellOption("--try",
                help="a short try without a GPU, in the class with the shortest time limit: the code is checked while GPUs are busy"),
 )
-RESOURCES = {asked.cell.word: keyword for keyword, asked in ASKED.items() if asked.cell is not None}
-OPTIONS = {option.word: option for option in (*(asked.cell for asked in ASKED.values() if asked.cell is not None), *_OF_A_CELL)}
+OPTIONS = {option.word: option for option in (*resource_words.WORDS.values(), *_OF_A_CELL)}
 FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
-VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "release")
+VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "release", "batch")
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
                 "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
                 "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
@@ -86,6 +86,7 @@ class CellLine:
     setup: bool = False  # it runs again on each new worker
     source: str = ""  # of %pounce restore: which saved state
     remakes: tuple[str, ...] = ()  # of %pounce parked: variables whose cells run again there
+    words: tuple[str, ...] = ()  # of %pounce batch, which has a line of its own: batch_line.py
 
 
 def parse_cell(line: str) -> CellLine:
@@ -94,7 +95,7 @@ def parse_cell(line: str) -> CellLine:
 
 def _cell_line(words: Sequence[str]) -> CellLine:
     said = _said(words)
-    resources = {keyword: _value(word, said[word]) for word, keyword in RESOURCES.items() if word in said}
+    resources = {keyword: resource_words.value_of(word, said[word]) for word, keyword in RESOURCES.items() if word in said}
     if "--try" in said:
         kept = {word: value for word, value in resources.items() if word not in _OF_GPU}
         resources = {**kept, "gpus": 0}
@@ -103,7 +104,7 @@ def _cell_line(words: Sequence[str]) -> CellLine:
         _names(word, said[word]) if word in said else None for word in ("--in", "--out", "--name", "--on", "--remake"))
     if on is not None and len(on) != 1:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
-    return CellLine(Place(_options(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
+    return CellLine(Place(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
                     _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
                     said.get("--from", ""), remakes or ())
 
@@ -116,6 +117,8 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     verb, *rest = words
     if verb not in VERBS:
         raise BadRequest(f"there is no %pounce {verb}{_nearest(verb, VERBS)}")
+    if verb == "batch":
+        return verb, CellLine(words=tuple(rest)), ()
     names: list[str] = []
     while rest and not rest[0].startswith("-"):
         names.extend(_names(verb, rest.pop(0)))
@@ -150,13 +153,6 @@ def _unknown(word: str) -> BadRequest:
     return BadRequest(f"there is no option {word}{_nearest(word, tuple(OPTIONS))}", remedy)
 
 
-def _value(word: str, value: Any) -> Any:
-    if word == "--slurm":
-        pairs = (text.partition("=") for text in value)
-        return {name: text if equals else True for name, equals, text in pairs}
-    return int(value) if OPTIONS[word].number and value.isdigit() else value
-
-
 def _nearest(word: str, valid: tuple[str, ...]) -> str:
     by_letters = {one.lstrip("-"): one for one in valid}
     near = difflib.get_close_matches(word.lstrip("-"), by_letters, 1, 0.5)
@@ -184,14 +180,3 @@ def _job_name(names: tuple[str, ...], said: dict[str, Any]) -> str:
     if "--bg" not in said:
         raise BadRequest("--name is for a cell that runs in the background", "Add --bg.")
     return names[0]
-
-
-def _options(resources: dict[str, Any]) -> Options:
-    try:
-        return Options().changed(**resources)
-    except BadRequest as error:  # which speaks of client.options(gpus=...)
-        text, remedy = error.text, error.remedy
-        for option, word in RESOURCES.items():
-            text = re.sub(rf"\b{word}=(?!True\b)(?=\w)", f"{option} ", text)
-            text = re.sub(rf"\b{word}=(?:True\b)?", option, text)
-        raise BadRequest(text, remedy) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 from IPython.core.error import UsageError
 
@@ -12,7 +13,7 @@ from .._engine.status_line import words_of
 from .._engine.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
-from . import parked
+from . import batch, parked
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .remote import Remote
@@ -112,6 +113,10 @@ def _restore(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     say(f"{', '.join(found)} will be there for the next cell that reads them")
 
 
-VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], None]] = {
+def _batch(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> Any:
+    return batch.run(remote, asked.words)
+
+
+VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked, "restore": _restore,
-    "restart": _restart, "release": _release}
+    "restart": _restart, "release": _release, "batch": _batch}

@@ -1,0 +1,39 @@
+"""Calls the function that was kept beside the script, and keeps what it returns. Needs the same Python, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import traceback
+from typing import Any
+
+
+def main(folder: str) -> int:
+    sys.path.append(os.path.join(folder, "lib"))  # behind what is installed: the cloudpickle that has written the call
+    with open(os.path.join(folder, "call.pickle"), "rb") as file:
+        function, args, kwargs = pickle.load(file)
+    try:
+        value = function(*args, **kwargs)
+    except Exception as error:
+        traceback.print_exc()
+        keep(folder, {"error": "".join(traceback.format_exception_only(type(error), error)).strip()})
+        return 1
+    keep(folder, {"value": value})
+    return 0
+
+
+def keep(folder: str, result: dict[str, Any]) -> None:
+    """Whole or not at all."""
+    import cloudpickle
+
+    path = os.path.join(folder, "result.pickle")
+    with open(os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        cloudpickle.dump(result, file, protocol=5)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.new", path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,51 @@
+"""The ``#SBATCH`` lines of a batch run: what a lease with these options would ask Slurm for."""
+
+from __future__ import annotations
+
+from .._engine.options import Options
+from ..errors import BadRequest
+from .placement import Placement
+
+
+def job_lines(options: Options, place: Placement) -> list[str]:
+    """Only what was said; the rest is the class's and Slurm's, as for a lease."""
+    if options.placement != "any":
+        text = "--spread and --pack are about the nodes of leases, and a batch run is no lease"
+        raise BadRequest(text, "Leave them out, or use --not-nodes.")
+    workers, minutes = options.workers, options.time_min or place.time_min
+    said = {
+        "--qos": place.qos,
+        "--partition": place.partition,
+        "--account": options.account or place.account,
+        "--reservation": options.reservation,
+        "--nodes": "1",
+        "--ntasks": str(workers),
+        "--cpus-per-task": str(options.cpus or ""),
+        "--mem": f"{workers * options.memory_mib}M" if options.memory_mib else "",
+        "--gres": _gres(workers * options.gpus, place.gpu_type),
+        "--time": str(minutes or ""),
+        "--exclude": options.not_nodes,
+        "--nice": str(options.nice or ""),
+    }
+    lines = [f"#SBATCH {name}={quoted(value)}" for name, value in said.items() if value]
+    for name, value in options.slurm:
+        lines.append(f"#SBATCH --{name}" if value in ("", "true", "yes") else f"#SBATCH --{name}={quoted(value)}")
+    return lines
+
+
+def _gres(gpus: int, kind: str) -> str:
+    return f"gpu:{kind}:{gpus}" if gpus and kind else f"gpu:{gpus}" if gpus else ""
+
+
+def quoted(value: str) -> str:
+    """As sbatch reads a word of such a line: it is no shell's."""
+    if "\n" in value or "\0" in value:
+        raise BadRequest(f"{value!r} has a line break, which no line of a job script can hold", "Rename it.")
+    if value.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace(":", "").replace(",", "").isalnum():
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def pattern(path: str) -> str:
+    """A file's path, for an option in which %j and the like mean something."""
+    return path.replace("%", "%%")

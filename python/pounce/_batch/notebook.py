@@ -1,0 +1,144 @@
+"""A notebook as a batch run executes it: its parameters set, and the cells that went to workers plain ones."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import BadRequest
+
+_OURS = re.compile(r"(?P<line>%%?pounce\b[^\n]*|%(?:load_ext|reload_ext) pounce[^\n]*)")
+_NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
+_ASKS = ("input", "getpass")
+
+
+def read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            notebook = json.load(file)
+    except OSError as problem:
+        raise BadRequest(f"{path} cannot be read: {problem.strerror}", "Name a notebook that is there.") from None
+    except ValueError:
+        raise BadRequest(f"{path} is no notebook: it is not JSON", "Name a file that JupyterLab has saved.") from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list) or notebook.get("nbformat") != 4:
+        raise BadRequest(f"{path} is no notebook of format 4", "Open it in JupyterLab and save it again.")
+    return notebook
+
+
+def of_one_cell(source: str) -> dict[str, Any]:
+    return {"cells": [code_cell(source)], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+
+
+def code_cell(source: str, *tags: str) -> dict[str, Any]:
+    return {"cell_type": "code", "execution_count": None, "metadata": {"tags": list(tags)} if tags else {}, "outputs": [], "source": source}
+
+
+def for_batch(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy to execute: nothing is run here.
+
+    Raises
+    ------
+    BadRequest
+        A cell asks somebody; parameters without a cell of parameters, or that this does not set.
+    """
+    made = copy.deepcopy(notebook)
+    for number, cell in code_cells(made):
+        text = source_of(cell)
+        _refuse_questions(number, text)
+        cell.update(source=_OURS.sub(r"# \g<line>", text) if _is_ours(text) else text, outputs=[], execution_count=None)
+    if parameters:
+        _set(made, parameters)
+    return made
+
+
+def with_ids(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Each cell has one, where the format wants it."""
+    if notebook.get("nbformat_minor", 0) >= 5:
+        for number, cell in enumerate(notebook["cells"]):
+            cell.setdefault("id", f"pounce-{number}")
+    return notebook
+
+
+def code_cells(notebook: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """With their number among the code cells, from 1."""
+    yield from enumerate((cell for cell in notebook["cells"] if cell.get("cell_type") == "code"), 1)
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def worker_lines(notebook: Mapping[str, Any]) -> list[str]:
+    """What stands behind ``%%pounce`` in its cells."""
+    first = (source_of(cell).lstrip().partition("\n")[0].strip() for _, cell in code_cells(notebook))
+    return [line.removeprefix("%%pounce").strip() for line in first if re.match(r"%%pounce\b", line)]
+
+
+def _is_ours(text: str) -> bool:
+    return any(_OURS.match(line.lstrip()) for line in text.splitlines())
+
+
+def _tree(text: str) -> ast.Module | None:
+    """Lines of IPython aside; None: it is no Python, and its run will say so."""
+    try:
+        return ast.parse("\n".join("pass" if _NO_PYTHON.search(line) and not line[:1].isspace() else line for line in text.splitlines()))
+    except SyntaxError:
+        return None
+
+
+def asks(text: str) -> str:
+    """The first call in it that waits for somebody's answer; empty: there is none."""
+    tree = _tree(text)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if name in _ASKS and (isinstance(node.func, ast.Name) or name == "getpass"):
+                return name
+    return ""
+
+
+def _refuse_questions(number: int, text: str) -> None:
+    if name := asks(text):
+        text = f"code cell {number} calls {name}(), and nobody can answer a batch job"
+        raise BadRequest(text, "Make it a parameter, and give it with -p.")
+
+
+# ---- parameters --------------------------------------------------------------------------------------------------------
+
+
+def _set(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> None:
+    """In a cell of their own behind the one with the defaults."""
+    cells = notebook["cells"]
+    place = next((at for at, cell in enumerate(cells) if _has_parameters(cell)), None)
+    if place is None:
+        raise BadRequest(f"the notebook has no cell of parameters, so -p {next(iter(parameters))}= has nowhere to go",
+                         "Give the cell that sets their defaults the tag 'parameters', or '# parameters' as its first line.")
+    known = assigned(source_of(cells[place]))
+    for name in parameters:
+        if known and name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.5)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise BadRequest(f"the cell of parameters sets {', '.join(sorted(known))}, and no {name}{meant}")
+    cells.insert(place + 1, code_cell(as_source(parameters), "injected-parameters"))
+
+
+def _has_parameters(cell: Mapping[str, Any]) -> bool:
+    if cell.get("cell_type") != "code":
+        return False
+    first = source_of(cell).lstrip().partition("\n")[0].strip().lower()
+    return "parameters" in cell.get("metadata", {}).get("tags", ()) or first == "# parameters"
+
+
+def as_source(parameters: Mapping[str, Any]) -> str:
+    return "\n".join(["# Parameters of this batch run", *(f"{name} = {value!r}" for name, value in parameters.items())])
+
+
+def assigned(text: str) -> set[str]:
+    tree = _tree(text)
+    nodes = ast.walk(tree) if tree is not None else ()
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -1,0 +1,57 @@
+"""Where Slurm is asked to run a batch run: class, QoS and partition, as pounced would decide it for a lease."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any, NamedTuple
+
+from .. import errors
+from .._engine.daemon import find_program
+from .._engine.options import Options
+
+_TAKES_LONG_S = 60
+
+
+class Placement(NamedTuple):
+    class_: str = ""
+    qos: str = ""
+    partition: str = ""
+    account: str = ""
+    gpu_type: str = ""
+    time_min: int = 0
+    prologue: str = ""
+
+
+def placed(options: Options) -> Placement:
+    """Blocks for the site's policy, and for Slurm. Where there is no Slurm here the script is for one elsewhere: a class is its QoS.
+
+    Raises
+    ------
+    Unsatisfiable, BadRequest, SlurmUnreachable, ...
+        As a lease with these options would.
+    """
+    words = [find_program("pouncectl"), "policy", "explain", "--here", "--json", "--request", json.dumps(_request(options))]
+    try:
+        answer = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TAKES_LONG_S)
+        said = json.loads(answer.stdout)
+    except subprocess.TimeoutExpired:
+        raise errors.SlurmUnreachable(f"pouncectl policy explain did not answer within {_TAKES_LONG_S} s") from None
+    except ValueError:
+        raise errors.InternalError(f"pouncectl policy explain said nothing that can be read: {answer.stderr.strip()}") from None
+    if "error" in said:
+        error = said["error"]
+        if error["code"] in ("no_slurm", "slurm_config"):
+            return Placement(options.class_, options.class_, "", options.account, options.gpu_type.split(",")[0], options.time_min)
+        raise errors.make(error["code"], error["text"], error.get("remedy", ""), error.get("context", {}))
+    return Placement(said["class"], said["qos"], said["partition"], said["account"], said["gpu_type"], said["time_min"], said["prologue"])
+
+
+def _request(options: Options) -> dict[str, Any]:
+    major, minor = divmod(options.cuda, 1000)
+    words = {
+        "class": options.class_, "gpus": options.gpus, "gpu_type": options.gpu_type, "cpus": options.cpus, "account": options.account,
+        "memory": f"{options.memory_mib}MB" if options.memory_mib else "", "time": f"{options.time_min}min" if options.time_min else "",
+        "gpu_memory": f"{options.gpu_memory_mib}MB" if options.gpu_memory_mib else "",
+        "cuda": f"{major}.{minor // 10}" if options.cuda else "", "workers": options.workers, "slurm": dict(options.slurm)}
+    return {word: value for word, value in words.items() if value}

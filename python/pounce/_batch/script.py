@@ -1,0 +1,105 @@
+"""The job script of a batch run: plain bash for sbatch, which its reader may change. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from .job_lines import pattern, quoted
+
+CHECKPOINTED = 85  # an exit code: "my state is saved, run me again"
+RESTARTS = 10      # so often a run asks for it before somebody has to look
+
+_HEAD = """\
+#!/bin/bash
+# {what}
+# Written by pounce {version}. Submit it with sbatch as it is; it needs no pounce. pounce finds the run as {name}.
+#SBATCH --job-name={name}
+#SBATCH --chdir={directory}
+#SBATCH --output={log}
+#SBATCH --open-mode=append
+#SBATCH --requeue
+{lines}
+
+folder={folder}
+python={python}
+restarts={restarts}  # so often exit code {checkpointed} ("my state is saved, run me again") puts the job back into the queue
+"""
+
+_BODY = """
+end() {
+  echo "$SLURM_JOB_ID $1" > "$folder/ended.new" && mv "$folder/ended.new" "$folder/ended"
+  exit "$1"
+}
+
+# One job of this run at a time: two would write the same files. A job that was killed has left its lock.
+if ! ln -s "$SLURM_JOB_ID" "$folder/running" 2> /dev/null; then
+  other=$(readlink "$folder/running")
+  if [ "$other" != "$SLURM_JOB_ID" ]; then
+    live=$(squeue --noheader --user="$(id -un)" --format=%A) || live=$other
+    if grep -qx "$other" <<< "$live"; then
+      echo "job $other is this run already, by its lock $folder/running; wait for it, or scancel $other" >&2
+      exit 1
+    fi
+    ln -sfn "$SLURM_JOB_ID" "$folder/running"
+  fi
+fi
+trap 'rm -f "$folder/running"' EXIT
+rm -f "$folder/ended" "$folder/result.pickle"
+[ "$(tail -n 1 "$folder/jobs" 2> /dev/null)" = "$SLURM_JOB_ID" ] || echo "$SLURM_JOB_ID" >> "$folder/jobs"
+
+. "$folder/environment.sh"
+"""
+
+_PYTHON = """
+if [ ! -x "$python" ]; then
+  echo "the environment of this run is gone: there is no $python; make it again, or name another in this script" >&2
+  end 1
+fi
+export POUNCE_BATCH=$folder
+ends=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2> /dev/null) && POUNCE_BATCH_ENDS=$(date --date="$ends" +%s 2> /dev/null)
+export POUNCE_BATCH_ENDS
+# Without pounce, its checkpoint, restored, steps and time_left are in a small module of that name.
+"$python" -c 'import pounce' 2> /dev/null || export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
+
+"$python" -u "$folder/{program}" "$folder"
+code=$?
+"""
+
+_END = """
+if [ $code = {checkpointed} ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$restarts" ]; then
+  echo "exit code {checkpointed}: job $SLURM_JOB_ID goes back into the queue, and on from its last checkpoint" >&2
+  scontrol requeue "$SLURM_JOB_ID" && exit {checkpointed}
+fi
+[ $code = 0 ] && rm -f "$folder/checkpoint"
+end $code
+"""
+
+
+@dataclass(frozen=True)
+class Script:
+    name: str
+    what: str          # in words, one line
+    version: str
+    folder: Path
+    directory: str     # where it runs
+    python: str
+    program: str       # of those beside it
+    lines: tuple[str, ...]
+    prologue: str = ""
+
+    def text(self) -> str:
+        head = _HEAD.format(
+            what=" ".join(self.what.split()), version=self.version, name=self.name, directory=quoted(self.directory),
+            log=quoted(pattern(str(self.folder / "job.log"))), lines="\n".join(self.lines), folder=shlex.quote(str(self.folder)),
+            python=shlex.quote(self.python), restarts=RESTARTS, checkpointed=CHECKPOINTED)
+        site = f"# The site's own lines\n{self.prologue.strip()}\n" if self.prologue.strip() else ""
+        python = _PYTHON.replace("{program}", self.program)
+        return head + _BODY + site + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
+
+
+def for_a_command(what: str, version: str, lines: tuple[str, ...], variables: str) -> str:
+    """Of a lease, which is a place and no work: the command stands behind the script's name."""
+    return (f"#!/bin/bash\n# {what}\n# Written by pounce {version}. Say behind its name what it runs: sbatch SCRIPT COMMAND\n"
+            + "\n".join(lines) + f'\n\n{variables}\nexec "$@"\n')

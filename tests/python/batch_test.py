@@ -1,0 +1,398 @@
+"""Batch runs: what is written, and what becomes of it where a job is a process of this machine (fake_slurm.py)."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import fake_slurm
+import pounce
+import pytest
+from pounce import errors
+from pounce._batch import making, notebook, run_folder, variables
+from pounce._batch.job_lines import job_lines, quoted
+from pounce._batch.placement import Placement
+from pounce._batch.run import BatchRun
+from pounce._engine.options import Options
+from pounce.cell.batch_line import parse, with_lines
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """A home and a Slurm of the test's own."""
+    with fake_slurm.fake_slurm(tmp_path / "slurm") as programs:
+        (tmp_path / "home").mkdir()
+        (tmp_path / "pounced.json").write_text('{"launcher": "local"}')
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("POUNCE_CONFIG", str(tmp_path / "pounced.json"))
+        monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.chdir(tmp_path)
+        yield tmp_path / "slurm"
+
+
+def until(condition, seconds: float = 60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def function_of(source: str):
+    """As of a notebook: it travels by value."""
+    space = {"__name__": "__main__"}
+    exec(textwrap.dedent(source), space)
+    return space["work"]
+
+
+def run_of(source: str, *args, **asked) -> BatchRun:
+    return BatchRun(making.of_function(function_of(source), args, {}, making.Asked(**asked)))
+
+
+def notebook_of(*sources: str) -> dict:
+    return {"cells": [notebook.code_cell(source) for source in sources], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def notebook_run(*sources: str, parameters=None, **more) -> BatchRun:
+    return BatchRun(making.of_notebook(notebook_of(*sources), "A notebook", "train", parameters or {}, making.Asked(), **more))
+
+
+def output_of(run: BatchRun) -> str:
+    cells = json.loads((run.folder / "executed.ipynb").read_text())["cells"]
+    return "".join("".join(output.get("text", "")) for cell in cells for output in cell.get("outputs", ()))
+
+
+# ---- what is written ---------------------------------------------------------------------------------------------------
+
+
+def test_the_lines_say_what_a_lease_would_ask_for():
+    options = Options().changed(gpus="a100:2", cpus=3, memory="8GB", time="90min", workers=2, nice=7, not_nodes="g1",
+                                slurm={"constraint": "nvlink", "exclusive": True})
+    lines = job_lines(options, Placement("lion", "lion_qos", "bigcats", "ml", "a100"))
+    assert [line.removeprefix("#SBATCH ") for line in lines] == [
+        "--qos=lion_qos", "--partition=bigcats", "--account=ml", "--nodes=1", "--ntasks=2", "--cpus-per-task=3", "--mem=16384M",
+        "--gres=gpu:a100:4", "--time=90", "--exclude=g1", "--nice=7", "--constraint=nvlink", "--exclusive"]
+
+
+def test_what_was_not_said_is_left_to_slurm():
+    assert job_lines(Options(), Placement()) == ["#SBATCH --nodes=1", "#SBATCH --ntasks=1"]
+
+
+def test_spread_means_nothing_to_a_batch_run_and_is_refused():
+    with pytest.raises(errors.BadRequest, match="no lease"):
+        job_lines(Options().changed(spread=True), Placement())
+
+
+def test_words_with_spaces_and_quotes_are_quoted_and_a_line_break_is_refused():
+    assert quoted('/home/it\'s "my"\\own') == '"/home/it\'s \\"my\\"\\\\own"'
+    with pytest.raises(errors.BadRequest, match="line break"):
+        quoted("/home/a\nb")
+
+
+def test_secrets_are_named_and_not_written_down():
+    found = {"CONDA_TOKEN": "hunter2", "OMP_NUM_THREADS": "4", "CONDA_CHANNEL": "https://me:pw@host/", "HOME": "/home/ada"}
+    kept, left_out = variables.recorded(found)
+    text = variables.as_shell(kept, left_out)
+    assert (kept, left_out) == ({"OMP_NUM_THREADS": "4"}, ["CONDA_CHANNEL", "CONDA_TOKEN"])
+    assert "hunter2" not in text and "CONDA_TOKEN" in text
+
+
+def test_variables_survive_the_shell():
+    text = variables.as_shell({"PATH": os.environ["PATH"], "OMP_X": "it's \"$HOME\" `x`\nnext"}, [])
+    assert subprocess.run(["bash", "-c", text + 'printf %s "$OMP_X"'], capture_output=True, text=True).stdout == "it's \"$HOME\" `x`\nnext"
+
+
+def test_cells_that_went_to_workers_run_in_the_job():
+    cells = ("%%pounce --gpu 1\nx = 1", "import pounce\n%load_ext pounce\n%pounce status\ny = 2", "s = '%d'")
+    made = notebook.for_batch(notebook_of(*cells), {})
+    assert [notebook.source_of(cell) for _, cell in notebook.code_cells(made)] == [
+        "# %%pounce --gpu 1\nx = 1", "import pounce\n# %load_ext pounce\n# %pounce status\ny = 2", "s = '%d'"]
+
+
+def test_a_notebook_has_the_resources_of_its_cells_where_the_line_names_none():
+    cells = ("%%pounce --gpu 1 --mem 2GB --time 5min\nx = 1", "%%pounce --cpus 4 --mem 1GB --class lion", "x")
+    lines = notebook.worker_lines(notebook_of(*cells))
+    assert with_lines(parse(["t.ipynb"]), lines).options == Options().changed(gpus=1, memory="2GB", cpus=4, class_="lion")
+    assert with_lines(parse(["t.ipynb", "--cpus", "2"]), lines).options == Options().changed(cpus=2)
+
+
+def test_parameters_follow_the_cell_of_defaults():
+    made = notebook.for_batch(notebook_of("import os", "# parameters\nlr = 1\nname = ''", "lr"), {"lr": 1e-3, "name": "it's"})
+    assert notebook.source_of(made["cells"][2]) == "# Parameters of this batch run\nlr = 0.001\nname = \"it's\""
+
+
+@pytest.mark.parametrize("cells, parameters, words", [
+    (("x = 1",), {"lr": 1}, "no cell of parameters"),
+    (("# parameters\nlr = 1",), {"rl": 1}, "did you mean lr"),
+    (("x = 1", "name = input('who? ')"), {}, r"code cell 2 calls input\(\)"),
+    (("import getpass\nkey = getpass.getpass()",), {}, r"calls getpass\(\)"),
+])
+def test_a_notebook_that_no_batch_job_can_run_is_refused(cells, parameters, words):
+    with pytest.raises(errors.BadRequest, match=words):
+        notebook.for_batch(notebook_of(*cells), parameters)
+
+
+@pytest.mark.parametrize("text", ["run.input(3)", "input", "'input()'", "!input()", "def input_of(x): return x"])
+def test_what_only_looks_like_a_question_is_none(text):
+    notebook.for_batch(notebook_of(text), {})
+
+
+@pytest.mark.parametrize("content, words", [("no json", "not JSON"), ('{"cells": 1, "nbformat": 4}', "format 4"), (None, "cannot be read")])
+def test_what_is_no_notebook_is_refused(tmp_path, content, words):
+    path = tmp_path / "x.ipynb"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(errors.BadRequest, match=words):
+        notebook.read(str(path))
+
+
+# ---- the line ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_is_read():
+    asked = parse(shlex.split("train.ipynb -p lr=1e-3 -p name=cat -p deep=true --class lion --time 8h --submit --out a,b"))
+    assert (asked.notebook, asked.submits, asked.brings) == ("train.ipynb", True, ("a", "b"))
+    assert asked.parameters == {"lr": 1e-3, "name": "cat", "deep": True}
+    assert asked.options == Options().changed(class_="lion", time="8h")
+
+
+@pytest.mark.parametrize("words, said", [
+    (["a.ipynb", "b.ipynb"], "one of"), (["a.ipynb", "--cell", "2"], "one of"), (["--cell", "x"], "number of a cell"),
+    (["-p"], "-p lr=1e-3"), (["a.ipynb", "-p", "lr"], "NAME=VALUE"), (["a.ipynb", "--tiem", "8h"], "did you mean --time"),
+    (["a.ipynb", "--time", "x"], "--time takes"), (["--out", "a b-c", "x.ipynb"], "none"),
+    (["--resume", "a", "--follow", "b"], "one of"), (["--submit=yes"], "takes no value")])
+def test_a_wrong_line_is_refused_with_what_is_right(words, said):
+    with pytest.raises(errors.BadRequest, match=said):
+        parse(words)
+
+
+# ---- what becomes of it ------------------------------------------------------------------------------------------------
+
+
+def test_a_function_runs_as_a_job_and_its_value_is_found_by_name(slurm):
+    run = run_of("def work(n): print('working'); return {'n': n * 2}", 21, name="double").submit()
+
+    assert run.result(60) == {"n": 42}
+    later = pounce.batch("double")
+    assert (later.state, later.job, later.result(), later.log()) == ("done", 1, {"n": 42}, "working\n")
+
+
+def test_a_notebook_comes_back_executed_with_its_parameters(slurm):
+    run = notebook_run("# parameters\nlr = 1", "print('lr is', lr)\nscore = lr * 2", parameters={"lr": 4}, brings=("score",)).submit()
+
+    assert run.result(90) == {"score": 8}
+    assert "lr is 4" in output_of(run) and "lr is 4" in run.log()
+
+
+def test_a_failed_cell_ends_the_run_with_its_error_and_the_cells_before_are_saved(slurm):
+    run = notebook_run("print('before')", "1 / 0", "print('after')").submit()
+
+    with pytest.raises(errors.TaskRaised, match="ZeroDivisionError"):
+        run.result(90)
+    assert run.state == "failed" and "before" in output_of(run) and "after" not in output_of(run)
+
+
+def test_a_failed_function_tells_its_error(slurm):
+    run = run_of("def work(): raise KeyError('lr')").submit()
+    with pytest.raises(errors.TaskRaised, match="KeyError: 'lr'"):
+        run.result(60)
+
+
+COUNTS = """
+def work(until):
+    import pounce, sys
+    done = pounce.restored(0) + 1
+    pounce.checkpoint(done)
+    if done < until:
+        sys.exit(85)
+    return done
+"""
+
+
+def test_exit_code_85_puts_the_job_back_and_it_goes_on_from_its_checkpoint(slurm):
+    run = run_of(COUNTS, 3).submit()
+
+    assert run.result(60) == 3
+    assert run.log().count("exit code 85") == 2 and fake_slurm.jobs(slurm) == ["1"]
+    assert not (run.folder / "checkpoint").exists()  # it is over
+
+
+def test_a_run_that_asks_for_another_turn_for_ever_is_stopped(slurm):
+    run = run_of(COUNTS, 10**6)
+    run.script.write_text(run.script.read_text().replace("restarts=10", "restarts=2"))
+    with pytest.raises(errors.TaskRaised, match=r"exit code 85.*--resume"):
+        run.submit().result(60)
+    assert run.log().count("goes back into the queue") == 2
+
+
+def test_sys_exit_in_a_cell_is_the_run_s_exit_code(slurm):
+    ends = "import sys, pounce\nif pounce.restored() is None:\n    pounce.checkpoint('half')\n    sys.exit(85)"
+    run = notebook_run(ends, "print(pounce.restored())").submit()
+    run.result(90)
+    assert "half" in output_of(run)
+
+
+WAITS = """
+def work(gate):
+    import os, time, pounce
+    if pounce.restored() is None:
+        pounce.checkpoint("first")
+        print("saved", flush=True)
+        while not os.path.exists(gate):
+            time.sleep(0.02)
+    return pounce.restored()
+"""
+
+
+@pytest.mark.parametrize("word, error", [
+    ("TIMEOUT", errors.WalltimeReached), ("NODE_FAIL", errors.NodeFailed), ("OUT_OF_MEMORY", errors.OutOfMemory),
+    ("CANCELLED", errors.JobCancelled), ("PREEMPTED", errors.Preempted)])
+def test_a_job_that_slurm_ended_is_resumed_from_its_last_checkpoint(slurm, tmp_path, word, error):
+    run = run_of(WAITS, str(tmp_path / "gate")).submit()
+    until(lambda: "saved" in run.log())
+    fake_slurm.end(slurm, "1", word)
+
+    with pytest.raises(error, match="--resume work runs it again, from its last checkpoint"):
+        run.result(60)
+    assert (run.state, run.submit().result(60), run.job) == ("ended", "first", 2)
+
+
+def test_a_script_that_is_submitted_again_while_it_runs_is_refused_by_its_lock(slurm, tmp_path):
+    run = run_of(WAITS, str(tmp_path / "gate")).submit()
+    until(lambda: "saved" in run.log())
+
+    with pytest.raises(errors.NameTaken, match="running: job 1"):
+        run.submit()
+    by_hand = subprocess.run(["bash", str(run.script)], env={**os.environ, "SLURM_JOB_ID": "7"}, capture_output=True, text=True)
+    assert by_hand.returncode == 1 and f"job 1 is this run already, by its lock {run.folder}/running" in by_hand.stderr
+    (tmp_path / "gate").touch()
+    assert run.result(60) == "first"
+
+
+def test_an_environment_that_is_gone_is_named(slurm):
+    run = run_of("def work(): pass")
+    run.script.write_text(re.sub(r"^python=.*$", "python=/gone/env/bin/python", run.script.read_text(), flags=re.M))
+    with pytest.raises(errors.TaskRaised, match="no /gone/env/bin/python"):
+        run.submit().result(60)
+
+
+def test_it_runs_where_there_is_no_pounce_and_no_cloudpickle(slurm, monkeypatch):
+    run = run_of("""
+        def work():
+            import pounce
+            pounce.checkpoint(1)
+            return pounce.restored(), pounce.time_left(), list(pounce.steps([1])), pounce.__file__""")
+    bare = [sys.base_prefix + "/bin/" + name for name in ("python3", "python") if os.path.exists(sys.base_prefix + "/bin/" + name)]
+    text = run.script.read_text().replace('"$python" -c', '"$python" -I -c')  # not our tree on PYTHONPATH
+    run.script.write_text(re.sub(r"^python=.*$", f"python={bare[0]}", text, flags=re.M))
+    (run.folder / "environment.sh").write_text("unset PYTHONPATH\n")
+
+    assert run.submit().result(60) == (1, None, [1], str(run.folder / "without_pounce" / "pounce.py"))
+
+
+def test_folders_with_spaces_and_quotes_hold_a_run(slurm, tmp_path):
+    parent = tmp_path / "it's \"my\" 100% $HOME"
+    run = run_of("def work(): return 5", folder=str(parent), name="odd").submit()
+    assert run.result(60) == 5
+    assert pounce.batch("odd").folder == parent / "odd" and (tmp_path / "home/pounce-batch/odd").is_symlink()
+
+
+def test_a_name_is_taken_once_and_found_where_none_was_chosen(slurm):
+    assert [run_of("def work(): pass").name for _ in range(3)] == ["work", "work-2", "work-3"]
+    with pytest.raises(errors.NameTaken, match="--resume work"):
+        run_of("def work(): pass", name="work")
+    with pytest.raises(errors.NoSuchName, match="work, work-2, work-3"):
+        pounce.batch("other")
+
+
+def test_a_result_that_others_could_have_written_is_not_opened(slurm):
+    run = run_of("def work(): return 1").submit()
+    run.result(60)
+    (run.folder / "result.pickle").chmod(0o666)
+    with pytest.raises(errors.ResultGone, match="alone"):
+        run.result()
+    run.folder.chmod(0o777)
+    with pytest.raises(errors.ResultGone, match="alone"):
+        pounce.batch(run.name)
+
+
+def test_a_run_that_was_submitted_by_hand_is_known_by_its_name(slurm):
+    run = run_of("def work(): return 4")
+    subprocess.run(["sbatch", str(run.script)], check=True)
+    assert run.result(60) == 4
+
+
+def test_what_was_never_submitted_is_not_waited_for(slurm):
+    with pytest.raises(errors.BadRequest, match="sbatch"):
+        run_of("def work(): pass").result()
+
+
+def test_a_run_that_takes_longer_goes_on(slurm, tmp_path):
+    run = run_of(WAITS, str(tmp_path / "gate")).submit()
+    with pytest.raises(errors.Timeout, match="goes on"):
+        run.result(0.5)
+    run.cancel()
+    with pytest.raises(errors.JobCancelled):
+        run.result(60)
+
+
+def test_following_shows_what_it_prints(slurm, capsys):
+    run_of("def work(): print('one'); print('two')").submit().follow(60)
+    assert capsys.readouterr().out == "one\ntwo\n"
+
+
+def test_without_slurm_s_commands_it_says_what_to_do(slurm, monkeypatch):
+    run = run_of("def work(): pass")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(errors.NoSlurm, match="sbatch takes the script as it is"):
+        run.submit()
+
+
+def test_a_call_that_cannot_be_made_leaves_no_folder(slurm):
+    with pytest.raises(errors.BadRequest, match="-p NAME=VALUE"):
+        run_of("def work(n): pass")
+    assert run_folder.names() == []
+
+
+def test_the_stand_in_answers_as_pounce_does():
+    from pounce import on_worker
+    from pounce._batch.job import pounce_here
+
+    for name in ("checkpoint", "restored", "time_left"):
+        ours, theirs = (list(inspect.signature(getattr(module, name)).parameters) for module in (on_worker, pounce_here))
+        assert ours == theirs
+
+
+# ---- from a lease and from a call --------------------------------------------------------------------------------------
+
+
+def test_a_call_and_a_lease_are_exported_as_job_scripts(home):
+    reports = home.run("""
+        client = pounce.Client(cpus=2, memory="1GB")
+        def gate(path):
+            import time
+            while not os.path.exists(path): time.sleep(0.02)
+            return 7
+        here = os.path.abspath("gate")
+        future = client.submit(gate, here)
+        while not client.leases(): time.sleep(0.02)
+        report(call=pounce.export_sbatch(future), lease=pounce.export_sbatch(client.leases()[0]))
+        open(here, "w").close()
+        report(result=future.result(60))
+        report(late=error_of(lambda: pounce.export_sbatch(future)))
+    """).reports
+    for script in (reports["call"], reports["lease"]):
+        assert "#SBATCH --cpus-per-task=2\n#SBATCH --mem=1024M\n" in script and script.startswith("#!/bin/bash\n")
+    assert 'exec "$@"' in reports["lease"] and "call_function.py" in reports["call"]
+    assert reports["result"] == 7 and "has ended" in reports["late"]["text"]
+    job = {**home.environment, "SLURM_JOB_ID": "1"}
+    again = subprocess.run(["bash", "-s"], input=reports["call"], env=job, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert list(Path(home.folder, "pounce-batch", "gate").glob("result.pickle"))

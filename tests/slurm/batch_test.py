@@ -1,0 +1,179 @@
+"""Batch runs on the real cluster: the script that pounce prints is one for sbatch, and a run is one job of its class."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+
+import nbformat
+from login_node import ROOT, wait_until
+from notebooks import code_cells, printed, shown
+
+MADE = """
+    from pathlib import Path
+    from pounce import errors
+    from pounce._batch import making
+    from pounce._batch.run import BatchRun
+    from pounce._engine.options import Options
+    def run_of(function, *args, folder="", **options):
+        return BatchRun(making.of_function(function, args, {}, making.Asked(Options().changed(**options), folder=folder)))
+    def error_of(call):
+        try:
+            call()
+        except errors.PounceError as e:
+            return dict(type=type(e).__name__, text=str(e))
+"""
+
+
+def written(alice, source: str):
+    return alice.python(textwrap.dedent(MADE) + textwrap.dedent(source))
+
+
+def in_accounting(alice, job: int) -> list[str]:
+    """name, class, GPUs asked for, state of each job with that number."""
+    rows = alice.run("sacct", "--noheader", "--allocations", "--parsable2", f"--jobs={job}", "--format=JobName,QOS,ReqTRES,State")
+    return rows.splitlines()
+
+
+def accounted(alice, job: int) -> list[str]:
+    """They, when they have ended."""
+    return wait_until(lambda: [row for row in in_accounting(alice, job) if row.endswith("COMPLETED")], 30, "the accounting has it")
+
+
+def test_the_example_runs_as_one_job_of_its_class_and_is_executed(make_user):
+    alice = make_user()
+    folder = alice.folder / "09_batch"
+    shutil.copytree(ROOT / "examples" / "09_batch", folder)
+    shutil.copy(ROOT / "packaging" / "run_notebook.py", folder)
+    folder.chmod(0o777)  # alice writes there
+
+    alice.start(["python", "-u", str(folder / "run_notebook.py"), str(folder / "batch.ipynb"), "--seconds", "150"]).ended(170)
+
+    cells = code_cells(nbformat.read(folder / "batch-executed.ipynb", as_version=4))
+    assert shown(cells[3], "text/plain") == ["{'fitted': (3.0, 1.0)}"] and "begins at epoch 0" in printed(cells[3])
+    assert shown(cells[5], "text/plain") == ["3.1"]
+    job = int(printed(cells[1]).partition("job ")[2].partition(";")[0])
+    (row,) = accounted(alice, job)
+    name, qos, *_ = row.split("|")
+    assert name.startswith("train") and qos == "lion"
+
+
+def test_the_printed_script_of_a_call_is_what_sbatch_takes(make_user):
+    alice = make_user()
+    run = alice.python("""
+        import pounce, subprocess
+        from pathlib import Path
+        client = pounce.Client()
+        def three_ways(n): return sum(range(n))
+        here = three_ways(1000)
+        future = client.options(gpus=1, cpus=2, class_="cheetah", time="10min").submit(three_ways, 1000)
+        script = Path.home() / f"printed-{os.getpid()}.sbatch"
+        script.write_text(pounce.export_sbatch(future))
+        leased = future.result(100)
+        client.close()
+        report(text=script.read_text())
+        test = subprocess.run(["sbatch", "--test-only", str(script)], capture_output=True, text=True)
+        report(test=test.returncode, said=test.stderr)
+        job = int(subprocess.run(["sbatch", "--parsable", str(script)], check=True, capture_output=True, text=True).stdout)
+        name = [line for line in script.read_text().splitlines() if "--job-name=" in line][0].partition("=")[2]
+        report(job=job, results=[here, leased, pounce.batch(name).result(100)])
+    """)
+    assert run.reported("results", 150) == [499500] * 3
+    text, job = run.reported("text"), run.reported("job")
+    assert "#SBATCH --gres=gpu:1\n" in text and "#SBATCH --cpus-per-task=2\n" in text
+    assert run.reported("test") == 0, run.reported("said")
+    (row,) = accounted(alice, job)
+    assert "|cheetah|" in row and "gres/gpu=1" in row
+
+
+def test_a_lease_is_exported_as_a_script_for_a_command(make_user):
+    run = make_user().python("""
+        import pounce, subprocess, time
+        from pathlib import Path
+        with pounce.Client(gpus=1, class_="cheetah", time="10min") as client:
+            client.submit(pow, 2, 3).result(100)
+            script, out = Path.home() / f"lease-{os.getpid()}.sbatch", Path.home() / f"lease-{os.getpid()}.out"
+            script.write_text(pounce.export_sbatch(client.leases()[0]))
+        says = "import os; print(os.environ['SLURM_JOB_QOS'], 'GPU', os.environ['CUDA_VISIBLE_DEVICES'])"
+        subprocess.run(["sbatch", "--wait", f"--output={out}", str(script), "python", "-c", says], check=True)
+        report(said=out.read_text())
+    """)
+    assert re.fullmatch(r"cheetah GPU \d\n", run.reported("said", 150))
+
+
+def test_a_policy_decides_class_qos_and_partition_as_for_a_lease(make_user):
+    classes = {"quick": {"qos": "cheetah", "partition": "bigcats", "walltime": "30min"}, "long": {"qos": "lion", "walltime": "1d"}}
+    policy = {"classes": classes, "prologue": "export OF_THE_SITE=yes"}
+    run = written(make_user(policy=policy), """
+        run = run_of(lambda: os.environ["OF_THE_SITE"], time="2h")
+        report(text=run.script.read_text())
+        report(value=run.submit().result(100))
+        report(refused=error_of(lambda: run_of(abs, 1, time="3d")))
+    """)
+    assert run.reported("value", 150) == "yes"
+    assert "#SBATCH --qos=lion\n" in run.reported("text")
+    assert run.reported("refused")["type"] == "Unsatisfiable"
+
+
+def test_a_folder_with_spaces_and_quotes_is_sbatch_s_too(make_user):
+    run = written(make_user(), """
+        parent = Path.home() / f"it's \\"my\\" 100% $HOME {os.getpid()}"
+        run = run_of(abs, -3, folder=str(parent)).submit()
+        report(value=run.result(100), log=(run.folder / "job.log").exists())
+    """)
+    assert run.reported("value", 120) == 3 and run.reported("log")
+
+
+def test_a_run_whose_time_was_over_is_resumed_and_one_that_asks_for_it_goes_back_into_the_queue(make_user):
+    """Two runs side by side, since a walltime of Slurm's is a minute at least. It keeps a job that was put back for two: here not."""
+    alice = make_user()
+    run = written(alice, """
+        import subprocess
+        def long_work():
+            import pounce, time
+            steps = pounce.restored(0)
+            if steps: return steps
+            while True:
+                steps += 1
+                pounce.checkpoint(steps)
+                time.sleep(0.05)
+        def asks_again():
+            import pounce, sys
+            done = pounce.restored(0) + 1
+            pounce.checkpoint(done)
+            left = pounce.time_left()
+            if done < 2: sys.exit(85)
+            return done, left is not None and 0 < left <= 600
+        over, again = run_of(long_work, time="1min").submit(), run_of(asks_again, time="10min").submit()
+        while "goes back" not in again.log(): time.sleep(0.1)
+        while subprocess.run(["scontrol", "update", f"JobId={again.job}", "StartTime=now"], capture_output=True).returncode: time.sleep(0.5)
+        report(over=error_of(lambda: over.result(250)))
+        report(steps=over.submit().result(100), jobs=len((over.folder / "jobs").read_text().split()))
+        report(again=again.result(250), job=again.job, log=again.log())
+    """)
+    assert run.reported("over", 280)["type"] == "WalltimeReached"
+    assert run.reported("steps", 120) > 100 and run.reported("jobs") == 2
+    assert run.reported("again", 280) == [2, True] and run.reported("log").count("goes back into the queue") == 1
+    assert len(accounted(alice, run.reported("job"))) == 1
+
+
+def test_a_script_that_is_submitted_while_it_runs_is_refused_by_its_lock(make_user):
+    run = written(make_user(), """
+        import subprocess
+        gate = Path.home() / f"gate-{os.getpid()}"
+        def waits(gate):
+            import os, time
+            print("runs", flush=True)
+            while not os.path.exists(gate): time.sleep(0.05)
+            return 1
+        run = run_of(waits, str(gate)).submit()
+        while "runs" not in run.log(): time.sleep(0.1)
+        done = subprocess.run(["sbatch", "--wait", "--parsable", str(run.script)], capture_output=True, text=True)
+        report(code=done.returncode, log=run.log(), lock=f"{run.folder}/running", twice=error_of(run.submit))
+        gate.touch()
+        report(value=run.result(100))
+    """)
+    assert run.reported("value", 150) == 1
+    assert run.reported("code") == 1 and run.reported("lock") in run.reported("log")
+    assert run.reported("twice")["type"] == "NameTaken"
