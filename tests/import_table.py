@@ -29,6 +29,7 @@ ROOMS: dict[str, list[str]] = {
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],
     "cell": ["_batch", "batch_runs", "client", "calls", "future", "_engine", "_worker.cell.parting", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
+    "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.steps"],
     "": ["batch_runs", "cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
     "compat": ["", "calls", "client", "executor", "future", "_engine.durations", "_engine.options", "_common.serialize", "_common.ref", "errors"],

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
+#include <string_view>
 
 #include "pouncectl/commands.h"
 #include "pouncectl/unknown_word.h"
@@ -22,6 +23,7 @@ constexpr char kExamples[] =
     "  pouncectl top                 who holds what of the cluster now\n"
     "  pouncectl usage --since 30d   what was held, and how much of it computed\n"
     "  pouncectl parked list         the variables of notebooks that are saved, and how much they take\n"
+    "  pouncectl run --gpu 1 -- CMD  a program in a lease\n"
     "  pouncectl doctor              what is wrong here, and the fix\n"
     "  pouncectl policy plan FILE    what a policy would change in Slurm (admins)\n"
     "`pouncectl COMMAND --help` has more.\n";
@@ -238,6 +240,7 @@ void describe(Words& words) {
   words.add("report", "what leases used of what they asked for, with a suggestion", kReportExamples + codes,
             [&] { return use_report(words.reported, words.json); })
       ->add_option("LEASE", words.reported, "the beginning of a lease's id; none: all that are known");
+  words.app.add_subcommand("run", "a program in a lease: its output, its exit code, and the signals that come here");
   words
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })
@@ -249,6 +252,7 @@ void describe(Words& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "run") return run({argv + 2, argv + argc});  // what follows is not ours to read
   Words words;
   try {
     describe(words);

@@ -226,6 +226,12 @@ Result<pid_t> start_function(Standing standing, int death_signal, const std::fun
   ::_exit(guarded());
 }
 
+Error become(const std::vector<std::string>& command) {
+  const std::vector<char*> argv = pointers_to(command);
+  ::execve(found(command.front()).c_str(), argv.data(), environ);
+  return cannot("start " + command.front()).value();
+}
+
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

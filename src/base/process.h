@@ -46,6 +46,9 @@ Result<pid_t> start_process(const Program& program);
 // only where no other thread can hold a lock that the function needs. `standing`: kOurs or kOwnGroup.
 Result<pid_t> start_function(Standing standing, int death_signal, const std::function<int()>& function);
 
+// This process becomes that program, with our descriptors and environment. Returns only if it cannot.
+Error become(const std::vector<std::string>& command);
+
 int wait_for(pid_t child);                  // its wait status; blocks
 int kill_and_wait(pid_t child);             // does not change how one ended that is on its way out
 std::string how_it_ended(int wait_status);  // "exit code 1", "signal 9"

@@ -1,0 +1,120 @@
+"""``pouncectl run [OPTIONS] -- COMMAND``: any program in a lease; here its output, its exit code, and the signals that we get."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import sys
+import threading
+from typing import Any
+
+from ._engine import resource_words
+from ._engine.options import CellOption
+from ._worker.command import run as run_there
+from .calls import View, view_with
+from .client import Client
+from .errors import BadRequest, Cancelled, PounceError
+from .future import Future, engine_of
+
+EXIT_USAGE, EXIT_OURS, EXIT_NOT_STARTED, EXIT_NOT_FOUND = 2, 125, 126, 127  # the last three as timeout(1) and env(1) have them
+_BY_SIGNAL = 128  # and the signal's number, as a shell has it
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_ENV = CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python on the worker")
+OPTIONS = {**resource_words.WORDS, _ENV.word: _ENV}
+
+
+def main(words: list[str]) -> int:
+    if words[:1] in (["--help"], ["-h"]):
+        print(page())
+        return 0
+    try:
+        said, command = parsed(words)
+        options = resource_words.options_of(said)
+    except BadRequest as error:
+        print(f"pouncectl run: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    try:
+        with Client(env=said.get("--env")) as client:
+            return _run(view_with(client, options, ""), command)
+    except PounceError as error:
+        print(f"pouncectl run: {error}", file=sys.stderr)
+        return EXIT_OURS
+
+
+def parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The options that were said, and the command: what stands behind them."""
+    said: dict[str, Any] = {}
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        word, equals, value = rest.pop(0).partition("=")
+        if word == "--" and not equals:
+            break
+        if word not in OPTIONS:
+            raise BadRequest(f"there is no option {word}", f"The options are {', '.join(OPTIONS)}; the command stands behind --.")
+        option = OPTIONS[word]
+        if not option.value:
+            said[word] = True
+            continue
+        if not equals and not rest:
+            raise BadRequest(f"{word} needs a value, for example {word} {option.example}")
+        value = value if equals else rest.pop(0)
+        said[word] = [*said.get(word, []), value] if option.repeats else value
+    if not rest:
+        raise BadRequest("no command is given", "For example: pouncectl run --gpu 1 -- nvidia-smi")
+    return said, rest
+
+
+def page() -> str:
+    lines = [f"  {option.word + ' ' + option.value:<22}{option.help}" for option in OPTIONS.values() if option.help]
+    return "\n".join([
+        "pouncectl run [OPTIONS] -- COMMAND...   runs a program in a lease, which ends with it", "", *lines, "",
+        "Its output comes as it is printed, its standard input is empty. Signals (INT, TERM, HUP, QUIT, USR1, USR2) go to the program.",
+        "Exit codes: the program's; 128 and the number of the signal that ended it; 127 there is no such program, 126 it cannot be started,",
+        "125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
+        "Examples:", "  pouncectl run --gpu 1 -- nvidia-smi",
+        "  pouncectl run --cpus 8 --mem 16GB --time 2h --class lion -- pbrun germline --ref ref.fa"])
+
+
+class Signals:
+    """Those that this process gets, for the program. Handlers only note them: they may interrupt a call of the session's own."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for number in _FORWARDED:
+            signal.signal(number, self._hear)
+
+    def _hear(self, number: int, frame: object) -> None:
+        self.last = number
+        self._heard.put(number)
+
+    def go_to(self, future: Future) -> None:
+        threading.Thread(target=self._forward, args=(future,), name="signals", daemon=True).start()
+
+    def _forward(self, future: Future) -> None:
+        session, task = engine_of(future)
+        while True:
+            number = self._heard.get()
+            if future.running():
+                session.core.tell(task.id, json.dumps({"signal": number}).encode())
+            elif number not in (signal.SIGUSR1, signal.SIGUSR2):  # it has not begun: the request is taken back
+                session.cancel(task)
+
+
+def _run(view: View, command: list[str]) -> int:
+    signals = Signals()
+    future = view.submit(run_there, command)
+    signals.go_to(future)
+    try:
+        code = int(future.result())
+    except Cancelled:
+        return _BY_SIGNAL + signals.last
+    except (FileNotFoundError, PermissionError) as error:  # of the worker, about the program
+        print(f"pouncectl run: {command[0]}: {error.strerror}", file=sys.stderr)
+        return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_STARTED
+    return code if code >= 0 else _BY_SIGNAL - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

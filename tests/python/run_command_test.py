@@ -1,0 +1,100 @@
+"""``pouncectl run``: a program in a lease, as if it ran here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from pounce.errors import BadRequest
+from pounce.run_command import OPTIONS, page, parsed
+
+
+@pytest.fixture
+def started(home):
+    """Starts `pouncectl run` and ends it with the test."""
+    running: list[subprocess.Popen] = []
+
+    def start(*words: str) -> subprocess.Popen:
+        command = [shutil.which("pouncectl"), "run", *words]
+        running.append(subprocess.Popen(command, env=home.environment, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def ended(process: subprocess.Popen) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=90)
+    return process.returncode, out, err
+
+
+def test_output_exit_code_and_folder_are_the_program_s(home, started):
+    code, out, err = ended(started("--", "sh", "-c", "pwd; echo to stderr >&2; exit 7"))
+    assert (code, out, err) == (7, f"{home.folder}\n", "to stderr\n")
+
+
+def test_words_behind_the_program_are_its_own(started):
+    assert ended(started("--gpu", "1", "printf", "%s|", "--gpu", "a b", "--", "it's"))[:2] == (0, "--gpu|a b|--|it's|")
+
+
+def test_output_comes_while_it_runs(started, tmp_path):
+    gate = tmp_path / "gate"
+    run = started("--", "sh", "-c", f"echo first; while [ ! -e {gate} ]; do sleep 0.02; done; echo last")
+    assert run.stdout.readline() == "first\n"
+    gate.touch()
+    assert ended(run)[:2] == (0, "last\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_goes_to_the_program_and_what_it_does_then_counts(started, number):
+    run = started("--", "bash", "-c", f"trap 'echo got; exit 9' {int(number)}; echo ready; while :; do sleep 0.05; done")
+    assert run.stdout.readline() == "ready\n"
+    run.send_signal(number)
+    assert ended(run)[:2] == (9, "got\n")
+
+
+def test_a_program_that_a_signal_ends_is_told_as_a_shell_tells_it(started):
+    run = started("--", "sh", "-c", "echo ready; exec sleep 100")
+    assert run.stdout.readline() == "ready\n"
+    run.terminate()
+    assert ended(run)[0] == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("words, code, said", [
+    (["--", "no-such-program"], 127, "no-such-program: No such file"), (["--", "/"], 126, "/: Permission denied"),
+    (["--gup", "1", "--", "true"], 2, "there is no option --gup"), (["--gpu"], 2, "needs a value"), ([], 2, "no command"),
+    (["--gpu", "99", "--", "true"], 125, "GPU")])
+def test_what_cannot_run_says_why_with_the_usual_codes(started, words, code, said):
+    found, _, err = ended(started(*words))
+    assert (found, said in err) == (code, True), err
+
+
+def test_a_signal_while_it_waits_takes_the_request_back(home, started, tmp_path):
+    never = tmp_path / "worker"
+    never.write_text("#!/bin/sh\nexec sleep 1000\n")
+    never.chmod(0o755)
+    home.config.write_text(json.dumps({**json.loads(home.config.read_text()), "pounce_worker": str(never)}))
+    run = started("--", "touch", str(tmp_path / "ran"))
+    deadline = time.monotonic() + 60
+    while not any(home.folder.glob(".local/state/pounce/*/*/leases/*.log")):  # its lease has been asked for
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    run.terminate()
+    assert ended(run)[0] == 128 + signal.SIGTERM and not (tmp_path / "ran").exists()
+
+
+def test_the_page_names_each_option():
+    assert [word for word, option in OPTIONS.items() if option.help and f"{word} {option.value}" not in page()] == []
+
+
+def test_what_follows_the_options_is_the_command():
+    assert parsed(["--slurm", "a=1", "--slurm=b", "--spread", "--", "--x"]) == ({"--slurm": ["a=1", "b"], "--spread": True}, ["--x"])
+    with pytest.raises(BadRequest):
+        parsed(["--"])
