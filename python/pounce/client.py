@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ._common.ref import Ref
+from ._engine import allocation
 from ._engine.classes import Classes, classes_of
 from ._engine.options import Options, grace
 from ._engine.queue import Queue, Row
@@ -31,6 +32,10 @@ class Client(View):
         Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
     config : path, optional
         pounced's configuration file, if it has to be started.
+    here : bool or "auto"
+        ``True``: workers run in the job of Slurm's that this process stands in, on its node, with its GPUs, CPUs and memory and no more;
+        what does not fit waits. ``"auto"``: so inside a job, and leases outside, so that one script is for both. ``False``: always leases.
+        In a job, classes, accounts and types of GPUs are not asked about again.
     cancel_grace : float (seconds), timedelta or str
         How long a cancelled task that runs has to stop after its KeyboardInterrupt; then its worker is killed.
     env : path, optional
@@ -45,7 +50,7 @@ class Client(View):
     Raises
     ------
     BadRequest
-        An option that does not exist, or a value that is not one of its kind.
+        An option that does not exist, or a value that is not one of its kind; ``here=True`` outside a job.
     RefusesRoot, SlurmConfigBroken, DaemonUnavailable, ...
         Why pounced cannot work here.
 
@@ -56,13 +61,19 @@ class Client(View):
     1024
     """
 
-    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None,
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, here: bool | str = False,
                  cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None,
                  imports: str = "ahead", **options: Any):
         if imports not in ("ahead", "no"):
             raise BadRequest(f"imports= is 'ahead' or 'no', not {imports!r}")
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
+        if here not in (True, False, "auto"):
+            raise BadRequest(f"here= is True, False or 'auto', not {here!r}")
+        if here is True or (here == "auto" and allocation.is_inside()):
+            if launcher is not None or config is not None:
+                raise BadRequest("here= decides where workers run, so launcher= and config= do not", "Leave them out.")
+            launcher, config = "local", allocation.configuration(allocation.found())
         asks = Options().changed(**options)
         if asks.name:
             raise BadRequest("a name is for one task", "Use client.options(name=...).submit(...).")

@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
         print(f"pouncectl run: {error}", file=sys.stderr)
         return EXIT_USAGE
     try:
-        with Client(env=said.get("--env")) as client:
+        with Client(env=said.get("--env"), here="auto") as client:
             return _run(view_with(client, options, ""), command)
     except PounceError as error:
         print(f"pouncectl run: {error}", file=sys.stderr)
@@ -70,8 +70,8 @@ def page() -> str:
     return "\n".join([
         "pouncectl run [OPTIONS] -- COMMAND...   runs a program in a lease, which ends with it", "", *lines, "",
         "Its output comes as it is printed, its standard input is empty. Signals (INT, TERM, HUP, QUIT, USR1, USR2) go to the program.",
-        "Exit codes: the program's; 128 and the number of the signal that ended it; 127 there is no such program, 126 it cannot be started,",
-        "125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
+        "Exit codes: the program's; 128 and the number of the signal that ended it; 127 there is no such program, 126 it cannot",
+        "be started, 125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
         "Examples:", "  pouncectl run --gpu 1 -- nvidia-smi",
         "  pouncectl run --cpus 8 --mem 16GB --time 2h --class lion -- pbrun germline --ref ref.fa"])
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "base/bounded_file.h"
 #include "base/job_tag.h"
@@ -35,6 +36,7 @@ std::string text_of(const LocalJob& job) {
   };
   line("boot", boot_id());
   line("pid", std::to_string(job.pid()));
+  line("job", std::to_string(view.job_identity.job.value));
   line("started", std::to_string(job.started));
   line("submitted_s", std::to_string(view.submit_time_s));
   line("end_s", std::to_string(view.end_time_s));
@@ -83,6 +85,8 @@ std::optional<LocalJob> read_record(const std::filesystem::path& path) {
   JobView& view = job.view;
   view.job_identity = {{number<std::uint32_t>(value("pid"))}, number<std::int64_t>(value("submitted_s")), 0};
   if (start_ticks(job.pid()) != job.started) return std::nullopt;
+  if (const auto named = number<std::uint32_t>(value("job")); named != 0 && named != view.job_identity.job.value)
+    job.process = std::exchange(view.job_identity.job.value, named);
   view.instance = tag->instance;
   view.lease = tag->lease;
   view.name = value("name");

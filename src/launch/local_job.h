@@ -23,7 +23,9 @@ struct LocalJob {
   JobEnd ending = JobEnd::kNone;    // why we have told it to end
   TimePoint kill_at = TimePoint::max();
 
-  pid_t pid() const { return static_cast<pid_t>(view.job_identity.job.value); }
+  pid_t process = 0;                // of one that had to wait: it had its number before it had a process
+
+  pid_t pid() const { return process != 0 ? process : static_cast<pid_t>(view.job_identity.job.value); }
   bool over() const { return view.state == JobState::kEnded; }
 };
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kEndedKept = 256;  // ended jobs remembered, as Slurm does for MinJobAge
 
+constexpr std::chrono::milliseconds kLook{100};  // between two looks for room, while somebody waits for it
+
 // /dev/nvidia0, /dev/nvidia1 …; what they are is the worker's business.
 std::vector<std::uint32_t> gpus_here() {
   std::vector<std::uint32_t> indexes;
@@ -52,6 +54,15 @@ void show_running(JobView& view) {
   view.state = JobState::kRunning;
   view.state_name = "RUNNING";
   view.nodes = "localhost";
+}
+
+std::string device_words(const std::vector<std::uint32_t>& gpus) {
+  return "gpu:" + std::to_string(gpus.size()) + "(IDX:" + list_of(gpus) + ")";
+}
+
+// As CUDA_VISIBLE_DEVICES takes them.
+std::string names_of(const std::vector<std::uint32_t>& gpus, const std::optional<LocalRoom>& room) {
+  return joined(gpus, ",", [&](std::uint32_t gpu) { return room ? room->gpus.at(gpu) : std::to_string(gpu); });
 }
 
 JobEnd end_of(int status) {
@@ -89,6 +100,7 @@ LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)
     show_running(job.view);
     const JobIdentity name = job.view.job_identity;
     if (job.view.end_time_s > 0) walltimes_[name] = now + std::chrono::seconds(job.view.end_time_s - now_s);
+    if (job.process != 0) next_number_ = std::max(next_number_, name.job.value + 1);
     jobs_[name] = std::move(job);
   }
 }
@@ -127,17 +139,16 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
   std::ranges::stable_sort(here, {}, users);
   given.assign(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(gpus));
   std::ranges::sort(given);
-  return "gpu:" + std::to_string(gpus) + "(IDX:" + list_of(given) + ")";
+  return device_words(given);
 }
 
-Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
+Result<LocalJob> LocalLauncher::launched(const JobSpec& spec, std::vector<std::uint32_t> gpus, const std::string& devices) {
   LocalJob job;
-  const auto devices = give_gpus(spec.resources, job.gpus);
-  if (!devices) return failure(devices.error());
+  job.gpus = std::move(gpus);
   JobSpec started = spec;
-  if (!job.gpus.empty()) started.environment["CUDA_VISIBLE_DEVICES"] = list_of(job.gpus);
+  if (!job.gpus.empty()) started.environment["CUDA_VISIBLE_DEVICES"] = names_of(job.gpus, options_.room);
   const auto pid = start_detached(started, [&](pid_t child) {
-    job.view = view_of(spec, child, *devices);
+    job.view = view_of(spec, child, devices);
     job.started = start_ticks(child).value_or(0);
     return write_record(options_.folder, job);
   });
@@ -147,11 +158,69 @@ Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
   }
   job.child = true;
   show_running(job.view);
-  const JobIdentity name = job.view.job_identity;
+  return job;
+}
+
+Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
+  if (options_.room) return in_room(spec);
+  std::vector<std::uint32_t> gpus;
+  const auto devices = give_gpus(spec.resources, gpus);
+  if (!devices) return failure(devices.error());
+  auto job = launched(spec, std::move(gpus), *devices);
+  if (!job) return failure(job.error());
+  const JobIdentity name = job->view.job_identity;
   if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
-  jobs_[name] = std::move(job);
+  jobs_[name] = std::move(*job);
   forget_old();
   return name;
+}
+
+Result<JobIdentity> LocalLauncher::in_room(const JobSpec& spec) {
+  if (const auto possible = can_ever_fit(*options_.room, spec.resources); !possible) return failure(possible.error());
+  LocalJob job;
+  job.view = view_of(spec, static_cast<pid_t>(next_number_++), "");
+  job.view.start_time_s = job.view.end_time_s = 0;
+  job.view.state = JobState::kQueued;
+  job.view.state_name = "PENDING";
+  job.view.reason = job.view.reason_word = "Resources";
+  const JobIdentity name = job.view.job_identity;
+  jobs_[name] = std::move(job);
+  waiting_.emplace_back(name, spec);
+  start_waiting();
+  forget_old();
+  return name;
+}
+
+RoomUse LocalLauncher::used() const {
+  RoomUse used;
+  for (const auto& [name, job] : jobs_)
+    if (!job.over() && job.view.state != JobState::kQueued) used.add(job.view.resources, job.gpus);
+  return used;
+}
+
+// Those behind one that does not fit wait with it: a large one would else wait for ever.
+void LocalLauncher::start_waiting() {
+  while (!waiting_.empty()) {
+    const auto [name, spec] = waiting_.front();
+    LocalJob& job = jobs_[name];
+    if (!job.over()) {
+      auto gpus = fit(*options_.room, used(), spec.resources);
+      if (!gpus) return;
+      const std::string devices = gpus->empty() ? "" : device_words(*gpus);
+      auto started = launched(spec, std::move(*gpus), devices);
+      if (started) {
+        started->process = started->pid();
+        started->view.job_identity = name;
+        // A later daemon finds it under the number that it had. If this fails it takes the job for one that is gone.
+        static_cast<void>(write_record(options_.folder, *started));
+        if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
+        job = std::move(*started);
+      } else {
+        show_ended(job, JobEnd::kFailed, 0);
+      }
+    }
+    waiting_.erase(waiting_.begin());
+  }
 }
 
 Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& asked) {
@@ -166,6 +235,7 @@ Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& asked) {
 void LocalLauncher::end(LocalJob& job, JobEnd why, TimePoint now) {
   if (job.ending != JobEnd::kNone) return;
   job.ending = why;
+  if (job.view.state == JobState::kQueued) return show_ended(job, why, 0);
   job.view.state = JobState::kEnding;
   job.view.state_name = "COMPLETING";
   job.view.end = why;
@@ -174,7 +244,7 @@ void LocalLauncher::end(LocalJob& job, JobEnd why, TimePoint now) {
 }
 
 void LocalLauncher::refresh(LocalJob& job) {
-  if (job.over()) return;
+  if (job.over() || job.view.state == JobState::kQueued) return;
   if (job.child) {
     const auto ended = ended_child(job.pid());
     if (!ended) return;
@@ -191,10 +261,12 @@ TimePoint LocalLauncher::next_deadline() const {
   TimePoint next = TimePoint::max();
   for (const auto& [job, when] : walltimes_) next = std::min(next, when);
   for (const auto& [name, job] : jobs_) next = std::min(next, job.kill_at);
+  if (!waiting_.empty()) next = std::min(next, looked_at_ + kLook);
   return next;
 }
 
 void LocalLauncher::on_time(TimePoint now) {
+  looked_at_ = now;
   for (auto& [name, job] : jobs_) {
     refresh(job);
     if (job.over()) continue;
@@ -207,6 +279,7 @@ void LocalLauncher::on_time(TimePoint now) {
     kill_session(job.pid());
     job.kill_at = now + options_.kill_wait;
   }
+  start_waiting();
 }
 
 Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Poll& asked) {

@@ -1,17 +1,21 @@
 // The local backend: workers are child processes of pounced, for machines without Slurm. Same tags, same states, same
 // endings as a batch job, so that everything above it is the same code. A job's number is its pid. Every class name is
-// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Jobs outlive the daemon;
+// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Where a room is counted, as in a
+// job of Slurm's, what does not fit waits until something has ended, in the order of arrival. Jobs outlive the daemon;
 // a later one finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from within
 // the call. Thread: loop.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "launch/launcher.h"
 #include "launch/local_job.h"
+#include "launch/local_room.h"
 
 namespace pounce::launch {
 
@@ -19,6 +23,7 @@ struct LocalOptions {
   std::string folder;                          // where job records are kept: 0700, ours
   std::uint32_t stand_in_gpus = 0;             // so many GPUs are granted as "CPU standing in"
   std::chrono::milliseconds kill_wait{30000};  // from TERM to KILL, as Slurm's KillWait
+  std::optional<LocalRoom> room{};             // unset: nothing is counted, and nobody waits
 };
 
 inline constexpr char kStandIn[] = "CPU standing in";
@@ -49,6 +54,10 @@ class LocalLauncher final : public Launcher {
   }
 
   Result<JobIdentity> start(const JobSpec& spec);
+  Result<LocalJob> launched(const JobSpec& spec, std::vector<std::uint32_t> gpus, const std::string& devices);
+  Result<JobIdentity> in_room(const JobSpec& spec);
+  RoomUse used() const;
+  void start_waiting();
   Result<std::string> give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const;
   void end(LocalJob& job, JobEnd why, TimePoint now);
   void refresh(LocalJob& job);
@@ -57,6 +66,9 @@ class LocalLauncher final : public Launcher {
   LocalOptions options_;
   std::map<JobIdentity, LocalJob> jobs_;  // this folder's, ended ones too
   std::map<JobIdentity, TimePoint> walltimes_;
+  std::vector<std::pair<JobIdentity, JobSpec>> waiting_;  // for room, in the order of arrival
+  TimePoint looked_at_{};
+  std::uint32_t next_number_ = 1u << 30;                  // of one that waits: no process has such a number
 };
 
 }  // namespace pounce::launch

@@ -53,11 +53,18 @@ class SlurmBackend final : public launch::Launcher {
   transport::EventLoop::WatchId watch_ = 0, timer_ = 0;
 };
 
+launch::LocalOptions options_for(const Setup& setup) {
+  launch::LocalOptions options{setup.folders.leases(), setup.config.stand_in_gpus};
+  if (setup.config.local_cpus > 0)
+    options.room = launch::room_of(setup.config.local_cpus, setup.config.local_memory_mib, setup.config.local_gpus);
+  return options;
+}
+
 // A LocalLauncher whose walltimes the loop keeps.
 class LocalBackend final : public launch::Launcher {
  public:
   LocalBackend(transport::EventLoop& loop, const Setup& setup)
-      : loop_(loop), launcher_(launch::LocalOptions{setup.folders.leases(), setup.config.stand_in_gpus}) {
+      : loop_(loop), launcher_(options_for(setup)) {
     follow();  // jobs of a previous instance have walltimes too
   }
   ~LocalBackend() override { loop_.unwatch(timer_); }

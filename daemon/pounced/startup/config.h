@@ -27,13 +27,18 @@ struct Config {
   std::set<std::string> said;  // the keys that the file has
   std::string policy;
   std::optional<LauncherKind> launcher;
-  std::uint32_t stand_in_gpus = 0;
+  std::uint32_t stand_in_gpus = 0, local_cpus = 0, local_memory_mib = 0;
+  std::string local_gpus;
   std::string advertise_address, state_folder, pounce_slurm, pounce_worker;
 
   static constexpr auto fields() {
     return table(field("launcher", &Config::launcher, "`slurm` or `local`; unset: slurm where there is one"),
                  field("stand_in_gpus", &Config::stand_in_gpus,
                        "local launcher: so many GPUs are granted as this machine's CPU"),
+                 field("local_cpus", &Config::local_cpus,
+                       "local launcher: so many CPUs are handed out, and leases wait for them; 0: not counted, and none waits"),
+                 field("local_memory_mib", &Config::local_memory_mib, "with `local_cpus`: so much memory; 0: not counted"),
+                 field("local_gpus", &Config::local_gpus, "with `local_cpus`: these GPUs, as CUDA_VISIBLE_DEVICES names them"),
                  field("advertise_address", &Config::advertise_address,
                        "where compute nodes reach this host; unset: found out"),
                  field("policy", &Config::policy,

@@ -437,5 +437,78 @@ TEST_F(LocalLauncherTest, HasNoClassesAndTakesAnyName) {
   EXPECT_TRUE(submit(spec(":", {"tiger", 0, "", 0, 0, {}})));
 }
 
+// ---- a room that is counted -----------------------------------------------------------------------------------------
+
+class RoomTest : public LocalLauncherTest {
+ protected:
+  RoomTest() {
+    gate_ = folder_ + "/gate";
+    EXPECT_EQ(::mkfifo(gate_.c_str(), 0600), 0);
+    launcher_.emplace(options());
+  }
+  ~RoomTest() override { open_gate(); }  // its jobs are not known by their processes' numbers
+
+  LocalOptions options() { return {.folder = folder_, .room = room_of(1, 0, "2,MIG-7")}; }
+  JobSpec gated(const std::string& script = ":") { return spec("read line < gate; " + script); }
+
+  // Whoever waits at it goes on; nobody does: nothing happens.
+  void open_gate() {
+    const UniqueFd gate(::open(gate_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    EXPECT_EQ(::write(gate.get(), "\n", 1), 1);
+    siginfo_t ended;
+    ::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+  }
+
+  std::string gate_;
+};
+
+TEST_F(RoomTest, WhatDoesNotFitWaitsUntilSomethingHasEnded) {
+  const auto first = submit(gated()), second = submit(spec("echo $CUDA_VISIBLE_DEVICES", {"", 2, "", 0, 0, {}}));
+  EXPECT_EQ(look(*first).state, JobState::kRunning);
+  EXPECT_EQ(look(*second).state, JobState::kQueued);
+  EXPECT_EQ(look(*second).reason, "Resources");
+  EXPECT_LT(launcher_->next_deadline(), Clock::now() + seconds(1));
+
+  open_gate();
+  launcher_->on_time(Clock::now());
+
+  EXPECT_EQ(look(*first).end, JobEnd::kCompleted);
+  siginfo_t ended;
+  ::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+  EXPECT_EQ(look(*second).end, JobEnd::kCompleted);
+  EXPECT_EQ(look(*second).devices, "gpu:2(IDX:0,1)");
+  EXPECT_EQ(log(), "2,MIG-7\n");
+}
+
+TEST_F(RoomTest, OneThatWaitsIsCancelledWithoutHavingRun) {
+  const auto first = submit(gated()), second = submit(spec("echo ran")), third = submit(spec("echo third"));
+
+  cancel(*second);
+
+  EXPECT_EQ(look(*second).end, JobEnd::kCancelled);
+  open_gate();
+  launcher_->on_time(Clock::now());
+  siginfo_t ended;
+  ::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+  EXPECT_EQ(look(*third).end, JobEnd::kCompleted);
+  EXPECT_EQ(log(), "third\n");
+}
+
+TEST_F(RoomTest, WhatNeverFitsIsRefused) {
+  const auto job = submit(spec(":", {"", 3, "", 0, 0, {}}));
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().code, ErrorCode::kUnsatisfiable);
+  EXPECT_THAT(job.error().text, HasSubstr("2 GPUs on this node"));
+}
+
+TEST_F(RoomTest, ALaterDaemonFindsAJobUnderItsNumberAndCountsIt) {
+  const auto first = submit(gated());
+
+  launcher_.emplace(options());
+
+  EXPECT_EQ(look(*first).state, JobState::kRunning);
+  EXPECT_EQ(look(*submit(gated())).state, JobState::kQueued);
+}
+
 }  // namespace
 }  // namespace pounce::launch

@@ -1,0 +1,75 @@
+"""The part of a job of Slurm's that this process stands in: what ``Client(here=True)`` hands out."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .. import _core
+from ..errors import BadRequest
+
+_IDLE_S = 2.0   # a worker that has nothing to do makes room for who asks for something else
+_MOST_MIB = 1_000_000  # that a configuration can say
+_GONE_S = 10.0  # and pounced for nobody
+
+
+class Allocation(NamedTuple):
+    job: str
+    node: str
+    nodes: int
+    cpus: int
+    memory_mib: int  # 0: not limited
+    gpus: tuple[str, ...]
+
+
+def is_inside(environment: Mapping[str, str] = os.environ) -> bool:
+    """On a node of a job: salloc's shell may stand on a login node, and has a job without being in it."""
+    return bool(environment.get("SLURM_JOB_ID")) and bool(environment.get("SLURMD_NODENAME"))
+
+
+def found(environment: Mapping[str, str] = os.environ) -> Allocation:
+    """
+    Raises
+    ------
+    BadRequest
+        This process stands in no job.
+    """
+    job = environment.get("SLURM_JOB_ID", "")
+    if not job:
+        remedy = "Start it with sbatch or srun; here='auto' leases workers where there is no job."
+        raise BadRequest("here=True is for inside a job of Slurm's, and this is none", remedy)
+    if not is_inside(environment):
+        raise BadRequest(f"here=True: job {job} is yours, but this process is not on its node", "Start it with srun, which runs it there.")
+    cpus = min(len(os.sched_getaffinity(0)), _number(environment, "SLURM_CPUS_ON_NODE") or os.cpu_count() or 1)
+    granted = _number(environment, "SLURM_CPUS_ON_NODE") or cpus
+    memory = _number(environment, "SLURM_MEM_PER_NODE") or _number(environment, "SLURM_MEM_PER_CPU") * granted
+    gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if environment.get(name)), "")
+    named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
+    return Allocation(job, environment["SLURMD_NODENAME"], _number(environment, "SLURM_JOB_NUM_NODES") or 1, cpus, memory, named)
+
+
+def configuration(allocation: Allocation) -> str:
+    """A configuration of pounced's that hands out this and no more; its path. The file goes with this process."""
+    if allocation.nodes > 1:
+        text = f"pounce: job {allocation.job} has {allocation.nodes} nodes; workers run on this one, {allocation.node}"
+        print(_core.printable(text), file=sys.stderr)
+    folder = tempfile.mkdtemp(prefix="pounce-job-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "pounced.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({
+            "launcher": "local", "local_cpus": allocation.cpus, "local_memory_mib": min(allocation.memory_mib, _MOST_MIB),
+            "local_gpus": ",".join(allocation.gpus), "idle_release_s": _IDLE_S, "keep_warm_s": 0, "keep_warm_blind_s": 0,
+            "daemon_idle_exit_s": _GONE_S}, file)
+    return path
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    text = environment.get(name, "")
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,100 @@
+"""``Client(here=True)``: the job that the program stands in is its workers. The job is made of its variables alone."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from pounce import errors
+from pounce._engine.allocation import Allocation, found, is_inside
+
+JOB = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "g1", "SLURM_CPUS_ON_NODE": "1", "SLURM_MEM_PER_NODE": "4096", "SLURM_JOB_NUM_NODES": "1"}
+
+PROGRAM = """
+    def work(n):
+        import os
+        return n * 2, os.environ.get("CUDA_VISIBLE_DEVICES", "none")
+    with pounce.Client(here={here}, class_="lion") as client:
+        report(results=[future.result(60) for future in [client.submit(work, n) for n in range(3)]])
+        report(most=len(client.leases()))
+"""
+
+
+def in_job(home, **variables):
+    home.environment.update(JOB, **variables)
+    home.config.unlink()  # of the login side
+    del home.environment["POUNCE_CONFIG"]
+    return home
+
+
+def test_a_job_is_found_by_its_variables():
+    cpus = min(len(os.sched_getaffinity(0)), 1)
+    assert found({**JOB, "CUDA_VISIBLE_DEVICES": "0,MIG-1"}) == Allocation("7", "g1", 1, cpus, 4096, ("0", "MIG-1"))
+    per_cpu = {**JOB, "SLURM_CPUS_ON_NODE": "3", "SLURM_MEM_PER_CPU": "100", "SLURM_JOB_GPUS": "1"}
+    del per_cpu["SLURM_MEM_PER_NODE"]
+    assert found(per_cpu)[4:] == (300, ("1",))
+
+
+@pytest.mark.parametrize("variables, words", [({}, "there is no|this is none"), ({"SLURM_JOB_ID": "7"}, "srun")])
+def test_outside_a_job_here_is_refused_with_what_to_do(variables, words):
+    assert not is_inside(variables)
+    with pytest.raises(errors.BadRequest, match=words):
+        found(variables)
+
+
+def test_here_is_refused_outside_a_job_and_beside_a_launcher(home):
+    reports = home.run("""
+        report(outside=error_of(lambda: pounce.Client(here=True)), word=error_of(lambda: pounce.Client(here="yes")))
+        os.environ.update(SLURM_JOB_ID="7", SLURMD_NODENAME="g1")
+        report(both=error_of(lambda: pounce.Client(here=True, launcher="slurm")))
+    """).reports
+    assert [reports[key]["type"] for key in ("outside", "word", "both")] == ["BadRequest"] * 3
+
+
+@pytest.mark.parametrize("here", ["True", "'auto'"])
+def test_calls_run_in_the_job_and_wait_for_its_cpus(home, here):
+    reports = in_job(home).run(PROGRAM.format(here=here)).reports
+    assert reports["results"] == [[0, "none"], [2, "none"], [4, "none"]]
+
+
+def test_one_script_is_for_the_login_side_too(home):
+    assert home.run(PROGRAM.format(here="'auto'")).reports["results"][2][0] == 4
+
+
+def test_each_gpu_of_the_job_is_one_call_s_at_a_time(home):
+    """Two calls hold the two GPUs, and the third waits for one of them."""
+    reports = in_job(home, SLURM_CPUS_ON_NODE="8", CUDA_VISIBLE_DEVICES="3,5").run("""
+        from unittest import mock
+        with mock.patch("os.sched_getaffinity", return_value=set(range(8))):
+            client = pounce.Client(here=True, gpus=1)
+        def holds(number, gate):
+            import os, time
+            open(f"{gate}.{number}", "w").close()
+            while not os.path.exists(gate): time.sleep(0.02)
+            return os.environ["CUDA_VISIBLE_DEVICES"]
+        gate = os.path.abspath("gate")
+        futures = [client.submit(holds, number, gate) for number in range(3)]
+        while sum(os.path.exists(f"{gate}.{number}") for number in range(3)) < 2: time.sleep(0.02)
+        while not any(lease.state == "queued" for lease in client.leases()): time.sleep(0.02)
+        report(begun=sum(os.path.exists(f"{gate}.{number}") for number in range(3)))
+        open(gate, "w").close()
+        report(gpus=[future.result(60) for future in futures])
+        report(refused=error_of(lambda: client.options(gpus=3).submit(pow, 2, 3).result(60)))
+        client.close()
+    """).reports
+    assert reports["begun"] == 2 and set(reports["gpus"]) == {"3", "5"}
+    assert reports["refused"]["type"] == "Unsatisfiable" and "2 GPUs on this node" in reports["refused"]["text"]
+
+
+def test_calls_that_ask_for_other_things_take_turns(home):
+    """An idle worker makes room for the next call, which asks for more memory."""
+    reports = in_job(home).run("""
+        with pounce.Client(here=True) as client:
+            report(results=[client.options(memory=f"{n}GB").submit(pow, n, 2).result(60) for n in (1, 2, 3)])
+    """).reports
+    assert reports["results"] == [1, 4, 9]
+
+
+def test_of_several_nodes_it_is_this_one_and_it_says_so(home):
+    script = in_job(home, SLURM_JOB_NUM_NODES="3").run(PROGRAM.format(here="True"))
+    assert "pounce: job 7 has 3 nodes; workers run on this one, g1" in script.stderr
