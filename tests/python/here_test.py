@@ -62,7 +62,7 @@ def test_one_script_is_for_the_login_side_too(home):
 
 
 def test_each_gpu_of_the_job_is_one_call_s_at_a_time(home):
-    """Two calls hold the two GPUs, and the third waits for one of them."""
+    """Two leases hold the two GPUs, and the third waits for one of them. Calls that ask for the same would share a lease."""
     reports = in_job(home, SLURM_CPUS_ON_NODE="8", CUDA_VISIBLE_DEVICES="3,5").run("""
         from unittest import mock
         with mock.patch("os.sched_getaffinity", return_value=set(range(8))):
@@ -73,7 +73,7 @@ def test_each_gpu_of_the_job_is_one_call_s_at_a_time(home):
             while not os.path.exists(gate): time.sleep(0.02)
             return os.environ["CUDA_VISIBLE_DEVICES"]
         gate = os.path.abspath("gate")
-        futures = [client.submit(holds, number, gate) for number in range(3)]
+        futures = [client.options(cpus=number + 1).submit(holds, number, gate) for number in range(3)]
         while sum(os.path.exists(f"{gate}.{number}") for number in range(3)) < 2: time.sleep(0.02)
         while not any(lease.state == "queued" for lease in client.leases()): time.sleep(0.02)
         report(begun=sum(os.path.exists(f"{gate}.{number}") for number in range(3)))

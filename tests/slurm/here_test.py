@@ -1,0 +1,74 @@
+"""``Client(here=True)`` and ``pouncectl run`` inside a real job: its GPUs and CPUs do the work, and no other job is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from login_node import wait_until
+
+BOTH = """
+import json, pounce, subprocess
+def where():
+    import os, socket
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+with pounce.Client(here="auto", class_="cheetah") as client:
+    view = client.options(gpus=1, workers=2, cpus=1)
+    gpus = sorted(future.result(100) for future in [view.submit(where) for _ in range(6)])
+    jobs = len(client.queue())
+print("REPORT " + json.dumps(dict(gpus=sorted(set(gpus)), jobs=jobs)), flush=True)
+words = ["pouncectl", "run", "--gpu", "1", "--", "sh", "-c", "echo in $CUDA_VISIBLE_DEVICES; exit 3"]
+done = subprocess.run(words, capture_output=True, text=True)
+print("REPORT " + json.dumps(dict(code=done.returncode, said=done.stdout)), flush=True)
+"""
+
+
+def both(alice):
+    program = alice.folder / "both.py"
+    program.write_text(BOTH)
+    program.chmod(0o644)
+    return str(program)
+
+
+def test_one_script_leases_on_the_login_side_and_uses_its_job_inside_one(make_user):
+    alice = make_user()
+    outside = alice.start(["python", "-u", both(alice)])
+    inside = alice.start(["srun", "--gres=gpu:2", "--cpus-per-task=2", "--qos=lion", "--time=10", "python", "-u", both(alice)])
+
+    assert outside.reported("code", 150) == 3 and inside.reported("code", 150) == 3
+    assert len(inside.reported("gpus")) == 2 and inside.reported("said").startswith("in ")
+    assert outside.reported("jobs") == 1
+    outside.ended()
+    inside.ended()
+    leased = alice.run("sacct", "--noheader", "--allocations", "--parsable2", "--user=alice", "--format=JobName,QOS")
+    assert "python|lion" in leased.splitlines()
+
+
+ENDS_AT_ONCE = """
+import os, pounce
+client = pounce.Client(here=True)
+print('REPORT {"pid": %d}' % client.submit(os.getpid).result(60), flush=True)
+os._exit(0)
+"""
+
+
+def test_nothing_of_it_outlives_the_job(make_user):
+    alice = make_user()
+    run = alice.start(["srun", "--time=5", "--cpus-per-task=1", "python", "-u", "-c", ENDS_AT_ONCE])
+    pid = run.reported("pid", 100)
+    run.ended()
+    wait_until(lambda: not _runs(pid), 60, "its worker ends")
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return b"pounce" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def test_salloc_s_shell_on_the_login_side_is_no_place_for_workers(make_user):
+    alice = make_user()
+    program = "import pounce; pounce.Client(here=True)"
+    run = alice.start(["salloc", "--quiet", "--time=5", "python", "-c", program])
+    run.process.wait(90)
+    assert "this process is not on its node" in run.output and "srun" in run.output
