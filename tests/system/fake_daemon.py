@@ -164,11 +164,12 @@ class FakeDaemon:
 class FakeClient:
     """One session on one worker."""
 
+    messages = 0  # as they came: several may be one
+
     def __init__(self, daemon: FakeDaemon, session: str | None = None, key: Key | None = None):
         self.daemon, self.key = daemon, key or Key()
         self.session = session or secrets.token_hex(16)
         self.heard: list[list[bytes]] = []
-        self.messages = 0  # as they came: several may be one
         self.said = 0  # beats
         daemon.say(pack("admit", lease=LEASE, session=self.session, key=self.key.text))
 
