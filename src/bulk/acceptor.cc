@@ -6,9 +6,14 @@
 #include "bulk/options.h"
 
 namespace pounce::bulk {
+namespace {
+
+constexpr std::size_t kMostNewcomers = 64;  // sixteen clients that all come at once
+
+}  // namespace
 
 Result<std::unique_ptr<Acceptor>> Acceptor::bind(const std::string& endpoint) {
-  auto listener = tls::Listener::bind(endpoint, stream_options());
+  auto listener = tls::Listener::bind(endpoint, stream_options(), kMostNewcomers);
   if (!listener) return failure(std::move(listener.error()));
   return std::unique_ptr<Acceptor>(new Acceptor(std::move(*listener)));
 }

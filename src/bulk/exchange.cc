@@ -3,10 +3,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
-
-#include "base/check.h"
 
 namespace pounce::bulk {
 
@@ -29,6 +28,7 @@ std::optional<Offered> Exchange::offered(const Piece& piece) const {
 
 void Exchange::fetch(const std::string& of, std::vector<Target> targets, Position from) {
   const std::lock_guard lock(mutex_);
+  if (told_whole(of)) return;  // and not heard yet
   fetches_.begin(of, std::move(targets), from);
   if (!fetches_.reached(of)) tell(Whole{of});  // nothing was left of it
 }
@@ -36,6 +36,18 @@ void Exchange::fetch(const std::string& of, std::vector<Target> targets, Positio
 void Exchange::stop(const std::string& of) {
   const std::lock_guard lock(mutex_);
   fetches_.stop(of);
+  std::erase_if(events_, [&](const Event& event) {
+    const auto* whole = std::get_if<Whole>(&event);
+    const auto* failed = std::get_if<Failed>(&event);
+    return (whole && whole->of == of) || (failed && failed->of == of);
+  });
+}
+
+bool Exchange::told_whole(const std::string& of) const {
+  return std::ranges::any_of(events_, [&](const Event& event) {
+    const auto* whole = std::get_if<Whole>(&event);
+    return whole && whole->of == of;
+  });
 }
 
 std::optional<Position> Exchange::reached(const std::string& of) const {
@@ -58,6 +70,11 @@ bool Exchange::anything_to_ask() const {
   return fetches_.anything_to_ask();
 }
 
+bool Exchange::wanted(const Piece& piece) const {
+  const std::lock_guard lock(mutex_);
+  return fetches_.wants(piece);
+}
+
 void Exchange::came(const Piece& piece) {
   const std::lock_guard lock(mutex_);
   if (fetches_.came(piece)) tell(Whole{piece.of});
@@ -65,14 +82,19 @@ void Exchange::came(const Piece& piece) {
 
 void Exchange::failed(const Piece& piece, Error error) {
   const std::lock_guard lock(mutex_);
-  if (!fetches_.reached(piece.of)) return;  // told already
+  if (!fetches_.wants(piece)) return;  // told already
   fetches_.stop(piece.of);
   tell(Failed{piece.of, std::move(error)});
 }
 
+void Exchange::stands() {
+  const std::lock_guard lock(mutex_);
+  stands_ = true;
+}
+
 void Exchange::lost(std::string why, bool stood) {
   const std::lock_guard lock(mutex_);
-  tell(Lost{std::move(why), stood});
+  if (stood || !stands_) tell(Lost{std::move(why), stands_});
 }
 
 void Exchange::tell(Event event) {

@@ -24,7 +24,7 @@ struct Failed {  // it cannot be kept here; nothing more of it is asked for
 };
 struct Lost {  // a connection, and with it the lane
   std::string why;
-  bool stood = false;  // it was there once
+  bool stood = false;  // the lane was there once
 };
 using Event = std::variant<Whole, Failed, Lost>;
 
@@ -37,26 +37,32 @@ class Exchange {
   std::optional<Offered> offered(const Piece& piece) const;
 
   void fetch(const std::string& of, std::vector<Target> targets, Position from);
-  void stop(const std::string& of);
+  void stop(const std::string& of);  // nothing is told of it any more
   std::optional<Position> reached(const std::string& of) const;
   std::uint64_t bytes_left() const;
 
   std::optional<Piece> next_piece();
   bool anything_to_ask() const;
+  bool wanted(const Piece& piece) const;
   void came(const Piece& piece);
   void failed(const Piece& piece, Error error);
+  void stands();
+  // `stood`: that connection did. One that never came is no loss to a lane that has others.
   void lost(std::string why, bool stood);
 
-  int fd() const { return news_.get(); }  // readable when there are events
+  int fd() const { return news_.get(); }  // readable when there are events; -1: there was no descriptor
   std::vector<Event> events();
 
  private:
-  void tell(Event event);  // locked
+  // locked
+  void tell(Event event);
+  bool told_whole(const std::string& of) const;
 
   mutable std::mutex mutex_;
   Offers offers_;
   Fetches fetches_;
   std::vector<Event> events_;
+  bool stands_ = false;
   std::atomic<bool> told_ = false;  // there are some: looked at in each turn, without a system call
   const UniqueFd news_;
 };

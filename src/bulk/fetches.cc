@@ -35,6 +35,10 @@ std::optional<Piece> Fetches::next() {
   return Piece{transfer->of, at, size, transfer->targets};
 }
 
+bool Fetches::wants(const Piece& piece) const {
+  return std::ranges::any_of(transfers_, [&](const Transfer& one) { return one.targets == piece.targets; });
+}
+
 bool Fetches::came(const Piece& piece) {
   const auto transfer = std::ranges::find_if(transfers_, [&](const Transfer& one) { return one.targets == piece.targets; });
   if (transfer == transfers_.end()) return false;  // nobody wants it any more

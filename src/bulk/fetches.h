@@ -49,6 +49,7 @@ class Fetches {
 
   std::optional<Piece> next();     // that nobody has asked for; in order
   bool anything_to_ask() const;
+  bool wants(const Piece& piece) const;  // its transfer was not stopped
   bool came(const Piece& piece);   // true: with it the transfer is whole, and over
   std::optional<Position> reached(const std::string& of) const;  // nullopt: not under way
   std::uint64_t bytes_left() const;  // that were not asked for

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 #include <numeric>
-#include <thread>
 #include <utility>
 
+#include "base/processors.h"
 #include "bulk/options.h"
 
 namespace pounce::bulk {
@@ -18,18 +18,14 @@ constexpr std::size_t kIdBytes = tls::PeerId::kBytes, kKeyBytes = 32;
 
 }  // namespace
 
-unsigned most_streams() { return std::clamp(std::thread::hardware_concurrency(), 1u, 4u); }
+unsigned most_streams() { return static_cast<unsigned>(std::min<std::size_t>(processors(), 4)); }
 
 Lane::Lane(std::string endpoint, std::vector<tls::Credential> credentials)
     : exchange_(std::make_shared<Exchange>()), endpoint_(std::move(endpoint)), credentials_(std::move(credentials)) {}
 
 void Lane::add(std::unique_ptr<tls::Channel> accepted) {
-  threads_.push_back(std::make_unique<StreamThread>(exchange_, std::move(accepted), StreamThread::Begins::kStanding));
-}
-
-void Lane::abandon_after_fork() {
-  for (auto& thread : threads_) static_cast<void>(thread.release());
-  threads_.clear();
+  exchange_->stands();
+  if (auto thread = StreamThread::start(exchange_, std::move(accepted), StreamThread::Begins::kStanding)) threads_.push_back(std::move(thread));
 }
 
 void Lane::offer(const std::string& of, std::vector<Offered> buffers) {
@@ -50,8 +46,13 @@ void Lane::connect_for(std::uint64_t bytes) {
     const tls::Credential credential = std::move(credentials_.back());
     credentials_.pop_back();
     auto channel = tls::Channel::connect(endpoint_, credential, stream_options());
-    if (!channel) return exchange_->lost(channel.error().text, false);
-    threads_.push_back(std::make_unique<StreamThread>(exchange_, std::move(*channel), StreamThread::Begins::kConnecting));
+    auto thread = channel ? StreamThread::start(exchange_, std::move(*channel), StreamThread::Begins::kConnecting) : nullptr;
+    if (thread) {
+      threads_.push_back(std::move(thread));
+      continue;
+    }
+    if (threads_.empty()) exchange_->lost("no descriptor or thread for a connection", false);
+    return credentials_.clear();  // it goes with those that there are
   }
 }
 

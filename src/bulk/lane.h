@@ -32,7 +32,6 @@ class Lane {
   // something to move, and further ones when there is much.
   Lane(std::string endpoint, std::vector<tls::Credential> credentials);
   void add(std::unique_ptr<tls::Channel> accepted);  // of a worker
-  void abandon_after_fork();                         // in the child: its threads are the parent's
 
   void offer(const std::string& of, std::vector<Offered> buffers);
   void withdraw(const std::string& of) { exchange_->withdraw(of); }

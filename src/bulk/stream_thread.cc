@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/blocked_signals.h"
+#include "bulk/options.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 
@@ -20,11 +23,22 @@ constexpr std::size_t kMostToSend = 64;   // nobody who means well asks for more
 
 }  // namespace
 
-StreamThread::StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins)
-    : exchange_(std::move(exchange)), channel_(std::move(channel)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), stood_(begins == Begins::kStanding) {
+std::unique_ptr<StreamThread> StreamThread::start(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins) {
+  UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) return nullptr;
+  std::unique_ptr<StreamThread> made(new StreamThread(std::move(exchange), std::move(channel), std::move(wake), begins));
+  try {
+    const BlockedSignals blocked;  // a signal is the main thread's
+    made->thread_ = std::jthread([it = made.get()] { it->run(); });
+  } catch (const std::system_error&) {  // the user's limit of processes
+    return nullptr;
+  }
+  return made;
+}
+
+StreamThread::StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, UniqueFd wake, Begins begins)
+    : exchange_(std::move(exchange)), channel_(std::move(channel)), wake_(std::move(wake)), stood_(begins == Begins::kStanding) {
   channel_->place_with([this](std::string_view header, std::size_t frame, std::size_t size) { return place_of(header, frame, size); });
-  const BlockedSignals blocked;  // a signal is the main thread's
-  thread_ = std::jthread([this] { run(); });
 }
 
 StreamThread::~StreamThread() {
@@ -38,11 +52,19 @@ void StreamThread::wake() {
 }
 
 void StreamThread::run() {
+  try {
+    turn_until_over();
+  } catch (const std::bad_alloc&) {
+    end("there is no memory");
+  }
+  channel_.reset();  // the other end hears of it now
+}
+
+void StreamThread::turn_until_over() {
   while (!stop_ && !over_) {
     turn();
     sleep();
   }
-  channel_.reset();  // the other end hears of it now
 }
 
 void StreamThread::turn() {
@@ -52,13 +74,25 @@ void StreamThread::turn() {
   answer();
   ask();
   channel_->check(Clock::now());
+  note_progress();
+}
+
+// An answer that does not come: the connection watches what has begun, and its peer may be gone without a word.
+void StreamThread::note_progress() {
+  if (std::exchange(came_, channel_->received_bytes()) != came_) came_at_ = Clock::now();
+  if (!asked_.empty() && Clock::now() >= came_at_ + stream_options().stall) end("an answer has not come");
+}
+
+TimePoint StreamThread::next_deadline() const {
+  return std::min(channel_->next_deadline(), asked_.empty() ? TimePoint::max() : came_at_ + stream_options().stall);
 }
 
 void StreamThread::sleep() {
   if (over_ || channel_->ready(question_ || !to_send_.empty())) return;
   pollfd polled[] = {{channel_->fd(), static_cast<short>(POLLIN | (channel_->wants_write() ? POLLOUT : 0)), 0}, {wake_.get(), POLLIN, 0}};
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(channel_->next_deadline() - Clock::now()).count();
-  ::poll(polled, std::size(polled), channel_->next_deadline() == TimePoint::max() ? -1 : static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
+  const TimePoint deadline = next_deadline();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  ::poll(polled, std::size(polled), deadline == TimePoint::max() ? -1 : static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
   std::uint64_t told = 0;
   static_cast<void>(::read(wake_.get(), &told, sizeof told));
 }
@@ -67,6 +101,7 @@ void StreamThread::follow_link() {
   while (const auto link = channel_->link_event()) {
     if (*link != tls::Link::kConnected) return end(channel_->why());
     stood_ = true;
+    exchange_->stands();
   }
 }
 
@@ -93,10 +128,11 @@ bool is(const protocol::Chunk& chunk, const Piece& piece) {
 
 // Answers come in the order of the questions.
 void StreamThread::take_piece(const protocol::Chunk& chunk, const transport::Message& message) {
-  if (asked_.empty() || message.size() != 2 || !is(chunk, asked_.front()) || message[1].size() != asked_.front().size)
-    return end("a piece came that was not asked for");
+  if (asked_.empty() || message.size() != 2 || !is(chunk, asked_.front())) return end("a piece came that was not asked for");
   const Piece piece = std::move(asked_.front());
   asked_.pop_front();
+  if (message[1].size() == 0 && !exchange_->wanted(piece)) return;  // neither side has any more to do with it
+  if (message[1].size() != piece.size) return end("a piece is not there, or of another size");
   if (const auto& write = piece.target().write)
     if (auto written = write(piece.at.offset, message[1].bytes()); !written) return exchange_->failed(piece, std::move(written.error()));
   exchange_->came(piece);
@@ -116,10 +152,10 @@ void StreamThread::answer() {
   while (!to_send_.empty() && !over_) {
     const Piece& piece = to_send_.front();
     const auto bytes = exchange_->offered(piece);
-    if (!bytes || piece.size > Fetches::kPieceBytes) return end("the other end asked for what is not there");
+    if (piece.size > Fetches::kPieceBytes) return end("the other end asked for too much");
     transport::Message message;
     message.push_back(transport::Frame::copy(protocol::encode(protocol::Chunk{piece.of, piece.at.buffer, piece.at.offset})));
-    message.push_back(transport::Frame::borrow(bytes->bytes, [keep = bytes->keep] {}));
+    message.push_back(bytes ? transport::Frame::borrow(bytes->bytes, [keep = bytes->keep] {}) : transport::Frame());  // empty: not there
     if (channel_->send(message) != tls::Sent::kYes) return;
     to_send_.pop_front();
   }
@@ -132,6 +168,7 @@ void StreamThread::ask() {
       if (!piece) return;
       question_.emplace();
       question_->push_back(transport::Frame::copy(protocol::encode(protocol::Fetch{piece->of, piece->at.buffer, piece->at.offset, piece->size})));
+      if (asked_.empty()) came_at_ = Clock::now();
       asked_.push_back(std::move(*piece));
     }
     if (channel_->send(*question_) != tls::Sent::kYes) return;

@@ -22,13 +22,17 @@ namespace pounce::bulk {
 class StreamThread {
  public:
   enum class Begins : std::uint8_t { kConnecting, kStanding };
-  StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins);
+  // Null: there is no thread or no descriptor to be had.
+  static std::unique_ptr<StreamThread> start(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, Begins begins);
   ~StreamThread();  // ends it: some milliseconds at most
   void wake();      // there is something to ask for
 
  private:
+  StreamThread(std::shared_ptr<Exchange> exchange, std::unique_ptr<tls::Channel> channel, UniqueFd wake, Begins begins);
+
   // the thread's
   void run();
+  void turn_until_over();
   void turn();
   void sleep();
   void follow_link();
@@ -36,6 +40,8 @@ class StreamThread {
   void take_piece(const protocol::Chunk& chunk, const transport::Message& message);
   void answer();
   void ask();
+  TimePoint next_deadline() const;
+  void note_progress();
   void end(std::string why);
   tls::Place place_of(std::string_view header, std::size_t frame, std::size_t size);
 
@@ -46,6 +52,8 @@ class StreamThread {
   bool stood_, over_ = false;
   std::deque<Piece> asked_;    // in the order in which they will come
   std::optional<transport::Message> question_;  // of the last of them, for which there was no room
+  std::uint64_t came_ = 0;     // bytes
+  TimePoint came_at_{};        // the last of them, or the question that was asked when nothing was awaited
   std::deque<Piece> to_send_;  // that the other end has asked for
   std::shared_ptr<std::vector<std::byte>> scratch_;  // what is written and not received in place
   std::jthread thread_;        // last: started when all else stands

@@ -247,7 +247,7 @@ void Engine::perform(const task::Action& action) {
     peers_.erase(found);
   } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
     const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
-    if (WorkerLink* link = link_at(cancelled->place)) link->send(protocol::CancelTask{cancelled->task, grace_ms, cancelled->only_if_queued});
+    if (WorkerLink* link = link_at(cancelled->place)) link->cancel({cancelled->task, grace_ms, cancelled->only_if_queued});
   } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
     if (WorkerLink* link = link_at(query->place)) link->query(query->tasks, !setup_.session.relays);
   } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {

@@ -26,7 +26,7 @@ constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kFirstReopenPause{5}, kLongestReopenPause{1000};
 constexpr int kLocalAttempts = 5;  // in a row that did not stand so long: then it is reached as any other
 constexpr std::chrono::seconds kStood{10};
-constexpr int kLanesLost = 3;  // in all: then this worker's data takes the other road
+constexpr int kLanesLost = 3;  // in a row that did not stand so long: then this worker's data takes the other road
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
 // With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
@@ -126,7 +126,8 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
     case transport::Link::kConnected:
       stage_ = Stage::kAttaching;
       attached_by_ = now + kSilence;
-      send(attach_);
+      outbox_.post_first(attach_);  // before what was meant for the connection before
+      flush();
       return;
     case transport::Link::kDisconnected:
       if (attached_at_ != TimePoint::max() && now > attached_at_ + kStood) local_attempts_ = 0;
@@ -212,6 +213,7 @@ void WorkerLink::take_attached(protocol::Attached attached, const transport::Mes
   if (auto keys = message.size() == 2 ? bulk::credentials_of(message[1].text()) : std::nullopt; keys && !attached.bulk.empty()) {
     lane_ = std::make_unique<bulk::Lane>(attached.bulk, std::move(*keys));
     descriptors_.bulk = lane_->fd();
+    if (lane_->fd() < 0) go_without_lane();
   }
   beat_due_ = Clock::now() + kBeat;
   silent_at_ = Clock::now() + kSilence;
@@ -250,9 +252,17 @@ std::vector<ObjectId> WorkerLink::drop_reached(const std::function<bool(const Ob
   return dropped;
 }
 
+void WorkerLink::cancel(const protocol::CancelTask& order) {
+  if (!outbox_.post_behind_task(order.task, order)) send(order);
+}
+
 void WorkerLink::query(std::vector<TaskId> tasks, bool no_others) {
   protocol::Query query{std::move(tasks), no_others, {}};
-  std::erase_if(incoming_, [&](const auto& entry) { return std::ranges::find(query.tasks, entry.first) == query.tasks.end(); });
+  std::erase_if(incoming_, [&](const auto& entry) {
+    if (std::ranges::find(query.tasks, entry.first) != query.tasks.end()) return false;
+    if (lane_) lane_->stop(entry.first.hex());
+    return true;
+  });
   for (const auto& [task, incoming] : incoming_) query.reached.push_back(incoming.reached());
   send(query);
 }
@@ -297,7 +307,13 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
 
 void WorkerLink::fetch(const TaskId& task) {
   const Incoming& incoming = incoming_.at(task);
-  if (lane_) lane_->fetch(task.hex(), incoming.targets(), incoming.position());
+  lane_ ? lane_->fetch(task.hex(), incoming.targets(), incoming.position()) : go_without_lane();
+}
+
+// No descriptor was left for one: another connection, that says so.
+void WorkerLink::go_without_lane() {
+  attach_.no_bulk = true;
+  attached_by_ = Clock::now();
 }
 
 // False: it is not worth it, or there is none.
@@ -315,14 +331,16 @@ bool WorkerLink::offer_on_lane(const ObjectId& id, const Object& object) {
 
 void WorkerLink::follow_lane(TimePoint now, std::vector<LinkEvent>& events) {
   if (!lane_) return;
-  for (const bulk::Event& event : lane_->events()) {
+  const std::vector<bulk::Event> told = lane_->events();
+  for (const bulk::Event& event : told)
     if (const auto* whole = std::get_if<bulk::Whole>(&event)) whole_by_lane(whole->of, events);
-    const auto* lost = std::get_if<bulk::Lost>(&event);
-    if (lost == nullptr) continue;
-    // Everything goes on where it was, over another lane; or over the other road, where none can be had.
-    attach_.no_bulk |= !lost->stood || ++lanes_lost_ >= kLanesLost;
-    return start_over(now, events);
-  }
+  const auto is_loss = [](const bulk::Event& event) { return std::holds_alternative<bulk::Lost>(event); };
+  const auto lost = std::ranges::find_if(told, is_loss);
+  if (lost == told.end()) return;
+  // Everything goes on where it was, over another lane; or over the other road, where none can be had.
+  if (attached_at_ != TimePoint::max() && now > attached_at_ + kStood) lanes_lost_ = 0;
+  attach_.no_bulk |= !std::get<bulk::Lost>(*lost).stood || ++lanes_lost_ >= kLanesLost;
+  start_over(now, events);
 }
 
 void WorkerLink::whole_by_lane(const std::string& of, std::vector<LinkEvent>& events) {
@@ -361,9 +379,9 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
   }
   const protocol::Task header{call.task, call.function, call.objects, attempt};
   if (!awaited.empty())
-    outbox_.post_when_there(std::move(awaited), header, call.payload);
+    outbox_.post_when_there(std::move(awaited), call.task, header, call.payload);
   else
-    behind_bulk ? outbox_.post_after_bulk(header, call.payload) : outbox_.post(header, call.payload);
+    behind_bulk ? outbox_.post_after_bulk(call.task, header, call.payload) : outbox_.post(header, call.payload);
   flush(unanswered_++ == 0 ? Outbox::Pace::kNow : Outbox::Pace::kGather);
 }
 

@@ -69,6 +69,7 @@ class WorkerLink {
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void cancel(const protocol::CancelTask& order);  // behind its task, if that waits for data
   void query(std::vector<TaskId> tasks, bool no_others);
   // Objects that the worker has in part, from an earlier connection, and that nobody needs: forgotten here.
   std::vector<ObjectId> drop_reached(const std::function<bool(const ObjectId&)>& needed);
@@ -99,6 +100,7 @@ class WorkerLink {
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
   bool offer_on_lane(const ObjectId& id, const Object& object);
   void fetch(const TaskId& task);
+  void go_without_lane();
   void follow_lane(TimePoint now, std::vector<LinkEvent>& events);
   void whole_by_lane(const std::string& of, std::vector<LinkEvent>& events);
   void leave_lane(std::vector<LinkEvent>& events);

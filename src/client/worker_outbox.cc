@@ -18,27 +18,41 @@ void Outbox::post(const protocol::Header& header, const std::vector<Buffer>& pay
   small_.push_back(to_message(header, payload));
 }
 
-void Outbox::post_after_bulk(const protocol::Header& header, const std::vector<Buffer>& payload) {
-  post_behind_bulk(to_message(header, payload));
+void Outbox::post_first(const protocol::Header& header) { small_.push_front(to_message(header, {})); }
+
+void Outbox::post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload) {
+  TaskMessages messages{task, {}};
+  messages.messages.push_back(to_message(header, payload));
+  post_behind_bulk(std::move(messages));
 }
 
-void Outbox::post_behind_bulk(transport::Message message) {
-  if (bulk_.empty())
-    small_.push_back(std::move(message));
-  else
-    bulk_.emplace_back(std::move(message));
+void Outbox::post_behind_bulk(TaskMessages task) {
+  if (!bulk_.empty()) return static_cast<void>(bulk_.emplace_back(std::move(task)));
+  for (transport::Message& message : task.messages) small_.push_back(std::move(message));
 }
 
-void Outbox::post_when_there(std::vector<ObjectId> objects, const protocol::Header& header, const std::vector<Buffer>& payload) {
-  waiting_.push_back({std::move(objects), to_message(header, payload)});
+void Outbox::post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload) {
+  Waiting& waiting = waiting_.emplace_back(Waiting{std::move(objects), {task, {}}});
+  waiting.task.messages.push_back(to_message(header, payload));
 }
 
 void Outbox::arrived(const ObjectId& object) {
   for (Waiting& one : waiting_) std::erase(one.objects, object);
   std::erase_if(waiting_, [this](Waiting& one) {
-    if (one.objects.empty()) post_behind_bulk(std::move(one.message));
-    return one.objects.empty();
+    if (!one.objects.empty()) return false;
+    post_behind_bulk(std::move(one.task));
+    return true;
   });
+}
+
+bool Outbox::post_behind_task(const TaskId& task, const protocol::Header& header) {
+  TaskMessages* found = nullptr;
+  for (Waiting& one : waiting_)
+    if (one.task.task == task) found = &one.task;
+  for (Bulk& one : bulk_)
+    if (auto* messages = std::get_if<TaskMessages>(&one); messages != nullptr && messages->task == task) found = messages;
+  if (found != nullptr) found->messages.push_back(to_message(header, {}));
+  return found != nullptr;
 }
 
 void Outbox::post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached) {
@@ -66,11 +80,15 @@ void Outbox::send_all(transport::Channel& channel) {
     if (!send_small(channel)) return;
   while (!bulk_.empty()) {
     auto* object = std::get_if<ObjectTransfer>(&bulk_.front());
-    if (object != nullptr ? !object->send(channel)
-                          : channel.send(std::get<transport::Message>(bulk_.front())) != transport::Sent::kYes)
-      return;
+    if (object != nullptr ? !object->send(channel) : !send_task(std::get<TaskMessages>(bulk_.front()), channel)) return;
     bulk_.pop_front();
   }
+}
+
+bool Outbox::send_task(TaskMessages& task, transport::Channel& channel) {
+  for (; !task.messages.empty(); task.messages.erase(task.messages.begin()))
+    if (channel.send(task.messages.front()) != transport::Sent::kYes) return false;
+  return true;
 }
 
 // The next message, or as many as go as one.

@@ -19,9 +19,12 @@ class Outbox {
  public:
   void post(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // Behind everything in the bulk lane.
-  void post_after_bulk(const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void post_after_bulk(const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload = {});
   // When these objects have arrived: until then it waits, and keeps nothing else from going.
-  void post_when_there(std::vector<ObjectId> objects, const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  void post_when_there(std::vector<ObjectId> objects, const TaskId& task, const protocol::Header& header, const std::vector<Buffer>& payload = {});
+  // Directly behind this task's message, if that waits here for data: false: it does not.
+  bool post_behind_task(const TaskId& task, const protocol::Header& header);
+  void post_first(const protocol::Header& header);
   void arrived(const ObjectId& object);
   void post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   void clear();
@@ -34,15 +37,20 @@ class Outbox {
   bool empty() const { return small_.empty() && bulk_.empty(); }
 
  private:
-  using Bulk = std::variant<transport::Message, ObjectTransfer>;
+  struct TaskMessages {  // the task, and what is said of it meanwhile
+    TaskId task;
+    std::vector<transport::Message> messages;
+  };
+  using Bulk = std::variant<TaskMessages, ObjectTransfer>;
   void send_all(transport::Channel& channel);
   bool send_small(transport::Channel& channel);
 
   struct Waiting {
     std::vector<ObjectId> objects;
-    transport::Message message;
+    TaskMessages task;
   };
-  void post_behind_bulk(transport::Message message);
+  void post_behind_bulk(TaskMessages task);
+  static bool send_task(TaskMessages& task, transport::Channel& channel);
 
   std::deque<transport::Message> small_;
   std::deque<Bulk> bulk_;

@@ -1,24 +1,18 @@
 #include "memory/parts.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/blocked_signals.h"
+#include "base/processors.h"
 
 namespace pounce::memory {
 namespace {
 
 constexpr std::size_t kMostThreads = 4;
 constexpr std::size_t kWorthAThread = 8 * 1024 * 1024;  // a thread costs about 20 µs, these some 2 ms
-
-std::size_t processors() {
-  cpu_set_t ours;
-  return ::sched_getaffinity(0, sizeof ours, &ours) == 0 ? static_cast<std::size_t>(CPU_COUNT(&ours)) : 1;
-}
 
 std::size_t part_size(std::size_t size) {
   const std::size_t threads = std::clamp<std::size_t>(size / kWorthAThread, 1, std::min(kMostThreads, processors()));

@@ -26,6 +26,12 @@ SocketBytes::Result SocketBytes::read_ahead() {
   return Result::kDone;
 }
 
+// A child that a task has forked holds it open too: the other end would hear of nothing.
+void SocketBytes::close() {
+  if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
+  socket_.reset();
+}
+
 SocketBytes::Result SocketBytes::receive(std::span<char> into, std::size_t& count) {
   if (ahead_begin_ == ahead_end_)
     if (const Result result = read_ahead(); result != Result::kDone) return result;

@@ -16,6 +16,7 @@ class SocketBytes {
   enum class Result { kDone, kLater, kEnd };
 
   explicit SocketBytes(UniqueFd socket) : socket_(std::move(socket)) {}
+  ~SocketBytes() { close(); }
 
   Result receive(std::span<char> into, std::size_t& count);  // some of them
   void gather(std::span<const char> bytes);
@@ -24,7 +25,7 @@ class SocketBytes {
   bool unsent() const { return begin_ < end_; }
   std::size_t gathered() const { return end_ - begin_; }
   int fd() const { return socket_.get(); }
-  void close() { socket_.reset(); }
+  void close();
   std::uint64_t came() const { return came_; }
   std::uint64_t went() const { return went_; }
   void trust() { trusted_ = true; }  // before, only little is read, and the end is soon

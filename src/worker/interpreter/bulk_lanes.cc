@@ -7,7 +7,10 @@ std::optional<BulkLanes::Invitation> BulkLanes::invite(const SessionId& session)
   if (!std::exchange(tried_, true))
     if (auto bound = bulk::Acceptor::bind(endpoint_)) acceptor_ = std::move(*bound);
   if (!acceptor_) return std::nullopt;  // no port was free: data takes the other road
-  lanes_.try_emplace(session);
+  if (lanes_.try_emplace(session).first->second.fd() < 0) {
+    lanes_.erase(session);
+    return std::nullopt;
+  }
   return Invitation{acceptor_->endpoint(), bulk::to_bytes(acceptor_->keys_for(session.hex()))};
 }
 
@@ -19,10 +22,6 @@ bulk::Lane* BulkLanes::lane(const SessionId& session) {
 void BulkLanes::close(const SessionId& session) {
   lanes_.erase(session);
   if (acceptor_) acceptor_->forget(session.hex());
-}
-
-void BulkLanes::abandon_after_fork() {
-  for (auto& [session, lane] : lanes_) lane.abandon_after_fork();
 }
 
 void BulkLanes::add_to(transport::PollSet& polled) {

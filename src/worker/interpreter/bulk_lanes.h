@@ -28,7 +28,6 @@ class BulkLanes {
   std::optional<Invitation> invite(const SessionId& session);  // nullopt: there is no lane to be had
   bulk::Lane* lane(const SessionId& session);  // null: none, or its client has not come yet
   void close(const SessionId& session);        // its connections end, and it cannot come again
-  void abandon_after_fork();
 
   void add_to(transport::PollSet& polled);
   void accept_waiting(const transport::PollSet& polled);  // after polling

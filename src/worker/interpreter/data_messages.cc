@@ -142,6 +142,7 @@ void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) 
   bulk::Lane* const lane = lanes_.lane(data_message.session);
   if (object.fetched && lane == nullptr)
     return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "an object is to be fetched, and there is no lane"));
+  if (object.fetched) lane->stop(object.object.hex());  // of an earlier announcement
   receipt(store_.announce(data_message.session, std::move(offer)), object.object, data_message);
   if (!object.fetched) return;
   if (auto rest = store_.rest(data_message.session, object.object)) lane->fetch(object.object.hex(), std::move(rest->targets), rest->from);

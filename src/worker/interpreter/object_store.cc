@@ -136,7 +136,7 @@ std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, con
 
 void ObjectStore::came_to(const SessionId& session, const ObjectId& object, bulk::Position position) {
   const auto found = incoming_.find(Key{session, object});
-  if (found == incoming_.end()) return;
+  if (found == incoming_.end() || position.buffer >= found->second.value.sizes.size()) return;
   found->second.buffer = position.buffer;
   found->second.offset = position.offset;
   found->second.skip_full_buffers();

@@ -93,7 +93,7 @@ class ObjectStore {
     Value value;
     std::uint32_t buffer = 0;
     std::uint64_t offset = 0;
-    bool whole() const { return buffer == value.sizes.size(); }
+    bool whole() const { return buffer >= value.sizes.size(); }
     void skip_full_buffers();
   };
   using Key = std::pair<SessionId, ObjectId>;

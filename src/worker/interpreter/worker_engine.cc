@@ -196,11 +196,6 @@ void WorkerEngine::flush_outboxes() {
   sockets_.flush();
 }
 
-void WorkerEngine::abandon_after_fork() {
-  lanes_.abandon_after_fork();
-  context_.abandon_after_fork();
-}
-
 // Over the network, while the next task is here already: outcomes of tasks that end within microseconds go as one message. Where
 // the next one takes longer the stand-by thread sends them, which looks at once.
 bool WorkerEngine::outcome_may_wait() {

@@ -88,7 +88,7 @@ class WorkerEngine final : public transport::Engine {
   const std::string& endpoint() const { return sockets_.endpoint(); }
   const PublicKey& key() const { return keys_.public_key; }
   void forward_last_output();             // before it is destroyed: what atexit handlers printed
-  void abandon_after_fork();
+  void abandon_after_fork() { context_.abandon_after_fork(); }
 
  private:
   struct Payload {

@@ -199,15 +199,15 @@ TEST_F(LaneTest, AClientThatEndsIsALossAndItsPiecesAreNotThere) {
   EXPECT_EQ(worker.reached("another"), (Position{0, 0}));
 }
 
-TEST_F(LaneTest, AskingForWhatIsNotThereEndsTheConnectionOfWhoAsked) {
+TEST_F(LaneTest, WhatIsNotThereEndsTheConnectionOfWhoAsked) {
   Memory memory({pattern(5 * kMiB, 11)});
   client->offer("object", offered(memory.texts));
 
   worker.fetch("no such object", memory.targets(), {});
 
-  const auto lost = next<Lost>(*client);
+  const auto lost = next<Lost>(worker);
   ASSERT_TRUE(lost);
-  EXPECT_EQ(lost->why, "the other end asked for what is not there");
+  EXPECT_EQ(lost->why, "a piece is not there, or of another size");
 }
 
 TEST_F(LaneTest, ASizeThatIsNotTheirsIsNotThere) {
@@ -217,7 +217,35 @@ TEST_F(LaneTest, ASizeThatIsNotTheirsIsNotThere) {
 
   worker.fetch("object", larger.targets(), {});
 
-  EXPECT_TRUE(next<Lost>(*client));
+  EXPECT_TRUE(next<Lost>(worker));
+}
+
+TEST_F(LaneTest, WhatIsNotThereAndNotWantedAnyMoreIsNoLoss) {
+  const std::vector<std::string> sent{pattern(4 * kMiB, 17)};
+  Memory memory(sent), nothing(sent);
+  client->offer("object", offered(sent));
+  worker.fetch("withdrawn", nothing.targets(), {});
+  worker.stop("withdrawn");
+
+  worker.fetch("object", memory.targets(), {});
+
+  EXPECT_TRUE(whole(worker, "object"));
+}
+
+TEST_F(LaneTest, WhatWasWholeAndNotHeardOfIsNotFetchedASecondTimeAndIsForgottenWhenItIsStopped) {
+  const std::vector<std::string> sent{pattern(4 * kMiB, 18)};
+  Memory memory(sent), again(sent);
+  worker.fetch("nothing to come", {}, {});  // is whole at once
+  worker.stop("nothing to come");
+  client->offer("object", offered(sent));
+  worker.fetch("object", memory.targets(), {});
+  ASSERT_TRUE(whole(worker, "object")) << "and nothing was told of the other";
+
+  worker.fetch("empty", {}, {});
+  worker.fetch("empty", again.targets(), {});
+
+  EXPECT_TRUE(whole(worker, "empty"));
+  EXPECT_EQ(worker.reached("empty"), std::nullopt);
 }
 
 TEST_F(LaneTest, AKeyThatIsNotTheirsNeverStood) {

@@ -123,6 +123,22 @@ TEST_F(LaneTest, ATaskWaitsForAllItsObjects) {
   EXPECT_EQ(worker->all<protocol::Task>().back().objects.size(), 3u);
 }
 
+TEST_F(LaneTest, ACancelFollowsTheTaskThatWaitsForItsObject) {
+  const ObjectId object = hold(kLarge);
+  const TaskId task = submit({object});
+  attach();
+  see_to([&] { return worker->count<protocol::Object>() == 1; });
+  engine->cancel(task, 5s, false);
+  what_was_said_is_heard();
+  EXPECT_EQ(worker->count<protocol::CancelTask>(), 0u);
+
+  worker->say(protocol::Have{object});
+
+  see_to([&] { return worker->count<protocol::CancelTask>() == 1; });
+  EXPECT_TRUE(std::holds_alternative<protocol::CancelTask>(worker->heard.back().header));
+  EXPECT_EQ(worker->count<protocol::Task>(), 1u);
+}
+
 TEST_F(LaneTest, ASmallObjectGoesBesideTheCalls) {
   submit({hold(100'000)});
   attach();
