@@ -16,7 +16,7 @@ from .options import Options
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "given_up", "id", "name", "objects", "over", "sends_again",
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "id", "name", "objects", "over", "sends_again",
                  "why_cancelled", "why_given_up")
 
     def __init__(self, name: str, asks: Options | None = None):
