@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -20,7 +22,8 @@ def started(home):
 
     def start(*words: str) -> subprocess.Popen:
         command = [shutil.which("pouncectl"), "run", *words]
-        running.append(subprocess.Popen(command, env=home.environment, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        path = os.pathsep.join([os.path.dirname(sys.executable), home.environment.get("PATH", "")])  # its python is the one that runs
+        running.append(subprocess.Popen(command, env={**home.environment, "PATH": path}, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True))
         return running[-1]
 

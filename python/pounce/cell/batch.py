@@ -19,6 +19,8 @@ from .names import is_import, reads
 from .options_line import parse_cell
 from .remote import Remote
 
+_SUBMITS = "sbatch"  # what a terminal has for it
+
 
 def run(remote: Remote, words: Sequence[str]) -> Any:
     """Returns what the line is worth: the run, a run's result, or nothing."""
@@ -43,7 +45,7 @@ def _run(remote: Remote, asked: BatchLine) -> Any:
         made.submit()
         print(f"submitted: job {made.job}; %pounce batch --follow {made.name} shows what it prints")
     else:
-        print(f"submit it with: sbatch {made.script}")
+        print(f"not submitted: %pounce batch --submit does that, or a terminal: {_SUBMITS} {made.script}")
     return made
 
 
