@@ -21,10 +21,13 @@ std::string python_here() {
   return "python3";
 }
 
+// Without the folder where somebody stands: a queue.py there is theirs, and not ours to import.
+constexpr char kProgram[] = "import sys; del sys.path[0]; from pounce.run_command import main; sys.exit(main(sys.argv[1:]))";
+
 }  // namespace
 
 int run(const std::vector<std::string>& words) {
-  std::vector<std::string> command = {python_here(), "-m", "pounce.run_command"};
+  std::vector<std::string> command = {python_here(), "-c", kProgram};
   command.insert(command.end(), words.begin(), words.end());
   return report(become(command), false);
 }

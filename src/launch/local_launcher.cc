@@ -235,7 +235,10 @@ Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& asked) {
 void LocalLauncher::end(LocalJob& job, JobEnd why, TimePoint now) {
   if (job.ending != JobEnd::kNone) return;
   job.ending = why;
-  if (job.view.state == JobState::kQueued) return show_ended(job, why, 0);
+  if (job.view.state == JobState::kQueued) {
+    std::erase_if(waiting_, [&](const auto& one) { return one.first == job.view.job_identity; });
+    return show_ended(job, why, 0);
+  }
   job.view.state = JobState::kEnding;
   job.view.state_name = "COMPLETING";
   job.view.end = why;

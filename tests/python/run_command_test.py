@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 
 import pytest
@@ -21,10 +22,10 @@ def started(home):
     running: list[subprocess.Popen] = []
 
     def start(*words: str) -> subprocess.Popen:
-        command = [shutil.which("pouncectl"), "run", *words]
-        path = os.pathsep.join([os.path.dirname(sys.executable), home.environment.get("PATH", "")])  # its python is the one that runs
-        running.append(subprocess.Popen(command, env={**home.environment, "PATH": path}, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True))
+        command = [shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts")), "run", *words]
+        path = os.pathsep.join([os.path.dirname(sys.executable), home.environment.get("PATH", "")])  # with our python
+        running.append(subprocess.Popen(command, env={**home.environment, "PATH": path}, cwd=home.folder, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         return running[-1]
 
     yield start

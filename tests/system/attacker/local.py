@@ -7,10 +7,12 @@ import socket
 import struct
 
 
-def connect(key: str) -> socket.socket:
+def connect(key: str, in_line: bool = True) -> socket.socket:
+    """`in_line`: waits while the line of those who were not accepted yet is full, as after a crowd; else that is an error."""
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    peer.settimeout(3)
+    peer.settimeout(None if in_line else 3)
     peer.connect("\0pounce-worker/" + key)
+    peer.settimeout(3)
     return peer
 
 
@@ -45,7 +47,7 @@ def local_crowd(request: dict) -> dict:
     peers = []
     try:
         for _ in range(request["connections"]):
-            peers.append(connect(request["key"]))
+            peers.append(connect(request["key"], in_line=False))
     except OSError as error:
         return {"stopped": type(error).__name__, "made": len(peers)}
     finally:

@@ -494,6 +494,15 @@ TEST_F(RoomTest, OneThatWaitsIsCancelledWithoutHavingRun) {
   EXPECT_EQ(log(), "third\n");
 }
 
+TEST_F(RoomTest, ACancelledOneIsNotWaitedForAnyMore) {
+  submit(gated());
+  const auto second = submit(spec("echo ran"));
+
+  cancel(*second);
+
+  EXPECT_GT(launcher_->next_deadline(), Clock::now() + seconds(60)) << "nobody looks for room";
+}
+
 TEST_F(RoomTest, WhatNeverFitsIsRefused) {
   const auto job = submit(spec(":", {"", 3, "", 0, 0, {}}));
   ASSERT_FALSE(job);
