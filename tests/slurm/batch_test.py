@@ -37,8 +37,8 @@ def in_accounting(alice, job: int) -> list[str]:
 
 
 def accounted(alice, job: int) -> list[str]:
-    """They, when they have ended."""
-    return wait_until(lambda: [row for row in in_accounting(alice, job) if row.endswith("COMPLETED")], 30, "the accounting has it")
+    """They, when they have ended and slurmdbd has heard of their beginning too."""
+    return wait_until(lambda: [row for row in in_accounting(alice, job) if row.endswith("COMPLETED") and "|Unknown|" not in row], 30, "the accounting has it")
 
 
 def test_the_example_runs_as_one_job_of_its_class_and_is_executed(make_user):

@@ -45,7 +45,7 @@ def test_scikit_learn_finds_the_same_on_two_leases(make_user):
     cells = executed(make_user(), "15_sklearn_joblib/sklearn_joblib")
 
     here, there, spread, queue = last_values(cells)
-    assert here == there and spread == "(False, True)" and queue.count("RUNNING") == 2
+    assert here == there and spread == "(False, True)" and queue.count("RUNNING") >= 2  # of hers, and others of her jobs may run
 
 
 def test_two_jobs_of_a_scaled_cluster_are_two_jobs_of_slurm_and_go_back_when_it_is_closed(make_user):

@@ -14,8 +14,8 @@ def where():
 with pounce.Client(here="auto", class_="cheetah") as client:
     view = client.options(gpus=1, workers=2, cpus=1)
     gpus = sorted(future.result(100) for future in [view.submit(where) for _ in range(6)])
-    jobs = len(client.queue())
-print("REPORT " + json.dumps(dict(gpus=sorted(set(gpus)), jobs=jobs)), flush=True)
+    leases = len(client.leases())
+print("REPORT " + json.dumps(dict(gpus=sorted(set(gpus)), leases=leases)), flush=True)
 words = ["pouncectl", "run", "--gpu", "1", "--", "sh", "-c", "echo in $CUDA_VISIBLE_DEVICES; exit 3"]
 done = subprocess.run(words, capture_output=True, text=True)
 print("REPORT " + json.dumps(dict(code=done.returncode, said=done.stdout)), flush=True)
@@ -36,7 +36,7 @@ def test_one_script_leases_on_the_login_side_and_uses_its_job_inside_one(make_us
 
     assert outside.reported("code", 150) == 3 and inside.reported("code", 150) == 3
     assert len(inside.reported("gpus")) == 2 and inside.reported("said").startswith("in ")
-    assert outside.reported("jobs") == 1
+    assert outside.reported("leases") == 1
     outside.ended()
     inside.ended()
     leased = alice.run("sacct", "--noheader", "--allocations", "--parsable2", "--user=alice", "--format=JobName,QOS")
