@@ -200,3 +200,17 @@ def test_calls_that_no_lease_has_yet_can_be_cancelled_and_refused(home):
     """)
 
     assert run.reports == {"ran": ["came"] * 2, "cancelled": True, "stuck": "NotPicklable", "second": "Cancelled", "then": 1}
+
+
+def test_a_long_line_of_calls_ends_with_its_cluster(home):
+    run = home.run("""
+        from pounce.compat.dask import Client, SLURMCluster, wait
+        cluster = SLURMCluster(cores=1)
+        cluster.scale(2)
+        client = Client(cluster)
+        futures = client.map(time.sleep, [1000] * 2000, pure=False)
+        cluster.close()
+        report(ended=len(wait(futures, timeout=60).done), last=error_of(futures[-1].result)["type"])
+    """)
+
+    assert run.reports == {"ended": 2000, "last": "ClientClosed"}

@@ -65,16 +65,17 @@ class Call(concurrent.futures.Future):  # type: ignore[type-arg]
         elif self._inner is not None:
             view.cancel(self._inner)
 
-    def start(self, submit: Callable[[], Future]) -> None:
-        """`submit` sends it on its way; what it raises is what the call ends with."""
+    def start(self, submit: Callable[[], Future]) -> bool:
+        """`submit` sends it on its way, or False: it ends with what `submit` raises."""
         try:
             inner = submit()
         except Exception as error:
             self.end(None, error)
-            return
+            return False
         self._inner = inner
         self._given.set()
         inner.add_done_callback(self._settle)
+        return True
 
     def move(self, **options: Any) -> bool:
         """As ``pounce.Future.move``: whether it still waits for a worker and asks for something else now. Does not block."""

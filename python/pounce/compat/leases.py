@@ -47,6 +47,7 @@ class Leases:
         self._line: deque[tuple[Call, Callable[[View], Future]]] = deque()  # calls that no lease has yet
         self._held: set[Call] = set()  # that wait for others' results
         self._places: list[_Place] = []
+        self._this_thread = threading.local()  # .sends: it is in _send already
         self.resize(number)
 
     @property
@@ -123,7 +124,19 @@ class Leases:
         return False
 
     def _send(self) -> None:
-        """To leases, as far as there is room on them."""
+        """To leases, as far as there is room on them.
+
+        A call may end within its submission, and its end asks for the next: the loop that submitted it goes on, however long the line is.
+        """
+        if getattr(self._this_thread, "sends", False):
+            return
+        self._this_thread.sends = True
+        try:
+            self._send_all()
+        finally:
+            self._this_thread.sends = False
+
+    def _send_all(self) -> None:
         while True:
             with self._lock:
                 place = self._free()
@@ -135,10 +148,10 @@ class Leases:
             self._start(call, make, place)
 
     def _start(self, call: Call, make: Callable[[View], Future], place: _Place) -> None:
-        call.start(lambda: make(place.view))
-        if call.done():  # it could not be submitted
+        if not call.start(lambda: make(place.view)):
             self._leave(call)
             call.place = None
+            return
         call.add_done_callback(lambda _: self._has_ended(call))
 
     def _free(self) -> _Place | None:
