@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from pounce import _core
 from pounce.compat.dask.job_options import as_directives, options_of_job
-from pounce.compat.directives import options_of_lines, options_of_names
+from pounce.compat.directives import VARIABLES, options_of_lines, options_of_names
 from pounce.compat.submitit.parameters import options_of
 from pounce.errors import BadRequest
 
@@ -76,7 +79,7 @@ def test_the_keywords_of_a_cluster_are_shared_by_its_processes():
 
 @pytest.mark.parametrize("keywords, instead", [
     ({"job_script_prologue": ["module load cuda"]}, "prologue"),
-    ({"env_extra": ["A=1"]}, "os.environ"),
+    ({"env_extra": ["A=1"]}, "Set others inside the function"),
     ({"asynchronous": True}, "awaited"),
     ({"worker_extra_args": ["--resources", "GPU=1"]}, "no arguments"),
     ({"processes": 3, "job_extra_directives": ["--gres=gpu:2"]}, "processes=1"),
@@ -87,6 +90,12 @@ def test_a_keyword_of_a_cluster_that_would_matter_is_refused_by_its_name(keyword
         options_of_job(**keywords)
 
     assert next(iter(keywords)) in str(refused.value) and instead in str(refused.value)
+
+
+def test_the_variables_that_are_said_to_travel_do():
+    said = re.findall(r"[A-Z_]{3,}\*?", VARIABLES.partition(" travel")[0])
+
+    assert len(said) == 8 and all(_core.travels(name.replace("*", "NUM_THREADS")) for name in said)
 
 
 def test_a_cluster_tells_what_it_asks_for_in_sbatchs_words():

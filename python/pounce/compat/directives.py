@@ -31,6 +31,10 @@ _OURS_ALONE = frozenset(("workers", "cpus", "memory", "cuda", "slurm", "name", "
 # Handed on as they are, as far as the site's policy passes them on (docs/policy.md).
 _PASSED_ON = frozenset(("constraint", "exclusive", "licenses", "mail-type", "mail-user", "nodelist", "prefer", "switches", "tmp", "wckey"))
 
+# src/client/travelling.cc has the list.
+VARIABLES = ("PATH, LD_LIBRARY_PATH, PYTHONPATH, OMP_*, MKL_*, CUDA_HOME, HF_HOME, TORCH_HOME and those of conda and of loaded modules "
+             "travel from the notebook by themselves, as they are when its client is made. Set others inside the function.")
+
 _INSTEAD = {
     "array": "Use map: each item is a call of its own.",
     "begin": "Submit it when it may begin.",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import BadRequest
 from .. import not_offered
-from ..directives import no_partition, options_of_lines
+from ..directives import VARIABLES, no_partition, options_of_lines
 
 # Without a meaning here: there is no scheduler of Dask, no nanny and no log folder.
 IGNORED = frozenset((
@@ -22,8 +22,8 @@ IGNORED = frozenset((
 REFUSED = {
     "asynchronous": "Leave it out: futures can be awaited as they are.",
     "job_cls": "Leave it out: jobs are pounce's own.",
-    "env_extra": "Set os.environ before the cluster is made: its variables travel by themselves.",
-    "job_script_prologue": "The site's policy has a prologue (docs/policy.md); variables of os.environ travel by themselves.",
+    "env_extra": f"Of os.environ, {VARIABLES}",
+    "job_script_prologue": f"The site's policy has a prologue (docs/policy.md). Of os.environ, {VARIABLES}",
     "extra": "Leave it out: pounce's workers take no arguments of Dask's.",
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import BadRequest
 from .. import not_offered
-from ..directives import no_partition, options_of_names
+from ..directives import VARIABLES, no_partition, options_of_names
 
 _OF_THE_EXECUTOR = ("name", "slurm_job_name", "stderr_to_stdout", "slurm_stderr_to_stdout", "slurm_array_parallelism",
                     "slurm_signal_delay_s")
@@ -20,7 +20,7 @@ _ONE = {
     "slurm_nodes": "Leave it out: a job has one task on one node. map_array makes several jobs.",
 }
 _REFUSED = {
-    "slurm_setup": "The site's policy has a prologue (docs/policy.md); variables of os.environ travel to the workers by themselves.",
+    "slurm_setup": f"The site's policy has a prologue (docs/policy.md). Of os.environ, {VARIABLES}",
     "slurm_teardown": "Write it into the function: try: ... finally: ...",
     "slurm_srun_args": "Leave it out: pounce starts its workers without srun.",
     "slurm_dependency": "Submit the next job when job.result() is there.",
