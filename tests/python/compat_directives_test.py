@@ -69,6 +69,14 @@ def test_a_partition_is_said_to_be_the_classs_business_at_the_users_own_line():
     assert warned[0].filename == __file__
 
 
+@pytest.mark.parametrize("line, why", [("--chdir=/scratch", "os.chdir"), ("-D /scratch", "os.chdir"), ("--export=A=1", "inside the function")])
+def test_what_a_program_would_see_of_a_directive_is_said_where_it_is_not_passed_on(line, why):
+    with pytest.warns(UserWarning, match=f"{line} is not passed on: .*{why}") as warned:
+        assert options_of_lines([line]) == {}
+
+    assert warned[0].filename == __file__
+
+
 def test_the_keywords_of_a_cluster_are_shared_by_its_processes():
     assert options_of_job(cores=8, memory="64g", processes=1, nanny=False, interface="ib0", death_timeout=60) == {
         "workers": 1, "cpus": 8, "memory": "64g"}

@@ -23,17 +23,23 @@ _CLOCK = re.compile(r"\d+(:\d+)?")  # minutes, or minutes:seconds
 
 # Without a meaning here: pounce names its jobs, shows their output in the notebook and starts lost ones anew where it may.
 _IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue", "no-requeue",
-                      "get-user-env", "export", "chdir", "signal", "wait-all-nodes"))
+                      "get-user-env", "signal", "wait-all-nodes"))
+
+# src/client/travelling.cc has the list.
+VARIABLES = ("PATH, LD_LIBRARY_PATH, PYTHONPATH, OMP_*, MKL_*, CUDA_HOME, HF_HOME, TORCH_HOME and those of conda and of loaded modules "
+             "travel from the notebook by themselves, as they are when its client is made. Set others inside the function.")
+
+# What the program sees would be another with them: said, since it may run well without.
+_WITHOUT = {
+    "chdir": "functions run in the folder that the notebook was in when its client was made. Call os.chdir(...) inside the function",
+    "export": f"of the environment, {VARIABLES.rstrip('.')}",
+}
 
 # Options of pounce; sbatch has others of these names, or none.
 _OURS_ALONE = frozenset(("workers", "cpus", "memory", "cuda", "slurm", "name", "spread", "pack"))
 
 # Handed on as they are, as far as the site's policy passes them on (docs/policy.md).
 _PASSED_ON = frozenset(("constraint", "exclusive", "licenses", "mail-type", "mail-user", "nodelist", "prefer", "switches", "tmp", "wckey"))
-
-# src/client/travelling.cc has the list.
-VARIABLES = ("PATH, LD_LIBRARY_PATH, PYTHONPATH, OMP_*, MKL_*, CUDA_HOME, HF_HOME, TORCH_HOME and those of conda and of loaded modules "
-             "travel from the notebook by themselves, as they are when its client is made. Set others inside the function.")
 
 _INSTEAD = {
     "array": "Use map: each item is a call of its own.",
@@ -68,9 +74,14 @@ def options_of_names(names: dict[str, Any]) -> dict[str, Any]:
 
 def no_partition(said: str) -> dict[str, Any]:
     """A partition has no option of its own: said once, since the program may run well without it."""
-    warnings.warn(f"{said} is not passed on: here the class decides the partition. Name one with --qos=NAME; "
-                  "pounce.classes() lists those that are open to you", UserWarning, stacklevel=_of_the_caller())
+    warn(f"{said} is not passed on: here the class decides the partition. Name one with --qos=NAME; "
+         "pounce.classes() lists those that are open to you")
     return {}
+
+
+def warn(text: str) -> None:
+    """At the user's own line."""
+    warnings.warn(text, UserWarning, stacklevel=_of_the_caller())
 
 
 def _of_the_caller() -> int:
@@ -104,6 +115,9 @@ def _bare(value: str) -> str:
 
 def _option(name: str, value: str, said: str) -> dict[str, Any]:
     if name in _IGNORED:
+        return {}
+    if name in _WITHOUT:
+        warn(f"{said} is not passed on: {_WITHOUT[name]}")
         return {}
     if name in _PASSED_ON:
         return {"slurm": {name: value or True}}
