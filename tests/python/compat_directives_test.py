@@ -83,6 +83,8 @@ def test_the_keywords_of_a_cluster_are_shared_by_its_processes():
     assert options_of_job(cores=16, memory="64g", processes=4, job_extra_directives=["--gres=gpu:a100:4"], walltime="00:30:00",
                           account="ml", python="/envs/jax/bin/python3") == {
         "workers": 4, "cpus": 4, "memory": "16.000g", "gpus": "a100:1", "time": "00:30:00", "account": "ml", "env": "/envs/jax"}
+    assert options_of_job(cores=2, memory="1g", processes=4, job_extra_directives=["--mem=64G", "--cpus-per-task=16"]) == {
+        "workers": 4, "cpus": 4, "memory": "16.000G"}
 
 
 @pytest.mark.parametrize("keywords, instead", [

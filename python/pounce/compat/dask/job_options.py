@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import BadRequest
 from .. import not_offered
-from ..directives import VARIABLES, no_partition, options_of_lines
+from ..directives import VARIABLES, no_partition, options_of_lines, warn
 
 # Without a meaning here: there is no scheduler of Dask, no nanny and no log folder.
 IGNORED = frozenset((
@@ -57,9 +57,19 @@ def options_of_job(*, cores: int | None = None, memory: Any = None, processes: i
     if python:
         options["env"] = _prefix_of(python)
     options.update(directives)
+    return {**options, **_shares_of(directives, workers)}
+
+
+def _shares_of(directives: dict[str, Any], workers: int) -> dict[str, Any]:
+    """Directives are the whole job's in Dask, and options each process's here."""
+    shares: dict[str, Any] = {}
     if "gpus" in directives:
-        options["gpus"] = _gpus_of_each(directives["gpus"], workers)
-    return options
+        shares["gpus"] = _gpus_of_each(directives["gpus"], workers)
+    if "cpus" in directives:
+        shares["cpus"] = _share(directives["cpus"], workers, "--cpus-per-task")
+    if "memory" in directives:
+        shares["memory"] = _share_of_memory(directives["memory"], workers)
+    return shares
 
 
 def _share(number: Any, workers: int, what: str) -> int:
@@ -72,9 +82,11 @@ def _share(number: Any, workers: int, what: str) -> int:
 def _share_of_memory(memory: Any, workers: int) -> Any:
     if workers == 1:
         return memory
-    if isinstance(memory, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", memory)):
+    if not isinstance(memory, str):
+        return memory / workers
+    if (found := re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", memory)):
         return f"{float(found[1]) / workers:.3f}{found[2]}"
-    return memory / workers
+    return memory  # refused, in its own words, when the cluster is made
 
 
 def _gpus_of_each(gpus: Any, workers: int) -> Any:
