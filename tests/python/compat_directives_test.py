@@ -87,6 +87,18 @@ def test_the_keywords_of_a_cluster_are_shared_by_its_processes():
         "workers": 4, "cpus": 4, "memory": "16.000G"}
 
 
+def test_a_cluster_whose_processes_dask_would_choose_is_said_to_have_one():
+    with pytest.warns(UserWarning, match="one process with all 16 cores, which runs one call at a time") as warned:
+        assert options_of_job(cores=16) == {"workers": 1, "cpus": 16}
+
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_cluster_whose_processes_are_given_is_made_without_a_word():
+    assert options_of_job(cores=20, memory="190g", processes=1)["workers"] == options_of_job(cores=1)["workers"] == 1
+
+
 @pytest.mark.parametrize("keywords, instead", [
     ({"job_script_prologue": ["module load cuda"]}, "prologue"),
     ({"env_extra": ["A=1"]}, "Set others inside the function"),
@@ -109,7 +121,7 @@ def test_the_variables_that_are_said_to_travel_do():
 
 
 def test_a_cluster_tells_what_it_asks_for_in_sbatchs_words():
-    options = options_of_job(cores=8, memory="64g", job_extra_directives=["--gres=gpu:1", "-C nvlink"], walltime="00:30:00")
+    options = options_of_job(cores=8, processes=1, memory="64g", job_extra_directives=["--gres=gpu:1", "-C nvlink"], walltime="00:30:00")
 
     assert as_directives(options) == ["#SBATCH --cpus-per-task=8", "#SBATCH --mem=64g", "#SBATCH --time=00:30:00", "#SBATCH --gres=gpu:1",
                                       "#SBATCH --constraint=nvlink"]

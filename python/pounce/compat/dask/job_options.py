@@ -48,6 +48,9 @@ def options_of_job(*, cores: int | None = None, memory: Any = None, processes: i
         no_partition(f"queue={queue!r}")
     if job_cpu or cores:
         options["cpus"] = _share(job_cpu or cores, workers, "cores")
+    if processes is None and cores and cores > 1:
+        warn(f"processes= is not given: here that is one process with all {cores} cores, which runs one call at a time, where Dask makes "
+             "several processes with threads. Write processes=N for N calls at a time, or processes=1 for one")
     if job_mem or memory:
         options["memory"] = _share_of_memory(job_mem or memory, workers)
     if account or project:
