@@ -75,6 +75,17 @@ def test_the_jobs_of_an_array_run_so_many_at_a_time(home):
     assert "not submitted" in reports["never"] and reports["command"] == "a b" and reports["code"] == "CalledProcessError"
 
 
+def test_a_kernel_that_ends_before_its_array_is_submitted_says_how_many_jobs_are_lost(home):
+    run = home.run("""
+        from pounce.compat import submitit
+        executor = submitit.AutoExecutor(folder="logs", cluster="local")
+        executor.update_parameters(slurm_array_parallelism=1)
+        executor.map_array(time.sleep, [1000] * 4)[1].cancel()
+    """)
+
+    assert "pounce: 2 jobs of submitit arrays were not submitted" in run.stderr
+
+
 def test_a_checkpointable_goes_on_where_its_time_was_over(home):
     run = home.run("""
         from pounce.compat import submitit

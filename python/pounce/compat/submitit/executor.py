@@ -6,8 +6,6 @@ import contextlib
 import os
 import re
 import secrets
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,6 +13,7 @@ from ... import DetachedFuture
 from ...errors import BadRequest
 from .. import not_offered
 from ..clients import shared_client
+from .array import Array
 from .helpers import DelayedSubmission
 from .job import Job
 from .parameters import options_of
@@ -77,7 +76,8 @@ class AutoExecutor:
         name : str
             The beginning of each job's id.
         slurm_array_parallelism : int
-            How many jobs of one array are submitted at a time. The others wait in this kernel.
+            How many jobs of one array are submitted at a time, by default 256. The others wait in this kernel; one that ends before
+            says how many are lost.
         slurm_signal_delay_s : int (seconds)
             How long before the end of its time a ``Checkpointable`` keeps its state.
         stderr_to_stdout : bool
@@ -118,7 +118,7 @@ class AutoExecutor:
             yield
         finally:
             self._batch = None
-        _Array(batch, int(self._parameters.get("slurm_array_parallelism") or _AT_A_TIME))
+        Array(batch, int(self._parameters.get("slurm_array_parallelism") or _AT_A_TIME))
 
     @property
     def _launcher(self) -> str | None:
@@ -154,30 +154,6 @@ class AutoExecutor:
 
     def __repr__(self) -> str:
         return f"AutoExecutor(folder={os.fspath(self.folder)!r}, cluster={self.cluster!r})"
-
-
-class _Array:
-    """Jobs of which so many are submitted at a time: the next one when one has ended."""
-
-    def __init__(self, jobs: list[tuple[Job, Callable[[], DetachedFuture]]], at_a_time: int):
-        self._waiting = deque(jobs)
-        self._lock = threading.Lock()
-        for job, _ in jobs:
-            job.in_batch(False)
-        for _ in range(min(at_a_time, len(jobs))):
-            self._next()
-
-    def _one_has_ended(self, _: Job) -> None:
-        """On the thread that brings pounced's answers, and a submission waits for one: not here."""
-        threading.Thread(target=self._next, name="pounce-array", daemon=True).start()
-
-    def _next(self) -> None:
-        with self._lock:
-            if not self._waiting:
-                return
-            job, submit = self._waiting.popleft()
-        job.start(submit)
-        job.when_done(self._one_has_ended)
 
 
 def _word(name: str) -> str:
