@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+
+from pounce.compat.submitit.job import Job
+
 
 def test_a_job_returns_prints_fails_and_is_found_by_a_later_kernel(home):
     run = home.run("""
@@ -73,6 +77,18 @@ def test_the_jobs_of_an_array_run_so_many_at_a_time(home):
     assert reports["values"] == [0, 1, 2, 3] and reports["most"] <= 2 and reports["ids"]
     assert "with executor.batch()" in reports["inside"] and reports["state"] == "PENDING" and reports["after"] == 8
     assert "not submitted" in reports["never"] and reports["command"] == "a b" and reports["code"] == "CalledProcessError"
+
+
+def test_a_job_that_is_cancelled_while_it_is_submitted_does_not_run():
+    future, job = concurrent.futures.Future(), Job("logs", "job-1", _waits=True)
+
+    def submit():
+        job.cancel()
+        return future
+
+    job.start(submit)
+
+    assert future.cancelled() and job.state == "CANCELLED" and isinstance(job.exception(), concurrent.futures.CancelledError)
 
 
 def test_a_kernel_that_ends_before_its_array_is_submitted_says_how_many_jobs_are_lost(home):

@@ -46,6 +46,7 @@ class Job:
         self.job_id = job_id
         self.paths = Paths(folder_of(folder, job_id), job_id)
         self._cancel_at_deletion = False
+        self._lock = threading.Lock()    # between its submission and its cancelling
         self._given = threading.Event()  # it is submitted, or was cancelled before
         self._callbacks: list[Callable[[Job], None]] = []
         self._future: DetachedFuture | None = None
@@ -115,10 +116,14 @@ class Job:
 
     def cancel(self, check: bool = True) -> None:
         """Ends it, also where it runs. Blocks for pounced's answer."""
-        if self._future is not None:
-            self._future.cancel()
-        elif self._error is None:
-            self.refuse(concurrent.futures.CancelledError(f"{self.job_id} was cancelled"))
+        with self._lock:
+            future = self._future
+            if future is None and self._error is None:
+                self._error = concurrent.futures.CancelledError(f"{self.job_id} was cancelled")
+        if future is not None:
+            future.cancel()
+        else:
+            self._end_unsubmitted()
 
     def cancel_at_deletion(self, value: bool = True) -> Job:
         """Whether it ends when this object does."""
@@ -157,19 +162,25 @@ class Job:
     # ---- for the executor ----
 
     def start(self, submit: Callable[[], DetachedFuture]) -> None:
-        if self._error is None:
-            try:
-                self._future = submit()
-            except Exception as error:
-                self.refuse(error)
-                return
+        """`submit` submits it; what that raises is what the job ends with. Blocks as `submit` does, and it may be cancelled meanwhile."""
+        if self._error is not None:
+            return
+        try:
+            future = submit()
+        except Exception as error:
+            with self._lock:
+                self._error = self._error or error
+            self._end_unsubmitted()
+            return
+        with self._lock:
+            self._future = future
+            is_cancelled = self._error is not None
+        if is_cancelled:
+            future.cancel()
         self._given.set()
-        if self._future is not None:
-            self._future.add_done_callback(lambda _: self._tell())
+        future.add_done_callback(lambda _: self._tell())
 
-    def refuse(self, error: BaseException) -> None:
-        """It ends with this, unsubmitted."""
-        self._error = error
+    def _end_unsubmitted(self) -> None:
         self._given.set()
         self._tell()
 
