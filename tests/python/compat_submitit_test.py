@@ -122,3 +122,26 @@ def test_a_checkpointable_goes_on_where_its_time_was_over(home):
     """)
 
     assert run.reports == {"result": ["went on at", 3, 10]}
+
+
+def test_a_function_that_ends_as_its_time_does_leaves_its_worker_alive(home):
+    run = home.run("""
+        import threading
+        from pounce.compat.submitit import helpers, on_worker
+        class Train(helpers.Checkpointable): pass
+        first, looked, ended = iter([100.0]), threading.Event(), threading.Event()
+        def time_left():  # the second look is still under way when the function has ended
+            for seconds in first: return seconds
+            looked.set()
+            ended.wait()
+            return 0.0
+        pounce.time_left, on_worker._LOOK_S = time_left, 0.001
+        with on_worker._checkpoint_in_time(helpers.DelayedSubmission(Train()), 20):
+            (watcher,) = [thread for thread in threading.enumerate() if thread.name == "pounce-checkpoint"]
+            looked.wait()
+        ended.set()
+        watcher.join()
+        report(alive=True)
+    """)
+
+    assert run.reports == {"alive": True}

@@ -89,20 +89,24 @@ def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterat
 
     before = signal.signal(signal.SIGUSR2, keep)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR2})
-    over = threading.Event()
-    threading.Thread(target=_watch, args=(ahead_s, threading.get_ident(), over), name="pounce-checkpoint", daemon=True).start()
+    over, lock = threading.Event(), threading.Lock()
+    threading.Thread(target=_watch, args=(ahead_s, threading.get_ident(), over, lock), name="pounce-checkpoint", daemon=True).start()
     try:
         yield
     finally:
-        over.set()
+        with lock:  # from here on none is sent, and what was sent is dropped: by default it would end the worker
+            over.set()
+            signal.signal(signal.SIGUSR2, signal.SIG_IGN)
         signal.signal(signal.SIGUSR2, before)
 
 
-def _watch(ahead_s: float, thread: int, over: threading.Event) -> None:
+def _watch(ahead_s: float, thread: int, over: threading.Event, lock: threading.Lock) -> None:
     first = pounce.time_left()
     ahead = ahead_s if first is None else min(ahead_s, first / 2)  # of a short job half the time is its own
     while not over.wait(_LOOK_S):
         left = pounce.time_left()
         if left is not None and left <= ahead:
-            signal.pthread_kill(thread, signal.SIGUSR2)
+            with lock:
+                if not over.is_set():
+                    signal.pthread_kill(thread, signal.SIGUSR2)
             return
