@@ -32,7 +32,7 @@ ROOMS: dict[str, list[str]] = {
     "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.steps"],
     "": ["batch_runs", "cell", "client", "on_worker", "future", "lease", "executor", "_engine", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
-    "compat": ["", "calls", "client", "executor", "future", "_engine.durations", "_engine.options", "_common.serialize", "_common.ref", "errors"],
+    "compat": ["", "calls", "client", "executor", "future", "_engine.durations", "_engine.options", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
     "bench": ["", "_engine.daemon", "_worker.state"],
 }
 

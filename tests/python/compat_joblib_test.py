@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+import pounce
+
 pytest.importorskip("sklearn")
+numpy = pytest.importorskip("numpy")
+
+from pounce.compat.sent_once import SentOnce  # noqa: E402  # it is of use with joblib alone
 
 
 def test_calls_of_joblib_run_on_workers_in_batches_and_come_back_in_order(home):
@@ -81,3 +86,42 @@ def test_a_grid_search_sends_its_data_once(home):
     assert run.reports["best"] == 0.1 and run.reports["same"]
     assert max(run.reports["sent"]) == 1_600_000 and run.reports["sent"].count(1_600_000) == 1
     assert sum(run.reports["sent"]) < 2_000_000  # its parts travel by their numbers
+
+
+def test_an_array_that_is_filled_anew_is_for_each_call_what_it_was_when_joblib_sent_it(home):
+    run = home.run("""
+        import numpy
+        import pounce.compat.joblib
+        from joblib import Parallel, delayed, parallel_config
+        buffer = numpy.zeros(20_000)
+        def filled():
+            for n in range(10):
+                buffer[:] = n
+                yield delayed(means)(buffer, table=numpy.asfortranarray(numpy.full((200, 100), n)))
+        def means(array, table): return float(array.mean()), float(table.mean()), bool(table.flags.f_contiguous)
+        with parallel_config("pounce", n_jobs=2):
+            report(means=Parallel(pre_dispatch="all", batch_size=1)(filled()))
+    """)
+
+    # joblib itself takes as many items from the generator at a time as it has processes.
+    assert run.reports["means"] == [[n | 1, n, True] for n in range(10)]
+
+
+def test_what_lies_in_a_file_or_is_shared_memory_is_not_copied(tmp_path):
+    in_file = numpy.memmap(tmp_path / "numbers", "f8", "w+", shape=(100, 100))
+    shared = pounce.empty((300, 300))
+    scattered = []
+    sent = SentOnce(lambda value: scattered.append(value) or object())
+
+    refs = [sent.by_ref(value) for value in (in_file, in_file[1:], shared, in_file)]
+
+    assert scattered[0] is in_file and scattered[2] is shared and len(scattered) == 3 and refs[0] is refs[3]
+
+
+def test_only_the_last_contents_are_kept():
+    sent = SentOnce(lambda value: object())
+    always = numpy.full(20_000, -1.0)
+
+    refs = [(sent.by_ref(always), sent.by_ref(numpy.full(20_000, n))) for n in range(100)]
+
+    assert len({id(ref) for ref, _ in refs}) == 1 and len(sent._sent) == 32

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +23,7 @@ from .call import Call
 from .clients import shared_client
 from .leases import Leases
 from .on_worker import run_calls
-
-_SENT_ONCE_BYTES = 64 * 1024  # larger arrays, tables and matrices are sent once for all calls of a Parallel
+from .sent_once import SentOnce
 
 
 class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
@@ -57,7 +55,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._client, self._number, self._options = client, leases, options
         self._leases: Leases | None = None
         self._calls: set[Call] = set()
-        self._sent: dict[int, tuple[weakref.ref[Any], Ref]] = {}
+        self._sent = SentOnce(self._scatter)
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
         """As joblib asks: how many calls run at a time. -1: as many as ``leases`` and ``workers`` say."""
@@ -114,7 +112,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._sent.clear()
 
     def stop_call(self) -> None:
-        self._sent.clear()  # a later call may be given the same array with other numbers in it
+        self._sent.clear()
 
     def terminate(self) -> None:
         self.reset_batch_stats()
@@ -125,29 +123,14 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
 
     # ---- data ----
 
+    def _scatter(self, value: Any) -> Ref:
+        assert self._leases is not None
+        return self._leases.client.scatter(value)
+
     def _by_ref(self, arguments: Any) -> Any:
         if isinstance(arguments, dict):
-            return {name: self._large_by_ref(value) for name, value in arguments.items()}
-        return tuple(self._large_by_ref(value) for value in arguments)
-
-    def _large_by_ref(self, value: Any) -> Any:
-        """The same object is the same Ref for all calls: hashed and sent once."""
-        if _nbytes(value) < _SENT_ONCE_BYTES:
-            return value
-        known = self._sent.get(id(value))
-        if known is None or known[0]() is not value:
-            assert self._leases is not None
-            known = self._sent[id(value)] = weakref.ref(value), self._leases.client.scatter(value)
-        return known[1]
-
-
-def _nbytes(value: Any) -> int:
-    """Of an array, a table of pandas or a sparse matrix; 0 of anything else."""
-    usage = getattr(value, "memory_usage", None)
-    if callable(usage):
-        return int(usage(index=True).sum()) if getattr(value, "ndim", 1) == 2 else int(usage(index=True))
-    nbytes = getattr(value, "nbytes", None) or getattr(getattr(value, "data", None), "nbytes", 0)
-    return nbytes if isinstance(nbytes, int) else 0
+            return {name: self._sent.by_ref(value) for name, value in arguments.items()}
+        return tuple(self._sent.by_ref(value) for value in arguments)
 
 
 def _name_of(items: Any) -> str:
