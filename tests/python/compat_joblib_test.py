@@ -27,15 +27,20 @@ def test_calls_of_joblib_run_on_workers_in_batches_and_come_back_in_order(home):
             report(lazy=list(lazy))
             pid, nested = joblib.Parallel()(joblib.delayed(inner)(n) for n in range(2))[0]
             report(nested=nested == [pid, pid])
-        with joblib.parallel_config("pounce", n_jobs=-1):
-            report(all=joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(2))[0] != os.getpid())
+        for given in dict(n_jobs=-1), dict():
+            with joblib.parallel_config("pounce", **given):
+                report(none=error_of(lambda: joblib.Parallel()(joblib.delayed(abs)(1) for _ in range(2)))["text"])
+                report(explicit=len(joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(1) for _ in range(2))))
+        with joblib.parallel_config("pounce", workers=2):
+            report(all=joblib.effective_n_jobs(-1), pid=joblib.Parallel(n_jobs=-1)(joblib.delayed(os.getpid)() for _ in range(2))[0] != os.getpid())
         with joblib.parallel_config("pounce", n_jobs=2, gpuz=1):
             report(bad=error_of(lambda: joblib.Parallel()(joblib.delayed(abs)(1) for _ in range(2)))["text"])
     """)
 
     reports = run.reports
     assert reports["order"] and reports["pids"] == 2 and reports["elsewhere"] and reports["lazy"] == [0, 1, 2, 3, 4]
-    assert reports["nested"] and reports["all"] and "gpuz=" in reports["bad"]
+    assert reports["nested"] and reports["all"] == 2 and reports["pid"] and reports["explicit"] == 2
+    assert "n_jobs=-1 says no number of processes" in reports["none"] and "workers=8" in reports["none"] and "gpuz=" in reports["bad"]
 
 
 def test_a_failing_call_ends_the_others_and_what_cannot_travel_is_named(home):

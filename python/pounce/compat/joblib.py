@@ -41,7 +41,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
     Raises
     ------
     BadRequest
-        Options that do not exist, or no number of processes: neither ``n_jobs`` nor ``workers`` says one.
+        Options that do not exist, or no number of processes: ``n_jobs`` is -1, which it also is where nobody says one, and neither
+        ``workers`` nor ``leases`` does. pounce has no fixed number of processes that "all" could mean.
     """
 
     supports_retrieve_callback = True
@@ -58,11 +59,14 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._sent = SentOnce(self._scatter)
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
-        """As joblib asks: how many calls run at a time. -1: as many as ``leases`` and ``workers`` say."""
+        """As joblib asks: how many calls run at a time. -1: as many as ``leases`` and ``workers`` say, of which one has to."""
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs == 1:
             return 1  # somebody wants it here, one after the other
+        if (n_jobs is None or n_jobs < 0) and self._number == 1 and "workers" not in self._options:
+            raise BadRequest(f"n_jobs={-1 if n_jobs is None else n_jobs} says no number of processes",
+                             "Say one where the backend is chosen: n_jobs=8, or workers=8 for calls that say n_jobs=-1 themselves.")
         most = self._number * int(self._options.get("workers", 1))
         # joblib takes 1 for "in this process", where even a single worker is meant: it is kept busy by two.
         return max(2, most if n_jobs is None or n_jobs < 0 else n_jobs)
