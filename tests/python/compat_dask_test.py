@@ -214,3 +214,27 @@ def test_a_long_line_of_calls_ends_with_its_cluster(home):
     """)
 
     assert run.reports == {"ended": 2000, "last": "ClientClosed"}
+
+
+def test_a_long_chain_of_calls_fails_and_is_cancelled_as_its_first_one_is(home):
+    run = home.run("""
+        from pounce.compat.dask import Client, wait
+        client = Client()
+        def inc(n): return n + 1
+        def chain_of(first):
+            chain = [first]
+            for _ in range(1500): chain.append(client.submit(inc, chain[-1]))
+            return chain
+        def fail(path):
+            while not os.path.exists(path): time.sleep(0.01)
+            raise ValueError("as asked")
+        chain = chain_of(client.submit(fail, os.path.abspath("go")))
+        open("go", "w").close()
+        report(failed=len(wait(chain, timeout=60).done), last=error_of(chain[-1].result)["type"])
+        chain = chain_of(client.submit(time.sleep, 1000))
+        chain[0].cancel()
+        report(cancelled=len(wait(chain, timeout=60).done), status=chain[-1].status)
+        client.shutdown()
+    """)
+
+    assert run.reports == {"failed": 1501, "last": "ValueError", "cancelled": 1501, "status": "cancelled"}

@@ -83,17 +83,17 @@ class Call(concurrent.futures.Future):  # type: ignore[type-arg]
 
     def end(self, value: Any, error: BaseException | None = None) -> None:
         """Its result, or what it failed with."""
+        self._given.set()  # first: who hears of the end may ask exception() on this thread
         with contextlib.suppress(concurrent.futures.InvalidStateError):  # somebody was faster: it was cancelled
             if error is None:
                 self.set_result(value)
             else:
                 self.set_exception(error)
-        self._given.set()
 
     def end_cancelled(self) -> None:
+        self._given.set()
         if super().cancel():
             self.set_running_or_notify_cancel()
-        self._given.set()
 
     def _settle(self, inner: Any) -> None:
         if inner.cancelled():

@@ -197,14 +197,31 @@ class _Dependencies:
 
     def _ended(self, other: Any) -> None:
         if other.cancelled():
-            self._call.end_cancelled()
+            _one_after_the_other(self._call.end_cancelled)
             return
         error = other.exception()
         if error is not None:
-            self._call.end(None, error)
+            _one_after_the_other(lambda: self._call.end(None, error))
             return
         with self._lock:
             self._left -= 1
             if self._left:
                 return
         self._ready()
+
+
+_thread = threading.local()  # .ends: what this thread has still to end
+
+
+def _one_after_the_other(end: Callable[[], None]) -> None:
+    """A call's end may be the next one's: not within it, since a chain may be longer than Python's stack."""
+    ends: deque[Callable[[], None]] | None = getattr(_thread, "ends", None)
+    if ends is not None:
+        ends.append(end)
+        return
+    ends = _thread.ends = deque((end,))
+    try:
+        while ends:
+            ends.popleft()()
+    finally:
+        del _thread.ends
