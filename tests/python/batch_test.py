@@ -184,6 +184,20 @@ def test_a_function_runs_as_a_job_and_its_value_is_found_by_name(slurm):
     assert (later.state, later.job, later.result(), later.log()) == ("done", 1, {"n": 42}, "working\n")
 
 
+@pytest.mark.parametrize("program", ["call_function.py", "run_notebook.py"])
+def test_a_module_beside_the_notebook_is_found_in_the_job(slurm, tmp_path, program):
+    (tmp_path / "beside.py").write_text("answer = 42")
+    with_ipython_alone = "import sys\nsys.modules['nbclient'] = None\n"
+    if program == "call_function.py":
+        run = run_of("def work():\n    import beside\n    return beside.answer")
+    else:
+        run = notebook_run("import beside\nvalue = beside.answer", brings=("value",))
+        there = run.folder / program
+        there.write_text(there.read_text().replace("import contextlib\n", f"import contextlib\n{with_ipython_alone}", 1))
+
+    assert run.submit().result(60) == (42 if program == "call_function.py" else {"value": 42})
+
+
 def test_a_notebook_comes_back_executed_with_its_parameters(slurm):
     run = notebook_run("# parameters\nlr = 1", "print('lr is', lr)\nscore = lr * 2", parameters={"lr": 4}, brings=("score",)).submit()
 

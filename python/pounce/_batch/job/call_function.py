@@ -36,4 +36,5 @@ def keep(folder: str, result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; in front there is this file's folder
     sys.exit(main(sys.argv[1]))

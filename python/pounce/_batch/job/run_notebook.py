@@ -139,4 +139,5 @@ def save(folder: str, text: str) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; in front there is this file's folder
     sys.exit(main(sys.argv[1]))
