@@ -18,6 +18,8 @@ import pounce
 import pytest
 from pounce import errors
 from pounce._batch import making, notebook, run_folder, variables
+from pounce._batch import run as runs
+from pounce._batch import slurm as commands
 from pounce._batch.job_lines import job_lines, quoted
 from pounce._batch.placement import Placement
 from pounce._batch.run import BatchRun
@@ -276,6 +278,83 @@ def test_a_job_that_slurm_ended_is_resumed_from_its_last_checkpoint(slurm, tmp_p
     with pytest.raises(error, match="--resume work runs it again, from its last checkpoint"):
         run.result(60)
     assert (run.state, run.submit().result(60), run.job) == ("ended", "first", 2)
+
+
+def without_its_end(slurm) -> BatchRun:
+    """A run whose job is over, and has not written so as far as this machine sees."""
+    run = run_of("def work(): return 5").submit()
+    until(lambda: fake_slurm.word(slurm, "1") == "COMPLETED")
+    (run.folder / "ended").rename(run.folder / "late")
+    return run
+
+
+def test_the_end_of_a_job_may_be_seen_late(slurm):
+    run = without_its_end(slurm)
+    assert run.state == "running"
+    (run.folder / "late").rename(run.folder / "ended")
+    assert run.result(60) == 5
+
+
+def test_a_job_that_is_over_for_long_without_its_end_has_not_come_to_it(slurm, monkeypatch):
+    run, now = without_its_end(slurm), time.monotonic()
+    monkeypatch.setattr(runs, "_clock", lambda: now)
+    assert run.state == "running"
+    monkeypatch.setattr(runs, "_clock", lambda: now + 100)
+    assert pounce.batch(run.name).state == "ended"
+
+
+def test_a_folder_is_looked_at_again_as_nfs_needs_it(slurm):
+    """A change of a folder by this machine has it ask the server again."""
+    run = without_its_end(slurm)
+    os.utime(run.folder, (1, 1))
+    assert run.state == "running" and run.folder.stat().st_mtime > 1 and not list(run.folder.glob("looked*"))
+
+
+def test_a_program_that_was_killed_for_its_memory_is_told_in_slurm_s_words(slurm):
+    run = run_of("def work():\n    import os\n    os.kill(os.getpid(), 9)").submit()
+    until(lambda: fake_slurm.word(slurm, "1") == "FAILED")
+    fake_slurm.say(slurm, "1", "OUT_OF_MEMORY")
+    with pytest.raises(errors.OutOfMemory, match="more memory"):
+        run.result(60)
+
+
+def test_a_slurm_that_does_not_answer_says_nothing_of_a_job(slurm, tmp_path, monkeypatch):
+    run, asked, answers = run_of(WAITS, str(tmp_path / "gate")).submit(), [], commands.state
+
+    def state(job):
+        asked.append(job)
+        if len(asked) == 2:
+            (slurm / "outage").touch()
+        return answers(job)
+
+    monkeypatch.setattr(commands, "state", state)
+    monkeypatch.setattr(runs, "_ASK_SLURM_S", 0.0)
+    with pytest.raises(errors.Timeout, match="is running"):
+        run.result(1.5)
+    with pytest.raises(errors.SlurmUnreachable, match="Unable to contact"):
+        run.state  # noqa: B018
+    assert len(asked) > 2
+
+
+def test_a_job_of_the_same_name_is_another_s(slurm, tmp_path):
+    run = run_of("def work(): return 4")
+    (slurm / "jobs" / "3.script").write_text(str(tmp_path / run.script.name))
+    fake_slurm.say(slurm, "3", "PENDING")
+    assert run.state == "written"
+
+
+def test_a_run_that_was_submitted_by_hand_again_waits_and_that_job_is_cancelled(slurm, tmp_path, monkeypatch):
+    run = run_of("def work(): return 4").submit()
+    run.result(60)
+    (tmp_path / "link").symlink_to(run.folder)
+    (slurm / "jobs" / "3.script").write_text(str(tmp_path / "link" / run.script.name))
+    fake_slurm.say(slurm, "3", "PENDING")
+    cancelled = []
+    monkeypatch.setattr(commands, "cancel", cancelled.append)
+
+    run.cancel()
+
+    assert (run.state, cancelled) == ("waiting", [3])
 
 
 def test_a_script_that_is_submitted_again_while_it_runs_is_refused_by_its_lock(slurm, tmp_path):

@@ -66,7 +66,7 @@ def _sbatch(folder: Path, words: list[str]) -> int:
     script = Path(words[-1])
     options = dict(re.findall(r"^#SBATCH --(\S+?)=(.*)$", script.read_text(), re.M))
     job = str(1 + max((int(one) for one in jobs(folder)), default=0))
-    (folder / "jobs" / f"{job}.name").write_text(options["job-name"])
+    (folder / "jobs" / f"{job}.script").write_text(str(script))
     say(folder, job, "RUNNING")
     log = shlex.split(options["output"])[0].replace("%%", "%")
     runner = [sys.executable, "-S", __file__, str(folder), "run", job, str(script), shlex.split(options["chdir"])[0]]
@@ -93,14 +93,18 @@ def run(folder: Path, job: str, script: str, directory: str) -> int:
 
 def _squeue(folder: Path, words: list[str]) -> int:
     asked = dict(option.removeprefix("--").partition("=")[::2] for option in words)
-    if "name" in asked:
-        names = {job: (folder / "jobs" / f"{job}.name").read_text() for job in jobs(folder) if word(folder, job) == "RUNNING"}
-        print("\n".join(job for job, name in names.items() if name == asked["name"]))
+    if (folder / "outage").exists():
+        print("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", file=sys.stderr)
+        return 1
+    if asked["format"] == "%A|%o":
+        print("\n".join(f"{job}|{(folder / 'jobs' / f'{job}.script').read_text()}" for job in jobs(folder)
+                        if word(folder, job) in ("PENDING", "RUNNING")))
     elif asked["format"] == "%A":
         print("\n".join(job for job in jobs(folder) if word(folder, job) == "RUNNING"))
     elif asked["format"] == "%T|%r" and asked["jobs"] in jobs(folder):
         print(f"{word(folder, asked['jobs'])}|None")
     else:
+        print("slurm_load_jobs error: Invalid job id specified", file=sys.stderr)
         return 1
     return 0
 

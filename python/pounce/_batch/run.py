@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import pickle
@@ -18,7 +19,11 @@ from .script import CHECKPOINTED
 
 _LOOK_S = 0.3       # between two looks at the folder
 _ASK_SLURM_S = 5.0  # between two questions to Slurm
+_SEEN_LATE_S = 90.0  # what a job wrote on another machine may be seen so late: directories are cached
+_TELLS_WHY_S = 5.0   # Slurm, of a job whose script has ended
 _LAST_LINES = 12
+_clock = time.monotonic
+_without_end: dict[tuple[Path, int], float] = {}  # jobs that are over and have not written so: since when that is known
 
 _OF_SLURM = {"PENDING": "waiting", "CONFIGURING": "waiting", "REQUEUED": "waiting", "REQUEUE_HOLD": "waiting", "SUSPENDED": "waiting",
              "RUNNING": "running", "COMPLETING": "running", "COMPLETED": "done"}
@@ -100,8 +105,9 @@ class BatchRun:
 
     def cancel(self) -> None:
         """Ends its job, waiting or running. Blocks for Slurm."""
-        if self.job and self.state in ("waiting", "running"):
-            slurm.cancel(self.job)
+        now = self._standing()
+        if now.state in ("waiting", "running"):
+            slurm.cancel(now.job)
 
     def log(self) -> str:
         """What it has printed, in all its jobs."""
@@ -145,24 +151,47 @@ class BatchRun:
     # ---- how it stands -------------------------------------------------------------------------------------------------
 
     def _standing(self) -> Standing:
-        job, ended = self._folder.job() or slurm.named(self.name), self._folder.ended()  # it notes its number when it starts
-        if not job:
-            return Standing("written")
-        if ended is not None and ended[0] == job:
-            return Standing("failed" if ended[1] else "done", job, ended[1])
+        noted = self._folder.job()
+        now = self._of_job(noted) if noted else Standing("written")
+        if now.state in ("waiting", "running"):
+            return now
+        try:
+            other = slurm.of_script(self.script)  # submitted by hand: it notes its number when it starts
+        except errors.SlurmUnreachable:
+            if not noted:
+                raise
+            return now
+        return self._of_job(other) if other not in (0, noted) else now
+
+    def _of_job(self, job: int) -> Standing:
+        if (end := self._end_of(job)) is not None:
+            return end
         word, reason = slurm.state(job)
         state = _OF_SLURM.get(word, "ended" if not word or slurm.has_ended(word) else "running")
-        if state in ("ended", "done") and (ended := self._folder.ended()) is not None and ended[0] == job:  # between the two looks
-            return Standing("failed" if ended[1] else "done", job, ended[1])
-        return Standing("ended" if state == "done" else state, job, None, word, reason)
+        if state not in ("ended", "done"):
+            return Standing(state, job, None, word, reason)
+        self._folder.look_again()
+        if (end := self._end_of(job)) is not None:  # it came between the two looks
+            return end
+        return Standing("running" if word in ("COMPLETED", "FAILED") and self._may_come(job) else "ended", job, None, word, reason)
+
+    def _end_of(self, job: int) -> Standing | None:
+        ended = self._folder.ended()
+        if ended is None or ended[0] != job:
+            return None
+        return Standing("failed" if ended[1] else "done", job, ended[1])
+
+    def _may_come(self, job: int) -> bool:
+        """The end that it wrote, to where this machine sees it."""
+        return _clock() - _without_end.setdefault((self.folder, job), _clock()) < _SEEN_LATE_S
 
     def _wait(self, timeout: float | None, shows: bool = False) -> Standing:
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         shown, ask_again, waits_for = 0, 0.0, ""
+        now: Standing | None = None
         while True:
-            job, ended = self._folder.job(), self._folder.ended()
-            if time.monotonic() >= ask_again or (ended is not None and ended[0] == job):
-                now, ask_again = self._standing(), time.monotonic() + _ASK_SLURM_S
+            if now is None or time.monotonic() >= ask_again or self._end_of(now.job) is not None:
+                now, ask_again = self._standing_after(now), time.monotonic() + _ASK_SLURM_S
             if shows:
                 shown = self._show_from(shown)
                 waits_for = self._tell(now, waits_for)
@@ -175,6 +204,15 @@ class BatchRun:
             if time.monotonic() >= deadline:
                 raise errors.Timeout(f"the batch run {self.name} is {now.state} after {timeout:g} s; it goes on")
             time.sleep(_LOOK_S)
+
+    def _standing_after(self, last: Standing | None) -> Standing:
+        """As it was where Slurm does not answer."""
+        try:
+            return self._standing()
+        except errors.SlurmUnreachable:
+            if last is None:
+                raise
+            return last
 
     def _show_from(self, shown: int) -> int:
         try:
@@ -199,13 +237,27 @@ class BatchRun:
         context = {"job": str(end.job), "log": str(self._folder.log), "last_lines": last}
         if end.exit_code is not None:
             again = f"%pounce batch --resume {self.name} runs it again." if end.exit_code == CHECKPOINTED else "Its last lines say more."
-            said = (self._kept().get("error") if self._folder.result.exists() else "") or f"exit code {end.exit_code}"
-            return errors.make("task_raised", f"the batch run {self.name} ended with {said}", again, context)
-        word = end.word.rstrip("+")
+            said = self._kept().get("error") if self._folder.result.exists() else ""
+            word = "" if said or end.exit_code == CHECKPOINTED else self._word_of_end(end.job)
+            if word not in _WHY:
+                return errors.make("task_raised", f"the batch run {self.name} ended with {said or f'exit code {end.exit_code}'}", again, context)
+        else:
+            word = end.word.rstrip("+")
         code, text = _WHY.get(word, ("lease_ended", f"Slurm says {word or 'nothing of its job any more'}"))
         kept = "from its last checkpoint" if (self.folder / "checkpoint").exists() else "from its beginning, since it kept no checkpoint"
         return errors.make(code, f"the batch run {self.name} did not come to its end: {text}",
                            f"%pounce batch --resume {self.name} runs it again, {kept}.", context)
+
+    def _word_of_end(self, job: int) -> str:
+        """Slurm's, where it killed the program and the script went on to its end; it may have it a moment later."""
+        until = time.monotonic() + _TELLS_WHY_S
+        with contextlib.suppress(errors.NoSlurm, errors.SlurmUnreachable):
+            while True:
+                word = slurm.state(job)[0].rstrip("+")
+                if _OF_SLURM.get(word) != "running" or time.monotonic() >= until:
+                    return word
+                time.sleep(_LOOK_S)
+        return ""
 
     def _kept(self) -> dict[str, Any]:
         with open(os.open(self._folder.result, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:

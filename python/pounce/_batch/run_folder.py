@@ -51,6 +51,13 @@ class RunFolder:
         words = lines[0].split() if lines else []
         return (int(words[0]), int(words[1])) if len(words) >= 2 and words[0].isdigit() and words[1].isdigit() else None
 
+    def look_again(self) -> None:
+        """A file that was not there stays so for up to a minute on NFS, unless this machine changes the folder."""
+        with contextlib.suppress(OSError):
+            looked = self.path / f"looked.{os.getpid()}"
+            looked.touch(mode=0o600)
+            looked.unlink()
+
     def write(self, file: str, text: str | bytes) -> None:
         data = text.encode() if isinstance(text, str) else text
         with open(os.open(self.path / file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as opened:

@@ -35,11 +35,19 @@ def cancel(job: int) -> None:
 
 
 def state(job: int) -> tuple[str, str]:
-    """Slurm's word for it, "" where it does not know the job any more, and its reason to wait. Blocks for Slurm."""
+    """Slurm's word for it, "" where it does not know the job any more, and its reason to wait. Blocks for Slurm.
+
+    Raises
+    ------
+    NoSlurm, SlurmUnreachable
+        It did not answer, which says nothing of the job.
+    """
     try:
         word, _, reason = _run("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T|%r").strip().partition("|")
-    except errors.Rejected:  # it is too long ago
-        word = reason = ""
+    except errors.Rejected as refused:
+        if "Invalid job id" not in refused.text:
+            raise errors.SlurmUnreachable(refused.text) from None
+        word = reason = ""  # it is too long ago
     if word:
         return word, reason
     try:
@@ -49,13 +57,21 @@ def state(job: int) -> tuple[str, str]:
     return (record[0] if record else ""), ""
 
 
-def named(name: str) -> int:
-    """The user's job of that name which waits or runs, 0: none. Blocks for Slurm."""
+def of_script(script: Path) -> int:
+    """The user's last job of that script which waits or runs, whoever submitted it; 0: none. Blocks for Slurm.
+
+    Raises
+    ------
+    SlurmUnreachable
+    """
     try:
-        lines = _run("squeue", "--noheader", f"--user={os.geteuid()}", f"--name={name}", "--format=%A").split()
-    except (errors.Rejected, errors.NoSlurm):
+        lines = _run("squeue", "--noheader", f"--user={os.geteuid()}", "--format=%A|%o").splitlines()
+    except errors.NoSlurm:
         return 0
-    return int(lines[-1]) if lines else 0
+    except errors.Rejected as refused:
+        raise errors.SlurmUnreachable(refused.text) from None
+    there = (line.strip().partition("|") for line in lines)
+    return max((int(job) for job, _, command in there if job.isdigit() and os.path.realpath(command) == os.path.realpath(script)), default=0)
 
 
 def has_ended(word: str) -> bool:
