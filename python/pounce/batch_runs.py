@@ -6,7 +6,7 @@ from ._batch import making, run_folder
 from ._batch.run import BatchRun as BatchRun
 from .errors import BadRequest
 from .future import DetachedFuture, Future, engine_of
-from .lease import Lease, asks_of_lease
+from .lease import Lease, asks_of_lease, environment_of_lease
 
 
 def batch(name: str) -> BatchRun:
@@ -52,12 +52,12 @@ def export_sbatch(what: Future | Lease) -> str:
     #!/bin/bash
     """
     if isinstance(what, Lease):
-        return making.of_place(asks_of_lease(what), f"The resources of lease {what.id[:8]}")
+        return making.of_place(asks_of_lease(what), f"The resources of lease {what.id[:8]}", environment_of_lease(what))
     if isinstance(what, DetachedFuture):
         raise BadRequest("a call with a name was made for a worker of pounce alone", "Export the function: %pounce batch --function NAME.")
-    _, task = engine_of(what)
+    session, task = engine_of(what)
     if task.call is None or task.asks is None:
         raise BadRequest(f"the call of {task.name} has ended, and its arguments are not kept any more",
                          "Export a future before its end, or the function: %pounce batch --function NAME.")
     function, args, kwargs = task.call
-    return making.of_function(function, args, kwargs, making.Asked(task.asks)).script.read_text()
+    return making.of_function(function, args, kwargs, making.Asked(task.asks, session.prefix)).script.read_text()

@@ -127,5 +127,10 @@ def asks_of_lease(lease: Lease) -> Options:
     return Options(**{**asked, "slurm": tuple(sorted(row.get("slurm", {}).items()))})
 
 
+def environment_of_lease(lease: Lease) -> str:
+    """The prefix of its workers' environment; empty: this process's own. For the modules of this package likewise."""
+    return lease._session.prefix
+
+
 def of_session(session: Session) -> list[Lease]:
     return [Lease(session, status) for status in session.core.leases()]

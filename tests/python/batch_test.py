@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -112,10 +113,12 @@ def test_variables_survive_the_shell():
 
 
 def test_cells_that_went_to_workers_run_in_the_job():
-    cells = ("%%pounce --gpu 1\nx = 1", "import pounce\n%load_ext pounce\n%pounce status\ny = 2", "s = '%d'")
+    cells = ("%%pounce --gpu 1\nx = 1", "import pounce\n%load_ext pounce\n%pounce status\ny = 2", "s = '%d'",
+             "%pounce status\ns = '100%pounce'\nif s:\n    %pounce vars")
     made = notebook.for_batch(notebook_of(*cells), {})
     assert [notebook.source_of(cell) for _, cell in notebook.code_cells(made)] == [
-        "# %%pounce --gpu 1\nx = 1", "import pounce\n# %load_ext pounce\n# %pounce status\ny = 2", "s = '%d'"]
+        "# %%pounce --gpu 1\nx = 1", "import pounce\n# %load_ext pounce\n# %pounce status\ny = 2", "s = '%d'",
+        "# %pounce status\ns = '100%pounce'\nif s:\n    pass  # %pounce vars"]
 
 
 def test_a_notebook_has_the_resources_of_its_cells_where_the_line_names_none():
@@ -403,6 +406,72 @@ def test_a_name_is_taken_once_and_found_where_none_was_chosen(slurm):
         run_of("def work(): pass", name="work")
     with pytest.raises(errors.NoSuchName, match="work, work-2, work-3"):
         pounce.batch("other")
+
+
+def test_a_name_whose_run_was_removed_is_free_again(slurm, tmp_path):
+    run = run_of("def work(): pass", name="again", folder=str(tmp_path / "scratch"))
+    shutil.rmtree(run.folder)
+    assert run_of("def work(): pass", name="again").script.exists()
+
+
+def test_what_is_in_the_way_and_no_run_is_named_as_that(slurm, tmp_path):
+    (tmp_path / "scratch" / "mine").mkdir(parents=True)
+    with pytest.raises(errors.NameTaken, match="scratch/mine is there, and is no batch run"):
+        run_of("def work(): pass", name="mine", folder=str(tmp_path / "scratch"))
+    (tmp_path / "home/pounce-batch/half").mkdir()
+    with pytest.raises(errors.NameTaken, match="half is there, and is no batch run"):
+        run_of("def work(): pass", name="half")
+    with pytest.raises(errors.NoSuchName, match="none"):
+        pounce.batch("half")
+
+
+def test_a_run_that_cannot_be_written_leaves_no_folder(slurm, monkeypatch):
+    monkeypatch.setattr(making, "_add_modules", lambda folder: (folder / "lib" / "x").mkdir())  # fails
+    with pytest.raises(FileNotFoundError):
+        run_of("def work(): pass", name="full")
+    assert not (run_folder.home() / "full").exists()
+
+
+def by_hand(run: BatchRun, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", str(run.script)], env={**os.environ, "SLURM_JOB_ID": "7", **variables}, capture_output=True, text=True)
+
+
+def test_what_slurm_puts_back_by_itself_is_no_turn_that_the_run_asked_for(slurm):
+    assert "goes back into the queue" in by_hand(run_of(COUNTS, 10**6), SLURM_RESTART_COUNT="50").stderr
+
+
+def test_a_lock_is_left_alone_while_slurm_does_not_answer(slurm):
+    run = run_of("def work(): pass")
+    (run.folder / "running").symlink_to("5")
+    (slurm / "outage").touch()
+    refused = by_hand(run)
+    assert refused.returncode == 1 and "squeue does not say whether it lives" in refused.stderr
+    assert os.readlink(run.folder / "running") == "5"
+
+
+def test_a_lock_of_a_job_that_is_gone_is_taken_and_given_back(slurm):
+    run = run_of("def work(): pass")
+    (run.folder / "running").symlink_to("5")
+    assert by_hand(run).returncode == 0 and not os.path.lexists(run.folder / "running")
+
+
+def test_a_lock_that_another_has_taken_since_is_its_own(slurm):
+    run = run_of("def work(lock):\n    import os\n    os.unlink(lock)\n    os.symlink('8', lock)", str(run_folder.home() / "work" / "running"))
+    assert by_hand(run).returncode == 0 and os.readlink(run.folder / "running") == "8"
+
+
+def test_a_site_s_prologue_does_not_change_what_the_script_does_at_its_end(slurm, monkeypatch):
+    monkeypatch.setattr(making, "placed", lambda options: Placement(prologue="set -eu\ntrap 'true' EXIT"))
+    run = run_of(COUNTS, 10**6)
+    ended = by_hand(run)
+    assert (ended.returncode, (run.folder / "restarts").read_text()) == (85, "7\n") and not os.path.lexists(run.folder / "running")
+
+
+def test_a_place_s_script_has_the_site_s_lines_and_the_environment_and_needs_a_command(slurm, tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "placed", lambda options: Placement(prologue="echo site"))
+    script = making.of_place(Options(), "A lease", str(tmp_path / "env"))
+    runs_it = [subprocess.run(["bash", "-s", "--", *command], input=script, capture_output=True, text=True) for command in ([], ["printenv", "VIRTUAL_ENV"])]
+    assert [(done.returncode, done.stdout) for done in runs_it] == [(2, ""), (0, f"site\n{tmp_path}/env\n")]
 
 
 def test_a_result_that_others_could_have_written_is_not_opened(slurm):

@@ -32,6 +32,7 @@ def test_a_job_is_found_by_its_variables():
     assert found({**JOB, "CUDA_VISIBLE_DEVICES": "0,MIG-1"}) == Allocation("7", "g1", 1, cpus, 4096, ("0", "MIG-1"))
     per_cpu = {**JOB, "SLURM_CPUS_ON_NODE": "3", "SLURM_MEM_PER_CPU": "100", "SLURM_JOB_GPUS": "1"}
     del per_cpu["SLURM_MEM_PER_NODE"]
+    assert found({**JOB, "CUDA_VISIBLE_DEVICES": "", "SLURM_JOB_GPUS": "0,1"}).gpus == ()
     assert found(per_cpu)[4:] == (300, ("1",))
 
 

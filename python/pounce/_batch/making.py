@@ -58,10 +58,11 @@ def of_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Map
     return _made(f"The function {name}", name, "call_function.py", {"call.pickle": call}, asked, "")
 
 
-def of_place(options: Options, what: str) -> str:
-    """The script for a command of the user's, with these resources."""
-    kept, left_out = variables.recorded(environment.travelling())
-    return for_a_command(what, _core.__version__, tuple(job_lines(options, placed(options))), variables.as_shell(kept, left_out))
+def of_place(options: Options, what: str, env: str = "") -> str:
+    """The script for a command of the user's, with these resources. `env`: the prefix of another environment."""
+    kept, left_out = variables.recorded(environment.travelling(env or None))
+    lines = tuple(job_lines(options, place := placed(options)))
+    return for_a_command(what, _core.__version__, lines, variables.as_shell(kept, left_out), place.prologue)
 
 
 # The first and the last cell of a notebook that has variables from outside, or gives some back.
@@ -90,15 +91,15 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], asked:
     script = Script(folder.name, what, _core.__version__, folder.path, directory or os.getcwd(), python, program, lines, place.prologue)
     try:
         text = script.text()
-    except BadRequest:
+        for file, data in files.items():
+            folder.write(file, data)
+        folder.write("environment.sh", variables.as_shell(kept, left_out))
+        folder.write(program, (_JOB / program).read_bytes())
+        _add_modules(folder.path)
+        folder.write(folder.script.name, text)
+    except BaseException:  # a full disk: half a run would keep its name
         folder.remove()
         raise
-    for file, data in files.items():
-        folder.write(file, data)
-    folder.write("environment.sh", variables.as_shell(kept, left_out))
-    folder.write(program, (_JOB / program).read_bytes())
-    _add_modules(folder.path)
-    folder.write(folder.script.name, text)
     return folder
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import BadRequest
 
-_OURS = re.compile(r"(?P<line>%%?pounce\b[^\n]*|%(?:load_ext|reload_ext) pounce[^\n]*)")
+_OURS = re.compile(r"^(?P<indent>[ \t]*)(?P<line>%%?pounce\b.*|%(?:load_ext|reload_ext)[ \t]+pounce\b.*)", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
 
@@ -50,7 +50,7 @@ def for_batch(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[s
     for number, cell in code_cells(made):
         text = source_of(cell)
         _refuse_questions(number, text)
-        cell.update(source=_OURS.sub(r"# \g<line>", text) if _is_ours(text) else text, outputs=[], execution_count=None)
+        cell.update(source=_OURS.sub(_as_comment, text), outputs=[], execution_count=None)
     if parameters:
         _set(made, parameters)
     return made
@@ -79,8 +79,9 @@ def worker_lines(notebook: Mapping[str, Any]) -> list[str]:
     return [line.removeprefix("%%pounce").strip() for line in first if re.match(r"%%pounce\b", line)]
 
 
-def _is_ours(text: str) -> bool:
-    return any(_OURS.match(line.lstrip()) for line in text.splitlines())
+def _as_comment(found: re.Match[str]) -> str:
+    """A block may hold nothing else."""
+    return f"{found['indent']}{'pass  ' if found['indent'] else ''}# {found['line']}"
 
 
 def _tree(text: str) -> ast.Module | None:

@@ -240,7 +240,8 @@ class BatchRun:
             said = self._kept().get("error") if self._folder.result.exists() else ""
             word = "" if said or end.exit_code == CHECKPOINTED else self._word_of_end(end.job)
             if word not in _WHY:
-                return errors.make("task_raised", f"the batch run {self.name} ended with {said or f'exit code {end.exit_code}'}", again, context)
+                said = said or f"exit code {end.exit_code}"
+                return errors.make("task_raised", f"the batch run {self.name} ended with {said}", again, context)
         else:
             word = end.word.rstrip("+")
         code, text = _WHY.get(word, ("lease_ended", f"Slurm says {word or 'nothing of its job any more'}"))

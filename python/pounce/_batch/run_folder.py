@@ -82,7 +82,7 @@ def home() -> Path:
 
 def names() -> list[str]:
     with contextlib.suppress(OSError):
-        return sorted(entry.name for entry in home().iterdir() if entry.is_dir())
+        return sorted(entry.name for entry in home().iterdir() if RunFolder(entry.name, entry).script.is_file())
     return []
 
 
@@ -105,13 +105,23 @@ def made(name: str, parent: str = "", is_chosen: bool = True) -> RunFolder:
     except OSError as problem:
         text = f"{problem.filename or home()} cannot be written: {problem.strerror}"
         raise errors.DaemonUnavailable(text, "Make room there, or name another with --folder.") from None
-    remedy = f"%pounce batch --resume {name} goes on with it; or use another --name."
-    raise errors.NameTaken(f"there is a batch run {name}: {home() / name}", remedy)
+    raise _taken(name, Path(parent).expanduser().absolute() / name if parent else home() / name)
+
+
+def _taken(name: str, folder: Path) -> errors.NameTaken:
+    there = home() / name
+    if RunFolder(name, there).script.is_file():
+        remedy = f"%pounce batch --resume {name} goes on with it; or use another --name."
+        return errors.NameTaken(f"there is a batch run {name}: {there}", remedy)
+    in_the_way = there if os.path.lexists(there) else folder
+    return errors.NameTaken(f"{in_the_way} is there, and is no batch run: it has no {name}.sbatch", "Remove it, or use another --name.")
 
 
 def _make(name: str, parent: str) -> bool:
     """False: the name is taken."""
     link = home() / name
+    if link.is_symlink() and not link.exists():
+        link.unlink()  # to a run elsewhere, whose folder was removed
     if os.path.lexists(link):
         return False
     folder = Path(parent).expanduser().absolute() / name if parent else link
@@ -140,7 +150,7 @@ def found(name: str) -> RunFolder:
         Others could have written to it.
     """
     path = home() / name_of_task(name)
-    if not path.is_dir():
+    if not RunFolder(name, path).script.is_file():
         raise errors.NoSuchName(f"there is no batch run {name}; there are: {', '.join(names()) or 'none'}")
     path = path.resolve()
     facts = path.stat()

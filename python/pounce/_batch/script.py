@@ -37,16 +37,30 @@ end() {
 if ! ln -s "$SLURM_JOB_ID" "$folder/running" 2> /dev/null; then
   other=$(readlink "$folder/running")
   if [ "$other" != "$SLURM_JOB_ID" ]; then
-    live=$(squeue --noheader --user="$(id -un)" --format=%A) || live=$other
-    if grep -qx "$other" <<< "$live"; then
+    if ! live=$(squeue --noheader --user="$(id -un)" --format=%A); then
+      echo "job $other has the lock of this run, $folder/running, and squeue does not say whether it lives; if it is gone remove the lock" >&2
+      exit 1
+    fi
+    if [ -n "$other" ] && grep -qx "$other" <<< "$live"; then
       echo "job $other is this run already, by its lock $folder/running; wait for it, or scancel $other" >&2
       exit 1
     fi
-    ln -sfn "$SLURM_JOB_ID" "$folder/running"
+    # Another may take it now, too: the last one has it.
+    [ "$(readlink "$folder/running")" = "$other" ] && ln -sfn "$SLURM_JOB_ID" "$folder/running"
+    sleep 1
+    other=$(readlink "$folder/running")
+    if [ "$other" != "$SLURM_JOB_ID" ]; then
+      echo "job $other is this run already, by its lock $folder/running; wait for it, or scancel $other" >&2
+      exit 1
+    fi
   fi
 fi
-trap 'rm -f "$folder/running"' EXIT
+unlock() {
+  if [ "$(readlink "$folder/running")" = "$SLURM_JOB_ID" ]; then rm -f "$folder/running"; fi
+}
+trap unlock EXIT
 rm -f "$folder/ended" "$folder/result.pickle"
+[ "${SLURM_RESTART_COUNT:-0}" != 0 ] || rm -f "$folder/restarts"
 [ "$(tail -n 1 "$folder/jobs" 2> /dev/null)" = "$SLURM_JOB_ID" ] || echo "$SLURM_JOB_ID" >> "$folder/jobs"
 
 . "$folder/environment.sh"
@@ -67,8 +81,13 @@ export POUNCE_BATCH_ENDS
 code=$?
 """
 
+# What the site's lines may have set of the shell that the rest counts on.
+_BEHIND_SITE = "set +eu\ntrap unlock EXIT\n"
+
 _END = """
-if [ $code = {checkpointed} ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$restarts" ]; then
+# Counted here: Slurm's own count has those after a lost node or a preemption, too.
+if [ $code = {checkpointed} ] && [ "$(cat "$folder/restarts" 2> /dev/null | wc -l)" -lt "$restarts" ]; then
+  echo "$SLURM_JOB_ID" >> "$folder/restarts"
   echo "exit code {checkpointed}: job $SLURM_JOB_ID goes back into the queue, and on from its last checkpoint" >&2
   scontrol requeue "$SLURM_JOB_ID" && exit {checkpointed}
 fi
@@ -94,12 +113,21 @@ class Script:
             what=" ".join(self.what.split()), version=self.version, name=self.name, directory=quoted(self.directory),
             log=quoted(pattern(str(self.folder / "job.log"))), lines="\n".join(self.lines), folder=shlex.quote(str(self.folder)),
             python=shlex.quote(self.python), restarts=RESTARTS, checkpointed=CHECKPOINTED)
-        site = f"# The site's own lines\n{self.prologue.strip()}\n" if self.prologue.strip() else ""
+        site = f"# The site's own lines\n{self.prologue.strip()}\n{_BEHIND_SITE}" if self.prologue.strip() else ""
         python = _PYTHON.replace("{program}", self.program)
         return head + _BODY + site + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
 
 
-def for_a_command(what: str, version: str, lines: tuple[str, ...], variables: str) -> str:
+_NEEDS_A_COMMAND = """\
+if [ $# = 0 ]; then
+  echo "no command is given: say it behind the script's name, sbatch SCRIPT COMMAND" >&2
+  exit 2
+fi
+"""
+
+
+def for_a_command(what: str, version: str, lines: tuple[str, ...], variables: str, prologue: str = "") -> str:
     """Of a lease, which is a place and no work: the command stands behind the script's name."""
+    site = f"\n# The site's own lines\n{prologue.strip()}\nset +eu\n" if prologue.strip() else ""
     return (f"#!/bin/bash\n# {what}\n# Written by pounce {version}. Say behind its name what it runs: sbatch SCRIPT COMMAND\n"
-            + "\n".join(lines) + f'\n\n{variables}\nexec "$@"\n')
+            + "\n".join(lines) + f'\n\n{_NEEDS_A_COMMAND}\n{variables}{site}\nexec "$@"\n')

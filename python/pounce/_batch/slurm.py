@@ -71,7 +71,8 @@ def of_script(script: Path) -> int:
     except errors.Rejected as refused:
         raise errors.SlurmUnreachable(refused.text) from None
     there = (line.strip().partition("|") for line in lines)
-    return max((int(job) for job, _, command in there if job.isdigit() and os.path.realpath(command) == os.path.realpath(script)), default=0)
+    ours = os.path.realpath(script)
+    return max((int(job) for job, _, command in there if job.isdigit() and os.path.realpath(command) == ours), default=0)
 
 
 def has_ended(word: str) -> bool:

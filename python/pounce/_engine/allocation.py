@@ -49,7 +49,8 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     cpus = min(len(os.sched_getaffinity(0)), _number(environment, "SLURM_CPUS_ON_NODE") or os.cpu_count() or 1)
     granted = _number(environment, "SLURM_CPUS_ON_NODE") or cpus
     memory = _number(environment, "SLURM_MEM_PER_NODE") or _number(environment, "SLURM_MEM_PER_CPU") * granted
-    gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if environment.get(name)), "")
+    # The first of them that is set says it: an empty one that there are none for this process.
+    gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if name in environment), "")
     named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
     return Allocation(job, environment["SLURMD_NODENAME"], _number(environment, "SLURM_JOB_NUM_NODES") or 1, cpus, memory, named)
 

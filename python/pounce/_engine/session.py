@@ -72,6 +72,7 @@ class Session:
         import cloudpickle
 
         self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
+        self.prefix = prefix or ""  # of the workers' environment; empty: this process's own
         interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
         endpoint = daemon.ensure(launcher, config)
         self.core = _core.Client(
