@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
 import sys
 import threading
 from typing import Any
 
-from ._engine import resource_words
+from ._engine import allocation, resource_words
 from ._engine.options import CellOption
 from ._worker.command import run as run_there
-from .calls import View, view_with
+from .calls import View, session_of, view_with
 from .client import Client
-from .errors import BadRequest, Cancelled, PounceError
+from .errors import BadRequest, Cancelled, PounceError, Unsatisfiable
 from .future import Future, engine_of
 
 EXIT_USAGE, EXIT_OURS, EXIT_NOT_STARTED, EXIT_NOT_FOUND = 2, 125, 126, 127  # the last three as timeout(1) and env(1) have them
 _BY_SIGNAL = 128  # and the signal's number, as a shell has it
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _ENV = CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python on the worker")
-OPTIONS = {**resource_words.WORDS, _ENV.word: _ENV}
+_LEASE = CellOption("--lease", help="a lease also inside a job of Slurm's, whose CPUs and GPUs it would have otherwise")
+OPTIONS = {**resource_words.WORDS, _ENV.word: _ENV, _LEASE.word: _LEASE}
 
 
 def main(words: list[str]) -> int:
@@ -35,10 +37,12 @@ def main(words: list[str]) -> int:
         print(f"pouncectl run: {error}", file=sys.stderr)
         return EXIT_USAGE
     try:
-        with Client(env=said.get("--env"), here="auto") as client:
+        with Client(env=said.get("--env"), here=False if _LEASE.word in said else "auto") as client:
             return _run(view_with(client, options, ""), command)
     except PounceError as error:
         print(f"pouncectl run: {error}", file=sys.stderr)
+        if isinstance(error, Unsatisfiable) and allocation.is_inside() and _LEASE.word not in said:
+            print(f"pouncectl run: this job is all that it has here; {_LEASE.word} leases beside it", file=sys.stderr)
         return EXIT_OURS
 
 
@@ -71,7 +75,7 @@ def page() -> str:
         "pouncectl run [OPTIONS] -- COMMAND...   runs a program in a lease, which ends with it", "", *lines, "",
         "Its output comes as it is printed, its standard input is empty. Signals (INT, TERM, HUP, QUIT, USR1, USR2) go to the program.",
         "Exit codes: the program's; 128 and the number of the signal that ended it; 127 there is no such program, 126 it cannot",
-        "be started, 125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
+        "be started, 141 nobody reads its output, 125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
         "Examples:", "  pouncectl run --gpu 1 -- nvidia-smi",
         "  pouncectl run --cpus 8 --mem 16GB --time 2h --class lion -- pbrun germline --ref ref.fa"])
 
@@ -83,11 +87,16 @@ class Signals:
         self.last = 0
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in _FORWARDED:
-            signal.signal(number, self._hear)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+                signal.signal(number, self._hear)
 
-    def _hear(self, number: int, frame: object) -> None:
+    def _hear(self, number: int, frame: object = None) -> None:
         self.last = number
         self._heard.put(number)
+
+    def nobody_reads(self) -> None:
+        """Ends the program as if it had written to that pipe itself."""
+        self._hear(signal.SIGPIPE)
 
     def go_to(self, future: Future) -> None:
         threading.Thread(target=self._forward, args=(future,), name="signals", daemon=True).start()
@@ -96,21 +105,50 @@ class Signals:
         session, task = engine_of(future)
         while True:
             number = self._heard.get()
-            if future.running():
+            if number == signal.SIGPIPE:  # nobody reads what it prints
+                session.cancel(task)
+            elif future.running():
                 session.core.tell(task.id, json.dumps({"signal": number}).encode())
             elif number not in (signal.SIGUSR1, signal.SIGUSR2):  # it has not begun: the request is taken back
                 session.cancel(task)
 
 
+class Output:
+    """Shows what the program prints, byte for byte."""
+
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
+
+    def printed(self, is_error: bool, data: bytes) -> None:
+        stream = sys.stderr if is_error else sys.stdout
+        if stream is None:  # closed by whoever started us
+            return
+        try:
+            stream.flush()  # what we said ourselves
+            stream.buffer.write(data)
+            stream.buffer.flush()
+        except BrokenPipeError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())  # for what comes still
+            self._signals.nobody_reads()
+
+    def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
+        """A program displays nothing."""
+
+
 def _run(view: View, command: list[str]) -> int:
-    signals = Signals()
-    future = view.submit(run_there, command)
+    signals, session = Signals(), session_of(view)
+    with session.news_wait():
+        future = view.submit(run_there, command)
+        session.show_at(engine_of(future)[1], Output(signals))
     signals.go_to(future)
     try:
         code = int(future.result())
     except Cancelled:
         return _BY_SIGNAL + signals.last
-    except (FileNotFoundError, PermissionError) as error:  # of the worker, about the program
+    except PounceError:
+        raise
+    except OSError as error:  # of the worker, about the program
         print(f"pouncectl run: {command[0]}: {error.strerror}", file=sys.stderr)
         return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_NOT_STARTED
     return code if code >= 0 else _BY_SIGNAL - code

@@ -38,7 +38,7 @@ if ! ln -s "$SLURM_JOB_ID" "$folder/running" 2> /dev/null; then
   other=$(readlink "$folder/running")
   if [ "$other" != "$SLURM_JOB_ID" ]; then
     if ! live=$(squeue --noheader --user="$(id -un)" --format=%A); then
-      echo "job $other has the lock of this run, $folder/running, and squeue does not say whether it lives; if it is gone remove the lock" >&2
+      echo "job $other has the lock $folder/running, and squeue does not say whether it lives; if it is gone remove the lock" >&2
       exit 1
     fi
     if [ -n "$other" ] && grep -qx "$other" <<< "$live"; then

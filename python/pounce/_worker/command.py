@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -20,12 +21,18 @@ def run(words: list[str]) -> int:
             while child.poll() is None:
                 told = interpreter.core.answer(_HEARS_S)
                 if told is not None and child.poll() is None:
-                    os.killpg(child.pid, json.loads(told)["signal"])
+                    _tell(child, json.loads(told)["signal"])
         except BaseException:  # cancelled
-            os.killpg(child.pid, signal.SIGTERM)
-            try:
+            _tell(child, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_ENDS_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
             raise
+        finally:
+            _tell(child, signal.SIGKILL)  # what it has started and left behind, too
     return child.returncode
+
+
+def _tell(child: subprocess.Popen[bytes], number: int) -> None:
+    """Its whole group, of which it may be gone itself."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
