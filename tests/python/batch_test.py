@@ -536,8 +536,9 @@ def test_the_stand_in_answers_as_pounce_does():
 
 
 def test_a_call_and_a_lease_are_exported_as_job_scripts(home):
+    home.environment.pop("VIRTUAL_ENV", None)
     reports = home.run("""
-        client = pounce.Client(cpus=2, memory="1GB")
+        client = pounce.Client(cpus=2, memory="1GB", env=sys.prefix)
         def gate(path):
             import time
             while not os.path.exists(path): time.sleep(0.02)
@@ -552,6 +553,8 @@ def test_a_call_and_a_lease_are_exported_as_job_scripts(home):
     """).reports
     for script in (reports["call"], reports["lease"]):
         assert "#SBATCH --cpus-per-task=2\n#SBATCH --mem=1024M\n" in script and script.startswith("#!/bin/bash\n")
+    ours = f"export VIRTUAL_ENV={sys.prefix}\n"
+    assert ours in reports["lease"] and ours in Path(home.folder, "pounce-batch", "gate", "environment.sh").read_text()
     assert 'exec "$@"' in reports["lease"] and "call_function.py" in reports["call"]
     assert reports["result"] == 7 and "has ended" in reports["late"]["text"]
     job = {**home.environment, "SLURM_JOB_ID": "1"}
