@@ -339,19 +339,34 @@ def test_a_slurm_that_does_not_answer_says_nothing_of_a_job(slurm, tmp_path, mon
     assert len(asked) > 2
 
 
+def pending(slurm, name: str, script: Path) -> None:
+    (slurm / "jobs" / "3.name").write_text(name)
+    (slurm / "jobs" / "3.script").write_text(str(script))
+    fake_slurm.say(slurm, "3", "PENDING")
+
+
 def test_a_job_of_the_same_name_is_another_s(slurm, tmp_path):
     run = run_of("def work(): return 4")
-    (slurm / "jobs" / "3.script").write_text(str(tmp_path / run.script.name))
-    fake_slurm.say(slurm, "3", "PENDING")
+    pending(slurm, run.name, other := tmp_path / "other.sbatch")
     assert run.state == "written"
+    other.write_text(run.script.read_text().replace(str(run.folder), "/home/ada/other"))
+    assert run.state == "written"
+
+
+def test_a_job_of_a_copy_of_its_script_is_its_own(slurm, tmp_path):
+    """export_sbatch returns the text, which may be saved anywhere."""
+    run = run_of("def work(): return 4")
+    copy = tmp_path / "printed.sbatch"
+    copy.write_text(run.script.read_text())
+    pending(slurm, run.name, copy)
+    assert run.state == "waiting"
 
 
 def test_a_run_that_was_submitted_by_hand_again_waits_and_that_job_is_cancelled(slurm, tmp_path, monkeypatch):
     run = run_of("def work(): return 4").submit()
     run.result(60)
     (tmp_path / "link").symlink_to(run.folder)
-    (slurm / "jobs" / "3.script").write_text(str(tmp_path / "link" / run.script.name))
-    fake_slurm.say(slurm, "3", "PENDING")
+    pending(slurm, "another", tmp_path / "link" / run.script.name)
     cancelled = []
     monkeypatch.setattr(commands, "cancel", cancelled.append)
 

@@ -66,6 +66,7 @@ def _sbatch(folder: Path, words: list[str]) -> int:
     script = Path(words[-1])
     options = dict(re.findall(r"^#SBATCH --(\S+?)=(.*)$", script.read_text(), re.M))
     job = str(1 + max((int(one) for one in jobs(folder)), default=0))
+    (folder / "jobs" / f"{job}.name").write_text(options["job-name"])
     (folder / "jobs" / f"{job}.script").write_text(str(script))
     say(folder, job, "RUNNING")
     log = shlex.split(options["output"])[0].replace("%%", "%")
@@ -96,8 +97,8 @@ def _squeue(folder: Path, words: list[str]) -> int:
     if (folder / "outage").exists():
         print("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", file=sys.stderr)
         return 1
-    if asked["format"] == "%A|%o":
-        print("\n".join(f"{job}|{(folder / 'jobs' / f'{job}.script').read_text()}" for job in jobs(folder)
+    if asked["format"] == "%A|%j|%o":
+        print("\n".join(f"{job}|{(folder / 'jobs' / f'{job}.name').read_text()}|{(folder / 'jobs' / f'{job}.script').read_text()}" for job in jobs(folder)
                         if word(folder, job) in ("PENDING", "RUNNING")))
     elif asked["format"] == "%A":
         print("\n".join(job for job in jobs(folder) if word(folder, job) == "RUNNING"))

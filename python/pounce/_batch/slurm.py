@@ -58,21 +58,36 @@ def state(job: int) -> tuple[str, str]:
 
 
 def of_script(script: Path) -> int:
-    """The user's last job of that script which waits or runs, whoever submitted it; 0: none. Blocks for Slurm.
+    """The user's last job of that script, or of a copy, which waits or runs, whoever submitted it; 0: none. Blocks for Slurm.
 
     Raises
     ------
     SlurmUnreachable
     """
     try:
-        lines = _run("squeue", "--noheader", f"--user={os.geteuid()}", "--format=%A|%o").splitlines()
+        lines = _run("squeue", "--noheader", f"--user={os.geteuid()}", "--format=%A|%j|%o").splitlines()
     except errors.NoSlurm:
         return 0
     except errors.Rejected as refused:
         raise errors.SlurmUnreachable(refused.text) from None
-    there = (line.strip().partition("|") for line in lines)
-    ours = os.path.realpath(script)
-    return max((int(job) for job, _, command in there if job.isdigit() and os.path.realpath(command) == ours), default=0)
+    there = (line.strip().split("|", 2) for line in lines if line.count("|") >= 2)
+    return max((int(job) for job, name, command in there if job.isdigit() and _is_of(command, name, script)), default=0)
+
+
+def _is_of(command: str, name: str, script: Path) -> bool:
+    """A copy has the same name and works in the same folder."""
+    if os.path.realpath(command) == os.path.realpath(script):
+        return True
+    folder = _folder_of(command) if name == script.stem else ""
+    return folder != "" and folder == _folder_of(script)
+
+
+def _folder_of(script: str | Path) -> str:
+    try:
+        with open(script, encoding="utf-8", errors="replace") as file:
+            return next((line for line in file if line.startswith("folder=")), "")
+    except OSError:
+        return ""
 
 
 def has_ended(word: str) -> bool:
