@@ -18,14 +18,17 @@ from pounce.errors import BadRequest
 from pounce.run_command import OPTIONS, page, parsed
 
 
+def pouncectl() -> str:
+    return shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
+
+
 @pytest.fixture
 def started(home):
     """Starts `pouncectl run` and ends it with the test."""
     running: list[subprocess.Popen] = []
 
     def start(*words: str, text: bool = True, program: list[str] | None = None) -> subprocess.Popen:
-        ours = [shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))]
-        command = [*(program or ours), "run", *words]
+        command = [*(program or [pouncectl()]), "run", *words]
         path = os.pathsep.join([os.path.dirname(sys.executable), home.environment.get("PATH", "")])  # with our python
         running.append(subprocess.Popen(command, env={**home.environment, "PATH": path}, cwd=home.folder, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text))
@@ -67,7 +70,7 @@ def test_where_nobody_reads_on_it_ends_as_a_program_in_a_pipe_does(started):
 
 
 def test_a_signal_that_is_ignored_here_stays_ignored(started):
-    run = started("--", "sh", "-c", "echo ready; sleep 0.3; exit 5", program=["nohup", shutil.which("pouncectl")])
+    run = started("--", "sh", "-c", "echo ready; sleep 0.3; exit 5", program=["nohup", pouncectl()])
     assert run.stdout.readline() == "ready\n"
     run.send_signal(signal.SIGHUP)
     assert ended(run)[0] == 5
