@@ -7,13 +7,18 @@ from pathlib import Path
 from login_node import wait_until
 
 BOTH = """
-import json, pounce, subprocess
-def where():
-    import os, socket
-    return os.environ.get("CUDA_VISIBLE_DEVICES")
+import json, pathlib, pounce, subprocess, tempfile
+def where(met):  # each call on a worker of its own: it waits for the other
+    import os, time
+    mine = os.environ.get("CUDA_VISIBLE_DEVICES")
+    (met / mine).touch()
+    while len(list(met.iterdir())) < 2:
+        time.sleep(0.05)
+    return mine
+met = pathlib.Path(tempfile.mkdtemp(dir=pathlib.Path.home()))
 with pounce.Client(here="auto", class_="cheetah") as client:
     view = client.options(gpus=1, workers=2, cpus=1)
-    gpus = sorted(future.result(100) for future in [view.submit(where) for _ in range(6)])
+    gpus = sorted(future.result(100) for future in [view.submit(where, met) for _ in range(2)])
     leases = len(client.leases())
 print("REPORT " + json.dumps(dict(gpus=sorted(set(gpus)), leases=leases)), flush=True)
 words = ["pouncectl", "run", "--gpu", "1", "--", "sh", "-c", "echo in $CUDA_VISIBLE_DEVICES; exit 3"]
