@@ -65,11 +65,6 @@ std::optional<Piece> Exchange::next_piece() {
   return fetches_.next();
 }
 
-bool Exchange::anything_to_ask() const {
-  const std::lock_guard lock(mutex_);
-  return fetches_.anything_to_ask();
-}
-
 bool Exchange::wanted(const Piece& piece) const {
   const std::lock_guard lock(mutex_);
   return fetches_.wants(piece);

@@ -42,7 +42,6 @@ class Exchange {
   std::uint64_t bytes_left() const;
 
   std::optional<Piece> next_piece();
-  bool anything_to_ask() const;
   bool wanted(const Piece& piece) const;
   void came(const Piece& piece);
   void failed(const Piece& piece, Error error);

@@ -20,10 +20,6 @@ void Fetches::stop(const std::string& of) {
   std::erase_if(transfers_, [&](const Transfer& transfer) { return transfer.of == of; });
 }
 
-bool Fetches::anything_to_ask() const {
-  return std::ranges::any_of(transfers_, [](const Transfer& transfer) { return !transfer.all_asked(); });
-}
-
 std::optional<Piece> Fetches::next() {
   const auto transfer = std::ranges::find_if(transfers_, [](const Transfer& one) { return !one.all_asked(); });
   if (transfer == transfers_.end()) return std::nullopt;

@@ -48,7 +48,6 @@ class Fetches {
   void stop(const std::string& of);
 
   std::optional<Piece> next();     // that nobody has asked for; in order
-  bool anything_to_ask() const;
   bool wants(const Piece& piece) const;  // its transfer was not stopped
   bool came(const Piece& piece);   // true: with it the transfer is whole, and over
   std::optional<Position> reached(const std::string& of) const;  // nullopt: not under way

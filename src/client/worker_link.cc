@@ -299,8 +299,12 @@ void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Messa
   if (found == incoming_.end() || message.size() != 2) return;
   found->second.add(chunk, message[1].bytes());
   if (!found->second.whole()) return;
-  events.emplace_back(OutcomeWhole{std::move(found->second), *task, nanoseconds_now()});
-  incoming_.erase(found);
+  deliver(found, events);
+}
+
+void WorkerLink::deliver(std::map<TaskId, Incoming>::iterator incoming, std::vector<LinkEvent>& events) {
+  events.emplace_back(OutcomeWhole{std::move(incoming->second), incoming->first, nanoseconds_now()});
+  incoming_.erase(incoming);
 }
 
 // ---- the bulk lane -----------------------------------------------------------------------------------------------------
@@ -331,32 +335,34 @@ bool WorkerLink::offer_on_lane(const ObjectId& id, const Object& object) {
 
 void WorkerLink::follow_lane(TimePoint now, std::vector<LinkEvent>& events) {
   if (!lane_) return;
-  const std::vector<bulk::Event> told = lane_->events();
-  for (const bulk::Event& event : told)
-    if (const auto* whole = std::get_if<bulk::Whole>(&event)) whole_by_lane(whole->of, events);
-  const auto is_loss = [](const bulk::Event& event) { return std::holds_alternative<bulk::Lost>(event); };
-  const auto lost = std::ranges::find_if(told, is_loss);
-  if (lost == told.end()) return;
+  const auto lost = take_lane_news(events);
+  if (!lost) return;
   // Everything goes on where it was, over another lane; or over the other road, where none can be had.
   if (attached_at_ != TimePoint::max() && now > attached_at_ + kStood) lanes_lost_ = 0;
-  attach_.no_bulk |= !std::get<bulk::Lost>(*lost).stood || ++lanes_lost_ >= kLanesLost;
+  attach_.no_bulk |= !lost->stood || ++lanes_lost_ >= kLanesLost;
   start_over(now, events);
 }
 
-void WorkerLink::whole_by_lane(const std::string& of, std::vector<LinkEvent>& events) {
-  const auto task = TaskId::from_hex(of);
-  const auto found = task ? incoming_.find(*task) : incoming_.end();
-  if (found == incoming_.end()) return;
-  found->second.came_whole();
-  events.emplace_back(OutcomeWhole{std::move(found->second), *task, nanoseconds_now()});
-  incoming_.erase(found);
+// What has come whole is delivered, whatever else became of the lane. The first loss.
+std::optional<bulk::Lost> WorkerLink::take_lane_news(std::vector<LinkEvent>& events) {
+  std::optional<bulk::Lost> first_loss;
+  for (const bulk::Event& event : lane_->events()) {
+    const auto* lost = std::get_if<bulk::Lost>(&event);
+    if (lost != nullptr && !first_loss) first_loss = *lost;
+    const auto* whole = std::get_if<bulk::Whole>(&event);
+    const auto task = whole != nullptr ? TaskId::from_hex(whole->of) : std::nullopt;
+    const auto found = task ? incoming_.find(*task) : incoming_.end();
+    if (found == incoming_.end()) continue;
+    found->second.came_whole();
+    deliver(found, events);
+  }
+  return first_loss;
 }
 
 void WorkerLink::leave_lane(std::vector<LinkEvent>& events) {
   if (!lane_) return;
   lane_->close();
-  for (const bulk::Event& event : lane_->events())
-    if (const auto* whole = std::get_if<bulk::Whole>(&event)) whole_by_lane(whole->of, events);
+  take_lane_news(events);
   for (auto& [task, incoming] : incoming_)
     if (const auto position = lane_->reached(task.hex())) incoming.came_to(*position);
   lane_.reset();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -102,7 +103,8 @@ class WorkerLink {
   void fetch(const TaskId& task);
   void go_without_lane();
   void follow_lane(TimePoint now, std::vector<LinkEvent>& events);
-  void whole_by_lane(const std::string& of, std::vector<LinkEvent>& events);
+  std::optional<bulk::Lost> take_lane_news(std::vector<LinkEvent>& events);
+  void deliver(std::map<TaskId, Incoming>::iterator incoming, std::vector<LinkEvent>& events);
   void leave_lane(std::vector<LinkEvent>& events);
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();

@@ -14,6 +14,7 @@ from .._engine.options import CellOption, Options
 from .._engine.submission import prefix_of
 from ..errors import BadRequest
 from .options_line import parse_cell
+from .written_options import page_of, read
 
 OF_A_BATCH = (
     CellOption("--cell", "N", "12", "the cell whose input has this number, with the variables that it reads"),
@@ -57,10 +58,7 @@ def _parser() -> argparse.ArgumentParser:
                                      allow_abbrev=False, exit_on_error=False, epilog="Alone it lists the batch runs that there are.")
     parser.add_argument("NOTEBOOK", nargs="*", help="a file: train.ipynb")
     for option in OPTIONS.values():
-        page: dict[str, Any] = {"dest": option.word, "help": option.help.replace("%", "%%") or argparse.SUPPRESS, "action": "store_true"}
-        if option.value:
-            page.update(metavar=option.value, action="append" if option.repeats else "store")
-        parser.add_argument(option.word, **page)
+        parser.add_argument(option.word, **page_of(option))
     return parser
 
 
@@ -104,19 +102,12 @@ def with_lines(asked: BatchLine, lines: Sequence[str]) -> BatchLine:
 
 
 def _said(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    try:
-        found, rest = PARSER.parse_known_args(list(words))
-    except argparse.ArgumentError as wrong:
-        option = OPTIONS[wrong.argument_name or ""]
-        if not option.value:
-            raise BadRequest(f"{option.word} takes no value") from None
-        raise BadRequest(f"{option.word} needs a value, for example {option.word} {option.example}") from None
+    said, rest = read(PARSER, OPTIONS, words)
     if rest:
         word = rest[0].partition("=")[0]
         near = difflib.get_close_matches(word, OPTIONS, 1, 0.5)
         meant = f"; did you mean {near[0]}?" if near else ""
         raise BadRequest(f"%pounce batch has no option {word}{meant}", f"The options are {', '.join(OPTIONS)}.")
-    said = {word: value for word, value in vars(found).items() if value not in (None, False)}
     return said, said.pop("NOTEBOOK")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import shlex
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from .._engine.submission import prefix_of
 from .._engine.wait_policy import Step
 from ..errors import BadRequest
 from .place import Place
+from .written_options import page_of, read
 
 _Magic = TypeVar("_Magic", bound=Callable[..., Any])
 
@@ -52,9 +52,7 @@ def _parser() -> MagicArgumentParser:
     parser = MagicArgumentParser("%pounce", usage="%%pounce [options]")
     parser.allow_abbrev, parser.exit_on_error = False, False
     for option in OPTIONS.values():
-        page = {"dest": option.word, "help": option.help.replace("%", "%%") or argparse.SUPPRESS}
-        kind = {"metavar": option.value, "action": "append" if option.repeats else "store"} if option.value else {"action": "store_true"}
-        argument(option.word, **page, **kind).add_to_parser(parser, None)
+        argument(option.word, **page_of(option)).add_to_parser(parser, None)
     return parser
 
 
@@ -134,16 +132,10 @@ def _words(line: str) -> list[str]:
 
 def _said(words: Sequence[str]) -> dict[str, Any]:
     """The options that were written, by their words."""
-    try:
-        found, rest = PARSER.parse_known_args(words)
-    except argparse.ArgumentError as wrong:
-        option = OPTIONS[wrong.argument_name or ""]
-        if not option.value:
-            raise BadRequest(f"{option.word} takes no value") from None
-        raise BadRequest(f"{option.word} needs a value, for example {option.word} {option.example}") from None
+    found, rest = read(PARSER, OPTIONS, words)
     if rest:
         raise _unknown(rest[0].partition("=")[0] if rest[0].startswith("-") else rest[0])
-    return {word: value for word, value in vars(found).items() if value not in (None, False)}
+    return found
 
 
 def _unknown(word: str) -> BadRequest:

@@ -12,7 +12,8 @@ constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 40;  // far over an
 
 }  // namespace
 
-Result<void> ObjectStore::Value::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+Result<void> ObjectStore::Value::into(const std::shared_ptr<memory::MemoryBlock>& block, const std::shared_ptr<std::string>& plain,
+                                      std::uint64_t offset, std::span<const std::byte> bytes) {
   if (block) return block->write(offset, bytes);
   if (plain) std::memcpy(plain->data() + offset, bytes.data(), bytes.size());
   return {};
@@ -124,11 +125,7 @@ std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, con
   Rest rest{{}, {incoming.buffer, incoming.offset}};
   for (std::size_t i = 0; i < incoming.value.sizes.size(); ++i) {
     const auto write = [block = incoming.value.block, plain = incoming.value.plain, begin = incoming.value.offsets[i]](
-                           std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
-      if (block) return block->write(begin + offset, bytes);
-      if (plain) std::memcpy(plain->data() + begin + offset, bytes.data(), bytes.size());
-      return {};
-    };
+                           std::uint64_t offset, std::span<const std::byte> bytes) { return Value::into(block, plain, begin + offset, bytes); };
     rest.targets.push_back({incoming.value.sizes[i], {}, write, {}});
   }
   return rest;

@@ -87,7 +87,9 @@ class ObjectStore {
     std::shared_ptr<memory::MemoryBlock> block;  // or
     std::shared_ptr<std::string> plain;  // or neither: we have it already, what comes is counted and thrown away
     std::set<SessionId> holders;
-    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const { return into(block, plain, offset, bytes); }
+    static Result<void> into(const std::shared_ptr<memory::MemoryBlock>& block, const std::shared_ptr<std::string>& plain,
+                             std::uint64_t offset, std::span<const std::byte> bytes);
   };
   struct Incoming {
     Value value;

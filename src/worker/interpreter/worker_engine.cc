@@ -96,9 +96,10 @@ Result<void> WorkerEngine::bind() {
   options.heartbeat = 2s;
   options.heartbeat_timeout = 10s;
   options.most_newcomers = kMostNewcomers;
-  auto socket = transport::RouterSocket::bind(context_, keys_, options, {"tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports)});
+  const std::string where = "tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports);
+  auto socket = transport::RouterSocket::bind(context_, keys_, options, {where});
   if (!socket) return failure(std::move(socket.error()));
-  lanes_.listen_at("tcp://" + *address + ":" + (setup_.ports.empty() ? "*" : setup_.ports));
+  lanes_.listen_at(where);
   sockets_.open(std::move(*socket), transport::LocalServer::listen(keys_.public_key, protocol::kDataFrameBytes));
   return {};
 }

@@ -27,7 +27,7 @@ TEST(FetchesTest, EachPieceIsGivenOutOnceAndEmptyBuffersHaveNone) {
   const auto pieces = all_pieces(fetches);
 
   EXPECT_EQ(pieces, (std::vector<std::pair<Position, std::uint64_t>>{{{1, 0}, kPiece}, {{1, kPiece}, 1}, {{3, 0}, 5}}));
-  EXPECT_FALSE(fetches.anything_to_ask());
+  EXPECT_EQ(fetches.bytes_left(), 0u);
 }
 
 TEST(FetchesTest, ATransferIsWholeWithItsLastPieceInWhateverOrderTheyCome) {
