@@ -41,7 +41,7 @@ MODULES = {
     "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "core/forecast", "core/lease/limit.h", "core/lease/wait_reason.h", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker/supervisor"],
     "daemon/pouncectl": ["pounce", "base", "messages", "model", "control", "protocol", "transport", "identity", "parked", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
-    "python/bindings": ["pounce", "base", "memory/view.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "identity/content_digest.h"],
+    "python/bindings": ["pounce", "base", "memory/view.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "identity/content_digest.h", "tls/library_version.h"],
 }
 
 # Types of time, but no clock is read (tests/purity_test.py), no file, no log.
@@ -52,7 +52,7 @@ PRIVATE = ["transport/zmq_parts.h"]  # for its own folder only: it shows a forei
 # header: where it may stand
 FOREIGN = {
     r"zmq.*": ["src/transport/"],
-    r"openssl/.*": ["src/tls/stream.cc"],
+    r"openssl/.*": ["src/tls/stream.cc", "src/tls/library_version.cc"],
     r"sodium\.h": ["src/identity/"],
     r"munge\.h": ["src/identity/"],
     r"slurm/.*": ["daemon/pounce-slurm/"],
@@ -66,9 +66,9 @@ FOREIGN = {
 }
 # A foreign header in a header of ours spreads to all who include it; only these may.
 FOREIGN_IN_HEADERS = ["include/pounce/result.h", "src/model/json.h", "src/base/log.h", "src/transport/zmq_parts.h", "python/bindings/",
-                      "daemon/pounce-slurm/", "daemon/pouncectl/output.h"]
+                      "daemon/pounce-slurm/", "daemon/pouncectl/output.h", "daemon/pouncectl/doctor_report.h", "daemon/pouncectl/python_report.h"]
 
-SYSTEM = re.compile(r"(sys|net|netinet|arpa|linux)/[a-z_]+\.h|[a-z0-9_]+(\.h)?|cxxabi\.h")
+SYSTEM = re.compile(r"(sys|net|netinet|arpa|linux|gnu)/[a-z_-]+\.h|[a-z0-9_]+(\.h)?|cxxabi\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"(?P<own>[^"]+)"|<(?P<foreign>[^>]+)>)')
 
 

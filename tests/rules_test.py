@@ -331,7 +331,7 @@ def test_nothing_is_called_by_an_old_word():
     "line, word",
     [("class DeadMan {", "dead man"), ("  dead_man_idle_s = 1", "dead man"), ("hold the baton", "baton"), ("kDoor", "door"),
      ("two crews", "crew"), ("a named task", "named task"), ("NamedTasks named_;", "named task"), ("it knocked", "knock"),
-     ("the predecessor's lock", "predecessor"), ("Reception decides", "reception"), ("sweep_interval_s", "sweep")],
+     ("the predecessor's lock", "predecessor"), ("Reception decides", "reception"), ("sweep_interval_s", "sweep interval")],
 )
 def test_an_old_word_is_found_in_prose_and_in_names(line, word):
     assert old_words(line) == [word]

@@ -25,9 +25,7 @@ OLD_WORDS = {
     "reception": "authenticator",
     "story": "history",
     "survey": "snapshot",
-    "sweep": "reconcile",
-    "sweeping": "reconciling",
-    "swept": "reconciled",
+    "sweep interval": "reconcile interval",  # a sweep is now what Client.sweep makes: a function with many parameters
     "want book": "request state",
     "want failed": "request failed",
 }

@@ -38,9 +38,11 @@ Result<Names> load_names(const Database& database) {
 
 bool begins(const std::string& text, const char* with) { return text.starts_with(with); }
 
-// sbatch keeps its command line. A notebook of a portal is a batch job to Slurm, and held like a reserved place.
+// sbatch keeps its command line. A lease that a notebook holds is a reserved place, and so is a notebook of a portal, which is a batch
+// job to Slurm.
 std::string mode_of(const slurmdb_job_rec_t& record) {
   const std::string name = text(record.jobname), line = text(record.submit_line);
+  if (tells_hold(text(record.derived_es))) return kReservation;
   if (parse_job_tag(text(record.derived_es)) || begins(name, "pounce-")) return kOffload;
   if (begins(line, "srun") || begins(line, "salloc")) return kReservation;
   for (const char* portal : {"spawner-", "jupyter", "sys/dashboard/"})

@@ -37,12 +37,13 @@ void read_gpus(const std::string& tres, Resources& resources) {
   if (colon > 1) resources.gpu_type = rest.substr(1, colon - 1);
 }
 
-// Slurm tells the whole job's; ours are of one worker.
-void share_out(Resources& resources, std::uint32_t tasks) {
+// Slurm tells a node's; ours are of one worker.
+void share_out(Resources& resources, std::uint32_t tasks, std::uint32_t nodes) {
   if (tasks == NO_VAL || tasks < 2) return;
   resources.workers = tasks;
-  resources.gpus /= tasks;
-  resources.memory_mib /= tasks;
+  if (nodes != NO_VAL && nodes > 1 && tasks % nodes == 0) resources.nodes = nodes;
+  resources.gpus /= resources.workers_of_node();
+  resources.memory_mib /= resources.workers_of_node();
 }
 
 // What Slurm, or an admin's update of the job, says may be more than anybody can ask for: pounced would not read it.
@@ -62,7 +63,7 @@ Resources resources_of(const slurm_job_info_t& job) {
   if (job.cpus_per_task != NO_VAL16 && job.cpus_per_task > 1) resources.cpus = job.cpus_per_task;
   if (job.pn_min_memory != NO_VAL64 && (job.pn_min_memory & MEM_PER_CPU) == 0) resources.memory_mib = job.pn_min_memory;
   if (job.time_limit != NO_VAL && job.time_limit != INFINITE) resources.time = std::chrono::minutes(job.time_limit);
-  share_out(resources, job.num_tasks);
+  share_out(resources, job.num_tasks, job.num_nodes);
   for_each_field(resources, [](const auto& field, auto& member) {
     if (field.bounds != Bounds{}) cut(field.bounds, member);
   });

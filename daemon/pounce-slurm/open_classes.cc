@@ -101,7 +101,8 @@ std::string asked_for(const Resources& asked) {
   if (asked.memory_mib > 0) add(std::to_string(asked.memory_mib) + " MiB of memory");
   if (asked.time.count() > 0) add(counted(static_cast<std::uint64_t>(asked.time.count()), "minute"));
   std::string words = joined(parts);
-  if (asked.workers > 1) words = counted(asked.workers, "worker") + (words.empty() ? "" : ", each with " + words);
+  const std::string on_nodes = asked.nodes > 1 ? " on " + counted(asked.nodes, "node") : "";
+  if (asked.workers > 1) words = counted(asked.workers, "worker") + on_nodes + (words.empty() ? "" : ", each with " + words);
   return words.empty() ? "nothing in particular" : words;
 }
 

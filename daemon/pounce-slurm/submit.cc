@@ -48,9 +48,9 @@ std::string batch_script(const JobSpec& spec) {
 }
 
 std::string gres(const Resources& resources) {
-  if (resources.all_gpus() == 0) return {};
+  if (resources.node_gpus() == 0) return {};
   const std::string type = resources.gpu_type.empty() ? "" : resources.gpu_type + ":";
-  return compat::gres_prefix() + type + std::to_string(resources.all_gpus());
+  return compat::gres_prefix() + type + std::to_string(resources.node_gpus());
 }
 
 std::vector<std::string> settings(const JobSpec& spec) {
@@ -112,7 +112,8 @@ Description::Description(const JobSpec& spec)
   if (!not_nodes.empty() && message.exc_nodes != nullptr) not_nodes += std::string(",") + message.exc_nodes;
   if (!not_nodes.empty()) message.exc_nodes = not_nodes.data();
   if (!tres.empty()) message.tres_per_node = tres.data();
-  message.min_nodes = message.max_nodes = 1;
+  message.min_nodes = message.max_nodes = spec.resources.nodes;
+  if (spec.resources.nodes > 1) message.ntasks_per_node = static_cast<std::uint16_t>(spec.resources.workers_of_node());
   message.num_tasks = spec.resources.workers;  // to Slurm a worker is a task: CPUs are counted for each
   message.bitflags |= JOB_NTASKS_SET;
   if (spec.resources.cpus > 0) {
@@ -121,7 +122,7 @@ Description::Description(const JobSpec& spec)
   }
   if (spec.resources.workers > 1 || spec.resources.cpus > 0)
     message.min_cpus = std::max(spec.resources.workers, static_cast<std::uint32_t>(spec.resources.all_cpus()));
-  if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.all_memory_mib();
+  if (spec.resources.memory_mib > 0) message.pn_min_memory = spec.resources.node_memory_mib();
   if (spec.resources.time.count() > 0) message.time_limit = static_cast<std::uint32_t>(spec.resources.time.count());
   if (spec.resources.nice > 0) message.nice = NICE_OFFSET + spec.resources.nice;
   message.requeue = 0;

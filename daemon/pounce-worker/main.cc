@@ -1,17 +1,22 @@
 // pounce-worker: the supervisor; where a lease has several workers, the worker group that starts one for each. Started by
 // the batch system as the job's first process, never by hand.
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <vector>
 
+#include "base/host_name.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "pounce/resources.h"
 #include "pounce/version.h"
 #include "transport/zmq_context.h"
 #include "worker/supervisor/device_partition.h"
+#include "worker/supervisor/node_step.h"
 #include "worker/supervisor/supervisor.h"
 #include "worker/supervisor/worker_group.h"
 
@@ -22,14 +27,21 @@ namespace {
 using pounce::worker::SupervisorOptions;
 using pounce::worker::WorkerGroup;
 
+// A step that was started again counts its epochs above all of the one before it, which itself may have started anew.
+constexpr std::uint32_t kLivesOfAStep = 64;
+
 struct RawOptions {
   std::string lease, key, proof = "munge";
+  std::uint32_t first_epoch = 0;
   std::uint32_t heartbeat_ms = 5000, watchdog_idle_s = 150, watchdog_busy_s = 900, leave_s = 60;
 };
 
 void describe(CLI::App& serve, SupervisorOptions& options, RawOptions& raw) {
   serve.add_option("--lease", raw.lease, "lease id, 16 hex digits")->required();
   serve.add_option("--workers", options.workers, "of this lease: one supervisor for each")->check(CLI::Range(1u, pounce::kMostWorkers));
+  serve.add_option("--nodes", options.nodes, "that they are on, as many on each")->check(CLI::Range(1u, pounce::kMostNodes));
+  serve.add_option("--node", options.node, "which of them this is; 0: the job's first process, which starts the others");
+  serve.add_option("--first-epoch", raw.first_epoch, "above those of the processes that were here before");
   serve.add_option("--handshake", options.handshake, "pounced's handshake endpoint, tcp://host:port")->required();
   serve.add_option("--daemon-key", raw.key, "pounced's public key, Z85")->required();
   serve.add_option("--proof", raw.proof, "munge or key_file")->check(CLI::IsMember({"munge", "key_file"}));
@@ -51,7 +63,9 @@ SupervisorOptions checked(SupervisorOptions options, const RawOptions& raw) {
   const auto key = pounce::transport::from_z85(raw.key);
   if (!lease) throw CLI::ValidationError("--lease", "not 16 hex digits");
   if (!key) throw CLI::ValidationError("--daemon-key", "not a Z85 key");
+  if (options.workers % options.nodes != 0 || options.node >= options.nodes) throw CLI::ValidationError("--nodes", "not as many workers on each");
   options.lease = *lease;
+  options.first_epoch = pounce::Epoch{raw.first_epoch};
   options.daemon_key = *key;
   options.proof = raw.proof == "munge" ? pounce::protocol::Proof::kMunge : pounce::protocol::Proof::kKeyFile;
   options.heartbeat = std::chrono::milliseconds(raw.heartbeat_ms);
@@ -61,27 +75,50 @@ SupervisorOptions checked(SupervisorOptions options, const RawOptions& raw) {
   return options;
 }
 
-int serve(const SupervisorOptions& options) {
+void write_no_core(rlimit& usual) {
+  ::getrlimit(RLIMIT_CORE, &usual);
+  const rlimit none{0, usual.rlim_max};
+  ::setrlimit(RLIMIT_CORE, &none);
+}
+
+// The workers of this node, and on the job's first also the first worker of each further one, which stands for its step.
+std::vector<pounce::WorkerIndex> members(const SupervisorOptions& options, std::uint32_t each) {
+  std::vector<pounce::WorkerIndex> found;
+  for (std::uint32_t i = 0; i < each; ++i) found.push_back({options.node * each + i});
+  if (options.node == 0)
+    for (std::uint32_t node = 1; node < options.nodes; ++node) found.push_back({node * each});
+  return found;
+}
+
+int serve(const SupervisorOptions& options, const std::vector<std::string>& argv) {
   pounce::start_log("pounce-worker", "");
   rlimit core_limit{};
-  ::getrlimit(RLIMIT_CORE, &core_limit);
-  const rlimit none{0, core_limit.rlim_max};
-  ::setrlimit(RLIMIT_CORE, &none);
-  char host_name[256] = "";
-  ::gethostname(host_name, sizeof(host_name) - 1);
+  write_no_core(core_limit);
   const auto environment = pounce::environment_of(environ);
+  const std::uint32_t each = options.workers / options.nodes;
   const auto serve_as = [&](pounce::WorkerIndex worker, pounce::Epoch first) {
     SupervisorOptions own = options;
     own.worker = worker;
     own.first_epoch = first;
-    pounce::worker::take_cpu_partition(environment, worker, options.workers);
+    const pounce::WorkerIndex here{worker.value % each};
+    pounce::worker::take_cpu_partition(environment, here, each);
     pounce::worker::Supervisor supervisor(
-        std::move(own), pounce::worker::device_partition(environment, worker, options.workers), host_name, core_limit);
+        std::move(own), pounce::worker::device_partition(environment, here, each), pounce::host_name(), core_limit);
     return supervisor.run();
   };
-  if (options.workers > 1) return WorkerGroup(options.workers, serve_as, WorkerGroup::kLeaveTogether + options.leave).run();
-  serve_as({}, {});
-  return 0;
+  if (options.workers == 1) return serve_as({}, {}), 0;
+
+  const auto start = [&](pounce::WorkerIndex worker, pounce::Epoch later) {
+    const std::uint32_t node = worker.value / each;
+    if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, node, {later.value * kLivesOfAStep}));
+    // A function and no program: it serves with what this process was told and has read already. SIGTERM: an orderly end,
+    // should this process be killed. Our signals stay blocked: one that comes before the supervisor listens waits for it.
+    const pounce::Epoch first{options.first_epoch.value + later.value};
+    return pounce::start_function(pounce::Standing::kOurs, SIGTERM, [&] { return static_cast<int>(serve_as(worker, first)); });
+  };
+  const int end = WorkerGroup(members(options, each), start, WorkerGroup::kLeaveTogether + options.leave).run();
+  const bool left_idle = end == static_cast<int>(pounce::worker::SupervisorEnd::kLeftIdle);
+  return left_idle && options.node == 0 ? 0 : end;  // to Slurm the job has done what it was for
 }
 
 }  // namespace
@@ -96,7 +133,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     options = checked(std::move(options), raw);
-    return serve(std::move(options));
+    return serve(options, {argv, argv + argc});
   } catch (const CLI::Error& error) {
     return app.exit(error);
   } catch (const std::exception& error) {

@@ -19,6 +19,8 @@
 #include "pouncectl/doctor_check.h"
 #include "pouncectl/policy_commands.h"
 #include "pouncectl/program.h"
+#include "pouncectl/python_report.h"
+#include "slurm/helper_program.h"
 
 namespace pounce::ctl {
 namespace {
@@ -31,29 +33,6 @@ constexpr std::uint64_t kLeastFreeMib = 64;
 constexpr std::size_t kLongestSocketPath = 107;
 constexpr double kClockSlack_s = 60;
 constexpr std::ptrdiff_t kManyFolders = 10;  // a user with a few machines has some
-
-// Says what it finds in one line of JSON; a pounce that is not ours has no _core.
-constexpr char kPythonScript[] = R"(
-import importlib.metadata, json, sys
-found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": ""}
-try:
-    found["ours"] = str(importlib.metadata.distribution("pounce-hpc").locate_file("pounce/__init__.py"))
-except importlib.metadata.PackageNotFoundError:
-    pass
-try:
-    import pounce
-    found["file"], found["version"] = str(pounce.__file__), str(getattr(pounce, "__version__", ""))
-    import pounce._core
-except Exception as error:
-    found["trouble"] = f"{type(error).__name__}: {error}"
-print(json.dumps(found)))";
-
-std::string python_beside() {
-  std::error_code absent;
-  for (const char* name : {"python", "python3"})
-    if (const std::string path = sibling(name); fs::is_regular_file(path, absent)) return path;
-  return "python3";
-}
 
 bool on_network(const fs::path& path) {
   constexpr std::array<unsigned long, 5> kNetwork{0x6969, 0x517B, 0xFF534D42, 0xFE534D42,
@@ -84,16 +63,17 @@ Finding check_programs(const Facts&) {
                    kReinstall);
     found += std::string(name) + ", ";
   }
-  const bool slurm = ::access(sibling("pounce-slurm").c_str(), X_OK) == 0;
-  return fine("pouncectl, " + found + (slurm ? "pounce-slurm: " : "no pounce-slurm: ") + kVersion + ", in " +
-                  fs::path(sibling("pounced")).parent_path().string(),
+  const fs::path helper = slurm::find_helper(own_folder());
+  const bool slurm = ::access(helper.c_str(), X_OK) == 0, beside = helper.parent_path() == own_folder();
+  return fine("pouncectl, " + found + (slurm ? "pounce-slurm: " : "no pounce-slurm: ") + kVersion + ", in " + own_folder() +
+                  (slurm && !beside ? "; pounce-slurm in " + helper.parent_path().string() : ""),
               {{"pounce_slurm", slurm ? "there" : ""}});
 }
 
 Finding check_python(const Facts& facts) {
-  const std::string python = fact(facts, "python").empty() ? python_beside() : fact(facts, "python");
+  const std::string python = python_of(fact(facts, "python"));
   const std::string install = python + " -m pip install pounce-hpc";
-  const auto report = json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
+  const auto report = python_report(python);
   if (!report.is_object())
     return wrong("there is no Python " + python + ", or it cannot start",
                  "Name the one of your notebooks: pouncectl doctor --python PATH");

@@ -44,12 +44,19 @@ struct ParkedOptions {
   bool all = false, yes = false;
 };
 
+struct SetupOptions {
+  std::string slurm, headers, python;  // folders, a program; empty: found
+  bool rebuild = false;                // also where one that fits is there
+  bool own = false;                    // into the user's own folder, whoever may write the installation's
+};
+
 struct UsageOptions {
   std::string since = "7d";
   std::vector<std::string> by = {"class", "user", "mode"};
 };
 
-int version(bool json);
+int version(const std::string& python, bool json);
+int setup(const SetupOptions& options, bool json);
 int status(bool json);
 int queue(bool json);
 int classes(bool json);

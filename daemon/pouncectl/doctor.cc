@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/doctor_check.h"
+#include "pouncectl/doctor_report.h"
 #include "pouncectl/output.h"
 #include "pouncectl/style.h"
 
@@ -88,12 +89,12 @@ void print(const Check& check, const Finding& finding) {
 
 }  // namespace
 
-int doctor(const std::string& python, bool json_wanted) {
+json doctor_report(const std::string& python, bool shown) {
   Facts facts{{"python", python}};
   json document = {{"checks", json::array()}};
   int wrongs = 0;
   for (const Check& check : checks()) {
-    if (!json_wanted && watched()) std::cout << "...    " << check.name << std::flush;
+    if (shown && watched()) std::cout << "...    " << check.name << std::flush;
     Finding finding = examine(check, facts);
     if (finding.health == Health::kWrong) ++wrongs;
     for (auto& [name, value] : finding.facts) facts[name] = value;
@@ -101,16 +102,20 @@ int doctor(const std::string& python, bool json_wanted) {
                                   {"state", kHealth[static_cast<std::size_t>(finding.health)]},
                                   {"text", finding.text},
                                   {"fix", finding.fix}});
-    if (!json_wanted) print(check, finding);
+    if (shown) print(check, finding);
   }
   document["wrong"] = wrongs;
-  if (json_wanted)
-    print_json(document);
-  else
+  if (shown)
     std::cout << (wrongs == 0 ? "nothing is wrong"
                               : std::to_string(wrongs) + (wrongs == 1 ? " thing is wrong" : " things are wrong"))
               << '\n';
-  return wrongs == 0 ? kOk : kFailed;
+  return document;
+}
+
+int doctor(const std::string& python, bool json_wanted) {
+  const json document = doctor_report(python, !json_wanted);
+  if (json_wanted) print_json(document);
+  return document["wrong"] == 0 ? kOk : kFailed;
 }
 
 }  // namespace pounce::ctl

@@ -26,10 +26,6 @@ std::string list_of(const std::vector<LeaseRow>& rows) {
   return joined(rows, ", ", [](const LeaseRow& row) { return short_id(row.lease); });
 }
 
-std::string counted(std::uint64_t count, const char* one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 tl::unexpected<Error> unknown(const std::string& what, const std::string& there_are) {
   return failure(ErrorCode::kBadRequest, what, there_are.empty() ? "There is none." : "There are: " + there_are + ".");
 }
@@ -78,6 +74,8 @@ Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, cons
 }
 
 std::string short_id(std::string_view id) { return std::string(id.substr(0, kShortId)); }
+
+std::string counted(std::uint64_t count, const char* one) { return std::to_string(count) + " " + one + (count == 1 ? "" : "s"); }
 
 std::string asks(const Resources& asked) {
   std::string words = asked.gpus > 0 ? counted(asked.gpus, "GPU") : "CPU only";

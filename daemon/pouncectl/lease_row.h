@@ -26,6 +26,7 @@ Result<std::vector<LeaseRow>> named(const std::vector<LeaseRow>& rows, const std
 Result<std::vector<LeaseRow>> of_session(const std::vector<LeaseRow>& rows, const std::string& beginning);
 
 std::string short_id(std::string_view id);     // enough to be told apart, and accepted everywhere
+std::string counted(std::uint64_t count, const char* one);  // "1 GPU", "4 CPUs"
 std::string asks(const Resources& asked);      // "1 GPU a100, 4 CPUs"
 std::string in_words(double seconds);          // "40 s", "5 min", "2 h 5 min", "3 d 4 h"
 std::string tasks_of(const LeaseRow& row);     // "2 wait, 1 runs"

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "pouncectl/program.h"
+#include "slurm/helper_program.h"
 #include "slurm/slurm_gateway.h"
 
 namespace pounce::ctl {
@@ -16,7 +17,7 @@ namespace {
 
 slurm::GatewayOptions options(bool admin) {
   slurm::GatewayOptions options;
-  options.program = sibling("pounce-slurm");
+  options.program = slurm::find_helper(own_folder());
   options.admin = admin;
   // One QoS takes 0.1 s, a slurmdbd that has just come back some seconds.
   options.request_deadline = std::chrono::seconds(admin ? 120 : 10);

@@ -24,6 +24,7 @@ constexpr char kExamples[] =
     "  pouncectl usage --since 30d   what was held, and how much of it computed\n"
     "  pouncectl parked list         the variables of notebooks that are saved, and how much they take\n"
     "  pouncectl run --gpu 1 -- CMD  a program in a lease\n"
+    "  pouncectl setup               make it fit this machine's Slurm\n"
     "  pouncectl doctor              what is wrong here, and the fix\n"
     "  pouncectl policy plan FILE    what a policy would change in Slurm (admins)\n"
     "`pouncectl COMMAND --help` has more.\n";
@@ -90,7 +91,17 @@ constexpr char kParkedExamples[] =
     "  pouncectl parked rm --all\n"
     "Works without a running daemon too. `%pounce restore` in a notebook brings saved variables back.\n";
 constexpr char kVersionExamples[] =
-    "Examples:\n  pouncectl version\n  pouncectl version --json     which libslurm is loaded\n";
+    "Examples:\n"
+    "  pouncectl version\n"
+    "  pouncectl version --json | jq -r .libslurm     which libslurm is loaded\n";
+constexpr char kSetupExamples[] =
+    "Examples:\n"
+    "  pouncectl setup                               a pounce-slurm for the Slurm of this machine, found or built\n"
+    "  pouncectl setup --slurm /opt/slurm            where Slurm was installed; unset: beside its commands, then the usual folders\n"
+    "  pouncectl setup --headers ~/slurm-headers     the folder that has slurm/slurm.h\n"
+    "  pouncectl setup --rebuild                     also where one that fits is there\n"
+    "  CXX=/opt/gcc/bin/g++ pouncectl setup          with that compiler; it must know C++20 (GCC 11 or newer)\n"
+    "Needs no root: what is built goes into the installation where you may write it, else into ~/.local/share/pounce.\n";
 constexpr char kDoctorExamples[] =
     "Examples:\n"
     "  pouncectl doctor\n"
@@ -119,6 +130,7 @@ struct Words {
   SimulateOptions simulate;
   bool daemon_log = false;
   std::string python;
+  SetupOptions setup;
   TopOptions top;
   UsageOptions usage;
   std::vector<std::string> reported;
@@ -195,6 +207,16 @@ void add_policy(Words& words) {
       ->add_option("--note", words.policy.note, "why, for the record");
 }
 
+void add_setup(Words& words, const std::string& footer) {
+  CLI::App* sub = words.add("setup", "make pounce fit this machine's Slurm, and say what is wrong here", footer,
+                            [&] { return setup(words.setup, words.json); });
+  sub->add_option("--slurm", words.setup.slurm, "the folder that Slurm was installed into")->check(CLI::ExistingDirectory);
+  sub->add_option("--headers", words.setup.headers, "the folder that has slurm/slurm.h")->check(CLI::ExistingDirectory);
+  sub->add_flag("--rebuild", words.setup.rebuild, "build one also where one that fits is there");
+  sub->add_flag("--user", words.setup.own, "into your own folder, even where you may write the installation's");
+  sub->add_option("--python", words.setup.python, "the Python to look at; unset: the one beside this program");
+}
+
 void describe(Words& words) {
   const std::string codes = kExitCodes;
   words.app.footer(kExamples + codes);
@@ -245,8 +267,11 @@ void describe(Words& words) {
       .add("doctor", "what is wrong here, each line with the exact fix", kDoctorExamples,
            [&] { return doctor(words.python, words.json); })
       ->add_option("--python", words.python, "the Python to look at; unset: the one beside this program");
-  words.add("version", "versions of pounce, its protocol and the libslurm loaded", kVersionExamples + codes,
-            [&] { return version(words.json); });
+  words
+      .add("version", "versions of pounce and of all that it has loaded", kVersionExamples + codes,
+           [&] { return version(words.python, words.json); })
+      ->add_option("--python", words.python, "the Python to look at; unset: the one beside this program");
+  add_setup(words, kSetupExamples + codes);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ UsedShare share_of(const std::string& line, const std::string& user, std::int64_
   if (held <= 0 || within <= 0) return share;
   share.user = user;
   share.class_name = asked.class_name;
-  share.mode = kOffload;
+  share.mode = one->used.figures.held ? kReservation : kOffload;
   share.jobs = 1;
   share.gpu_s = share.told_s = within * asked.gpus * workers;
   share.busy_s = share.gpu_s * busy / held;

@@ -1,8 +1,10 @@
 // pouncectl policy explain: what becomes of a request under a policy. The cluster is not asked: of several GPU types the
 // first that will do is told, and every class is taken to be open. With --here it is asked, as pounced asks it.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/join.h"
 #include "policy/placement_choice.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
@@ -32,6 +34,15 @@ SiteHere site_here() {
   return {where.value("policy", ""), where.value("launcher", "") == "local"};
 }
 
+// Slurm refuses such a job as it is submitted; a script is refused before it is written.
+Result<policy::Choice> open_here(policy::Choice choice, const ClusterFacts& facts) {
+  const auto names = [](const ClassLimits& one) { return one.name; };
+  const auto& classes = facts.classes;
+  if (choice.qos.empty() || classes.empty() || std::ranges::find(classes, choice.qos, &ClassLimits::name) != classes.end()) return choice;
+  const std::string& name = choice.resources.class_name.empty() ? choice.qos : choice.resources.class_name;
+  return failure(ErrorCode::kUnknownClass, "there is no class '" + name + "' that is open to you; the classes are " + joined(classes, ", ", names));
+}
+
 // What pounced would decide now: its prologue is run by whoever asks, so nobody else may have written the file.
 Result<policy::Choice> chosen_now(const policy::Policy& policy, const Resources& asked) {
   policy::SchedulingContext context;
@@ -45,7 +56,8 @@ Result<policy::Choice> chosen_now(const policy::Policy& policy, const Resources&
     cluster = std::move(*found);
     context.cluster_snapshot = &*cluster;
   }
-  return policy::choose(policy, asked, context);
+  auto choice = policy::choose(policy, asked, context);
+  return choice ? open_here(std::move(*choice), *facts) : choice;
 }
 
 Result<Explained> explained(const PolicyOptions& options) {

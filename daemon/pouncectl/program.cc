@@ -6,10 +6,12 @@
 
 namespace pounce::ctl {
 
-std::string sibling(const std::string& program) {
-  std::error_code ignored;  // without /proc the name alone is looked up by exec, and fails there with a clear error
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / program).string();
+std::string own_folder() {
+  std::error_code ignored;  // without /proc a program's name alone is looked up by exec, and fails there with a clear error
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
 }
+
+std::string sibling(const std::string& program) { return (std::filesystem::path(own_folder()) / program).string(); }
 
 std::string output_of(const std::vector<std::string>& argv, bool with_errors) {
   auto finished = pounce::output_of({.command = argv}, with_errors);

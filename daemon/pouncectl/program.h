@@ -6,6 +6,8 @@
 
 namespace pounce::ctl {
 
+std::string own_folder();  // where this program lies
+
 // A sibling program of this one: pounced, pounce-slurm.
 std::string sibling(const std::string& program);
 

@@ -10,6 +10,7 @@
 #include "pouncectl/error_report.h"
 #include "pouncectl/lease_row.h"
 #include "pouncectl/output.h"
+#include "pouncectl/pool_row.h"
 #include "pouncectl/style.h"
 
 namespace pounce::ctl {
@@ -18,10 +19,10 @@ namespace {
 bool serves(const LeaseRow& row) { return row.state == "idle" || row.state == "busy"; }
 bool waits(const LeaseRow& row) { return row.waiting > 0 && !serves(row); }
 
+std::string with_class(const Resources& asked) { return asks(asked) + (asked.class_name.empty() ? "" : " of " + asked.class_name); }
+
 std::string line_of(const LeaseRow& row) {
-  std::string line = "  " + short_id(row.lease) + "  " + asks(row.resources) +
-                     (row.resources.class_name.empty() ? "" : " of " + row.resources.class_name) + ", " + row.state + " for " +
-                     in_words(row.state_s);
+  std::string line = "  " + short_id(row.lease) + "  " + with_class(row.resources) + ", " + row.state + " for " + in_words(row.state_s);
   if (row.job != 0) line += ", job " + std::to_string(row.job);
   if (!row.node.empty()) line += " on " + row.node;
   if (!row.devices.empty()) line += " (" + row.devices + ")";
@@ -41,8 +42,15 @@ void print_leases(const char* head, const std::vector<LeaseRow>& rows, bool (*be
   }
 }
 
+void print_pools(const std::vector<LeaseRow>& rows) {
+  const std::vector<PoolRow> pools = pool_rows(rows);
+  if (!pools.empty()) std::cout << coloured(Colour::kBold, "pools", STDOUT_FILENO) << '\n';
+  for (const PoolRow& pool : pools)
+    print_line("  " + with_class(pool.resources) + ": " + line_of(pool));
+}
+
 void print_status(const model::StatusDocument& status) {
-  const std::vector<LeaseRow> rows = lease_rows(status);
+  std::vector<LeaseRow> rows = lease_rows(status);
   print_line("pounced " + status.version + ", pid " + std::to_string(status.pid) + ", on " + status.cluster + " (" + status.launcher +
              "), instance " + status.instance);
   print_line("state in " + status.state_folder);
@@ -59,6 +67,8 @@ void print_status(const model::StatusDocument& status) {
                session.host + ")");
   if (status.sessions.empty()) std::cout << "no notebook is connected\n";
   if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";
+  print_pools(rows);
+  std::erase_if(rows, is_pool);
   print_leases("waiting", rows, waits);
   print_leases("workers", rows, serves);
   print_leases("on their way", rows, [](const LeaseRow& row) { return !waits(row) && !serves(row); });

@@ -16,6 +16,7 @@
 #include "pounced/leases/action_executor.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/job_builder.h"
+#include "pounced/leases/job_notes.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/leases/wait_log.h"
 #include "pounced/leases/walltimes.h"
@@ -82,6 +83,7 @@ class Service {
   WaitLog waits_;
   std::unique_ptr<CoreDriver> driver_;
   std::unique_ptr<JobBuilder> jobs_;
+  std::optional<JobNotes> notes_;
   std::unique_ptr<ActionExecutor> executor_;
   std::unique_ptr<DetachedTasks> detached_;
   std::optional<Walltimes> walltimes_;

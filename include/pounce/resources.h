@@ -17,8 +17,11 @@ enum class Placement : std::uint8_t { kAny, kSpread, kPack };
 constexpr auto words(Placement) { return words_of<Placement>({"any", "spread", "pack"}, Placement::kAny); }
 
 // The most that can be asked for: far over any node there is, and below what Slurm's fields hold and what means something else
-// there (NO_VAL, INFINITE, MEM_PER_CPU). A lease is on one node: its workers together have the same bounds as one of them.
+// there (NO_VAL, INFINITE, MEM_PER_CPU). The workers of one node together have the same bounds as one of them.
 inline constexpr std::uint32_t kMostWorkers = 256;
+inline constexpr std::uint32_t kMostNodes = 256;
+inline constexpr std::uint32_t kMostGangs = 256;
+inline constexpr std::uint32_t kMostLeases = 256;
 inline constexpr std::uint64_t kMostGpus = 4096;
 inline constexpr std::uint64_t kMostCpus = 65'000;             // Slurm counts a node's in 16 bits
 inline constexpr std::uint64_t kMostMemoryMib = 1ull << 32;    // 4 PiB
@@ -34,20 +37,34 @@ struct Resources {
   std::uint32_t cpus = 0;            // per worker
   std::uint64_t memory_mib = 0;      // per worker
   std::chrono::minutes time{0};      // walltime of the lease; Slurm counts minutes
-  std::uint32_t workers = 1;         // of one lease: processes on one node, each with all of the above
+  std::uint32_t workers = 1;         // of one lease: processes, each with all of the above
+  std::uint32_t nodes = 1;           // that they are on, as many on each
   std::uint64_t gpu_memory_mib = 0;  // of each GPU, at least
   std::uint32_t cuda = 0;            // that a GPU's driver runs, at least; as CUDA counts: 12040 is 12.4
   Placement placement = Placement::kAny;
   std::string not_nodes{};           // as Slurm lists them: "g1,g[3-4]"
   std::string account{}, reservation{};  // of Slurm
   std::uint32_t nice = 0;                // of Slurm: so much later than the user's other jobs
+  std::uint32_t leases_least = 0, leases_most = 0;  // a pool: so many leases of this, as the work demands; 0: one, no pool
+  std::uint32_t gang = 0;                // which of a client's gangs; each has leases of its own. 0: its tasks are no ranks
   std::map<std::string, std::string> slurm{};  // options of sbatch, without dashes; the policy says which may be passed on
   auto operator<=>(const Resources&) const = default;
 
-  // Of all workers. Within the bounds below none of them wraps.
+  bool is_pool() const { return leases_most > 0; }
+  // The same for every size of a pool: what one of its leases is asked for with.
+  Resources of_one_lease() const {
+    Resources one = *this;
+    one.leases_least = one.leases_most = 0;
+    return one;
+  }
+
+  std::uint32_t workers_of_node() const { return workers / nodes; }
+  // Of all workers, and of those on one node. Within the bounds below none of them wraps.
   std::uint64_t all_gpus() const { return std::uint64_t{workers} * gpus; }
   std::uint64_t all_cpus() const { return std::uint64_t{workers} * cpus; }
-  std::uint64_t all_memory_mib() const { return workers * memory_mib; }
+  std::uint64_t node_gpus() const { return std::uint64_t{workers_of_node()} * gpus; }
+  std::uint64_t node_cpus() const { return std::uint64_t{workers_of_node()} * cpus; }
+  std::uint64_t node_memory_mib() const { return workers_of_node() * memory_mib; }
 
   static constexpr auto fields() {
     return table(field("class", &Resources::class_name, "a class of the policy; without one, the QoS of that name"),
@@ -56,7 +73,8 @@ struct Resources {
                  field("cpus", &Resources::cpus, "of one worker").within(0, kMostCpus),
                  field("memory_mib", &Resources::memory_mib, "of one worker").within(0, kMostMemoryMib),
                  field("time_min", &Resources::time, "how long the lease may last").within(0, kMostTime.count()),
-                 field("workers", &Resources::workers, "of one lease, on one node").within(1, kMostWorkers),
+                 field("workers", &Resources::workers, "of one lease").within(1, kMostWorkers),
+                 field("nodes", &Resources::nodes, "of one lease, with as many workers on each").within(1, kMostNodes).only_if_set(),
                  field("gpu_memory_mib", &Resources::gpu_memory_mib, "of each GPU, at least").within(0, kMostMemoryMib).only_if_set(),
                  field("cuda", &Resources::cuda, "that a GPU's driver runs, at least; 12040 is 12.4").within(0, kMostCuda).only_if_set(),
                  field("placement", &Resources::placement, "beside the other leases of the same client").only_if_set(),
@@ -64,6 +82,9 @@ struct Resources {
                  field("account", &Resources::account, "of Slurm").only_if_set(),
                  field("reservation", &Resources::reservation, "of Slurm").only_if_set(),
                  field("nice", &Resources::nice, "of Slurm: how much later than other jobs it may start").within(0, kMostNice).only_if_set(),
+                 field("leases_least", &Resources::leases_least, "of a pool, while there is work").within(0, kMostLeases).only_if_set(),
+                 field("leases_most", &Resources::leases_most, "of a pool; 0: one lease, no pool").within(0, kMostLeases).only_if_set(),
+                 field("gang", &Resources::gang, "which of a client's gangs has this lease to itself; 0: none").within(0, kMostGangs).only_if_set(),
                  field("slurm", &Resources::slurm, "options of sbatch, without dashes").only_if_set());
   }
 };

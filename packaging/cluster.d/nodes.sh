@@ -71,9 +71,11 @@ nodes_connect() {
   done
 }
 
+# An address of its own: a bridge without one has its ports' lowest, and when that port goes all others look for a host
+# that is no more, for half a minute.
 bridge_up() {
   if ! ip link show "$BRIDGE" >/dev/null 2>&1; then
-    ip link add "$BRIDGE" type bridge
+    ip link add "$BRIDGE" address "$BRIDGE_HARDWARE" type bridge
     ip address add "$HOST_ADDRESS/24" dev "$BRIDGE"
   fi
   ip link set "$BRIDGE" up

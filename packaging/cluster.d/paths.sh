@@ -30,6 +30,7 @@ USERS=(alice bob mallory)
 NETWORK=10.77.$CLUSTER_ID
 HOST_ADDRESS=$NETWORK.254
 BRIDGE=pounce$CLUSTER_ID
+BRIDGE_HARDWARE=$(printf '02:77:00:%02x:01:fe' "$CLUSTER_ID")
 LOCK=/run/lock/$CLUSTER_NAME.lock  # named by the id, as bridge and ports are; never removed: others may wait on it
 PORT_BASE=$((17000 + CLUSTER_ID * 100))
 SLURMCTLD_PORT=$((PORT_BASE + 17))

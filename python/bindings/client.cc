@@ -236,12 +236,13 @@ TaskId new_task() {
 
 TaskId submit(Client& self, const FunctionId& function, const py::bytes& function_pickle, const py::list& payload,
               std::vector<ObjectId> objects, const py::object& resources, std::uint32_t retries, std::int64_t submitted_ns,
-              const TaskId& again) {
+              const TaskId& again, const std::optional<std::uint32_t>& worker) {
   let_go().drain();
   client::Call call;
   call.task = again.empty() ? new_task() : again;
   call.resources = last_call().resources(resources);
   call.retries = retries;
+  if (worker) call.worker = WorkerIndex{*worker};
   call.function = function;
   call.function_pickle = last_call().function(function_pickle);
   call.payload = last_call().payload(payload);
@@ -331,7 +332,8 @@ void bind_client(py::module_& m) {
            })
       .def("daemon_failed",
            [](Client& self, const Error& error) { without_gil([&] { return self.daemon_failed(error); }); })
-      .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("again") = TaskId())
+      .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("again") = TaskId(),
+           py::arg("worker") = py::none())
       .def("tell",
            [](Client& self, const TaskId& task, const py::bytes& text) {
              const std::vector<Buffer> message{to_buffer(text, true)};
@@ -355,6 +357,8 @@ void bind_client(py::module_& m) {
            })
       .def("request",
            [](Client& self, const Resources& resources) { return without_gil([&] { return self.request(resources); }); })
+      .def("expect",
+           [](Client& self, const Resources& resources, std::int64_t tasks) { return without_gil([&] { return self.expect(resources, tasks); }); })
       .def("set_modules",
            [](Client& self, std::vector<std::string> needs, std::vector<std::string> imports) {
              without_gil([&] { return self.set_modules(std::move(needs), std::move(imports)); });

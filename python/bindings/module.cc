@@ -6,11 +6,13 @@
 #include "base/printable.h"
 #include "bindings.h"
 #include "pounce/version.h"
+#include "tls/library_version.h"
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "pounce's C++ part. Private: use the package pounce.";
   m.attr("__version__") = pounce::kVersion;
   m.attr("PROTOCOL") = pounce::kProtocolVersion;
+  m.attr("OPENSSL") = pounce::tls::library_version();
   m.def("printable", [](const std::string& text) { return pounce::printable(text); });
   pounce::bind_records(m);
   pounce::bind_errors(m);

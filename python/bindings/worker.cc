@@ -290,11 +290,17 @@ class PyWorker {
 
   bool yield_asked() const { return host_ != nullptr && host_->yield_asked(); }  // any thread
 
+  std::string endpoint() const { return host_ != nullptr ? host_->endpoint() : ""; }
   std::int64_t end_time() const { return host_ != nullptr ? host_->end_time_s() : 0; }
 
   void remove_when_acknowledged(const TaskId& task, std::string file) {
     const py::gil_scoped_release release;
     if (host_ != nullptr && !host_->forked()) host_->remove_when_acknowledged(task, std::move(file));
+  }
+
+  void tell_held() {
+    const py::gil_scoped_release release;
+    if (host_ != nullptr) host_->tell_held();
   }
 
   void tell_loading(std::string module) {
@@ -444,6 +450,7 @@ void bind_worker(py::module_& m) {
       .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
       .def("wanted", &PyWorker::wanted)
       .def("tell_state", &PyWorker::tell_state)
+      .def("tell_held", &PyWorker::tell_held)
       .def("tell_loading", &PyWorker::tell_loading)
       .def("modules", &PyWorker::modules)
       .def_property_readonly("modules_asked", &PyWorker::modules_asked)
@@ -453,6 +460,7 @@ void bind_worker(py::module_& m) {
       .def("ending", &PyWorker::ending)
       .def("yield_asked", &PyWorker::yield_asked)
       .def_property_readonly("end_time", &PyWorker::end_time)
+      .def_property_readonly("endpoint", &PyWorker::endpoint)
       .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)
       .def("close", &PyWorker::close);

@@ -34,6 +34,7 @@ _HOMES = {
     "Classes": "_engine.classes",
     "classes": "client",
     "Limit": "_engine.wait",
+    "Sweep": "sweeps",
     "BatchRun": "batch_runs",
     "batch": "batch_runs",
     "export_sbatch": "batch_runs",
@@ -41,11 +42,19 @@ _HOMES = {
     "checkpoint": "on_worker",
     "restored": "on_worker",
     "steps": "on_worker",
+    "report": "on_worker",
+    "rank": "on_worker",
+    "listener": "on_worker",
+    "Rank": "_common.rank",
+    "gang": "client",
+    "Gang": "gangs",
+    "Sharded": "gangs",
     "empty": "_common.sharable_array",
 }
 
 if TYPE_CHECKING:
     from ._common.file import File
+    from ._common.rank import Rank
     from ._common.ref import Ref
     from ._common.sharable_array import empty
     from ._engine.choices import Choice
@@ -53,11 +62,13 @@ if TYPE_CHECKING:
     from ._engine.queue import Queue
     from ._engine.wait import Eta, Limit, Wait
     from .batch_runs import BatchRun, batch, export_sbatch
-    from .client import Client, classes
+    from .client import Client, classes, gang
     from .errors import *  # noqa: F403
     from .future import DetachedFuture, Future
+    from .gangs import Gang, Sharded
     from .lease import Lease
-    from .on_worker import checkpoint, restored, steps, time_left
+    from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
+    from .sweeps import Sweep
 
 
 def __getattr__(name: str) -> Any:
@@ -106,10 +117,14 @@ __all__ = [
     "Eta",
     "File",
     "Future",
+    "Gang",
     "Lease",
     "Limit",
     "Queue",
+    "Rank",
     "Ref",
+    "Sharded",
+    "Sweep",
     "Wait",
     "__version__",
     "batch",
@@ -117,6 +132,10 @@ __all__ = [
     "classes",
     "empty",
     "export_sbatch",
+    "gang",
+    "listener",
+    "rank",
+    "report",
     "restored",
     "steps",
     "time_left",

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
+from ._common.map_store import forget
 from ._engine import detached
 from ._engine.collections import Completed, Results, gather_async
 from ._engine.collections import gather as _gather
-from ._engine.options import Options, name_of_task
+from ._engine.options import Options, name_of_task, of_gang
 from ._engine.options import grace as _grace
+from ._engine.restartable_map import RestartableResults, home_of, leave
+from ._engine.samplers import Space, source_of
 from ._engine.session import Session
 from ._engine.submission import Submitter, name_of
+from ._engine.sweep_plan import Metric, Stop
+from ._engine.sweep_words import check, sign_of
 from ._engine.task import Task
 from .errors import BadRequest
 from .executor import Executor
 from .future import DetachedFuture, Future, engine_of
+from .gangs import Gang
+from .sweeps import Sweep
 
 
 class View:
@@ -63,6 +71,9 @@ class View:
         """
         if self._options.name:
             return DetachedFuture(self._session, self._submitter.submit_detached(self._options, function, args, kwargs, retries))
+        return self._call(function, args, kwargs, retries)
+
+    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int = 0) -> Future:
         task = Task(name_of(function), self._options)
         future = Future(self._session, task)
         self._submitter.submit(task, function, args, kwargs, retries)
@@ -73,10 +84,13 @@ class View:
 
         Parameters
         ----------
-        workers : int
-            Processes of one lease: one Slurm job on one node, so many tasks at a time. The resources below are *for each of
+        workers : int or str
+            ``4``: processes of one lease, one Slurm job on one node, so many tasks at a time. The resources below are *for each of
             them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs only; the memory is
             the job's, so a worker that takes more takes it from the others.
+            ``"0:16"``: a pool of up to 16 workers, each with a lease of its own, on whatever nodes have room. Leases are asked
+            for as the work that waits is worth their start, and go back one by one when they have nothing to do; ``"2:16"``
+            has two as long as there is work at all.
         gpus : int or str
             ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
         cpus : int
@@ -100,7 +114,8 @@ class View:
         not_nodes : str or list of str
             Nodes to leave out: ``"g1"``, ``"g[3-5]"``.
         nodes : int
-            ``1``: the workers of a lease run on one node.
+            On how many nodes the workers of a lease are, as many on each: one job, which starts when all of it can. By default one;
+            without ``workers``, a worker on each.
         account, reservation : str
             Of Slurm; the user's default account, and none.
         nice : int
@@ -180,10 +195,37 @@ class View:
                 session, task = engine_of(future)  # of this client or of one in another environment
                 session.cancel(task, seconds)
 
+    def gang(self, **options: Any) -> Gang:
+        """Several workers as the ranks of one program, such as a training with ``torch.distributed``. Returns at once.
+
+        Parameters
+        ----------
+        workers : int
+            How many ranks; by default one on each node.
+        nodes : int
+            On how many nodes, with as many ranks on each; 1 where ``workers`` is said.
+        spread, pack : bool
+            Each rank on a node of its own, or all on one.
+        **options
+            Resources of each rank, as for ``options()``.
+
+        Raises
+        ------
+        BadRequest
+            As ``options()``.
+
+        Examples
+        --------
+        >>> with client.gang(workers=2, cpus=1) as gang:
+        ...     gang.run(lambda: pounce.rank().rank)
+        [0, 1]
+        """
+        return Gang(self._submitter, self._options.changed(**of_gang(options)))
+
     # ---- many calls ----
 
     def map(self, function: Callable[..., Any], /, *iterables: Iterable[Any], chunksize: int | None = None,
-            timeout: float | None = None) -> Results:
+            timeout: float | None = None, name: str | None = None) -> Results:
         """``function`` over every item, in order; as lazily as the built-in ``map``. Does not block.
 
         Items travel in chunks that take about 50 ms each, a few of them ahead of what was asked for: the input may be endless,
@@ -198,25 +240,120 @@ class View:
             Items in one task; by default as many as take about 50 ms.
         timeout : float, seconds, optional
             For the whole iteration, from now.
+        name : str, optional
+            For a map that survives this kernel: the results of each chunk are kept on the disk when it has run, and the same call in
+            a later kernel reads them and runs the others. ``chunksize=`` is needed then. Each item's result comes once; of a kernel
+            that is killed each worker repeats at most the chunk that it was at. Kept until ``forget(name)``.
 
         Returns
         -------
         Results
             Iterate with ``for`` or ``async for``, or have a list made: ``gather(results)``. An item's exception is raised in its
-            place and ends the iteration.
+            place and ends the iteration; so is what the input raises, after the results before it.
+
+        Raises
+        ------
+        NameTaken
+            Under that name results of another function, of other items or of another ``chunksize=`` are kept; or another kernel is
+            at it.
 
         Examples
         --------
+        >>> list(client.map(abs, [-1, -2, -3], name="articles", chunksize=2))
+        [1, 2, 3]
+        >>> client.forget("articles")
         >>> list(client.map(pow, [2, 3, 4], [3, 2, 1]))
         [8, 9, 4]
         """
         if chunksize is not None and chunksize < 1:
             raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
         if self._options.name:
-            raise BadRequest("a name is for one task, and map makes many", "Submit one function that does it all.")
+            raise BadRequest("a name of options() is for one task, and map makes many", "Give it to map itself: map(..., name=...).")
         if not iterables:
             raise BadRequest("map takes a function and at least one iterable")
-        return Results(self, function, zip(*iterables), chunksize, timeout)  # noqa: B905  as the built-in map
+        count = min(len(rows) if isinstance(rows, Sized) else 0 for rows in iterables)
+        expect = functools.partial(self._session.expect, self._options)
+        rows = zip(*iterables)  # noqa: B905  as the built-in map
+        if name is None:
+            return Results(self, function, rows, chunksize, timeout, count, expect)
+        if chunksize is None:
+            raise BadRequest("a map with a name keeps its results by chunks", "Say how many items one has: chunksize=100.")
+        return RestartableResults(self, home_of(self._session), name_of_task(name), function, rows, chunksize, timeout, count, expect)
+
+    def forget(self, name: str) -> None:
+        """Removes what is kept under that name: of a map, or of a task, which is cancelled if it has not ended. Blocks.
+
+        Raises
+        ------
+        NoSuchName
+            Lists the names of tasks that there are.
+        NameTaken
+            Another kernel is at that map.
+
+        Examples
+        --------
+        >>> list(client.map(abs, [-1], name="articles", chunksize=100))
+        [1]
+        >>> client.forget("articles")
+        """
+        home = home_of(self._session)
+        leave(os.path.join(home, name_of_task(name)))
+        if not forget(home, name):
+            self.attach(name).forget()
+
+    def sweep(self, function: Callable[..., Any], grid: Any, /, *, metric: Metric = None, direction: str | None = None, stop: Stop = None,
+              retries: int = 0, space: Space = None, n_trials: int | None = None) -> Sweep:
+        """``function(**params)`` for each of many parameters, as many at a time as there are workers. Returns at once.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the parameters by their names. ``pounce.report(loss=...)`` in it tells how far it is.
+        grid : dict of lists, iterable of dicts, or sampler
+            ``{"lr": [0.1, 0.01], "depth": [2, 4]}`` is each combination, four members here. An iterable has one dict for each
+            member, and is read as members are sent. A sampler has ``ask()`` and ``tell(trial, value, state)``, as a study of
+            Optuna's; it is asked on the sweep's thread, for one member when there is a worker for it.
+        metric : str or callable, optional
+            What a member is judged by: the name of a value that it reports, or that stands in the dict which it returns; or a
+            function of what it returns; by default what it returns.
+        direction : {"minimize", "maximize"}, optional
+            Which value is the best; by default what the study says, else the smallest.
+        stop : callable or "median", optional
+            Called with a member's reports, the newest last, after each of them: True ends the member, whose state is then
+            ``"pruned"``. It is interrupted (KeyboardInterrupt) and, like a task that is cancelled, has the client's
+            ``cancel_grace``, 5 s, to stop. ``"median"`` ends who is worse than half of the others after as many reports. By
+            default a study's own pruner decides.
+        retries : int
+            How often a member runs again that raised or was lost: it alone, after those that wait.
+        space : dict or callable
+            Of a sampler: what is given to its ``ask``; or a function that makes the parameters of a trial, which is called here:
+            ``lambda trial: {"lr": trial.suggest_float("lr", 1e-4, 1e-1, log=True)}``. By default ``trial.params``.
+        n_trials : int
+            Of a sampler: how many members.
+
+        Raises
+        ------
+        BadRequest
+            A grid, a metric or another of these that is not one of its kind.
+        NotPicklable
+            Names the part of the function or of the first parameters that cannot travel.
+
+        Examples
+        --------
+        >>> def train(lr, depth):
+        ...     return (lr - 0.1) ** 2 + depth
+        >>> sweep = client.sweep(train, {"lr": [0.01, 0.1], "depth": [2, 4]}).wait()
+        >>> sweep.best.params, sweep.best.value, len(sweep)
+        ({'lr': 0.1, 'depth': 2}, 2.0, 4)
+        """
+        if self._options.name:
+            raise BadRequest("a name is for one task, and a sweep has many", "Leave out name=.")
+        check(metric, stop, retries)
+        name_of(function)
+        source = source_of(grid, space, n_trials)
+        at_a_time = max(self._options.workers, self._options.leases_most)
+        return Sweep(lambda params: self._call(function, (), params), self.cancel, source, metric, stop, retries,
+                     sign_of(direction, source), at_a_time)
 
     def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:
         """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.

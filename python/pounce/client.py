@@ -9,11 +9,13 @@ from ._common.ref import Ref
 from ._engine import allocation
 from ._engine.classes import Classes, classes_of
 from ._engine.options import Options, grace
+from ._engine.pools import Pool, pools_of
 from ._engine.queue import Queue, Row
 from ._engine.submission import Submitter, prefix_of
 from ._engine.utilisation import Reports, reports_of
 from .calls import View
 from .errors import BadRequest
+from .gangs import Gang
 from .lease import Lease, of_session
 
 _QUEUE_TIMEOUT_S = 30.0
@@ -129,6 +131,25 @@ class Client(View):
         """
         return [lease for session in self._submitter.sessions() for lease in of_session(session)]
 
+    def pools(self) -> list[Pool]:
+        """The pools of this process that have leases now, each as one row. Blocks for one question to pounced.
+
+        Raises
+        ------
+        DaemonUnavailable
+            pounced does not answer within 30 s.
+        ClientClosed
+            This client was closed.
+
+        Examples
+        --------
+        >>> client.gather([client.options(workers="0:16").submit(pow, 2, n) for n in range(4)])
+        [1, 2, 4, 8]
+        >>> client.pools()  # doctest: +SKIP
+        [7 of 16 workers, 3 nodes, 5 wait: The class runs 7 of your jobs at a time]
+        """
+        return pools_of(self._session.status(_QUEUE_TIMEOUT_S))
+
     def classes(self) -> Classes:
         """The classes that are open to you: time, jobs and GPUs with what is left of them now; and the GPUs of the cluster. Blocks.
 
@@ -197,3 +218,20 @@ def classes() -> Classes:
     """
     with Client() as client:
         return client.classes()
+
+
+def gang(**options: Any) -> Gang:
+    """``Client.gang`` with a client of its own, which is closed with the gang. Blocks as ``Client`` does; starts pounced where none runs.
+
+    Examples
+    --------
+    >>> with pounce.gang(workers=2) as gang:
+    ...     gang.run(lambda: pounce.rank().world_size)
+    [2, 2]
+    """
+    client = Client()
+    try:
+        return client.gang(**options).ends_with(client.close)
+    except BaseException:
+        client.close()
+        raise

@@ -138,6 +138,20 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         return wait.eta if wait is not None else None
 
     @property
+    def reports(self) -> list[dict[str, Any]]:
+        """What the task has told with ``pounce.report`` so far, the newest last: 10 000 of them are kept. Does not block.
+
+        A task that runs again after it was lost goes on with the same list. Empty of a task with a name.
+
+        Examples
+        --------
+        >>> future = client.submit(lambda: pounce.report(loss=0.5))
+        >>> future.result(), future.reports[-1]["loss"]
+        (None, 0.5)
+        """
+        return list(self._task.reports or ())
+
+    @property
     def lease(self) -> Lease | None:
         """The lease that it waits for or runs on; None: there is none yet, or it has ended. Does not block."""
         status = None if self.done() else self._session.lease_status(self._task)

@@ -132,5 +132,17 @@ def environment_of_lease(lease: Lease) -> str:
     return lease._session.prefix
 
 
+def lease_with(session: Session, asks: Options) -> Lease | None:
+    """The one that was asked for with these, last; None: it has ended. For the modules of this package likewise."""
+    request = session.core.request(asks.resources)
+    found = [status for status in session.core.leases() if status.request == request]
+    return Lease(session, found[-1]) if found else None
+
+
+def status_of_lease(lease: Lease) -> _core.LeaseStatus:
+    """As pounced last told it, likewise."""
+    return lease._now()
+
+
 def of_session(session: Session) -> list[Lease]:
     return [Lease(session, status) for status in session.core.leases()]

@@ -4,9 +4,11 @@ same function runs there too.
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 from ._batch.job import pounce_here
+from ._common.rank import Rank
 from ._worker import interpreter
 from ._worker.steps import steps as steps
 
@@ -34,6 +36,77 @@ def time_left() -> float | None:
     """
     left = interpreter.time_left()
     return left if left is not None else pounce_here.time_left()
+
+
+def rank() -> Rank:
+    """Which rank of a gang runs this; the only one where it is no gang, and in the notebook itself. Does not block.
+
+    Returns
+    -------
+    Rank
+        ``rank``, ``world_size``, ``local_rank``, ``local_world_size``; ``addresses``, an (IP address, port) for each rank, at which its
+        ``listener()`` listens since before any of them began.
+
+    Examples
+    --------
+    >>> pounce.rank().world_size
+    1
+    """
+    from ._worker import rank_run
+
+    return rank_run.current()
+
+
+def listener() -> socket.socket:
+    """The socket that listens at this rank's address of ``rank().addresses``; the caller's to close. Does not block.
+
+    Outside a gang, and in the notebook itself, one at a free port of the loopback interface.
+
+    Examples
+    --------
+    >>> def ring():
+    ...     me = pounce.rank()
+    ...     onward = socket.create_connection(me.addresses[(me.rank + 1) % me.world_size])
+    ...     onward.sendall(bytes([me.rank]))
+    ...     return pounce.listener().accept()[0].recv(1)[0]
+    >>> with pounce.gang(workers=2) as gang:
+    ...     gang.run(ring)
+    [1, 0]
+    """
+    from ._worker import rank_run
+
+    return rank_run.listener()
+
+
+def report(**values: Any) -> None:
+    """Tells whoever has the task's future how far it is, while it runs: ``future.reports`` has it at once, and a sweep looks at it.
+
+    Returns when it is on its way, in microseconds; blocks only while the notebook is far behind. From any thread of the task's own
+    process. Does nothing in the notebook itself, in a batch run, and where nobody has the future any more (a task with a name).
+
+    Parameters
+    ----------
+    **values : int, float, str, bool or None
+        Also arrays and tensors with one element. ``step=`` is the number of the step, if it is not the number of the report.
+
+    Raises
+    ------
+    BadRequest
+        A value of another kind, by its name; more than 16 384 characters together.
+
+    Examples
+    --------
+    >>> def train(steps):
+    ...     for step in range(steps):
+    ...         pounce.report(step=step, loss=1 / (step + 1))
+    ...     return "trained"
+    >>> future = client.submit(train, 2)
+    >>> future.result(), future.reports
+    ('trained', [{'step': 0, 'loss': 1.0}, {'step': 1, 'loss': 0.5}])
+    """
+    from ._worker import reports
+
+    reports.send(values)
 
 
 def checkpoint(obj: Any) -> None:

@@ -7,6 +7,7 @@
 namespace pounce {
 namespace {
 constexpr std::string_view kPrefix = "pounce:1:";
+constexpr std::string_view kHeld = " held";
 constexpr std::chrono::seconds kRounding{60};
 
 std::optional<std::uint64_t> seconds_after(std::string_view comment, std::string_view key) {
@@ -36,8 +37,16 @@ std::optional<JobTag> parse_job_tag(std::string_view comment) {
   return JobTag{*instance, *lease};
 }
 
-std::string format_job_note(const JobTag& tag, std::chrono::seconds busy, std::chrono::seconds idle) {
-  return format_job_tag(tag) + " busy=" + std::to_string(busy.count()) + "s idle=" + std::to_string(idle.count()) + "s";
+std::string format_hold_note(const JobTag& tag) { return format_job_tag(tag) + std::string(kHeld); }
+
+std::string format_job_note(const JobTag& tag, bool held, std::chrono::seconds busy, std::chrono::seconds idle) {
+  return (held ? format_hold_note(tag) : format_job_tag(tag)) + " busy=" + std::to_string(busy.count()) + "s idle=" + std::to_string(idle.count()) + "s";
+}
+
+bool tells_hold(std::string_view comment) {
+  if (!parse_job_tag(comment)) return false;
+  const auto note = comment.substr(std::min(comment.find(' '), comment.size()));
+  return note == kHeld || note.starts_with(std::string(kHeld) + " ");
 }
 
 std::optional<double> busy_part(std::string_view comment, std::chrono::seconds ran) {

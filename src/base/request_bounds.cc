@@ -32,11 +32,14 @@ Result<void> check_bounds(const Resources& asked) {
     if (wrong.empty() && !is_within(field.bounds, member)) wrong = out_of_bounds(std::string(field.name), count(member), field.bounds);
   });
   if (!wrong.empty()) return failure(wrong);
-  for (const Sum& sum : {Sum{"GPUs", asked.all_gpus(), kMostGpus}, Sum{"CPUs", asked.all_cpus(), kMostCpus},
-                         Sum{"MiB of memory", asked.all_memory_mib(), kMostMemoryMib}})
+  if (asked.workers % asked.nodes != 0)
+    return failure(ErrorCode::kBadRequest, std::to_string(asked.workers) + " workers on " + std::to_string(asked.nodes) + " nodes are not as many on each",
+                   "Ask for a number of workers that the number of nodes divides.");
+  for (const Sum& sum : {Sum{"GPUs", asked.node_gpus(), kMostGpus}, Sum{"CPUs", asked.node_cpus(), kMostCpus},
+                         Sum{"MiB of memory", asked.node_memory_mib(), kMostMemoryMib}})
     if (sum.all > sum.most)
       return failure(ErrorCode::kBadRequest,
-                     std::to_string(asked.workers) + " workers would have " + std::to_string(sum.all) + " " + sum.what + " of one node",
+                     std::to_string(asked.workers_of_node()) + " workers would have " + std::to_string(sum.all) + " " + sum.what + " of one node",
                      "Ask for at most " + std::to_string(sum.most) + " together.");
   return {};
 }

@@ -31,9 +31,24 @@ std::vector<tls::Credential> Acceptor::keys_for(const std::string& client) {
   return credentials;
 }
 
+void Acceptor::take_keys(const std::string& client, std::vector<tls::Credential> credentials) {
+  for (tls::Credential& one : credentials) {
+    given_.emplace_back(one.id, client);
+    listener_->announce(std::move(one));
+  }
+}
+
 void Acceptor::forget(const std::string& client) {
+  forget_if([&](const std::string& name) { return name == client; });
+}
+
+void Acceptor::forget_all(const std::string& beginning) {
+  forget_if([&](const std::string& name) { return name.starts_with(beginning); });
+}
+
+void Acceptor::forget_if(const std::function<bool(const std::string&)>& is_meant) {
   std::erase_if(given_, [&](const auto& one) {
-    if (one.second != client) return false;
+    if (!is_meant(one.second)) return false;
     listener_->forget(one.first);
     return true;
   });

@@ -65,6 +65,12 @@ std::string to_bytes(const std::vector<tls::Credential>& credentials) {
   return bytes;
 }
 
+std::string new_keys(std::size_t streams) {
+  std::vector<tls::Credential> credentials;
+  for (std::size_t i = 0; i < streams; ++i) credentials.push_back(tls::make_credential());
+  return to_bytes(credentials);
+}
+
 std::optional<std::vector<tls::Credential>> credentials_of(std::string_view bytes) {
   if (bytes.empty() || bytes.size() % (kIdBytes + kKeyBytes) != 0) return std::nullopt;
   std::vector<tls::Credential> credentials;

@@ -57,5 +57,7 @@ class Lane {
 // A key as it travels, and back (docs/protocol.md §12). nullopt: it is none.
 std::string to_bytes(const std::vector<tls::Credential>& credentials);
 std::optional<std::vector<tls::Credential>> credentials_of(std::string_view bytes);
+// Of a client, for a lane between two of its workers.
+std::string new_keys(std::size_t streams);
 
 }  // namespace pounce::bulk

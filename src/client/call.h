@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "client/memory.h"
@@ -17,6 +18,7 @@ struct Call {
   TaskId task;
   Resources resources;
   std::uint32_t retries = 0;
+  std::optional<WorkerIndex> worker{};  // that one of its lease runs it; nullopt: any
   FunctionId function;
   Buffer function_pickle;
   bool command = false;            // a command line instead of a pickle

@@ -139,6 +139,16 @@ Result<std::optional<RequestId>> Client::request(const Resources& resources) {
   return found;
 }
 
+Result<std::uint32_t> Client::expect(const Resources& resources, std::int64_t tasks) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::uint32_t workers = 0;
+  parts_->leader_token.hold([&] {
+    if (tasks != 0) parts_->engine.expect(resources, tasks);
+    workers = parts_->engine.workers_for(resources);
+  });
+  return workers;
+}
+
 Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->leader_token.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });

@@ -33,6 +33,8 @@ class Client {
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
   Result<std::vector<protocol::LeaseStatus>> leases();
   Result<std::optional<RequestId>> request(const Resources& resources);
+  // So many more tasks will come, or fewer; tells how many workers serve such, or are asked for.
+  Result<std::uint32_t> expect(const Resources& resources, std::int64_t tasks);
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
   Result<void> set_modules(std::vector<std::string> needs, std::vector<std::string> imports);

@@ -1,12 +1,12 @@
 // The public C++ client: an engine, and what it told of each command. Nobody drains its news but the calls below.
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/host_name.h"
 #include "base/process.h"
 #include "base/random_id.h"
 #include "client/client.h"
@@ -23,12 +23,6 @@ namespace {
 
 // A cancelled command has three seconds between SIGTERM and SIGKILL (python/pounce/_worker/interpreter.py); then its worker is ended.
 constexpr std::chrono::seconds kGrace{10};
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 Result<protocol::EndpointFile> ensure_daemon() {
   const auto answer = output_of({.command = {"pounced", "ensure"}});

@@ -129,7 +129,7 @@ void Engine::daemon_failed(const Error& error) {
 
 void Engine::submit(Call call) {
   const TaskId task = call.task;
-  const task::TaskSubmitted event{task, call.resources, call.retries};
+  const task::TaskSubmitted event{task, call.resources, call.retries, call.worker};
   for (const ObjectId& id : call.objects) objects_.hold(id);
   now_ns_ = call.submitted_ns;
   under_way_.emplace(task, UnderWay{std::move(call), 0, {}});
@@ -170,17 +170,24 @@ void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
 // To one worker of each lease, the one that was given least: calls that need it prefer that one, and whoever else needs it
 // gets it then.
 void Engine::send_ahead(const ObjectId& id) {
-  std::map<LeaseId, WorkerLink*> chosen;  // null: the lease has it
+  struct Chosen {
+    task::Place place;
+    WorkerLink* link = nullptr;  // null: the lease has it
+  };
+  std::map<LeaseId, Chosen> chosen;
   for (auto& [place, peer] : peers_) {
     if (!peer.link->attached()) continue;
-    WorkerLink*& link = chosen.try_emplace(place.lease, peer.link.get()).first->second;
+    Chosen& one = chosen.try_emplace(place.lease, Chosen{place, peer.link.get()}).first->second;
     if (peer.link->held().contains(id))
-      link = nullptr;
-    else if (link != nullptr && peer.link->held().bytes() < link->held().bytes())
-      link = peer.link.get();
+      one.link = nullptr;
+    else if (one.link != nullptr && peer.link->held().bytes() < one.link->held().bytes())
+      one = {place, peer.link.get()};
   }
-  for (const auto& [lease, link] : chosen)
-    if (link != nullptr && link->send_object(id, *objects_.find(id))) link->flush();
+  for (const auto& [lease, one] : chosen) {
+    if (one.link == nullptr || !one.link->send_object(id, *objects_.find(id))) continue;
+    relay_.see_to_wanted(one.place);
+    one.link->flush();
+  }
 }
 
 std::uint64_t Engine::bytes_there(const task::Place& place, const TaskId& task) {
@@ -193,8 +200,13 @@ std::uint64_t Engine::bytes_there(const task::Place& place, const TaskId& task) 
 }
 
 void Engine::release_object(const ObjectId& id) {
+  let_go(id);
+  for (auto& [place, peer] : peers_) drop_unneeded(place, *peer.link);
+}
+
+void Engine::let_go(const ObjectId& id) {
   objects_.release(id);
-  for (auto& [place, peer] : peers_) drop_unneeded(*peer.link);
+  relay_.released(id);
 }
 
 std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t asked) {
@@ -245,6 +257,7 @@ void Engine::perform(const task::Action& action) {
     if (found == peers_.end()) return;
     retired_.push_back(std::move(found->second.link));
     peers_.erase(found);
+    relay_.gone(closed->place);
   } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
     const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
     if (WorkerLink* link = link_at(cancelled->place)) link->cancel({cancelled->task, grace_ms, cancelled->only_if_queued});
@@ -282,6 +295,7 @@ void Engine::send_task(const task::SendTask& order) {
   // Sent in the very step of its submit: it never waited, and what was spent on pickling counts as sending.
   found->second.sent_ns = now_ns_ != 0 ? now_ns_ : nanoseconds(Clock::now());
   link->send_task(found->second.call, order.attempt, objects_);
+  relay_.see_to_wanted(order.place);
 }
 
 void Engine::acknowledge(const task::Acknowledge& order) {
@@ -304,23 +318,24 @@ void Engine::send_demand(const task::SendDemand& order) {
 void Engine::end(Ended ended) {
   const auto found = under_way_.find(ended.task);
   if (found != under_way_.end()) {
-    for (const ObjectId& id : found->second.call.objects) objects_.release(id);
+    for (const ObjectId& id : found->second.call.objects) let_go(id);
     const auto place = found->second.place;
     under_way_.erase(found);
     if (WorkerLink* link = link_at(place)) {
       link->functions().ended(ended.task);
-      drop_unneeded(*link);
+      drop_unneeded(place, *link);
     }
   }
   news_.push(std::move(ended));
 }
 
-void Engine::drop_unneeded(WorkerLink& link) {
+void Engine::drop_unneeded(const task::Place& place, WorkerLink& link) {
   const auto needed = [this](const ObjectId& id) { return objects_.find(id) != nullptr; };
   protocol::Drop unneeded;
   unneeded.objects = link.held().drop_over(HeldObjects::kBudgetBytes, needed);
-  for (const ObjectId& id : link.drop_reached(needed)) unneeded.objects.push_back(id);
+  for (const ObjectId& id : link.held().drop_parts(needed)) unneeded.objects.push_back(id);
   unneeded.functions = link.functions().drop_over(HeldFunctions::kBudgetBytes);
+  for (const ObjectId& id : unneeded.objects) relay_.dropped(place, id);
   if (!unneeded.objects.empty() || !unneeded.functions.empty()) link.send(unneeded);
 }
 

@@ -16,6 +16,7 @@
 #include "client/call.h"
 #include "client/lease_cache.h"
 #include "client/news.h"
+#include "client/object_relay.h"
 #include "client/objects.h"
 #include "client/worker_link.h"
 #include "control/control_connection.h"
@@ -46,6 +47,8 @@ class Engine final : public transport::Engine {
 
   void submit(Call call);
   void cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued);
+  void expect(const Resources& resources, std::int64_t tasks) { happened(task::MoreToCome{resources, tasks}); }
+  std::uint32_t workers_for(const Resources& resources) const { return machine_.workers_for(resources); }
   bool move(const TaskId& task, const Resources& resources);  // false: it has been sent to a worker, or has ended
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
@@ -121,7 +124,8 @@ class Engine final : public transport::Engine {
   void release_held(TimePoint now);
   void on_link(const task::Place& place, LinkEvent event);
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
-  void drop_unneeded(WorkerLink& link);
+  void drop_unneeded(const task::Place& place, WorkerLink& link);
+  void let_go(const ObjectId& id);
   void ask_for_daemon();
   void want_daemon();
   WorkerLink* link_at(const task::Place& place);
@@ -134,6 +138,7 @@ class Engine final : public transport::Engine {
   control::ControlConnection daemon_;
   LeaseCache cache_;
   Objects objects_;
+  ObjectRelay relay_{objects_, [this](const task::Place& place) { return link_at(place); }};
   std::map<task::Place, Grant> grants_;
   std::map<task::Place, Peer> peers_;
   std::vector<std::unique_ptr<WorkerLink>> retired_;  // closed after the loop that may be using them

@@ -163,17 +163,27 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
                        std::move(printed->buffers)});
   } else if (const auto* started = std::get_if<protocol::Started>(&event)) {
     happened(task::TaskStarted{place, epoch, started->task});
+  } else if (auto* leaving = std::get_if<protocol::Leaving>(&event)) {
+    happened(task::WorkerLeaving{place, epoch, std::move(leaving->started)});
   } else if (auto* attached = std::get_if<LinkAttached>(&event)) {
     if (peer->second.attached_ns == 0) peer->second.attached_ns = nanoseconds_now();
     peer->second.who = std::move(attached->who);
-    drop_unneeded(*peer->second.link);
+    drop_unneeded(place, *peer->second.link);
     happened(task::WorkerAttached{place, epoch});
   } else if (std::holds_alternative<LinkLost>(event)) {
+    relay_.gone(place);
     happened(task::WorkerUnreachable{place, epoch});
   } else if (std::holds_alternative<LinkSilent>(event)) {
+    relay_.slow(place);
     happened(task::WorkerSilent{place, epoch});
   } else if (std::holds_alternative<LinkSeen>(event)) {
     happened(task::WorkerSeen{place, epoch});
+  } else if (const auto* have = std::get_if<protocol::Have>(&event)) {
+    relay_.has(place, have->object);
+  } else if (const auto* answer = std::get_if<protocol::Serve>(&event)) {
+    relay_.answered(place, *answer);
+  } else if (const auto* not_fetched = std::get_if<protocol::NotFetched>(&event)) {
+    relay_.not_fetched(place, not_fetched->object);
   } else if (const auto* refused = std::get_if<LinkRefused>(&event)) {
     happened(task::WorkerRefusedUs{place, epoch, refused->error});
   } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {

@@ -1,6 +1,7 @@
 #include "client/held_objects.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pounce::client {
 
@@ -19,6 +20,33 @@ void HeldObjects::used(const ObjectId& id) {
 
 void HeldObjects::confirm(const ObjectId& id) {
   if (const auto found = objects_.find(id); found != objects_.end()) found->second.confirmed = true;
+}
+
+void HeldObjects::take_stock(const std::vector<protocol::Reached>& all) {
+  parts_.clear();
+  for (const protocol::Reached& reached : all) {
+    const auto object = ObjectId::from_hex(reached.of);
+    if (object && reached.whole)
+      confirm(*object);
+    else if (object)
+      parts_[*object] = reached;
+  }
+  forget_unconfirmed();
+}
+
+std::optional<protocol::Reached> HeldObjects::take_part(const ObjectId& id) {
+  auto part = parts_.extract(id);
+  return part ? std::optional(std::move(part.mapped())) : std::nullopt;
+}
+
+std::vector<ObjectId> HeldObjects::drop_parts(const std::function<bool(const ObjectId&)>& needed) {
+  std::vector<ObjectId> dropped;
+  std::erase_if(parts_, [&](const auto& entry) {
+    if (needed(entry.first)) return false;
+    dropped.push_back(entry.first);
+    return true;
+  });
+  return dropped;
 }
 
 void HeldObjects::forget_unconfirmed() {

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "pounce/ids.h"
+#include "protocol/messages.h"
 
 namespace pounce::client {
 
@@ -26,6 +28,12 @@ class HeldObjects {
   void used(const ObjectId& id);
   void confirm(const ObjectId& id);
 
+  // A connection begins, and the worker says what came over the ones before: what is whole is there, what is not mentioned is
+  // not. Of what came in part the rest is sent when somebody needs it.
+  void take_stock(const std::vector<protocol::Reached>& all);
+  std::optional<protocol::Reached> take_part(const ObjectId& id);
+  // Those in part that nobody needs: forgotten here.
+  std::vector<ObjectId> drop_parts(const std::function<bool(const ObjectId&)>& needed);
   // The connection broke: what was not confirmed may not have arrived.
   void forget_unconfirmed();
   // The least recently used ones over the budget that nobody needs; they are forgotten here.
@@ -37,6 +45,7 @@ class HeldObjects {
     bool confirmed = false;
   };
   std::unordered_map<ObjectId, Held> objects_;
+  std::unordered_map<ObjectId, protocol::Reached> parts_;
   std::uint64_t uses_ = 0, bytes_ = 0;
 };
 

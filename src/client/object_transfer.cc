@@ -45,14 +45,20 @@ bool ObjectTransfer::send(transport::Channel& channel) {
 
 bool ObjectTransfer::goes_as_memory(const transport::Channel& channel) const {
   if (memory::memory_is_limited() && !object_.parts.empty() && !object_.parts.front().view) return false;  // it would cost us twice what it is
-  return channel.passes_memory() && !no_memory_ && !announced_ &&
-         std::accumulate(object_.header.buffers.begin(), object_.header.buffers.end(), std::uint64_t{0}) >= kWorthABlock;
+  return channel.passes_memory() && !no_memory_ && !announced_ && bytes() >= kWorthABlock;
+}
+
+std::uint64_t ObjectTransfer::bytes() const {
+  return std::accumulate(object_.header.buffers.begin(), object_.header.buffers.end(), std::uint64_t{0});
+}
+
+bool ObjectTransfer::in_place() const {
+  const auto& view = object_.parts.front().view;
+  return view && std::ranges::all_of(object_.parts, [&](const Buffer& part) { return part.view == view; });
 }
 
 bool ObjectTransfer::send_memory(transport::Channel& channel) {
-  const auto& view = object_.parts.front().view;
-  const bool in_place = view && std::ranges::all_of(object_.parts, [&](const Buffer& part) { return part.view == view; });
-  if (in_place && view->block()->freeze()) return send_in_place(channel);
+  if (in_place() && object_.parts.front().view->block()->freeze()) return send_in_place(channel);
   if (!packing_) {
     std::vector<std::span<const std::byte>> pieces;
     for (const Buffer& part : object_.parts) pieces.push_back(part.bytes);

@@ -31,9 +31,15 @@ class ObjectTransfer {
   ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   // True: all of it is sent. False: the channel takes no more, or enough was copied for now.
   bool send(transport::Channel& channel);
+  // It goes as a copy of its own, which is the other end's to give back.
+  bool copies(const transport::Channel& channel) const { return goes_as_memory(channel) && !in_place(); }
+  bool copied() const { return packing_.has_value(); }
+  const ObjectId& id() const { return object_.header.object; }
+  std::uint64_t bytes() const;
 
  private:
   bool goes_as_memory(const transport::Channel& channel) const;
+  bool in_place() const;  // it lies in memory that can be handed over
   bool send_memory(transport::Channel& channel);
   bool send_in_place(transport::Channel& channel);
   bool send_packed(transport::Channel& channel);

@@ -26,7 +26,6 @@ constexpr int kClockQuestions = 3;
 constexpr std::chrono::milliseconds kFirstReopenPause{5}, kLongestReopenPause{1000};
 constexpr int kLocalAttempts = 5;  // in a row that did not stand so long: then it is reached as any other
 constexpr std::chrono::seconds kStood{10};
-constexpr int kLanesLost = 3;  // in a row that did not stand so long: then this worker's data takes the other road
 // The worker keeps results until then.
 constexpr std::chrono::milliseconds kLongestAcknowledgePause{20};
 // With what is in its window they must fit into the worker's run page (128), or a crash leaves more in doubt.
@@ -39,7 +38,6 @@ std::int64_t nanoseconds_now() { return Clock::now().time_since_epoch().count();
 WorkerLink::WorkerLink(transport::Context& context, const KeyPair& own, std::string endpoint, const PublicKey& worker,
                        protocol::Attach attach, TimePoint now)
     : context_(context), own_(own), endpoint_(std::move(endpoint)), worker_(worker), attach_(std::move(attach)) {
-  attach_.no_bulk = !bulk::Lane::available();
   open(now);
 }
 
@@ -89,6 +87,7 @@ void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
     beat_due_ = now + kBeat;
     ask_clock();
   }
+  if (now >= lane_unused_at()) renew_lane();
   // The worker may have let go of us between our handshake and our attach, or take an earlier connection for the later one.
   if (now >= attached_by_) return start_over(now, events);
   if (now < silent_at_) return;
@@ -100,7 +99,7 @@ void WorkerLink::keep_time(TimePoint now, std::vector<LinkEvent>& events) {
 // Until the socket has nothing and takes nothing, and only then does its descriptor tell of the next change. Not for ever:
 // where a large result comes as fast as it is read, the beats to pounced and the caller's timeout have their turn too.
 void WorkerLink::exchange(std::vector<LinkEvent>& events) {
-  for (int messages = 0; channel_ != nullptr && channel_->ready(connected() && !outbox_.empty()); ++messages) {
+  for (int messages = 0; channel_ != nullptr && channel_->ready(connected() && outbox_.can_go()); ++messages) {
     descriptors_.stale = true;
     if (messages == kMessagesATurn) return;
     if (auto message = channel_->receive()) take(std::move(*message), events);
@@ -113,7 +112,7 @@ void WorkerLink::exchange(std::vector<LinkEvent>& events) {
 }
 
 // An object into memory of its own, step by step.
-bool WorkerLink::copies() const { return channel_ != nullptr && channel_->passes_memory() && !outbox_.empty() && !channel_->unsent(); }
+bool WorkerLink::copies() const { return channel_ != nullptr && channel_->passes_memory() && outbox_.can_go() && !channel_->unsent(); }
 
 void WorkerLink::settle_descriptors(bool stale) {
   const bool goes_on = channel_ != nullptr && (channel_->tells_changes_only() || copies());
@@ -126,11 +125,12 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
     case transport::Link::kConnected:
       stage_ = Stage::kAttaching;
       attached_by_ = now + kSilence;
+      attach_.no_bulk = !lane_.wanted();
       outbox_.post_first(attach_);  // before what was meant for the connection before
       flush();
       return;
     case transport::Link::kDisconnected:
-      if (attached_at_ != TimePoint::max() && now > attached_at_ + kStood) local_attempts_ = 0;
+      if (stood(now)) local_attempts_ = 0;
       attached_at_ = TimePoint::max();
       if (channel_->reconnects()) return lose(events);
       [[fallthrough]];
@@ -142,6 +142,8 @@ void WorkerLink::follow_link(transport::Link link, TimePoint now, std::vector<Li
   }
 }
 
+bool WorkerLink::stood(TimePoint now) const { return attached_at_ != TimePoint::max() && now > attached_at_ + kStood; }
+
 void WorkerLink::start_over(TimePoint at, std::vector<LinkEvent>& events) {
   lose(events);
   channel_.reset();
@@ -152,6 +154,7 @@ void WorkerLink::start_over(TimePoint at, std::vector<LinkEvent>& events) {
 void WorkerLink::lose(std::vector<LinkEvent>& events) {
   leave_lane(events);
   outbox_.clear();
+  wanted_.clear();
   unanswered_ = 0;
   gathers_ = false;
   functions_.clear();
@@ -190,10 +193,17 @@ void WorkerLink::take_one(protocol::Header header, transport::Message message, s
     events.emplace_back(*started);
   } else if (auto* answer = std::get_if<protocol::QueryIs>(&header)) {
     events.emplace_back(std::move(*answer));
+  } else if (auto* leaving = std::get_if<protocol::Leaving>(&header)) {
+    events.emplace_back(std::move(*leaving));
   } else if (const auto* beat = std::get_if<protocol::Beat>(&header)) {
     take_beat(*beat);
   } else if (const auto* have = std::get_if<protocol::Have>(&header)) {
     take_have(have->object);
+    events.emplace_back(*have);
+  } else if (auto* serve = std::get_if<protocol::Serve>(&header)) {
+    events.emplace_back(std::move(*serve));
+  } else if (const auto* not_fetched = std::get_if<protocol::NotFetched>(&header)) {
+    events.emplace_back(*not_fetched);
   } else if (auto* attached = std::get_if<protocol::Attached>(&header)) {
     take_attached(std::move(*attached), message, events);
   } else if (auto* refused = std::get_if<protocol::Refused>(&header)) {
@@ -203,18 +213,16 @@ void WorkerLink::take_one(protocol::Header header, transport::Message message, s
 }
 
 void WorkerLink::take_attached(protocol::Attached attached, const transport::Message& message, std::vector<LinkEvent>& events) {
+  attached_by_ = TimePoint::max();
+  if (!lane_.open(attached.bulk, message.size() == 2 ? message[1].text() : std::string_view())) go_without_lane();
+  descriptors_.bulk = lane_.fd();
+  if (stage_ == Stage::kAttached) return;  // renew_lane asked
   stage_ = Stage::kAttached;
   reopen_pause_ = kFirstReopenPause;
   attached_at_ = Clock::now();
-  attached_by_ = TimePoint::max();
   clock_questions_ = kClockQuestions;
-  note_reached(attached.reached);
+  held_.take_stock(attached.reached);
   if (attached.several && !channel_->gathers()) outbox_.pack();
-  if (auto keys = message.size() == 2 ? bulk::credentials_of(message[1].text()) : std::nullopt; keys && !attached.bulk.empty()) {
-    lane_ = std::make_unique<bulk::Lane>(attached.bulk, std::move(*keys));
-    descriptors_.bulk = lane_->fd();
-    if (lane_->fd() < 0) go_without_lane();
-  }
   beat_due_ = Clock::now() + kBeat;
   silent_at_ = Clock::now() + kSilence;
   ask_clock();
@@ -223,33 +231,9 @@ void WorkerLink::take_attached(protocol::Attached attached, const transport::Mes
 
 void WorkerLink::take_have(const ObjectId& object) {
   held_.confirm(object);
-  if (offered_.erase(object) == 0) return;
-  lane_->withdraw(object.hex());
+  lane_.arrived(object);
   outbox_.arrived(object);
   flush();
-}
-
-// What came whole is there; of what did not the rest is sent when somebody needs it.
-void WorkerLink::note_reached(const std::vector<protocol::Reached>& all) {
-  reached_.clear();
-  for (const protocol::Reached& reached : all) {
-    const auto object = ObjectId::from_hex(reached.of);
-    if (object && reached.whole)
-      held_.confirm(*object);
-    else if (object)
-      reached_[*object] = reached;
-  }
-  held_.forget_unconfirmed();
-}
-
-std::vector<ObjectId> WorkerLink::drop_reached(const std::function<bool(const ObjectId&)>& needed) {
-  std::vector<ObjectId> dropped;
-  std::erase_if(reached_, [&](const auto& entry) {
-    if (needed(entry.first)) return false;
-    dropped.push_back(entry.first);
-    return true;
-  });
-  return dropped;
 }
 
 void WorkerLink::cancel(const protocol::CancelTask& order) {
@@ -258,12 +242,8 @@ void WorkerLink::cancel(const protocol::CancelTask& order) {
 
 void WorkerLink::query(std::vector<TaskId> tasks, bool no_others) {
   protocol::Query query{std::move(tasks), no_others, {}};
-  std::erase_if(incoming_, [&](const auto& entry) {
-    if (std::ranges::find(query.tasks, entry.first) != query.tasks.end()) return false;
-    if (lane_) lane_->stop(entry.first.hex());
-    return true;
-  });
-  for (const auto& [task, incoming] : incoming_) query.reached.push_back(incoming.reached());
+  for (const TaskId& dropped : incoming_.keep_only(query.tasks)) lane_.stop(dropped);
+  query.reached = incoming_.reached();
   send(query);
 }
 
@@ -277,96 +257,81 @@ void WorkerLink::ask_clock() { send(protocol::Beat{false, nanoseconds_now(), 0})
 
 void WorkerLink::take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events) {
   const TaskId task = header.task;
-  if (unanswered_ > 0) --unanswered_;
   const bool fetched = header.fetched;
-  if (const auto begun = incoming_.find(task); begun == incoming_.end() || !begun->second.goes_on(header)) {
-    if (lane_) lane_->stop(task.hex());
-    auto incoming = Incoming::begin(std::move(header), std::move(message));
-    if (!incoming || incoming->whole()) {
-      incoming_.erase(task);
-      events.emplace_back(OutcomeWhole{std::move(incoming), task, nanoseconds_now()});
+  if (unanswered_ > 0) --unanswered_;
+  if (!incoming_.goes_on(header)) {
+    lane_.stop(task);
+    if (auto whole = incoming_.begin(std::move(header), std::move(message))) {
+      events.emplace_back(std::move(*whole));
       return;
     }
-    incoming_.insert_or_assign(task, std::move(*incoming));
   }
-  if (fetched) fetch(task);
+  if (fetched && !lane_.fetch(task, incoming_.of(task))) go_without_lane();
 }
 
-void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Message& message,
-                            std::vector<LinkEvent>& events) {
-  const auto task = TaskId::from_hex(chunk.of);
-  const auto found = task ? incoming_.find(*task) : incoming_.end();
-  if (found == incoming_.end() || message.size() != 2) return;
-  found->second.add(chunk, message[1].bytes());
-  if (!found->second.whole()) return;
-  deliver(found, events);
-}
-
-void WorkerLink::deliver(std::map<TaskId, Incoming>::iterator incoming, std::vector<LinkEvent>& events) {
-  events.emplace_back(OutcomeWhole{std::move(incoming->second), incoming->first, nanoseconds_now()});
-  incoming_.erase(incoming);
+void WorkerLink::take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events) {
+  if (auto whole = incoming_.add(chunk, message)) events.emplace_back(std::move(*whole));
 }
 
 // ---- the bulk lane -----------------------------------------------------------------------------------------------------
 
-void WorkerLink::fetch(const TaskId& task) {
-  const Incoming& incoming = incoming_.at(task);
-  lane_ ? lane_->fetch(task.hex(), incoming.targets(), incoming.position()) : go_without_lane();
-}
-
-// No descriptor was left for one: another connection, that says so.
+// No descriptor was left for one, or the worker takes another for granted: another connection, that says so.
 void WorkerLink::go_without_lane() {
-  attach_.no_bulk = true;
+  lane_.do_without();
   attached_by_ = Clock::now();
 }
 
-// False: it is not worth it, or there is none.
-bool WorkerLink::offer_on_lane(const ObjectId& id, const Object& object) {
-  if (!lane_ || object.total_bytes() < bulk::kWorthTheLane) return false;
+// It was lost meanwhile: then what was wanted over it is wanted anew.
+void WorkerLink::offer(const ObjectId& id, const Object& object) {
+  if (!lane_.carries(id)) return;
   Announcement announcement(id, object);
   announcement.header.fetched = true;
-  std::vector<bulk::Offered> parts;
-  for (const Buffer& part : announcement.parts) parts.push_back({part.bytes, part.keep});
-  offered_.insert(id);
-  lane_->offer(id.hex(), std::move(parts));
-  outbox_.post(announcement.header, announcement.inline_payload());
-  return true;
+  lane_.offer(id, announcement.parts);
+  send(announcement.header, announcement.inline_payload());
+}
+
+void WorkerLink::fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object) {
+  if (!lane_.carries(id)) return;
+  Announcement announcement(id, object);
+  announcement.header.fetched = true;
+  announcement.header.source = source;
+  std::vector<Buffer> payload = announcement.inline_payload();
+  payload.push_back(own_buffer(keys));
+  send(announcement.header, payload);
+}
+
+// While no outcome is awaited that could be offered on the one that goes.
+TimePoint WorkerLink::lane_unused_at() const { return attached() && unanswered_ == 0 && outbox_.empty() ? lane_.unused_at() : TimePoint::max(); }
+
+// Attaching again on the connection that stands is a question for new keys, which are good once. The worker forgets its functions then.
+void WorkerLink::renew_lane() {
+  lane_.close();
+  lane_.forget();
+  descriptors_.bulk = -1;
+  functions_.clear();
+  send(attach_);
 }
 
 void WorkerLink::follow_lane(TimePoint now, std::vector<LinkEvent>& events) {
-  if (!lane_) return;
   const auto lost = take_lane_news(events);
   if (!lost) return;
-  // Everything goes on where it was, over another lane; or over the other road, where none can be had.
-  if (attached_at_ != TimePoint::max() && now > attached_at_ + kStood) lanes_lost_ = 0;
-  attach_.no_bulk |= !lost->stood || ++lanes_lost_ >= kLanesLost;
+  lane_.lost(*lost, stood(now));
   start_over(now, events);
 }
 
-// What has come whole is delivered, whatever else became of the lane. The first loss.
+// The first loss.
 std::optional<bulk::Lost> WorkerLink::take_lane_news(std::vector<LinkEvent>& events) {
-  std::optional<bulk::Lost> first_loss;
-  for (const bulk::Event& event : lane_->events()) {
-    const auto* lost = std::get_if<bulk::Lost>(&event);
-    if (lost != nullptr && !first_loss) first_loss = *lost;
-    const auto* whole = std::get_if<bulk::Whole>(&event);
-    const auto task = whole != nullptr ? TaskId::from_hex(whole->of) : std::nullopt;
-    const auto found = task ? incoming_.find(*task) : incoming_.end();
-    if (found == incoming_.end()) continue;
-    found->second.came_whole();
-    deliver(found, events);
-  }
-  return first_loss;
+  const WorkerLane::News news = lane_.news();
+  for (const TaskId& task : news.whole)
+    if (auto whole = incoming_.came_whole(task)) events.emplace_back(std::move(*whole));
+  return news.lost;
 }
 
 void WorkerLink::leave_lane(std::vector<LinkEvent>& events) {
-  if (!lane_) return;
-  lane_->close();
+  lane_.close();
   take_lane_news(events);
-  for (auto& [task, incoming] : incoming_)
-    if (const auto position = lane_->reached(task.hex())) incoming.came_to(*position);
-  lane_.reset();
-  offered_.clear();
+  incoming_.came_as_far_as(lane_);
+  lane_.forget();
   descriptors_.bulk = -1;
 }
 
@@ -380,7 +345,7 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
   for (const ObjectId& id : call.objects) {
     held_.used(id);
     if (const Object* object = objects.find(id)) send_object(id, *object);
-    if (offered_.contains(id)) awaited.push_back(id);
+    if (lane_.carries(id)) awaited.push_back(id);
     behind_bulk |= !held_.confirmed(id);
   }
   const protocol::Task header{call.task, call.function, call.objects, attempt};
@@ -394,10 +359,12 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
 bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
   held_.sent(id, object.total_bytes());
-  const auto reached = reached_.extract(id);
-  if (offer_on_lane(id, object)) return true;
-  // Behind earlier objects, so that a task's function and objects arrive in the order of its needs.
-  outbox_.post_object(id, object, reached ? &reached.mapped() : nullptr);
+  const auto reached = held_.take_part(id);
+  if (lane_.takes(object)) {
+    lane_.expect(id);
+    wanted_.push_back(id);
+  } else  // behind earlier objects, so that a task's function and objects arrive in the order of its needs
+    outbox_.post_object(id, object, reached ? &*reached : nullptr);
   return true;
 }
 
@@ -423,6 +390,6 @@ void WorkerLink::flush(Outbox::Pace pace) {
   settle_descriptors(true);
 }
 
-TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_, attached_by_}); }
+TimePoint WorkerLink::next_deadline() const { return std::min({beat_due_, reopen_at_, acknowledge_at_, silent_at_, attached_by_, lane_unused_at()}); }
 
 }  // namespace pounce::client

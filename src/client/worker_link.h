@@ -4,25 +4,22 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <unordered_map>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/curve_key.h"
-#include "bulk/lane.h"
 #include "client/call.h"
 #include "client/clock_offset.h"
 #include "client/held_functions.h"
 #include "client/held_objects.h"
-#include "client/incoming.h"
+#include "client/incoming_outcomes.h"
+#include "client/link_event.h"
 #include "client/objects.h"
+#include "client/worker_lane.h"
 #include "client/worker_outbox.h"
 #include "protocol/messages.h"
 #include "transport/channel.h"
@@ -30,29 +27,6 @@
 #include "transport/zmq_context.h"
 
 namespace pounce::client {
-
-struct LinkAttached {
-  protocol::Attached who;
-};
-struct LinkLost {};
-struct LinkSilent {};  // it stands, but nothing has come for a while
-struct LinkSeen {};   // something came after a LinkSilent
-struct LinkRefused {  // for good: versions that do not match
-  Error error;
-};
-struct TaskPrinted {
-  TaskId task;
-  std::string stream;
-  std::string text;
-  std::vector<std::string> buffers;  // of a "message"
-};
-struct OutcomeWhole {
-  Result<Incoming> incoming;
-  TaskId task;
-  std::int64_t received_ns = 0;
-};
-using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, TaskPrinted, OutcomeWhole,
-                               protocol::Started, protocol::QueryIs>;
 
 class WorkerLink {
  public:
@@ -69,11 +43,14 @@ class WorkerLink {
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
   // False: it is there, or on its way.
   bool send_object(const ObjectId& id, const Object& object);
+  // Those for the bulk lane, since the last call: they wait for the word who gives them.
+  std::vector<ObjectId> take_wanted() { return std::exchange(wanted_, {}); }
+  void offer(const ObjectId& id, const Object& object);  // we do
+  void fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object);  // another worker does
+  const WorkerLane& lane() const { return lane_; }
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   void cancel(const protocol::CancelTask& order);  // behind its task, if that waits for data
   void query(std::vector<TaskId> tasks, bool no_others);
-  // Objects that the worker has in part, from an earlier connection, and that nobody needs: forgotten here.
-  std::vector<ObjectId> drop_reached(const std::function<bool(const ObjectId&)>& needed);
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
   void post_acknowledgements();
@@ -96,18 +73,17 @@ class WorkerLink {
   void take_have(const ObjectId& object);
   void take_one(protocol::Header header, transport::Message message, std::vector<LinkEvent>& events);
   void take_beat(const protocol::Beat& beat);
-  void note_reached(const std::vector<protocol::Reached>& all);
   void take_outcome(protocol::Outcome header, transport::Message message, std::vector<LinkEvent>& events);
   void take_chunk(const protocol::Chunk& chunk, const transport::Message& message, std::vector<LinkEvent>& events);
-  bool offer_on_lane(const ObjectId& id, const Object& object);
-  void fetch(const TaskId& task);
   void go_without_lane();
   void follow_lane(TimePoint now, std::vector<LinkEvent>& events);
   std::optional<bulk::Lost> take_lane_news(std::vector<LinkEvent>& events);
-  void deliver(std::map<TaskId, Incoming>::iterator incoming, std::vector<LinkEvent>& events);
   void leave_lane(std::vector<LinkEvent>& events);
   void keep_time(TimePoint now, std::vector<LinkEvent>& events);
   void ask_clock();
+  bool stood(TimePoint now) const;  // this connection, for a while
+  TimePoint lane_unused_at() const;
+  void renew_lane();
   void settle_descriptors(bool stale);
   bool copies() const;
 
@@ -123,11 +99,9 @@ class WorkerLink {
   Outbox outbox_;
   HeldFunctions functions_;  // sent on this connection
   HeldObjects held_;
-  std::map<TaskId, Incoming> incoming_;                        // one that is not whole goes on over the next connection
-  std::unordered_map<ObjectId, protocol::Reached> reached_;  // at this connection's beginning
-  std::unique_ptr<bulk::Lane> lane_;  // of this connection; null: everything goes over that
-  std::set<ObjectId> offered_;        // on the lane, and not there yet
-  int lanes_lost_ = 0;
+  IncomingOutcomes incoming_;
+  WorkerLane lane_;  // of this connection
+  std::vector<ObjectId> wanted_;
   ClockOffset clock_;
   int clock_questions_ = 0;
   std::vector<TaskId> to_acknowledge_;

@@ -11,6 +11,8 @@ namespace {
 // Each write may wake the worker: tasks that it gets while it has others need not. Few enough that neither side ever waits
 // for the other to fill a batch (core/task sends 64 ahead).
 constexpr std::size_t kGatherMost = 16;
+// Copies that a worker has been handed and has not taken: one that does not read must not fill this machine's memory.
+constexpr std::uint64_t kMostCopied = 128 * 1024 * 1024;
 
 }  // namespace
 
@@ -37,6 +39,8 @@ void Outbox::post_when_there(std::vector<ObjectId> objects, const TaskId& task, 
 }
 
 void Outbox::arrived(const ObjectId& object) {
+  if (const auto copy = copies_.extract(object)) copied_bytes_ -= copy.mapped();
+  held_back_ = false;
   for (Waiting& one : waiting_) std::erase(one.objects, object);
   std::erase_if(waiting_, [this](Waiting& one) {
     if (!one.objects.empty()) return false;
@@ -63,6 +67,9 @@ void Outbox::clear() {
   small_.clear();
   bulk_.clear();
   waiting_.clear();
+  copies_.clear();
+  copied_bytes_ = 0;
+  held_back_ = false;
   packs_ = false;
 }
 
@@ -80,9 +87,16 @@ void Outbox::send_all(transport::Channel& channel) {
     if (!send_small(channel)) return;
   while (!bulk_.empty()) {
     auto* object = std::get_if<ObjectTransfer>(&bulk_.front());
-    if (object != nullptr ? !object->send(channel) : !send_task(std::get<TaskMessages>(bulk_.front()), channel)) return;
+    if (object != nullptr ? !send_object(*object, channel) : !send_task(std::get<TaskMessages>(bulk_.front()), channel)) return;
     bulk_.pop_front();
   }
+}
+
+bool Outbox::send_object(ObjectTransfer& object, transport::Channel& channel) {
+  held_back_ = copied_bytes_ >= kMostCopied && !object.copied() && object.copies(channel);
+  if (held_back_ || !object.send(channel)) return false;
+  if (object.copied() && copies_.try_emplace(object.id(), object.bytes()).second) copied_bytes_ += object.bytes();
+  return true;
 }
 
 bool Outbox::send_task(TaskMessages& task, transport::Channel& channel) {

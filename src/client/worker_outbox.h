@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <variant>
 #include <vector>
 
@@ -25,7 +26,7 @@ class Outbox {
   // Directly behind this task's message, if that waits here for data: false: it does not.
   bool post_behind_task(const TaskId& task, const protocol::Header& header);
   void post_first(const protocol::Header& header);
-  void arrived(const ObjectId& object);
+  void arrived(const ObjectId& object);  // the worker has it
   void post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   void clear();
   void pack() { packs_ = true; }  // until it is cleared: the other end reads several messages in one
@@ -35,6 +36,8 @@ class Outbox {
   enum class Pace : std::uint8_t { kNow, kGather };
   bool flush(transport::Channel& channel, Pace pace = Pace::kNow);
   bool empty() const { return small_.empty() && bulk_.empty(); }
+  // Something would go if the channel took it. Else it waits for the worker: of copies that it has not got yet it is sent few.
+  bool can_go() const { return !small_.empty() || (!bulk_.empty() && !held_back_); }
 
  private:
   struct TaskMessages {  // the task, and what is said of it meanwhile
@@ -50,11 +53,15 @@ class Outbox {
     TaskMessages task;
   };
   void post_behind_bulk(TaskMessages task);
+  bool send_object(ObjectTransfer& object, transport::Channel& channel);
   static bool send_task(TaskMessages& task, transport::Channel& channel);
 
   std::deque<transport::Message> small_;
   std::deque<Bulk> bulk_;
   std::vector<Waiting> waiting_;
+  std::map<ObjectId, std::uint64_t> copies_;  // bytes of those that the worker has not got yet
+  std::uint64_t copied_bytes_ = 0;
+  bool held_back_ = false;
   int gathered_ = 0;  // messages since the channel was flushed
   bool packs_ = false;
 };

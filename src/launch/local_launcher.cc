@@ -8,6 +8,7 @@
 #include <ctime>
 #include <set>
 
+#include "base/host_name.h"
 #include "base/join.h"
 #include "base/process.h"
 #include "launch/child_process.h"
@@ -53,7 +54,7 @@ JobView view_of(const JobSpec& spec, pid_t pid, const std::string& devices) {
 void show_running(JobView& view) {
   view.state = JobState::kRunning;
   view.state_name = "RUNNING";
-  view.nodes = "localhost";
+  view.nodes = host_name();  // as its workers call it
 }
 
 std::string device_words(const std::vector<std::uint32_t>& gpus) {
@@ -162,6 +163,9 @@ Result<LocalJob> LocalLauncher::launched(const JobSpec& spec, std::vector<std::u
 }
 
 Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
+  if (spec.resources.nodes > 1)
+    return failure(ErrorCode::kUnsatisfiable, "here is one node, not " + std::to_string(spec.resources.nodes),
+                   "Ask for workers= without nodes=, or run it where pounce leases from Slurm.");
   if (options_.room) return in_room(spec);
   std::vector<std::uint32_t> gpus;
   const auto devices = give_gpus(spec.resources, gpus);

@@ -13,6 +13,7 @@ struct JobFigures {
   std::uint64_t memory_peak_mib = 0;
   std::int32_t gpu_percent = -1;
   std::uint64_t gpu_memory_peak_mib = 0, gpu_memory_total_mib = 0;
+  bool held = false;
   bool operator==(const JobFigures&) const = default;
 
   static constexpr auto fields() {
@@ -22,7 +23,8 @@ struct JobFigures {
                  field("memory_peak_mib", &JobFigures::memory_peak_mib, "the most that they had"),
                  field("gpu_percent", &JobFigures::gpu_percent, "of the time with a task its GPUs computed, by their driver; -1: not known"),
                  field("gpu_memory_peak_mib", &JobFigures::gpu_memory_peak_mib, "the most of one GPU"),
-                 field("gpu_memory_total_mib", &JobFigures::gpu_memory_total_mib, "that one GPU has; 0: not known"));
+                 field("gpu_memory_total_mib", &JobFigures::gpu_memory_total_mib, "that one GPU has; 0: not known"),
+                 field("held", &JobFigures::held, "a notebook holds it, or did for a part of the time (`%pounce hold`)").only_if_set());
   }
 };
 

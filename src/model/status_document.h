@@ -10,6 +10,7 @@
 #include "model/job_figures.h"
 #include "model/queue_wait.h"
 #include "pounce/cause.h"
+#include "pounce/error.h"
 #include "pounce/fields.h"
 #include "pounce/resources.h"
 
@@ -93,12 +94,14 @@ struct EndedLease {
   Resources resources;
   Used used;
   std::int64_t end_s = 0;
+  ErrorCode code = ErrorCode::kLeaseEnded;
   Cause cause;
   std::string reason;
 
   static constexpr auto fields() {
     return table(field("lease", &EndedLease::lease), field("job", &EndedLease::job), field("node", &EndedLease::node),
                  part(&EndedLease::resources), part(&EndedLease::used), field("end_s", &EndedLease::end_s, "unix time"),
+                 field("code", &EndedLease::code, "of `errors.md`: what a task on it would have got"),
                  field("cause", &EndedLease::cause).only_if_set(),
                  field("reason", &EndedLease::reason, "its sentence, put by who shows it").only_if_set());
   }

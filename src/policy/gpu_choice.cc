@@ -61,7 +61,7 @@ Sorted sorted(const Policy& policy, const Resources& asked, const Nodes* nodes) 
     const bool exists = nodes == nullptr || std::ranges::count(there, type) > 0;
     std::string why = shortcoming(policy, type, asked);
     if (why.empty() && !exists) why = "not there";
-    if (why.empty() && nodes != nullptr && !any_can_hold(*nodes, asked, type)) why = "not so much on one node";
+    if (why.empty() && nodes != nullptr && !enough_can_hold(*nodes, asked, type)) why = asked.nodes > 1 ? "not so much on so many nodes" : "not so much on one node";
     if (why.empty())
       result.fit.push_back(type);
     else if (named || exists)
@@ -102,10 +102,10 @@ Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const
   const Sorted types = sorted(policy, asked, nodes);
   if (types.fit.empty()) return failure(nothing_fits(policy, asked, nodes, types));
   const std::string& first = types.fit.front();
-  if (nodes == nullptr || any_has_room(*nodes, asked, first))
+  if (nodes == nullptr || enough_have_room(*nodes, asked, first))
     return GpuChoice{first, "GPU type " + first + ": the first that will do"};
   for (const std::string& type : types.fit)
-    if (any_has_room(*nodes, asked, type)) return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
+    if (enough_have_room(*nodes, asked, type)) return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
   return GpuChoice{first, "GPU type " + first + ": none is free now, and it is the first that will do"};
 }
 

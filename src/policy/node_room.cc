@@ -16,14 +16,14 @@ struct Has {
 };
 
 bool enough(const NodeUse& node, const Has& has, const Resources& asked, const std::string& type) {
-  const std::uint64_t cpus = std::max<std::uint64_t>(asked.all_cpus(), asked.workers);
-  if (has.cpus < cpus || has.memory_mib < asked.all_memory_mib()) return false;
-  if (asked.all_gpus() == 0) return true;
+  const std::uint64_t cpus = std::max<std::uint64_t>(asked.node_cpus(), asked.workers_of_node());
+  if (has.cpus < cpus || has.memory_mib < asked.node_memory_mib()) return false;
+  if (asked.node_gpus() == 0) return true;
   // Without a type Slurm takes them of several types.
   std::uint32_t gpus = 0;
   for (const GpuUse& gpu : node.gpus)
     if (type.empty() || gpu.type == type) gpus += gpu.*has.gpus;
-  return gpus >= asked.all_gpus();
+  return gpus >= asked.node_gpus();
 }
 
 }  // namespace
@@ -46,12 +46,12 @@ bool has_room(const NodeUse& node, const Resources& asked, const std::string& ty
   return node.takes_work && enough(node, {node.cpus_free, node.memory_free_mib, &GpuUse::free}, asked, type);
 }
 
-bool any_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type) {
-  return std::ranges::any_of(nodes, [&](const NodeUse* node) { return can_hold(*node, asked, type); });
+bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type) {
+  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return can_hold(*node, asked, type); }) >= asked.nodes;
 }
 
-bool any_has_room(const Nodes& nodes, const Resources& asked, const std::string& type) {
-  return std::ranges::any_of(nodes, [&](const NodeUse* node) { return has_room(*node, asked, type); });
+bool enough_have_room(const Nodes& nodes, const Resources& asked, const std::string& type) {
+  return std::ranges::count_if(nodes, [&](const NodeUse* node) { return has_room(*node, asked, type); }) >= asked.nodes;
 }
 
 std::vector<std::string> gpu_types_of(const Nodes& nodes) {

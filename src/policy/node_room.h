@@ -17,8 +17,9 @@ Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& part
 // type: empty is any one.
 bool can_hold(const NodeUse& node, const Resources& asked, const std::string& type);       // ever
 bool has_room(const NodeUse& node, const Resources& asked, const std::string& type);       // now
-bool any_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type);
-bool any_has_room(const Nodes& nodes, const Resources& asked, const std::string& type);
+// As many nodes as it asks for.
+bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type);
+bool enough_have_room(const Nodes& nodes, const Resources& asked, const std::string& type);
 
 // "32 CPUs, 128GB of memory, 4 GPUs (a100, v100)": the most that any of them has of each.
 std::string largest(const Nodes& nodes);

@@ -87,11 +87,13 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingCo
   if (!gpu) return failure(gpu.error());
   asked.gpu_type = gpu->type;
   if (!gpu->why.empty()) choice.why.push_back(gpu->why);
-  if (shown && !any_can_hold(nodes, asked, asked.gpu_type))
+  if (shown && !enough_can_hold(nodes, asked, asked.gpu_type))
     return failure(ErrorCode::kUnsatisfiable,
-                   "no node" + (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this",
+                   (asked.nodes > 1 ? "no " + std::to_string(asked.nodes) + " nodes" : std::string("no node")) +
+                       (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this",
                    nodes.empty() ? "Leave fewer nodes out, or name another class."
-                                 : "Ask for what one node has: at most " + largest(nodes) + ".");
+                                 : asked.nodes > 1 ? "Ask for fewer nodes, or less of each: the " + std::to_string(nodes.size()) + " there are have at most " + largest(nodes) + "."
+                                                   : "Ask for what one node has: at most " + largest(nodes) + ".");
   place(choice, nodes, context);
   return {};
 }

@@ -98,20 +98,47 @@ struct Function {
 };
 struct Object {
   static constexpr char kType[] = "object";
-  static constexpr About kAbout{"K → I", "pickle",
+  static constexpr About kAbout{"K → I", "pickle; with `source` also keys",
                                "announces the sizes of what follows as chunks, in order; with `pickle_follows` the "
                                "frame is empty and the first of them is the pickle. With `places` nothing follows: the last "
                                "frame is memory"};
   ObjectId object;
   std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false, fetched = false;
+  std::string source{};
 
   static constexpr auto fields() {
     return table(field("object", &Object::object),
                  field("buffers", &Object::buffers, "sizes in bytes"),
                  field("pickle_follows", &Object::pickle_follows),
                  field("places", &Object::places, "where in that memory each begins").only_if_set(),
-                 field("fetched", &Object::fetched, "no chunks follow: the receiver fetches them over the bulk lane").only_if_set());
+                 field("fetched", &Object::fetched, "no chunks follow: the receiver fetches them over the bulk lane").only_if_set(),
+                 field("source", &Object::source, "with `fetched`: from the worker whose bulk lane is there: tcp://host:port").only_if_set());
+  }
+};
+// One worker is a source for another (docs/protocol.md §12).
+struct Serve {
+  static constexpr char kType[] = "serve";
+  static constexpr About kAbout{"K → I, I → K", "to the worker, without `over`: keys, as in `attached`",
+                               "whoever has one of these keys may fetch the object at the bulk port. The worker answers the same when "
+                               "they may come, or that it is over: it does not have the object"};
+  ObjectId object;
+  std::string to;
+  bool over = false;
+
+  static constexpr auto fields() {
+    return table(field("object", &Serve::object),
+                 field("to", &Serve::to, "the client's name for that reader"),
+                 field("over", &Serve::over, "no more").only_if_set());
+  }
+};
+struct NotFetched {
+  static constexpr char kType[] = "not_fetched";
+  static constexpr About kAbout{"I → K", "", "its `source` does not give it: what has come is kept, and the client announces it again"};
+  ObjectId object;
+
+  static constexpr auto fields() {
+    return table(field("object", &NotFetched::object));
   }
 };
 struct Chunk {
@@ -270,6 +297,17 @@ struct QueryIs {
   static constexpr auto fields() {
     return table(field("tasks", &QueryIs::tasks),
                  field("states", &QueryIs::states));
+  }
+};
+struct Leaving {
+  static constexpr char kType[] = "leaving";
+  static constexpr About kAbout{"I → K", "",
+                               "the worker ends: nothing is started there any more. Said once to each client, and again after an `attached`; "
+                               "not where it does not know any more what was started"};
+  std::vector<TaskId> started;
+
+  static constexpr auto fields() {
+    return table(field("started", &Leaving::started, "these tasks were, and are not acknowledged; what else was sent there never ran"));
   }
 };
 struct CancelTask {

@@ -187,13 +187,15 @@ struct Activity {
   NamespaceState state = NamespaceState::kSaved;
   bool stays = false;
   std::string loading{};
+  bool held = false;
 
   static constexpr auto fields() {
     return table(field("running", &Activity::running, "tasks; not told to end, one more while it is `saving`, and one while it stays for an outcome that is on its way"),
                  field("client_seen_ms_ago", &Activity::client_seen_ms_ago, "-1: never heard"),
                  field("state", &Activity::state),
                  field("stays", &Activity::stays, "the answer to `end_worker` with `only_if_idle`: there is a task; one that leaves does so without a word"),
-                 field("loading", &Activity::loading, "as in `worker_beat`").only_if_set());
+                 field("loading", &Activity::loading, "as in `worker_beat`").only_if_set(),
+                 field("held", &Activity::held, "as in *figures*, since the interpreter began").only_if_set());
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "protocol/stream_framing.h"
 #include "slurm/helper_process.h"
+#include "slurm/helper_program.h"
 #include "slurm/wire.h"
 
 namespace pounce::slurm {
@@ -82,10 +83,8 @@ void SlurmGateway::Impl::ask(Question question, Finish finish) {
 Result<void> SlurmGateway::Impl::ensure_helper() {
   if (helper) return {};
   auto environment = options.environment;
-#ifdef POUNCE_LIBSLURMFULL
   // With plain libslurm a restart of slurmdbd ends the helper by a missing symbol (gotchas S1).
-  if (::access(POUNCE_LIBSLURMFULL, R_OK) == 0) environment.emplace("LD_PRELOAD", POUNCE_LIBSLURMFULL);
-#endif
+  if (const std::string full = full_library_for(options.program); !full.empty()) environment.emplace("LD_PRELOAD", full);
   std::vector<std::string> command = {options.program};
   if (options.admin) command.push_back("--admin");
   auto started = HelperProcess::start(command, environment);

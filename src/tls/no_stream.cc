@@ -1,4 +1,5 @@
 // In place of stream.cc, where the build found no OpenSSL: nobody can make one of these, so nothing of it is ever called.
+#include "tls/library_version.h"
 #include "tls/stream.h"
 
 namespace pounce::tls {
@@ -26,5 +27,7 @@ void Stream::change_key() {}
 void Stream::close(std::string) {}
 std::uint64_t Stream::came() const { return 0; }
 std::uint64_t Stream::went() const { return 0; }
+
+std::string library_version() { return {}; }
 
 }  // namespace pounce::tls

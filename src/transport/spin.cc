@@ -33,6 +33,7 @@ int Spin::poll(pollfd* items, std::size_t count, const timespec& limit) {
 int Spin::look(pollfd* items, std::size_t count, TimePoint until) {
   constexpr timespec kNow{};
   do {
+    ++looks_;
     if (const int ready = ::ppoll(items, count, &kNow, nullptr); ready != 0) return ready;
   } while (Clock::now() < until);
   ++in_vain_;

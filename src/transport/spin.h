@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 
 #include "base/clock.h"
@@ -20,12 +21,14 @@ class Spin {
 
   // As ppoll without a signal mask.
   int poll(pollfd* items, std::size_t count, const timespec& limit);
+  std::uint64_t looks() const { return looks_; }  // instead of sleeping, so far
 
  private:
   int look(pollfd* items, std::size_t count, TimePoint until);
 
   bool hot_ = false;
   int in_vain_ = 0;
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace pounce::transport

@@ -284,13 +284,14 @@ std::vector<std::string> chunk_scripts() {
 
 Text tag_again(std::string_view bytes) {
   static_cast<void>(busy_part(bytes, std::chrono::hours(1)));
+  static_cast<void>(tells_hold(bytes));
   const auto tag = parse_job_tag(bytes);
   return tag ? Text(format_job_tag(*tag)) : std::nullopt;
 }
 
 std::vector<std::string> tags() {
   const JobTag tag{*InstanceId::from_hex("0123456789ab"), protocol::kLease};
-  return {format_job_tag(tag), format_job_note(tag, std::chrono::seconds(812), std::chrono::seconds(61))};
+  return {format_job_tag(tag), format_hold_note(tag), format_job_note(tag, false, std::chrono::seconds(812), std::chrono::seconds(61))};
 }
 
 }  // namespace

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import pickle
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
 
+from pounce.bench import bridge, cases, roads
 from pounce.bench.contenders import Curve
 from pounce.bench.server import TcpPeer, curve_socket
 
-SMALL = ["--rounds", "2", "--calls", "40", "--mib", "8", "--seconds", "1", "--leases", "1"]
+SMALL = ["--rounds", "2", "--calls", "40", "--mib", "8", "--most", "4", "--seconds", "1", "--leases", "1"]
+needs_root = pytest.mark.skipif(not bridge.possible(), reason=f"needs {bridge.NEEDS}")
 
 
 def bench(*words: str) -> str:
@@ -32,6 +36,11 @@ def bench(*words: str) -> str:
         ("throughput", ["200 calls submitted at once", "map over 2,000 items"]),
         ("scatter", ["8 MiB from here to its use on a worker", "the same array once more", "8 MiB that nobody has to copy"]),
         ("gather", ["8 MiB made on a worker, until they are here"]),
+        pytest.param("bridge", ["8 MiB to another network namespace, encrypted, to its use there", "8 MiB made there, until they are here"],
+                     marks=needs_root),
+        pytest.param("scaling", [f"8 MiB to several workers at once, {road}: all that arrived" for road in ("memory, one machine", "bulk lane, TLS 1.3")],
+                     marks=needs_root),
+        ("curve", ["1 MiB", "4 MiB"]),
         ("lease", ["no lease yet: from submit to the function's first line"]),
         ("park", [*(f"leaving, {mib} MiB, {changed} changed" if changed else f"coming back, {mib} MiB, not in the page cache"
                     for mib in (1, 8) for changed in ("nothing", "10 %", "100 %", "")),
@@ -46,6 +55,35 @@ def test_each_case_measures_pounce(case, titles):
     assert [table["title"] for table in report["tables"]] == titles
     for table in report["tables"]:
         assert all(row["least"] <= row["median"] <= row["most"] for row in table["rows"])
+
+
+def rows(report: dict) -> dict[str, dict]:
+    return {row["name"]: row for table in report["tables"] for row in table["rows"]}
+
+
+@needs_root
+def test_an_object_for_many_workers_is_sent_to_few_of_them():
+    report = json.loads(bench("scaling", "--json", *SMALL))
+
+    notes = [row["note"] for row in report["tables"][1]["rows"]]
+    sent = [float(re.fullmatch(r"the object was sent (\d+\.\d) times", note)[1]) for note in notes]
+    assert all(1 <= times <= workers.bit_length() for times, workers in zip(sent, (1, 2, 4, 8), strict=True))
+
+
+@needs_root
+def test_the_curve_has_each_road_there_and_back_and_leaves_no_network_behind():
+    found = rows(json.loads(bench("curve", "--json", *SMALL)))
+
+    assert set(found) == {f"{road}: {way}" for road in ("memory, one machine", "bulk lane, TLS 1.3", "ZeroMQ, CURVE") for way in ("there", "back")}
+    left = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+    assert [pid for pid in re.findall(r"pounce-bench-(\d+)", left) if not Path("/proc", pid).exists()] == []
+
+
+def test_what_needs_root_says_so_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(bridge.os, "geteuid", lambda: 1000)
+
+    with pytest.raises(SystemExit, match="this case needs root and the program ip, for another network namespace"):
+        roads.across(cases.Settings())
 
 
 def test_a_table_names_the_floors_the_goals_and_who_is_not_installed():
@@ -96,4 +134,17 @@ def test_a_floors_curve_server_refuses_every_key_but_one():
     stranger.disable_monitor()
     events.close()
     stranger.close()
+    contender.close()
+
+
+def test_a_floors_curve_server_drops_nothing_of_an_answer_that_its_queue_does_not_hold():
+    """A ROUTER drops what is too much for its queue: the bench waited without end for the rest of a GiB in frames of 1 MiB."""
+    pytest.importorskip("zmq")
+    numpy = pytest.importorskip("numpy")
+    contender = Curve()
+    contender._socket.rcvtimeo = 20_000
+
+    parts = contender.call(numpy.array_split, numpy.zeros(40_000 * 4096, dtype=numpy.uint8), 40_000)
+
+    assert len(parts) == 40_000
     contender.close()

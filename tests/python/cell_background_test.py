@@ -175,6 +175,6 @@ def test_the_cells_of_the_document_run(notebook):
 
     shown = [notebook.run(cell) for cell in cells]
 
-    assert len(cells) == 5 and [one.of("error") for one in shown] == [[]] * 5
-    assert shown[1].value == shown[2].value == "1498500"
-    assert shown[4].value == "(2, 'done', '0\\n1\\n2\\n')"
+    assert len(cells) == 8 and [one.of("error") for one in shown] == [[]] * 8
+    assert shown[1].value == shown[2].value == "1498500" and shown[4].value == "2997000"
+    assert shown[7].value == "(2, 'done', '0\\n1\\n2\\n')"

@@ -89,7 +89,7 @@ def test_another_environment_is_another_place():
         ("--gpu a:b:c", "--gpu takes a number"),
         ("--gpu-mem big", "--gpu-mem takes bytes"),
         ("--cuda new", "--cuda takes the version"),
-        ("--nodes 2", "--nodes 2: the workers of one lease run on one node"), ("--gpu 0 --gpu-type a100", "--gpu 0 and --gpu-type contradict"),
+        ("--gpu 0 --gpu-type a100", "--gpu 0 and --gpu-type contradict"),
         ("--spread --pack", "--spread and --pack contradict"),
         ("--spread=yes", "--spread takes no value"),
         ("--constraint nvlink", "did you mean --slurm?"),

@@ -48,7 +48,7 @@ def test_several_of_slurms_own_options_go_together():
 @pytest.mark.parametrize("line, instead", [
     ("--dependency=afterok:1", "Pass the future as an argument"),
     ("--array=1-10", "Use map"),
-    ("--nodes=2", "run on one node"),
+    ("--nodes=2", "where there is room"),
     ("--gres=license:1", "Write '--gres=gpu:1'"),
     ("--mem-per-cpu=1G", "--mem=8G"),
     ("--cpus-per-task=many", "digits"),

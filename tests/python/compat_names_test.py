@@ -74,6 +74,7 @@ def test_a_job_and_an_executor_of_submitit_have_the_originals_names():
 
 @pytest.mark.parametrize("line, instead", [
     ("from pounce.compat.dask import LocalCluster", "SLURMCluster is"),
+    ("from pounce.compat.dask import Nanny", "its scale() and adapt() say"),
     ("from pounce.compat.dask import Lock", "pass them as arguments"),
     ("from pounce.compat.submitit import DebugExecutor", "cluster='local'"),
     ("from pounce.compat.submitit import LocalJob", "Job is"),

@@ -56,7 +56,7 @@ def test_every_docstrings_example_runs(home):
         import doctest, importlib
         client = pounce.Client()
         client.submit(pow, 2, 2).result()
-        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue", "on_worker",
+        for name in ("client", "calls", "executor", "future", "_engine.collections", "_engine.queue", "on_worker", "sweeps",
                      "compat.dask.cluster", "compat.submitit.executor"):
             module = importlib.import_module("pounce." + name)
             outcome = doctest.testmod(module, extraglobs={"client": client, "pounce": pounce, "time": time})
@@ -76,6 +76,16 @@ def test_what_the_page_for_those_who_come_from_elsewhere_shows_runs(home):
 
     assert run.stdout.split("\n")[:9] == ["[1, 2, 3]", "[9, 1024]", "1024 COMPLETED", "[1, 2, 3]", "1024", "[1, 2, 4, 8, 16]", "1024", "[1, 2]", "6"]
     assert run.stdout.split("\n")[9:] == ["trained", "1024", ""]
+
+
+def test_what_the_page_of_many_workers_shows_runs(home):
+    programs = [program for program in blocks("docs/many.md", "python") if "optuna" not in program]  # that is the example's
+    assert len(programs) >= 3
+
+    run = home.run("\n".join(programs) + "\nclient.close()")
+
+    assert run.stdout.splitlines()[:2] == ["[3, 7]", "[1 of 16 workers, 1 node]"]
+    assert "{'lr': 0.1, 'depth': 2}\n<pounce.Sweep 6 of 6 · best 0.03125>\n{'id': 999, 'words': 999}\n" in run.stdout
 
 
 def test_the_program_that_outlives_its_lease_prints_what_it_says(home):

@@ -65,3 +65,22 @@ def test_a_call_made_at_once_after_its_job_was_cancelled_runs_at_once(home):
     reports = home_reports(home)
     assert reports["told"]["type"] == "JobCancelled", reports
     assert reports["again"] == 32
+
+
+def test_a_task_that_comes_with_the_end_of_its_job_runs_on_the_next_worker(home):
+    """It was started with the order to end behind it in the same turn, ran nowhere, and ended as lost with the job."""
+    run = home.run("""
+        import pathlib
+        with pounce.Client() as client:
+            supervisor, worker = client.submit(lambda: (os.getppid(), os.getpid())).result(60)
+            (log,) = pathlib.Path(os.environ["HOME"]).glob(".local/state/pounce/*/*/leases/*.log")
+            os.kill(worker, signal.SIGSTOP)
+            os.kill(supervisor, signal.SIGTERM)
+            while "the batch system ends the job" not in log.read_text():
+                time.sleep(0.01)
+            call = client.submit(os.getpid)
+            os.kill(worker, signal.SIGCONT)
+            report(elsewhere=call.result(60) != worker)
+    """)
+
+    assert run.reports == {"elsewhere": True}

@@ -59,9 +59,24 @@ ctypes.CDLL("{library}")
 
 
 @pytest.mark.parametrize("example", ["02_many_small/many_small", "03_overlap/overlap", "04_many_resources/many_resources",
-                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back", "13_mlerp_dask/mlerp_dask",
+                                     "05_the_cell/the_cell", "07_leave_and_come_back/leave_and_come_back", "08_pool/pool", "13_mlerp_dask/mlerp_dask",
                                      "15_sklearn_joblib/sklearn_joblib"])
 def test_the_small_examples_run_to_their_end(home, example):
+    runs_to_its_end(home, example)
+
+
+def test_the_example_with_optuna_runs_to_its_end(home):
+    pytest.importorskip("optuna")
+    runs_to_its_end(home, "16_optuna/optuna_study")
+
+
+@pytest.mark.parametrize("example", ["10_ddp/ddp", "11_chtc_port/chtc_port"])
+def test_the_examples_of_a_gang_run_to_their_end(home, example):
+    pytest.importorskip("torch")
+    runs_to_its_end(home, example)
+
+
+def runs_to_its_end(home, example):
     saved = home.folder / "executed.ipynb"
     mine = shutil.copy(ROOT / "examples" / f"{example}.ipynb", home.folder)  # what it writes beside itself is not the tree's
     words = [sys.executable, ROOT / "packaging" / "run_notebook.py", mine, "--output", saved]

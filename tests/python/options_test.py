@@ -42,7 +42,7 @@ def test_a_class_has_a_name():
 @pytest.mark.parametrize(
     "words",
     [dict(gpu_type=""), dict(gpu_type=[]), dict(gpu_type="a100:2"), dict(gpu_memory="big"), dict(cuda="new"), dict(cuda=True), dict(cuda="12.4.1"),
-     dict(nodes=0), dict(nodes=2), dict(spread="yes"), dict(not_nodes=""), dict(not_nodes=["a b"]), dict(account=""), dict(account="a,b"),
+     dict(nodes=0), dict(nodes=257), dict(nodes="2"), dict(spread="yes"), dict(not_nodes=""), dict(not_nodes=["a b"]), dict(account=""), dict(account="a,b"),
      dict(reservation=3), dict(nice=-1), dict(nice="5"), dict(nice=True), dict(nice=2147483646), dict(slurm="constraint"), dict(slurm={"nice": 1.5}), dict(slurm={"--": 1}), dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
      dict(memory=0), dict(time="soon"), dict(time=0), dict(time="12:30"), dict(class_=""), dict(class_=3)],
 )
@@ -122,10 +122,16 @@ def test_no_gpu_of_some_kind_is_refused(of_gpus):
         Options().changed(gpus=0, **of_gpus)
 
 
-def test_one_node_is_what_a_lease_has():
+def test_nodes_have_a_worker_each_unless_more_were_asked_for():
     assert Options().changed(nodes=1) == Options()
-    with pytest.raises(BadRequest, match="the workers of one lease run on one node"):
-        Options().changed(nodes=2)
+    assert Options().changed(nodes=2) == Options(nodes=2, workers=2)
+    assert Options().changed(workers=4).changed(nodes=2) == Options(nodes=2, workers=4)
+
+
+def test_what_the_workers_of_a_node_have_together_is_bounded_not_that_of_all():
+    assert Options().changed(workers=4, nodes=2, gpus=2048).resources.nodes == 2
+    with pytest.raises(BadRequest, match="on one node"):
+        Options().changed(workers=4, nodes=1, gpus=2048)
 
 
 @pytest.mark.parametrize("nice", [0, 100, 2147483645])

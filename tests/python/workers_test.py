@@ -3,20 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-TOGETHER = """
-def meet(folder, everybody):
-    "Waits until so many tasks are in here at the same time."
-    import os, pathlib, time
-    here = pathlib.Path(folder)
-    here.mkdir(exist_ok=True)
-    (here / str(os.getpid())).touch()
-    deadline = time.monotonic() + 120
-    while len(list(here.iterdir())) < everybody:
-        assert time.monotonic() < deadline, "the others did not come"
-        time.sleep(0.01)
-    return os.getpid()
-"""
+from meeting import TOGETHER
 
 
 def test_eight_workers_of_one_job_run_eight_tasks_at_the_same_time(home):

@@ -41,6 +41,12 @@ lease::DemandChanged demand_of(const SessionId& session, const std::vector<task:
   return demand;
 }
 
+std::vector<task::Request> all_needed(std::vector<task::Request> requests) {
+  for (task::Request& one : requests)
+    if (one.resources.is_pool() && !one.holds.empty()) one.waiting = std::max(one.waiting, 1u);
+  return requests;
+}
+
 }  // namespace
 
 Client::Client(World& world, const InstanceId& instance, const SessionId& id, Bug bug)
@@ -139,7 +145,7 @@ void Client::on(const task::Fail& order) {
 void Client::on(const task::SendDemand& order) {
   if (bug_ == Bug::kDemandOnce && order.requests == told_demand_) return;
   told_demand_ = order.requests;
-  say(demand_of(id_, order.requests));
+  say(demand_of(id_, bug_ == Bug::kPoolKept ? all_needed(order.requests) : order.requests));
 }
 
 // ---- workers -------------------------------------------------------------------------------------------------------
@@ -159,8 +165,8 @@ void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, 
   if (record.session != id_) return world_.fail("a session is sent another one's outcome (I11)");
   const DataLink* link = link_at(place);
   if (outcome.run && link != nullptr && machine_.state(task) == task::TaskState::kSent) {
-    const TimePoint begun = record.runs[*outcome.run].begun;
-    if (world_.time.now() - begun > kToldSoon && link->undisturbed_since() < begun && !record.large)
+    const Run& run = record.runs[*outcome.run];  // its own length: a client that stood still may hear of it much later
+    if (run.end - run.begun > kToldSoon && link->undisturbed_since() < run.begun && !record.large)
       world_.fail("a task ran for long, and its client was not told");
   }
   arriving_ = &outcome;
@@ -221,6 +227,16 @@ void Client::worker_down(const lease::TellWorkerDown& down) {
 void Client::lease_ended(const lease::TellLeaseEnded& ended) {
   world_.note(" client ", number(), " is told: lease ", Short{ended.lease}, " ended: ", Said{ended.error.cause});
   hold_back(task::LeaseLost{ended.request, ended.lease, ended.error}, ended.lease);
+  if (bug_ == Bug::kPoolLostWhole) lose_siblings(ended);
+}
+
+void Client::lose_siblings(const lease::TellLeaseEnded& ended) {
+  const auto demand = machine_.demand();
+  const auto whose = std::ranges::find(demand, ended.request, &task::Request::id);
+  if (whose == demand.end() || !whose->resources.is_pool()) return;
+  for (const task::Request& one : demand)
+    if (one.resources == whose->resources)
+      for (const LeaseId& lease : one.holds) hold_back(task::LeaseLost{one.id, lease, ended.error}, lease);
 }
 
 void Client::request_failed(const lease::TellRequestFailed& failed) { happened(task::RequestRefused{failed.request, failed.error}); }

@@ -54,6 +54,7 @@ class Client {
 
   // the user (user.cc)
   void second();
+  Resources resources_for(std::uint32_t gpus) const;
   void trouble();
   void submit();
   void submit_one(const Resources& resources, Millis length, Nature nature);
@@ -79,6 +80,7 @@ class Client {
   void connect();
   void daemon_lost(const Wire& wire);
   void say(const lease::Event& event);
+  void lose_siblings(const lease::TellLeaseEnded& ended);
   void hold_back(task::Event event, const LeaseId& lease);
   void release_held();
 

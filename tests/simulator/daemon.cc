@@ -102,7 +102,8 @@ bool Daemon::owes_a_lease() const {
       const Supervisor& worker = *entry.second.supervisor;
       return worker.lease() == one.lease && worker.heard_for(kSlack) && worker.state() == NamespaceState::kSaved;
     });
-    may_go += one.state == lease::LeaseState::kIdle && one.job && saved == one.resources.workers;
+    const bool held = one.job && world_.slurm.runs(*one.job);  // else it goes already, and pounced hears of it with its next poll
+    may_go += one.state == lease::LeaseState::kIdle && held && saved == one.resources.workers;
   }
   return may_go > 0 && world_.slurm.waiting() > leaving;
 }

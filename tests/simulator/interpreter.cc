@@ -7,7 +7,7 @@
 namespace pounce::simulator {
 namespace {
 constexpr auto kNoticedAtOnce = 50ms;  // a dead process closes its connections
-constexpr auto kOnItsWay = 10s;        // src/worker/interpreter/data_messages.cc
+constexpr auto kOnItsWay = 10s;        // src/worker/interpreter/supervisor_messages.cc
 constexpr std::uint32_t kSaves = 300'000, kLeavesMore = 300'000, kCannotSave = 300'000;  // per million
 }
 
@@ -164,7 +164,9 @@ void Interpreter::run_ended(const TaskId& id, bool interrupted) {
   if (stopped()) return later(stopped_until_ - world_.time.now(), [=](Interpreter& self) { self.run_ended(id, interrupted); });
   note("task ", number_of(id), interrupted ? " is interrupted" : " returns");
   const bool cancelled = interrupted && core_.cancel_asked(id);
-  world_.ledger.task(id).runs[*run_].ended = true;
+  Run& run = world_.ledger.task(id).runs[*run_];
+  run.ended = true;
+  run.end = world_.time.now();
   if (!ending_ || cancelled || !interrupted) {
     outcomes_[id] = {*std::exchange(run_, std::nullopt), cancelled};
     tell_core(exec::RunEnded{id});

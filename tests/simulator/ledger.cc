@@ -11,10 +11,10 @@ InterpreterNumber Ledger::add_interpreter(const LeaseId& lease) {
 
 Ledger::Complaint Ledger::started(const TaskId& id, InterpreterNumber where, std::uint32_t attempt, TimePoint now) {
   TaskRecord& task = tasks_.at(id);
-  if (task.delivered && !in_two_runs(task, where)) return "a task runs again after its outcome was delivered";
+  if (task.delivered && !in_two_runs(task, where) && !overtaken(task, where, attempt)) return "a task runs again after its outcome was delivered";
   if (std::ranges::count(task.runs, attempt, &Run::attempt) > 0)
     return "attempt " + std::to_string(attempt) + " of a task starts twice (I4)";
-  task.runs.push_back({where, attempt, now});
+  task.runs.push_back({.where = where, .attempt = attempt, .begun = now, .end = {}});
   if (task.runs.size() > 1 + task.retries) return "a task starts more often than it may (I4)";
   return std::nullopt;
 }
@@ -27,6 +27,12 @@ bool Ledger::in_two_runs(const TaskRecord& task, InterpreterNumber where) const 
            const InterpreterRecord& other = interpreters_[run.where];
            return other.left_behind && other.lease == here.lease;
          });
+}
+
+// `release --now` gives a lease back before its worker has answered. One that was cut off or stopped just then reads an earlier
+// attempt after a later one has ended elsewhere: what `retries=` allows.
+bool Ledger::overtaken(const TaskRecord& task, InterpreterNumber where, std::uint32_t attempt) {
+  return leases_[interpreters_[where].lease].released_now && !task.runs.empty() && attempt < task.runs.back().attempt;
 }
 
 Ledger::Complaint Ledger::delivered(const TaskId& id, const SessionId& to, const Outcome& outcome) {

@@ -36,6 +36,7 @@ struct Run {
   std::uint32_t attempt = 0;
   TimePoint begun;
   bool ended = false;
+  TimePoint end;
 };
 
 struct TaskRecord {
@@ -62,6 +63,7 @@ struct LeaseRecord {
   std::set<JobEnd> ends;      // how its job ended in Slurm, each time that it ran
   bool requeued = false;
   bool wrongly_silent = false;
+  bool released_now = false;  // by its person, who did not wait for its worker
 };
 
 struct Outcome {
@@ -87,6 +89,7 @@ class Ledger {
 
  private:
   bool in_two_runs(const TaskRecord& task, InterpreterNumber where) const;
+  bool overtaken(const TaskRecord& task, InterpreterNumber where, std::uint32_t attempt);
   Complaint untrue(const TaskRecord& task, const Error& error);
   Complaint untrue_of_lease(const LeaseId& lease, const Error& error);
   bool sent_to(const TaskRecord& task, bool InterpreterRecord::* was) const;

@@ -25,6 +25,8 @@ namespace pounce::simulator {
   X(kCancelForgotten, "a cancel is not repeated after a reconnection")                            \
   X(kKeyIgnored, "a grant with another key is taken for the interpreter that is known")           \
   X(kDemandOnce, "the demand is not repeated to a new daemon")                                    \
+  X(kPoolKept, "leases of a pool that nothing needs are told as needed")                          \
+  X(kPoolLostWhole, "with one lease of a pool all of them count as lost")                         \
   /* the worker */                                                                                \
   X(kOutcomesDropped, "kept outcomes are dropped when their client connects again")               \
   X(kDoneNotSent, "a client that asks is told that a task is done, and is not sent its outcome")  \

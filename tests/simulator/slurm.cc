@@ -102,6 +102,11 @@ std::ptrdiff_t Slurm::waiting() const {
 
 bool Slurm::hides() const { return world_.faults.unknown_state > 50'000; }
 
+bool Slurm::runs(const JobIdentity& job) const {
+  const auto found = jobs_.find(job.job);
+  return found != jobs_.end() && found->second.view.state == JobState::kRunning;
+}
+
 // Its one node has a slot for each job, whatever the job asks for.
 void Slurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> reply) {
   request<QueueSnapshot>(

@@ -37,6 +37,7 @@ class Slurm {
   bool shows(const LeaseId& lease) const;              // its job lives, and has for a while
   std::ptrdiff_t waiting() const;                      // jobs
   bool hides() const;                                  // the jobs of others
+  bool runs(const JobIdentity& job) const;             // and holds its node
   void heal() { down_until_ = {}; }
 
   struct Job {

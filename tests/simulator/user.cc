@@ -9,15 +9,19 @@ namespace {
 constexpr std::uint32_t kTooMuch = 9;  // more GPUs than any node has
 constexpr std::uint32_t kBurst = 12;   // short tasks at once: several are sent ahead
 
-Resources resources_for(std::uint32_t gpus) {
+}  // namespace
+
+// Every second kernel's tasks for one GPU go to a pool.
+Resources Client::resources_for(std::uint32_t gpus) const {
   Resources resources;
   resources.class_name = "cheetah";
   resources.gpus = gpus;
   resources.workers = gpus == 2 ? 3 : 1;
+  if (gpus != 1 || number() % 2 == 0) return resources;
+  resources.leases_least = number() % 4 == 1 ? 2 : 0;
+  resources.leases_most = 3;
   return resources;
 }
-
-}  // namespace
 
 void Client::second() {
   if (!alive_) return;
@@ -95,7 +99,11 @@ void Client::cancel_some() {
 void Client::release() {
   const Error why = error_of(ErrorCode::kLeaseEnded, CauseCode::kReleased);
   for (const task::Request& request : machine_.demand())
-    for (const LeaseId& lease : request.holds) say(lease::ReleaseAsked{lease, world_.random.chance(500'000), why});
+    for (const LeaseId& lease : request.holds) {
+      const bool now = world_.random.chance(500'000);
+      world_.ledger.lease(lease).released_now |= now;
+      say(lease::ReleaseAsked{lease, now, why});
+    }
 }
 
 void Client::die() {

@@ -41,6 +41,19 @@ def accounted(alice, job: int) -> list[str]:
     return wait_until(lambda: [row for row in in_accounting(alice, job) if row.endswith("COMPLETED") and "|Unknown|" not in row], 30, "the accounting has it")
 
 
+def test_a_class_that_slurm_does_not_offer_is_refused_before_the_script_is_written(make_user):
+    alice = make_user()
+    run = written(alice, """
+        report(error=error_of(lambda: run_of(abs, -3, class_="tiger", cpus=1, folder="~/pounce-tiger")))
+        report(made=os.path.exists(os.path.expanduser("~/pounce-tiger")))
+    """)
+
+    error = run.reported("error")
+
+    assert error["type"] == "UnknownClass" and "'tiger'" in error["text"] and "cheetah, lion" in error["text"]
+    assert run.reported("made") is False
+
+
 def test_the_example_runs_as_one_job_of_its_class_and_is_executed(make_user):
     alice = make_user()
     folder = alice.folder / "09_batch"
@@ -147,7 +160,10 @@ def test_a_run_whose_time_was_over_is_resumed_and_one_that_asks_for_it_goes_back
             return done, left is not None and 0 < left <= 600
         over, again = run_of(long_work, time="1min").submit(), run_of(asks_again, time="10min").submit()
         while "goes back" not in again.log(): time.sleep(0.1)
-        while subprocess.run(["scontrol", "update", f"JobId={again.job}", "StartTime=now"], capture_output=True).returncode: time.sleep(0.5)
+        state = lambda: subprocess.check_output(["squeue", "--noheader", f"--jobs={again.job}", "--format=%T"], text=True).strip()
+        while state() != "PENDING": time.sleep(0.1)  # not COMPLETING any more
+        # Not at once: slurmd takes a credential of the second in which it revoked the last one for revoked, and the job has FAILED.
+        subprocess.run(["scontrol", "update", f"JobId={again.job}", "StartTime=now+3"], check=True)
         report(over=error_of(lambda: over.result(250)))
         report(steps=over.submit().result(100), jobs=len((over.folder / "jobs").read_text().split()))
         report(again=again.result(250), job=again.job, log=again.log())

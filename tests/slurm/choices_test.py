@@ -227,3 +227,17 @@ def test_a_limit_of_ones_own_has_an_end_too_and_another_class_is_offered(alice):
     choices = run.reported("choices")
     assert choices["class=cheetah"] == "--class cheetah: free now" and "cpu" not in choices
     run.ended(100)
+
+
+def test_a_try_runs_while_all_gpus_are_busy_at_a_site_whose_classes_have_other_names(quiet_cluster, login_node, make_user, held_by_bob):
+    held_by_bob(g1="gpu:a100:4", g2="gpu:a100:2,gpu:a100_3g.20gb:2")
+    policy = {"classes": {"marathon": {"qos": "lion"}, "glimpse": {"qos": "cheetah"}}}
+    alice = make_user("alice", login_node(quiet_cluster), poll_max_s=2, policy=policy)
+
+    cells = Executed(alice, written(
+        alice, "import pounce", "%%pounce --gpu 1 --on other --bg --name job\n1",
+        "%%pounce --gpu 1 --try\nimport os\nos.environ.get('CUDA_VISIBLE_DEVICES', '')",
+        "job.state, {row.name for row in pounce.Client().queue() if row.state == 'RUNNING'}", "job.cancel()", "%pounce release")).cells()
+
+    assert shown(cells[2], "text/plain")[-1] == "''"
+    assert shown(cells[3], "text/plain")[-1] == "('waiting', {'pounce-glimpse'})"  # with a GPU it would wait still

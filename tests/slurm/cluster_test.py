@@ -100,6 +100,18 @@ def test_no_daemon_holds_a_descriptor_of_who_started_it(status):
         assert not [path for path in files.values() if path.startswith("/run/lock")], name
 
 
+def test_the_host_keeps_its_hardware_address_when_a_login_node_with_a_lower_one_comes(cluster):
+    """Else all who had learned that one find nobody, for half a minute, when the login node goes."""
+    address = Path("/sys/class/net/pounce0/address")
+    before = address.read_text()
+    subprocess.run(["ip", "link", "add", "lowest0", "address", "02:00:00:00:00:01", "type", "veth", "peer", "name", "lowest1"], check=True)
+    try:
+        subprocess.run(["ip", "link", "set", "lowest0", "master", "pounce0", "up"], check=True)
+        assert address.read_text() == before
+    finally:
+        subprocess.run(["ip", "link", "delete", "lowest0"], check=True)
+
+
 # ---- running as a user ----
 
 

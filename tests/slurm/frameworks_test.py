@@ -100,7 +100,7 @@ def test_scikit_learn_searches_in_processes_of_the_worker_and_shows_what_they_pr
         assert "Fitting 3 folds for each of 3 candidates, totalling 9 fits" in ran.printed
         assert scores(ran) == scores(here) and len(scores(ran)) == 9
         # Which of its lines joblib prints of the nine depends on which thread hears of the last result first.
-        assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done +\d (tasks|out of +9) ", ran.printed, re.M)
+        assert re.search(r"\[Parallel\(n_jobs=2\)\]: Done +\d (tasks|out of +9) ", ran.printed)  # behind a score, at times: see scores()
         assert re.search(r"^\[Parallel\(n_jobs=2\)\]: Done 100 out of 100 ", ran.printed, re.M)
 
 
@@ -133,5 +133,5 @@ def test_lightning_trains_and_rich_draws_its_bar(make_user):
     assert there.kinds == here.kinds
     for ran in (here, there):
         (bar,) = ran.widgets("OutputModel")
-        (drawn,) = bar["outputs"]
-        assert re.search(r"Epoch 2/2 .*16/16 .*loss: 0\.\d+", re.sub(COLOURS, "", drawn["data"]["text/plain"]))
+        drawn = [output["data"]["text/plain"] for output in bar["outputs"] if "data" in output]  # a warning of Lightning's may stand beside it
+        assert re.search(r"Epoch 2/2 .*16/16 .*loss: 0\.\d+", re.sub(COLOURS, "", drawn[-1]))

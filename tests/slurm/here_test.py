@@ -44,8 +44,8 @@ def test_one_script_leases_on_the_login_side_and_uses_its_job_inside_one(make_us
     assert outside.reported("leases") == 1
     outside.ended()
     inside.ended()
-    leased = alice.run("sacct", "--noheader", "--allocations", "--parsable2", "--user=alice", "--format=JobName,QOS")
-    assert "python|lion" in leased.splitlines()
+    jobs = lambda: alice.run("sacct", "--noheader", "--allocations", "--parsable2", "--user=alice", "--format=JobName,QOS").splitlines()
+    wait_until(lambda: "python|lion" in jobs(), 60, "slurmdbd has heard of the job that the script ran in")
 
 
 ENDS_AT_ONCE = """

@@ -52,6 +52,8 @@ class Cell:
 class Lab:
     """A notebook of these cells, open in a browser, its kernel idle."""
 
+    program, page, toolbar = JUPYTER, "doc/tree", ".jp-NotebookPanel-toolbar"
+
     def __init__(self, user: User, *sources: str):
         self.folder = user.folder / "lab"
         for folder in (self.folder, self.folder / "profile"):
@@ -60,13 +62,13 @@ class Lab:
         self._prepare(sources)
         places = {f"JUPYTER_{what}": str(self.folder / place) for what, place in (
             ("CONFIG_DIR", "config"), ("DATA_DIR", "data"), ("RUNTIME_DIR", "runtime"), ("PATH", "share"))}
-        server = user.start([str(JUPYTER), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
+        server = user.start([str(self.program), "--no-browser", "--ip=127.0.0.1", "--port=8888", "--IdentityProvider.token=lab",
                              f"--ServerApp.root_dir={self.folder}"], **places)
         driver = user.start(["chromedriver", f"--port={PORT}", "--allowed-ips=", "--allowed-origins=*"])
         wait_until(lambda: "was started successfully" in driver.output, SECONDS, "chromedriver listens")
-        wait_until(lambda: "127.0.0.1:8888/lab" in server.output, SECONDS, "the server listens")
+        wait_until(lambda: "127.0.0.1:8888/" in server.output, SECONDS, "the server listens")
         self.browser = Browser(user.node.address, self.folder / "profile")
-        self.browser.open("http://127.0.0.1:8888/doc/tree/training.ipynb?token=lab")
+        self.browser.open(f"http://127.0.0.1:8888/{self.page}/training.ipynb?token=lab")
         self._wait_for_kernel()
 
     def cell(self, number: int) -> Cell:
@@ -91,7 +93,7 @@ class Lab:
 
     def click(self, command: str) -> None:
         """A button of the notebook's toolbar."""
-        self.browser.click(f".jp-NotebookPanel-toolbar [data-command='{command}']")
+        self.browser.click(f"{self.toolbar} [data-command='{command}']")
 
     def _prepare(self, sources: tuple[str, ...]) -> None:
         kernel = self.folder / "share" / "kernels" / "cells"
@@ -113,6 +115,25 @@ class Lab:
         def look() -> bool:
             try:
                 return "Python | Idle" in self.browser.script(status)
+            except BrowserError:  # the page is still loading
+                return False
+
+        wait_until(look, SECONDS, "the page has a kernel that is idle")
+
+
+class Notebook7(Lab):
+    """The same in Notebook 7: a page of one notebook."""
+
+    program, page = JUPYTER.with_name("jupyter-notebook"), "notebooks"
+
+    def _wait_for_kernel(self) -> None:
+        """There is no status bar. The circle is idle also while the page still connects, and what it says of that fades when it has."""
+        status = ("return document.querySelector('.jp-NotebookKernelStatus-fade') != null && "
+                  "document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status == 'idle'")
+
+        def look() -> bool:
+            try:
+                return self.browser.script(status)
             except BrowserError:  # the page is still loading
                 return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from lab import JUPYTER, Lab
+from lab import JUPYTER, Lab, Notebook7
 from login_node import ROOT, wait_until
 
 PICTURES = ROOT / "build" / "logs"
@@ -41,14 +41,14 @@ def lab(make_user):
         pytest.fail(f"{JUPYTER} is not there; packaging/lab-environment makes it")
     made = []
 
-    def make(*sources: str) -> Lab:
-        made.append(Lab(make_user(), *sources))
+    def make(*sources: str, kind: type[Lab] = Lab) -> Lab:
+        made.append(kind(make_user(), *sources))
         return made[-1]
 
     yield make
     PICTURES.mkdir(parents=True, exist_ok=True)
     for one in made:
-        one.browser.picture(PICTURES / "lab.png")  # of a failure too
+        one.browser.picture(PICTURES / f"{type(one).__name__.lower()}.png")  # of a failure too
         one.browser.close()
 
 
@@ -80,4 +80,20 @@ def test_a_bar_moves_and_the_stop_button_keeps_the_workers_variables(lab):
     assert "80/80" in text.shown
 
     after = page.ran(3)
+    assert after.has("img") and "('still there:', True)" in after.shown
+
+
+def test_notebook_7_shows_a_bar_that_moves_and_what_a_cell_has_left(lab):
+    if not Notebook7.program.exists():
+        pytest.fail(f"{Notebook7.program} is not there; packaging/lab-environment makes it")
+    page = lab("import pounce", TRAINING, AFTERWARDS, kind=Notebook7)
+    page.ran(0)
+
+    training = page.run(1)
+    seen_to_move(training)
+    page.click("notebook:interrupt-kernel")
+    page.wait(training)
+
+    assert "KeyboardInterrupt" in training.shown
+    after = page.ran(2)
     assert after.has("img") and "('still there:', True)" in after.shown

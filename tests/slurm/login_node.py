@@ -201,7 +201,7 @@ class User:
 
     def jobs(self, tag: str = "") -> list[dict]:
         """This user's jobs of pounce that Slurm still shows as queued, running or ending."""
-        rows = self.run("squeue", "--noheader", "--me", "--states=PD,R,CG,S,CF", "--format=%i|%T|%j|%k").splitlines()
+        rows = self.run("squeue", "--noheader", "--me", "--format=%i|%T|%j|%k").splitlines()  # --states=R hides one with a flag beside it
         jobs = [dict(zip(("id", "state", "name", "comment"), row.split("|"), strict=True)) for row in rows]
         return [job for job in jobs if job["comment"].startswith(f"pounce:1:{tag}")]
 

@@ -303,6 +303,38 @@ def test_workers_start_as_the_site_says(site):
     assert told["ports"] and all(51000 <= port <= 51099 for port in told["ports"])
 
 
+def test_a_container_wraps_the_workers_and_the_stop_button_reaches_into_it(site):
+    if shutil.which("bwrap") is None:
+        pytest.skip("there is no bubblewrap: packaging/install-system --only test installs it")
+    hidden = site.folder / "hidden"
+    hidden.mkdir()
+    (hidden / "outside").touch()
+    site.write(container=f"bwrap --dev-bind / / --tmpfs {hidden} --unshare-uts --hostname box --unshare-pid --proc /proc {{command}}")
+
+    run = site.alice.python(f"""
+        import pounce
+        def look():
+            import os, socket
+            return dict(host=socket.gethostname(), pid=os.getpid(), sees=os.listdir({str(hidden)!r}), size=len(os.urandom(20_000_000)))
+        client = pounce.Client()
+        before = client.submit(look).result(100)
+        future = client.submit(time.sleep, 1000)
+        while not future.running():
+            time.sleep(0.05)
+        client.cancel(future)
+        try:
+            future.result(60)
+        except pounce.Cancelled:
+            report(cancelled=True)
+        report(before=before, after=client.submit(look).result(60))
+        client.close()
+    """).ended(200)
+
+    before, after = run.reported("before"), run.reported("after")
+    assert run.reported("cancelled") and (before["host"], before["sees"], before["size"]) == ("box", [], 20_000_000)
+    assert before["pid"] < 100 and after == before  # a world of processes of its own, and the same Python
+
+
 def test_a_prologue_that_fails_ends_the_job_and_its_words_are_told(site):
     site.write(prologue="echo the module is gone; exit 3")
 

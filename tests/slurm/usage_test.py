@@ -7,6 +7,7 @@ import re
 
 import pytest
 from login_node import User, Running, wait_until
+from notebooks import Executed, written
 
 # Works for a while, then is idle until a file is there.
 WORK = """
@@ -108,6 +109,27 @@ def test_usage_tells_everybody_what_was_leased_and_how_much_of_it_computed(alice
     assert rows["alice", "cheetah"]["jobs"] >= 1 and rows["bob", "lion"]["gpu_s"] >= 4
     table = admin("pouncectl", "usage", user="bob")
     assert "warm but idle" in table and "gres/gpuutil" in table
+
+
+def test_a_worker_that_a_notebook_holds_counts_as_a_reservation_also_when_it_is_cancelled(alice, admin):
+    flag = alice.folder / "flag"
+    notebook = Executed(alice, written(alice, "import pounce", "%pounce hold --gpu 1 --time 10min", "print('at work')",
+                                       f"%%pounce --local\nimport os, time\nwhile not os.path.exists({str(flag)!r}): time.sleep(0.05)"))
+    said = lambda: admin("squeue", "--noheader", "--user=alice", "--format=%k")
+    wait_until(lambda: "at work" in notebook.run.output and said().endswith(" held"), 120, "its job says that it is held")
+    ran = lambda: admin("squeue", "--noheader", "--user=alice", "--format=%M")
+    wait_until(lambda: ran() >= "0:02", 30, "it has held a GPU for a time that accounting can tell")
+
+    admin("scancel", "--user=alice")
+    flag.touch()
+
+    def modes() -> dict[str, float]:
+        shares = as_root(admin, "usage", "--since", "1h", "--by", "user,mode")["shares"]
+        return {share["mode"]: share["gpu_s"] for share in shares if share["user"] == "alice"}
+
+    held = wait_until(lambda: modes().get("reservation"), 60, "the accounting has its end")
+    notebook.cells()
+    assert held > 0
 
 
 def test_a_span_that_is_none_is_refused(alice):

@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-MEET = """
-    import pounce
-    def meet(folder, everybody):
-        import os, pathlib, time
-        here = pathlib.Path(folder)
-        here.mkdir(exist_ok=True)
-        (here / str(os.getpid())).touch()
-        deadline = time.monotonic() + 90
-        while len(list(here.iterdir())) < everybody:
-            assert time.monotonic() < deadline, "the others did not come"
-            time.sleep(0.02)
-        return os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    import tempfile
-    folder = tempfile.mkdtemp()
-"""
+from meeting import MEET
 
 
 def test_workers_of_one_job_run_at_the_same_time_each_with_its_own_gpu(make_user):

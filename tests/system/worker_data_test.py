@@ -353,6 +353,22 @@ def test_a_late_message_of_an_earlier_connection_is_not_acted_on(world, tmp_path
     assert later.all("outcome", task=late) == [] and not ran.exists()
 
 
+# A client that gives back its bulk lane asks for new keys so.
+def test_a_client_that_attaches_again_on_its_connection_keeps_its_objects_and_its_task(world, tmp_path):
+    client, gate = world.client, tmp_path / "gate"
+    os.mkfifo(gate)
+    identity = send_object(client, b"kept" * MIB)
+    running = client.submit(lambda path: open(path).read(), str(gate))
+    client.wait_for("started", task=running)
+
+    client.attach()
+
+    client.wait(lambda: len(client.all("attached")) == 2, "the second answer")
+    gate.write_text("went on")
+    assert client.result(running) == "went on"
+    assert client.result(submit_with_object(client, len, identity)) == 4 * MIB
+
+
 def test_a_session_sees_and_cancels_only_its_own_tasks(world):
     up, first = world.daemon.ready(), world.client
     second = FakeClient(world.daemon).connect(up["endpoint"], up["key"])

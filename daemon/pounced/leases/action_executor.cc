@@ -40,7 +40,7 @@ void ActionExecutor::act(const lease::RecordOutcome& order) {
   if (record.kind != lease::JournalRecord::Kind::kEnded)
     return spdlog::info("lease={} {} job={}", record.lease.hex(), word(record.kind), record.job.job.value);
   spdlog::info("lease={} ended: {}", record.lease.hex(), messages::sentence(record.why));
-  state_.uses.ended(record.lease, record.why, std::time(nullptr));
+  state_.uses.ended(record.lease, order.code, record.why, std::time(nullptr));
   std::erase_if(state_.interpreters, [&](const auto& entry) { return entry.first.first == record.lease; });
   state_.peers.forget_lease(record.lease);  // a worker that lives on says hello again, and is told to end
 }
@@ -67,7 +67,7 @@ void ActionExecutor::submission_failed(const lease::SubmitJob& order, const Erro
 }
 
 void ActionExecutor::act(const lease::CancelJob& order) {
-  note_use(order.lease);
+  notes_.ending(order.lease);
   spdlog::info("lease={} cancel job={}", order.lease.hex(), order.job.job.value);
   launcher_.ask(slurm::Cancel{order.job}, [this, lease = order.lease](Result<slurm::Done> outcome) {
     driver_.tell(lease::CancelDone{lease, outcome.map([](slurm::Done) {})});
@@ -121,20 +121,8 @@ void ActionExecutor::act(const lease::DismissClient& order) {
   to_worker(order.lease, order.link, protocol::Dismiss{order.lease, order.session, order.why});
 }
 
-// Into the job's comment, which the accounting keeps: for everybody's `pouncectl usage`. Said before the job ends: Slurm
-// takes no more of one that has ended.
-void ActionExecutor::note_use(const LeaseId& lease) {
-  const auto job = state_.uses.job(lease);
-  const auto note = state_.uses.note(context_.instance, lease, Clock::now());
-  if (!job || !note || noted_ == *note) return;  // each of its workers is ended, and one word is enough
-  noted_ = *note;
-  launcher_.ask(slurm::Note{*job, *note}, [lease](Result<slurm::Done> noted) {
-    if (!noted) spdlog::info("lease={} its job could not be told what it used: {}", lease.hex(), noted.error().text);
-  });
-}
-
 void ActionExecutor::act(const lease::EndWorker& order) {
-  note_use(order.lease);
+  notes_.ending(order.lease);
   spdlog::info("lease={} end worker: {}", order.lease.hex(), messages::sentence(order.why));
   to_worker(order.lease, order.link, protocol::EndWorker{order.lease, order.why, order.only_if_idle});
 }

@@ -12,6 +12,7 @@
 #include "pounced/daemon_state.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/job_builder.h"
+#include "pounced/leases/job_notes.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/net/control_channel.h"
 #include "pounced/startup/folders.h"
@@ -30,7 +31,7 @@ struct ActionContext {
 class ActionExecutor {
  public:
   ActionExecutor(ActionContext context, DaemonState& state, ControlChannel& control, Journal& journal, launch::Launcher& launcher,
-         CoreDriver& driver, JobBuilder& jobs, SitePolicy& policy)
+         CoreDriver& driver, JobBuilder& jobs, SitePolicy& policy, JobNotes& notes)
       : context_(std::move(context)),
         state_(state),
         control_(control),
@@ -38,7 +39,8 @@ class ActionExecutor {
         launcher_(launcher),
         driver_(driver),
         jobs_(jobs),
-        policy_(policy) {}
+        policy_(policy),
+        notes_(notes) {}
 
   void carry_out(const lease::Action& action);
 
@@ -62,7 +64,6 @@ class ActionExecutor {
   void act(const lease::TellLeaseEnded& order);
   void act(const lease::TellRequestFailed& order);
   void act(const lease::EndDaemon& order);
-  void note_use(const LeaseId& lease);
   void to_worker(const LeaseId& lease, lease::WorkerLink link, const protocol::Header& header);
   void to_client(const SessionId& session, const protocol::Header& header);
   void reconcile_next(std::size_t previous_instance, std::vector<JobView> found);
@@ -78,8 +79,8 @@ class ActionExecutor {
   CoreDriver& driver_;
   JobBuilder& jobs_;
   SitePolicy& policy_;
+  JobNotes& notes_;
   std::map<LeaseId, Error> not_journalled_;  // their submission does not happen
-  std::string noted_;                        // the last comment that was sent
 };
 
 }  // namespace pounce::daemon

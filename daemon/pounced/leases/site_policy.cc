@@ -134,7 +134,7 @@ void in_words_of(const policy::Policy& policy, ClassReport& report) {
 bool has_room(const policy::Policy& policy, const ClusterSnapshot& cluster_snapshot, const Resources& asks) {
   const auto found = std::ranges::find(policy.classes, asks.class_name, &policy::Class::name);
   const std::string partition = found == policy.classes.end() ? "" : found->partition;
-  return policy::any_has_room(policy::nodes_for(cluster_snapshot, partition), asks, asks.gpu_type);
+  return policy::enough_have_room(policy::nodes_for(cluster_snapshot, partition), asks, asks.gpu_type);
 }
 
 std::string class_of_qos(const policy::Policy& policy, const std::string& qos) {

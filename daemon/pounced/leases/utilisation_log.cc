@@ -17,9 +17,9 @@ constexpr std::size_t kRecent = 32;  // ended leases in the status document
 using model::JobFigures;
 using Beats = std::map<WorkerIndex, protocol::WorkerBeat>;
 
-model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, const Cause& why, std::int64_t now_s) {
+model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, ErrorCode code, const Cause& why, std::int64_t now_s) {
   return {lease.hex(),           use.asked.job ? use.asked.job->job.value : 0, use.asked.node, use.asked.resources,
-          {use.figures(), {}}, now_s,                                        why,            {}};
+          {use.figures(), {}}, now_s,                                        code,           why,                {}};
 }
 
 template <class Number>
@@ -44,6 +44,10 @@ std::int32_t mean_gpu_percent(const Beats& beats) {
 
 }  // namespace
 
+bool LeaseUtilisation::held() const {
+  return std::ranges::any_of(workers, [](const auto& one) { return one.second.job.held; });
+}
+
 JobFigures LeaseUtilisation::figures() const {
   JobFigures all;
   all.busy_ms = mean(workers, &JobFigures::busy_ms);
@@ -53,6 +57,7 @@ JobFigures LeaseUtilisation::figures() const {
   all.gpu_percent = mean_gpu_percent(workers);
   all.gpu_memory_peak_mib = largest(workers, &JobFigures::gpu_memory_peak_mib);
   all.gpu_memory_total_mib = largest(workers, &JobFigures::gpu_memory_total_mib);
+  all.held = held();
   return all;
 }
 
@@ -76,11 +81,13 @@ void UtilisationLog::up(const lease::LeaseView& lease) {
   if (name.empty()) name = !lease.why.class_name.empty() ? lease.why.class_name : default_class_;
 }
 
-void UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
+bool UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
   const auto found = live_.find(beat.lease);
-  if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return;  // of an older worker: it does not tell
+  if (found == live_.end() || beat.job.busy_ms + beat.job.idle_ms == 0) return false;  // of an older worker: it does not tell
+  const bool was_held = found->second.held();
   found->second.workers[beat.worker] = beat;
   found->second.last_seen = now;
+  return !was_held && found->second.held();
 }
 
 const LeaseUtilisation* UtilisationLog::of(const LeaseId& lease) const {
@@ -104,14 +111,14 @@ std::optional<std::string> UtilisationLog::note(const InstanceId& instance, cons
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - use->last_seen);
   const JobFigures figures = use->figures();
   const auto whole = [](std::chrono::milliseconds time) { return std::chrono::round<std::chrono::seconds>(time); };
-  return format_job_note({instance, lease}, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
+  return format_job_note({instance, lease}, figures.held, whole(std::chrono::milliseconds(figures.busy_ms) + (busy ? since : since.zero())),
                          whole(std::chrono::milliseconds(figures.idle_ms) + (busy ? since.zero() : since)));
 }
 
-void UtilisationLog::ended(const LeaseId& lease, const Cause& why, std::int64_t now_s) {
+void UtilisationLog::ended(const LeaseId& lease, ErrorCode code, const Cause& why, std::int64_t now_s) {
   const auto found = live_.extract(lease);
   if (!found || found.mapped().workers.empty()) return;
-  model::EndedLease one = ended_lease(lease, found.mapped(), why, now_s);
+  model::EndedLease one = ended_lease(lease, found.mapped(), code, why, now_s);
   if (!append_lines(path_, model::to_text(one) + "\n", kMostBytes))
     spdlog::warn("lease={} its use cannot be written down in {}", lease.hex(), path_);
   remember(std::move(one));

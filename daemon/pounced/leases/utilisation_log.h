@@ -25,6 +25,7 @@ struct LeaseUtilisation {
   // Times of the mean worker (times the lease's GPUs it is GPU time) and its GPUs, where it knows them; CPU time of all;
   // memory of the largest.
   model::JobFigures figures() const;
+  bool held() const;  // one of them, by a notebook
 };
 
 class UtilisationLog {
@@ -35,11 +36,12 @@ class UtilisationLog {
   void open(const std::string& path, const std::string& default_class);
 
   void up(const lease::LeaseView& lease);
-  void beat(const protocol::WorkerBeat& beat, TimePoint now);
+  // Whether it is the first that says that a notebook holds the lease.
+  bool beat(const protocol::WorkerBeat& beat, TimePoint now);
   // What its job's comment is to say: nothing yet where none of its workers has told.
   std::optional<std::string> note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const;
   std::optional<JobIdentity> job(const LeaseId& lease) const;
-  void ended(const LeaseId& lease, const Cause& why, std::int64_t now_s);
+  void ended(const LeaseId& lease, ErrorCode code, const Cause& why, std::int64_t now_s);
   void forget(const std::function<bool(const LeaseId&)>& which);
 
   const LeaseUtilisation* of(const LeaseId& lease) const;

@@ -28,6 +28,7 @@ std::vector<std::string> command_line(const WorkerPlan& plan, const LeaseId& lea
                                    "--daemon-key", plan.endpoint.key,
                                    "--proof",      plan.endpoint.proof};
   const auto add = [&](const char* option, const std::string& value) { argv.insert(argv.end(), {option, value}); };
+  if (resources.nodes > 1) add("--nodes", std::to_string(resources.nodes));
   if (!plan.endpoint.munge_socket.empty()) add("--munge-socket", plan.endpoint.munge_socket);
   if (!plan.endpoint.key_file.empty()) add("--key-file", plan.endpoint.key_file);
   if (plan.folders.shared) add("--endpoint-file", plan.folders.endpoint());  // else it is another machine's path there

@@ -85,7 +85,7 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
 
 void WorkerHandler::take(Peer& peer, const WorkerBeat& message) {
   if (!speaks_for(peer, message.lease, message.worker)) return;
-  state_.uses.beat(message, Clock::now());
+  if (state_.uses.beat(message, Clock::now())) notes_.hold_begins(message.lease);
   if (message.leaving) return driver_.tell(lease::WorkerLost{message.lease, message.worker, peer.link, false, message.state});
   const lease::WorkerSeen seen{message.lease, message.worker, peer.link, message.running, message.warnings, message.state};
   detached_.hear(seen);

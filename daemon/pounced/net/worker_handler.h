@@ -7,14 +7,15 @@
 #include "pounced/daemon_state.h"
 #include "pounced/detached/detached_tasks.h"
 #include "pounced/leases/core_driver.h"
+#include "pounced/leases/job_notes.h"
 #include "pounced/net/control_channel.h"
 
 namespace pounce::daemon {
 
 class WorkerHandler {
  public:
-  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached)
-      : state_(state), driver_(driver), control_(control), detached_(detached) {}
+  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached, JobNotes& notes)
+      : state_(state), driver_(driver), control_(control), detached_(detached), notes_(notes) {}
 
   void hear(Peer& peer, const protocol::Header& header);
   void lost(const Peer& peer);  // its connection is gone
@@ -36,6 +37,7 @@ class WorkerHandler {
   CoreDriver& driver_;
   ControlChannel& control_;
   DetachedTasks& detached_;
+  JobNotes& notes_;
 };
 
 }  // namespace pounce::daemon

@@ -44,8 +44,9 @@ struct Config {
                  field("policy", &Config::policy,
                        "the site's policy file; unset: /etc/pounce/policy.json where there is one"),
                  field("state_folder", &Config::state_folder, "unset: ~/.local/state/pounce"),
-                 field("pounce_slurm", &Config::pounce_slurm, "that program; unset: beside pounced"),
-                 field("pounce_worker", &Config::pounce_worker, "likewise"));
+                 field("pounce_slurm", &Config::pounce_slurm,
+                       "that program; unset: the one that `pouncectl setup` made, else beside pounced"),
+                 field("pounce_worker", &Config::pounce_worker, "that program; unset: beside pounced"));
   }
 };
 

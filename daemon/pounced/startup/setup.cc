@@ -10,6 +10,7 @@
 #include "pounced/startup/home.h"
 #include "pounced/startup/programs.h"
 #include "pounced/startup/state_base.h"
+#include "slurm/helper_program.h"
 
 namespace pounce::daemon {
 namespace {
@@ -49,7 +50,7 @@ bool plain_name(const std::string& name) {
 }
 
 void fill_in(Config& config) {
-  if (config.pounce_slurm.empty()) config.pounce_slurm = beside_this_program("pounce-slurm");
+  if (config.pounce_slurm.empty()) config.pounce_slurm = slurm::find_helper(std::filesystem::path(this_program()).parent_path());
   if (config.pounce_worker.empty()) config.pounce_worker = beside_this_program("pounce-worker");
   if (!config.state_folder.empty()) config.state_folder = std::filesystem::absolute(config.state_folder).string();
 }

@@ -12,6 +12,8 @@ def job_lines(options: Options, place: Placement) -> list[str]:
     if options.placement != "any":
         text = "--spread and --pack are about the nodes of leases, and a batch run is no lease"
         raise BadRequest(text, "Leave them out, or use --not-nodes.")
+    if options.nodes > 1:
+        raise BadRequest(f"nodes={options.nodes}: a batch run's script runs on one node", "Leave it out, or use pounce.gang in a notebook.")
     workers, minutes = options.workers, options.time_min or place.time_min
     said = {
         "--qos": place.qos,

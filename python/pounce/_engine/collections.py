@@ -18,6 +18,8 @@ _CHUNK_MOST = 4096
 _CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their way
 
 Future: TypeAlias = "concurrent.futures.Future[Any]"
+Rows: TypeAlias = "list[tuple[Any, ...]]"  # the arguments of each item of a chunk
+Outcome: TypeAlias = "tuple[float, list[Any], BaseException | None]"  # seconds, the values up to the first failure, that failure
 
 
 class Submits(Protocol):
@@ -162,27 +164,51 @@ class Results:
     """
 
     def __init__(self, client: Submits, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
-                 chunksize: int | None, timeout: float | None):
+                 chunksize: int | None, timeout: float | None, count: int, expect: Callable[[int], int]):
         self._client, self._run, self._rows = client, _of_rows(function), rows
         self._size = chunksize or 1
         self._grows = chunksize is None
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._ahead: collections.deque[tuple[Future, list[tuple[Any, ...]]]] = collections.deque()  # chunks under way
+        self._ahead: collections.deque[tuple[Future, Rows]] = collections.deque()  # chunks under way
         self._ready: collections.deque[Any] = collections.deque()
         self._exhausted = False
+        self._broken: BaseException | None = None  # what the input raised: comes in its place
+        self._expect_tasks = expect
+        self._count = count  # of the rows that have not been read, as far as is known
+        self._expected = 0   # chunks that the client was told of
         self._fill()
 
     def _fill(self) -> None:
-        while not self._exhausted and len(self._ahead) < _CHUNKS_AHEAD:
-            chunk = []
+        ahead = _CHUNKS_AHEAD * max(1, self._expect(math.ceil(self._count / self._size)))
+        while not self._exhausted and len(self._ahead) < ahead:
+            chunk = self._next_chunk()
+            if chunk:
+                self._count = max(0, self._count - len(chunk))
+                self._ahead.append((self._submit(chunk), chunk))
+
+    def _next_chunk(self) -> Rows:
+        chunk = []
+        try:
             for row in self._rows:
                 chunk.append(row)
                 if len(chunk) == self._size:
-                    break
-            else:
-                self._exhausted = True
-            if chunk:
-                self._ahead.append((self._client.submit(self._run, chunk), chunk))
+                    return chunk
+        except Exception as problem:
+            self._broken = problem
+        self._exhausted = True
+        return chunk
+
+    def _submit(self, chunk: Rows) -> Future:
+        return self._client.submit(self._run, chunk)
+
+    def _outcome(self, future: Future) -> Outcome:
+        """Of a chunk that did not fail as a whole."""
+        return future.result()
+
+    def _expect(self, chunks: int) -> int:
+        """What is still to be read is work too, that a pool grows for. Returns the number of workers."""
+        more, self._expected = chunks - self._expected, chunks
+        return self._expect_tasks(more)
 
     def _receive(self, deadline: float, skip: bool = False) -> None:
         """The results of the next chunk; with `skip` without those of items that fail."""
@@ -193,7 +219,7 @@ class Results:
                 raise failure
             finally:
                 del failure, future  # its traceback holds this frame
-        seconds, values, error = future.result() if failure is None else (math.inf, [], failure)
+        seconds, values, error = self._outcome(future) if failure is None else (math.inf, [], failure)
         self._ahead.popleft()
         if self._grows and seconds < _CHUNK_S / 2:
             self._size = min(_CHUNK_MOST, self._size * 2)
@@ -203,10 +229,10 @@ class Results:
         elif skip:
             self._go_on(rows[len(values) + 1 :], error)
         else:
-            self._ready.append(_Raise(error))
+            self._ready.append(Raised(error))
             self._cancel()
 
-    def _go_on(self, rows: list[tuple[Any, ...]], error: BaseException) -> None:
+    def _go_on(self, rows: Rows, error: BaseException) -> None:
         """After an item that failed. Where the worker was lost nobody knows which of the chunk have run: none runs again."""
         lost = isinstance(error, errors.PounceError) and not isinstance(error, errors.TaskRaised)
         if rows and not lost:
@@ -221,11 +247,18 @@ class Results:
         values = []
         while self._ready:
             value = self._ready.popleft()
-            if not isinstance(value, _Raise):
+            if not isinstance(value, Raised):
                 values.append(value)
             elif not skip:
                 raise value.error
+        self._end()
         return values
+
+    def _end(self) -> None:
+        """All has come: then it is the turn of what the input raised."""
+        broken, self._broken = self._broken, None
+        if broken is not None:
+            raise broken
 
     async def come(self, skip: bool, deadline: float) -> None:
         """Until `left` need not wait."""
@@ -240,9 +273,12 @@ class Results:
         await asyncio.wait([asyncio.wrap_future(future)], timeout=_left_until(min(deadline, self._deadline)))
 
     def _cancel(self) -> None:
-        self._exhausted = True
+        self._exhausted, self._broken = True, None
+        if self._expected:
+            self._expect(0)
         for future, _ in self._ahead:
-            self._client.cancel(future)
+            if not future.done():
+                self._client.cancel(future)
         self._ahead.clear()
 
     def close(self) -> None:
@@ -255,6 +291,7 @@ class Results:
     def __next__(self) -> Any:
         while not self._ready:
             if not self._ahead:
+                self._end()
                 raise StopIteration
             self._receive(math.inf)
         return self._next_ready()
@@ -265,6 +302,7 @@ class Results:
     async def __anext__(self) -> Any:
         while not self._ready:
             if not self._ahead:
+                self._end()
                 raise StopAsyncIteration
             await self._next_has_come(math.inf)
             self._receive(0.0)
@@ -272,7 +310,7 @@ class Results:
 
     def _next_ready(self) -> Any:
         value = self._ready.popleft()
-        if isinstance(value, _Raise):
+        if isinstance(value, Raised):
             raise value.error
         return value
 
@@ -281,14 +319,14 @@ class Results:
             self._cancel()
 
 
-def _of_rows(function: Callable[..., Any]) -> Callable[[list[tuple[Any, ...]]], tuple[float, list[Any], BaseException | None]]:
-    def run_rows(rows: list[tuple[Any, ...]]) -> tuple[float, list[Any], BaseException | None]:
+def _of_rows(function: Callable[..., Any]) -> Callable[[Rows], Outcome]:
+    def run_rows(rows: Rows) -> Outcome:
         return run_chunk(function, rows)
 
     return run_rows
 
 
-def run_chunk(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> tuple[float, list[Any], BaseException | None]:
+def run_chunk(function: Callable[..., Any], rows: Rows) -> Outcome:
     """On the worker: (seconds, the values up to the first failure, that failure)."""
     start, values = time.monotonic(), []
     original = for_each_item(function) if len(rows) > 1 else lambda: function
@@ -314,7 +352,9 @@ def _portable(error: Exception) -> Exception:
         return errors.TaskRaised(f"{type(error).__name__}: {error}")
 
 
-class _Raise:
+class Raised:
+    """An item's failure, in its place."""
+
     __slots__ = ("error",)
 
     def __init__(self, error: BaseException):

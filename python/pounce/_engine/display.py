@@ -6,11 +6,12 @@ import getpass
 import sys
 from typing import Any
 
+from .shell import shell as ipython
+
 
 def republish(message: dict[str, Any], buffers: list[Any]) -> None:
     """One message of a worker. Without a shell there is nobody to show it to."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    shell = ipython()
     if shell is None:
         return
     kind, content = message["type"], message["content"]

@@ -10,6 +10,13 @@ _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|seconds?|m|min|minutes?|h|hours
 _SECONDS_OF = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def in_words(seconds: float) -> str:
+    """"40 s", "12 min", "3.5 h": how long something took."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 def seconds_of(value: Any) -> float | None:
     """Of a number, a timedelta or a text such as "20min"; None: it is none of these."""
     if isinstance(value, timedelta):

@@ -18,7 +18,7 @@ from .wait_policy import Step, parsed
 _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
 _MIB_OF = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MOST_WORKERS, MOST_NICE = _core.MOST["workers"], _core.MOST["nice"]
+MOST_WORKERS, MOST_LEASES, MOST_NICE = (_core.MOST[field] for field in ("workers", "leases_most", "nice"))
 _HINTS = {
     "n_workers": "workers",
     "ntasks": "workers",
@@ -37,7 +37,6 @@ _HINTS = {
 
 _ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # who names a type, or wants none, has said all of it
 
-TELLS_APART = "nice"  # two requests that are equal but for this have leases of their own
 OF_THE_WAIT = frozenset(("wait_policy", "nice"))  # fields of Options that mean nothing once there is a worker
 
 
@@ -52,12 +51,16 @@ class Options:
     memory_mib: int = 0
     time_min: int = 0
     workers: int = 1
+    nodes: int = 1  # that they are on, as many on each
+    leases_least: int = 0  # of a pool, while there is work
+    leases_most: int = 0  # 0: one lease, no pool
     gpu_memory_mib: int = 0
     cuda: int = 0  # as CUDA counts: 12040 is 12.4
     placement: str = "any"  # spread, pack
     not_nodes: str = ""
     account: str = ""
     reservation: str = ""
+    gang: int = 0  # which of the gangs of a client; 0: none
     nice: int = 0  # how much later than others it may start
     slurm: tuple[tuple[str, str], ...] = ()  # options of sbatch, sorted
     wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: no resource either
@@ -78,9 +81,18 @@ class Options:
             if "gpus" in words:
                 raise BadRequest(f"gpus=0 and {of_gpus[0]} contradict each other", "Leave one of them out.")
             changes["gpus"] = 1
+        if "nodes" in words and "workers" not in words:  # one worker on each, unless more were asked for before
+            changes["workers"] = max(self.workers, changes["nodes"])
         changed = replace(self, **changes)
+        if changed.leases_most and changed.nodes > 1:
+            raise BadRequest("the workers of a pool have leases of their own, each on one node", "Leave out nodes=.")
+        if changed.workers % changed.nodes:
+            raise BadRequest(f"workers={changed.workers} on nodes={changed.nodes} are not as many on each",
+                             "Ask for a number of workers that the number of nodes divides.")
+        if changed.name and changed.leases_most:
+            raise BadRequest("a name is for one task, and a pool is for many", 'Leave out name=, or say workers=1.')
         for field, name, unit in _TOGETHER:
-            _check_all_workers(changed.workers, getattr(changed, field), field, name, unit)
+            _check_all_workers(changed.workers // changed.nodes, getattr(changed, field), field, name, unit)
         return changed
 
     @cached_property
@@ -114,6 +126,20 @@ def grace(value: Any) -> float:
     if seconds is None or not seconds >= 0:
         raise BadRequest(f"a grace is a number of seconds, a timedelta or '30s', not {value!r}")
     return seconds
+
+
+def of_gang(words: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of ``Client.gang`` as those of ``Client.options``: how its ranks lie is a matter of its nodes."""
+    words = dict(words)
+    spread, pack = words.pop("spread", False), words.pop("pack", False)
+    if (spread and (pack or "nodes" in words)) or (pack and words.get("nodes", 1) != 1):
+        text = "spread=True is a node for each rank, pack=True one for all, and nodes= says how many"
+        raise BadRequest(text, "Leave all but one of them out.")
+    if isinstance(words.get("workers"), str) or isinstance(words.get("nodes"), str):
+        raise BadRequest("a gang has a fixed number of ranks", "Give workers= and nodes= as numbers.")
+    if "name" in words:
+        raise BadRequest("a name is for one task, and a gang has several", "Leave out name=.")
+    return {**words, "nodes": words["workers"]} if spread and "workers" in words else words
 
 
 def _unknown(word: str) -> str:
@@ -160,10 +186,19 @@ def _cpus(value: Any) -> dict[str, Any]:
     return _bounded("cpus", "cpus", value, "", value)
 
 
+_RANGE = re.compile(r"\s*(\d{1,4})\s*:\s*(\d{1,4})\s*")
+
+
 def _workers(value: Any) -> dict[str, Any]:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WORKERS:
-        raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, not {value!r}")
-    return {"workers": value}
+    """4 on one node, or "0:16": a pool, each with a lease of its own."""
+    if isinstance(value, str) and (found := _RANGE.fullmatch(value)):
+        least, most = int(found[1]), int(found[2])
+        if least <= most and 1 <= most <= MOST_LEASES:
+            return {"workers": 1, "leases_least": least, "leases_most": most}
+    elif isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_WORKERS:
+        return {"workers": value, "leases_least": 0, "leases_most": 0}
+    raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, or from how many to how many on any "
+                     f"nodes, '0:16', {MOST_LEASES} at most, not {value!r}")
 
 
 def _memory(value: Any) -> dict[str, Any]:

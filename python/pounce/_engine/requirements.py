@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .. import _core
 from ..errors import BadRequest
 
 _AT_LEAST = re.compile(r"\s*(?:>=)?\s*(.*?)\s*")
@@ -38,12 +39,9 @@ def cuda_text(version: int) -> str:
 
 
 def nodes(value: Any) -> dict[str, Any]:
-    if value == 1 and not isinstance(value, bool):
-        return {}
-    if isinstance(value, int) and value > 1:
-        raise BadRequest(f"nodes={value}: the workers of one lease run on one node",
-                         "Leave it out, or make several leases: calls with different options have leases of their own.")
-    raise BadRequest(f"nodes= takes the number of nodes of one lease, which is 1, not {value!r}")
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _core.MOST["nodes"]:
+        return {"nodes": value}
+    raise BadRequest(f"nodes= takes the number of nodes of one lease, 1 to {_core.MOST['nodes']}, not {value!r}")
 
 
 def spread(value: Any) -> dict[str, Any]:

@@ -15,7 +15,15 @@ WORDS: dict[str, CellOption] = {asked.cell.word: asked.cell for asked in ASKED.v
 
 def options_of(said: Mapping[str, Any]) -> Options:
     """Of what was said behind each word, other words aside."""
-    return checked({keyword: value_of(word, said[word]) for word, keyword in RESOURCES.items() if word in said})
+    return of_one_process(checked({keyword: value_of(word, said[word]) for word, keyword in RESOURCES.items() if word in said}))
+
+
+def of_one_process(options: Options) -> Options:
+    """For whatever is not a cell."""
+    if options.nodes > 1:
+        one = f"--nodes {options.nodes}: this runs in one process"
+        raise BadRequest(one, "Give --nodes to a cell, or use pounce.gang(nodes=...).run(function).")
+    return options
 
 
 def value_of(word: str, said: Any) -> Any:

@@ -20,9 +20,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from .. import _core, errors
+from .._common import report
 from . import daemon, display, environment
 from .choices import Choice, choice_of
 from .function_cache import Pickled
+from .gang_numbers import GangNumbers
 from .modules_ahead import ModulesAhead
 from .options import Options
 from .planner import Planner
@@ -98,10 +100,11 @@ class Session:
         self._news: deque[Any] = deque()
         self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
         self._outputs: dict[str, Sink] = {}
-        self.takers: dict[str, Taker] = {}  # of messages that are for nobody's eyes, by their type
+        self.takers: dict[str, Taker] = {report.KIND: _reported}  # of messages that are for nobody's eyes, by their type
         self._prompts: dict[str, list[dict[str, Any]]] = {}  # what tasks ask the user, for whoever waits for them
         self._time_left = TimeLeft()
         self.planner = Planner()
+        self.gangs = GangNumbers()
         self.modules = ModulesAhead(self.core.set_modules) if imports == "ahead" else None
         self.reclaimed = Reclaimed()
         self.closed = False
@@ -122,7 +125,7 @@ class Session:
         task.id = id
         self.under_way[id] = task  # before: its end may be news at once
         try:
-            self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, id)
+            self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, id, task.worker)
         except BaseException:
             self.under_way.pop(id, None)
             raise
@@ -140,12 +143,16 @@ class Session:
         """A session that speaks for a detached task's own, on the same pounced."""
         return Session(self._launcher, self._config, self._cancel_grace, None, relays=task)
 
+    def expect(self, asks: Options, tasks: int) -> int:
+        """So many more tasks will come, or fewer: a pool counts them. Returns how many workers serve such, or are asked for."""
+        return self.core.expect(asks.resources, tasks) if asks.leases_most else asks.workers
+
     def state(self, task: Task) -> str | None:
         return self.core.state(task.id)
 
     def gone(self, resources: _core.Resources) -> str:
         """In words, that the idle worker with these was given back; empty: it was not."""
-        return self.reclaimed.words(self.core.request(resources)) if self.reclaimed else ""
+        return self.reclaimed.words(self.core.request(resources)) if self.reclaimed and not resources.leases_most else ""
 
     def lease_status(self, task: Task) -> _core.LeaseStatus | None:
         return self.core.lease_status(task.id)
@@ -400,6 +407,12 @@ def _notify(core: Any, session: weakref.ref[Session]) -> None:
         except Exception:  # a callback's, or a closed stdout: the next news must come through all the same
             sys.excepthook(*sys.exc_info())
         del alive
+
+
+def _reported(session: Session, task: str, content: dict[str, Any], _: list[Any]) -> None:
+    reporter = session.under_way.get(task)
+    if reporter is not None:
+        reporter.reported(content)
 
 
 def _show(is_error: bool, data: bytes) -> None:

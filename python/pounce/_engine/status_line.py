@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from .. import _core
+from .shell import has_page
 from .wait import wait_of
 
 _TICK_S = 1.0
@@ -118,8 +119,6 @@ class _Notebook(_Output):
 
 def output() -> _Output:
     """Where lines of pounce's own go: on a page each is an output of its own."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None and getattr(shell, "kernel", None) is not None:
+    if has_page():
         return _Notebook()
     return _Terminal() if sys.stderr is not None and sys.stderr.isatty() else _File()

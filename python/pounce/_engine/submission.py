@@ -42,6 +42,11 @@ class _Call(NamedTuple):
 _open: weakref.WeakSet[Submitter] = weakref.WeakSet()
 
 
+def open_sessions() -> list[Session]:
+    """Of this process: for those who ask pounced about all of it. Does not block."""
+    return [submitter.session for submitter in _open]
+
+
 class Submitter:
     """Of the workers of one environment, with a session of its own. Any thread."""
 
@@ -128,7 +133,7 @@ class Submitter:
             raise
         except Exception as error:
             if serialize.path_of_unpicklable(function, name) is not None:
-                raise _not_picklable(function, name, error) from error
+                raise not_picklable(function, name, error) from error
             raise _not_picklable_arguments(args, kwargs, name, error) from error
         return detached.submit(self.session, options.name, parts, options.resources, retries)
 
@@ -142,7 +147,7 @@ class Submitter:
         try:
             data, buffers, objects = serialize.dumps(value, by_file=True)
         except Exception as error:
-            raise _not_picklable(value, "the value", error) from error
+            raise not_picklable(value, "the value", error) from error
         if objects:
             raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
         ref = self._hold(data, buffers, [], send_now=True, by_content=shared is None)
@@ -154,7 +159,7 @@ class Submitter:
         try:
             return self._functions.pickled(function, surely=not self.session.under_way)
         except Exception as error:
-            raise _not_picklable(function, name, error) from error
+            raise not_picklable(function, name, error) from error
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any]) -> tuple[list[Any], list[str]]:
         try:
@@ -212,7 +217,8 @@ def prefix_of(env: str | os.PathLike[str]) -> str:
     return os.path.abspath(os.path.expanduser(os.fspath(env)))
 
 
-def _not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:
+def not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:
+    """The part of it that cannot travel, by its name."""
     found = serialize.path_of_unpicklable(value, path)
     where, part, why = found if found is not None else (path, value, error)
     return errors.NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", context={"path": where})
@@ -223,7 +229,7 @@ def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name
     named += [(f"argument {key}= of {name}", arg) for key, arg in kwargs.items()]
     for path, arg in named:
         if serialize.path_of_unpicklable(arg, path) is not None:
-            return _not_picklable(arg, path, error)
+            return not_picklable(arg, path, error)
     return errors.NotPicklable(f"the arguments of {name} cannot be pickled: {error}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import threading
 import time
@@ -9,19 +10,20 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from .. import _core, errors
-from .._common import serialize
+from .._common import report, serialize
 from .options import Options
 
 
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "id", "name", "objects", "over", "sends_again",
-                 "why_cancelled", "why_given_up")
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "heard", "id", "name", "objects", "over", "reports",
+                 "sends_again", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
         self.name = name
+        self.worker: int | None = None  # of its lease: that one runs it
         self.asks = asks  # None: its resources are not this kernel's to change
         self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None  # until its end: what a job script would run
         self.over = False  # as the future's done(), without its lock
@@ -32,6 +34,8 @@ class Task:
         self.given_up = False  # somebody cancelled it, perhaps while it was sent again
         self.why_given_up = ""  # set by who cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
+        self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
+        self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
         self._future: concurrent.futures.Future[Any] | None = None
 
     @property
@@ -42,6 +46,14 @@ class Task:
 
     def settles(self, future: concurrent.futures.Future[Any]) -> None:
         self._future = future
+
+    def reported(self, values: dict[str, Any]) -> None:
+        if self.reports is None:
+            self.reports = collections.deque(maxlen=report.KEPT)
+        self.reports.append(values)
+        heard = self.heard
+        if heard is not None:
+            heard()
 
     def called(self) -> str:
         """For messages."""
@@ -106,7 +118,7 @@ class Task:
 
     def _let_go(self) -> None:
         self.over = True
-        self._future = self.sends_again = self.call = None
+        self._future = self.sends_again = self.call = self.heard = None
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""

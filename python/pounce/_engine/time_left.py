@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
 from .. import _core
+from .shell import shell
 
 _SOONEST_S = 300  # before the end; of a short lease its last fifth, but a minute at least
 _LATEST_S = 60
@@ -50,6 +50,5 @@ def _words(lease: _core.LeaseStatus, left: float) -> str:
 
 def cell_number() -> int:
     """Of the notebook's cell that runs now; 0: there is no notebook."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell.execution_count if shell is not None else 0
+    here = shell()
+    return here.execution_count if here is not None else 0

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from .durations import in_words
 from .text_table import as_html, as_text
 
 
@@ -41,7 +42,7 @@ class Report(NamedTuple):
     suggestion: str
 
     def __str__(self) -> str:
-        return (f"lease {self.lease[:8]}: busy {_time(self.busy)}, idle {_time(self.idle)}, {_time(self.cpu)} of CPU time, "
+        return (f"lease {self.lease[:8]}: busy {in_words(self.busy)}, idle {in_words(self.idle)}, {in_words(self.cpu)} of CPU time, "
                 f"{self.memory} MiB of memory{f', GPU {words}' if (words := self._gpu_words()) else ''}; {self.suggestion}")
 
     def _gpu_words(self) -> str:
@@ -53,12 +54,12 @@ class Report(NamedTuple):
 
     def cells(self) -> tuple[str, ...]:
         """Its line in the table of several."""
-        return (self.lease[:8], self.class_, str(self.job), "ended" if self.ended else "holds", _time(self.busy), _time(self.idle),
-                _time(self.cpu), f"{self.memory} MiB", self._gpu_words() or "-", self.suggestion)
+        return (self.lease[:8], self.class_, str(self.job), "ended" if self.ended else "holds", in_words(self.busy), in_words(self.idle),
+                in_words(self.cpu), f"{self.memory} MiB", self._gpu_words() or "-", self.suggestion)
 
     def _repr_html_(self) -> str:
         asked = self.asked
-        table = [("", "asked", "used"), ("time", f"{asked.time} min" if asked.time else "", _time(self.busy + self.idle)),
+        table = [("", "asked", "used"), ("time", f"{asked.time} min" if asked.time else "", in_words(self.busy + self.idle)),
                  ("CPUs", str(asked.cpus or ""), f"{self.cpu / self.busy / self.workers:.1f} while busy" if self.busy else ""),
                  ("memory", f"{asked.memory} MiB" if asked.memory else "", f"{self.memory} MiB")]
         if asked.gpus:
@@ -109,9 +110,3 @@ def _report(lease: dict[str, Any], used: dict[str, Any], ended: bool) -> Report:
     return Report(lease["lease"], lease["job"], lease["class"], ended, asked, lease["workers"], used["busy_ms"] / 1000,
                   used["idle_ms"] / 1000, used["cpu_ms"] / 1000, used["memory_peak_mib"], percent / 100 if percent >= 0 else None,
                   used.get("gpu_memory_peak_mib", 0) if total else None, total or None, used["suggestion"])
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -27,13 +27,12 @@ from .peak_memory import PeakMemory
 core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
 between_tasks: Callable[[], float | None] | None = None  # called when a task has run and none waits; seconds until it wants to be again
 at_the_end: Callable[[], None] | None = None             # called when no more tasks come
-node = devices = ""
+node = devices = ports = ""
 state_folder = ""  # of pounced, as its machine names it: seen here only if the two share it; empty: they do not
 running: Any = None  # the _core.Job whose function runs
 
 _TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
 _SUMMARY_CHARS = 2_000
-_COMMAND_ENDS_S = 3.0
 
 
 class _ResultNotPicklable(Exception):
@@ -112,19 +111,11 @@ class Runner:
     def _command(self, job: Any) -> _core.JobOutcome:
         """A command line runs as a child of ours, its output is ours: it comes live. The outcome is JSON, not a pickle."""
         import json
-        import subprocess
+
+        from . import child
 
         start = time.monotonic()
-        with subprocess.Popen(json.loads(job.function_pickle), stdin=subprocess.DEVNULL) as child:
-            try:
-                code = child.wait()
-            except BaseException:  # cancelled
-                child.terminate()
-                try:
-                    child.wait(_COMMAND_ENDS_S)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                raise
+        code = child.run(json.loads(job.function_pickle))
         return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=self._figures(start, time.monotonic()))
 
     def _function(self, job: Any, id: bytes) -> Callable[..., Any]:
@@ -172,6 +163,10 @@ def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _
 
 
 def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
+    if isinstance(error, KeyboardInterrupt):
+        from . import half_imports
+
+        half_imports.forget()
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None  # without our own frame
     error = error.with_traceback(trace)
     summary = _summary(error)
@@ -276,7 +271,7 @@ def _become_script() -> None:
 
 
 def _start() -> Any:
-    global node, devices, state_folder
+    global node, devices, ports, state_folder
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")

@@ -32,6 +32,7 @@ class Settings:
     rounds: int = 5
     calls: int = 2000
     mib: int = 1024
+    most: int = 4096  # MiB, of curve
     seconds: float = 30.0
     leases: int = 3
     peers: bool = False
@@ -145,7 +146,7 @@ def scatter(settings: Settings) -> Report:
 
         def turn(contender: Any) -> float:
             array[:8] = numpy.frombuffer(next(counter).to_bytes(8, "little"), dtype=numpy.uint8)  # new: it has to travel
-            rate = _gigabytes_per_second(lambda: contender.deliver(array), nbytes)
+            rate = gigabytes_per_second(lambda: contender.deliver(array), nbytes)
             if contender is pounce:
                 before = bytes_sent()
                 pounce.deliver(array)
@@ -157,7 +158,7 @@ def scatter(settings: Settings) -> Report:
         sent_again.clear()
         turns: dict[str, Callable[[], float]] = {c.name: partial(turn, c) for c in everybody}
         there = numpy.empty_like(array)
-        turns[MEMCPY] = lambda: _gigabytes_per_second(lambda: numpy.copyto(there, array), nbytes)
+        turns[MEMCPY] = lambda: gigabytes_per_second(lambda: numpy.copyto(there, array), nbytes)
         turns |= _floor_program(settings, "bench_stream", "best_gb_s", 1)
         figures = interleaved(turns, settings.rounds)
         handles = _handles(pounce, settings)
@@ -198,15 +199,13 @@ def gather(settings: Settings) -> Report:
         for contender in everybody:
             contender.fetch(nbytes)
         fetches = {c.name: partial(c.fetch, nbytes) for c in everybody}
-        turns: dict[str, Callable[[], float]] = {name: partial(_gigabytes_per_second, fetch, nbytes) for name, fetch in fetches.items()}
+        turns: dict[str, Callable[[], float]] = {name: partial(gigabytes_per_second, fetch, nbytes) for name, fetch in fetches.items()}
         figures = interleaved(turns, settings.rounds)
     goals = [Goal("at least 0.8 x the same bytes over ZeroMQ with CURVE", Pounce.name, 0.8, False, Curve.name)]
     return Report([Table(f"{settings.mib} MiB made on a worker, until they are here", "GB/s", figures, goals)], missing)
 
 
-def _gigabytes_per_second(act: Callable[[], Any], nbytes: int) -> float:
+def gigabytes_per_second(act: Callable[[], Any], nbytes: int) -> float:
     start = time.perf_counter()
     act()
     return nbytes / 1e9 / (time.perf_counter() - start)
-
-

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from .. import Client
@@ -68,9 +69,10 @@ class _Wire(Contender):
 
     kind = ""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-m", "pounce.bench.server", self.kind], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, text=True)
+    def __init__(self, prefix: Sequence[str] = (), address: str = "127.0.0.1") -> None:
+        self._address = address
+        self._process = subprocess.Popen([*prefix, sys.executable, "-m", "pounce.bench.server", self.kind, address],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(self._who() + "\n")
         self._process.stdin.flush()
@@ -109,7 +111,7 @@ class Tcp(_Wire):
         return self._words
 
     def _connect(self, where: dict[str, Any]) -> Any:
-        connection = socket.create_connection(("127.0.0.1", where["port"]))
+        connection = socket.create_connection((self._address, where["port"]))
         connection.sendall(self._words.encode())
         return TcpPeer(connection)
 
@@ -128,7 +130,7 @@ class Curve(_Wire):
         return key
 
     def _connect(self, where: dict[str, Any]) -> Any:
-        self.server_key, self.endpoint = where["key"].encode(), f"tcp://127.0.0.1:{where['port']}"
+        self.server_key, self.endpoint = where["key"].encode(), f"tcp://{self._address}:{where['port']}"
         self._socket.curve_serverkey = self.server_key
         self._socket.connect(self.endpoint)
         return ZmqPeer(self._socket, False)

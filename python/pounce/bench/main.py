@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cases, lease_times, park
+from . import cases, lease_times, park, roads
 from .home import own_home
 from .rounds import Table
 
@@ -20,10 +20,15 @@ _CASES = {
     "throughput": (cases.throughput, "10,000 calls at once, and map over 100,000 items"),
     "scatter": (cases.scatter, "an array to a worker, and the same one again"),
     "gather": (cases.gather, "an array back"),
+    "bridge": (roads.across, "an array to another network namespace and back; needs root"),
+    "scaling": (roads.scaling, "one array to 1, 2, 4 and 8 workers at once"),
+    "curve": (roads.curve, "1 MiB to 4 GiB, over each road that data can take"),
     "lease": (lease_times.lease, "from nothing leased to the first line"),
     "idle": (lease_times.idle, "what leases cost that nobody uses"),
     "park": (park.park, "a namespace to the disk and back, beside dill and cloudpickle"),
 }
+
+_OWN_HOMES = ("bridge", "scaling", "curve")  # their pounceds run elsewhere, or several of them
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -33,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--peers", action="store_true", help="also what else is installed: ProcessPoolExecutor, dask, …")
     common.add_argument("--calls", type=int, default=2000, help="of a round; throughput makes five times as many (default %(default)s)")
     common.add_argument("--mib", type=int, default=1024, help="size of the array; of park's largest state (default %(default)s)")
+    common.add_argument("--most", type=int, default=4096, help="MiB, the largest array of curve (default %(default)s)")
     common.add_argument("--seconds", type=float, default=30, help="how long idle looks (default %(default)s)")
     common.add_argument("--leases", type=int, default=3, help="how many idle holds (default %(default)s)")
     common.add_argument("--launcher", choices=["local", "slurm"], default="local",
@@ -52,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 def _settings(chosen: argparse.Namespace) -> cases.Settings:
     wanted = {"class_": chosen.class_, "gpus": _number(chosen.gpus), "memory": chosen.memory}
     client = {"launcher": chosen.launcher, **{name: value for name, value in wanted.items() if value is not None}}
-    return cases.Settings(chosen.rounds, chosen.calls, chosen.mib, chosen.seconds, chosen.leases, chosen.peers, chosen.floors,
+    return cases.Settings(chosen.rounds, chosen.calls, chosen.mib, chosen.most, chosen.seconds, chosen.leases, chosen.peers, chosen.floors,
                           chosen.folder, client)
 
 
@@ -81,7 +87,7 @@ def _show(table: Table) -> str:
 def main() -> int:
     chosen = _parser().parse_args()
     run, _ = _CASES[chosen.case]
-    place = own_home() if chosen.launcher == "local" else contextlib.nullcontext()
+    place = own_home() if chosen.launcher == "local" and chosen.case not in _OWN_HOMES else contextlib.nullcontext()
     with place:
         report = run(_settings(chosen))
     if chosen.json:

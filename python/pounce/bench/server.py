@@ -1,4 +1,4 @@
-"""The other end of the floors: ``python -m pounce.bench.server tcp|zmq|echo``. No code of pounce is on the way.
+"""The other end of the floors: ``python -m pounce.bench.server tcp|zmq|echo [address]``. No code of pounce is on the way.
 
 A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each; the
 answer likewise. Any user of the machine can reach its port and what it gets is unpickled, so the first line of its standard
@@ -145,11 +145,11 @@ def serve(peer: Any) -> None:
         peer.send(function(*args))
 
 
-def main(kind: str) -> None:
+def main(kind: str, address: str = "127.0.0.1") -> None:
     who = sys.stdin.readline().strip()
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     if kind == "tcp":
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = socket.create_server((address, 0))
         print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
         serve(TcpPeer(connection_of(listener, who.encode())))
     import zmq
@@ -160,11 +160,12 @@ def main(kind: str) -> None:
     authenticator.start()
     authenticator.configure_curve_callback("bench", Admitted(who))
     router.curve_server, router.zap_domain = True, b"bench"
-    print(json.dumps({"port": router.bind_to_random_port("tcp://127.0.0.1"), "key": key}), flush=True)
+    router.router_mandatory = True  # it waits when its queue is full, and drops nothing
+    print(json.dumps({"port": router.bind_to_random_port(f"tcp://{address}"), "key": key}), flush=True)
     while kind == "echo":
         router.send_multipart(router.recv_multipart())
     serve(ZmqPeer(router, True))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -9,9 +9,11 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from .. import errors
+from . import gang_cells, holding
 from .completion import Completion
+from .held_cells import HELD, HeldCells
 from .names import imported, is_import, reads
-from .options_line import parse_cell, parse_verb, with_options
+from .options_line import PARSER, CellLine, parse_cell, parse_verb, with_options
 from .remote import Remote
 from .traceback import syntax_error
 from .verbs import VERBS
@@ -25,6 +27,7 @@ def load(shell: Any) -> None:
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.remote.cell_ended)
     magics.completion.register(shell)
+    magics.held_cells.register()
 
 
 @magics_class
@@ -32,11 +35,12 @@ class PounceMagics(Magics):
     def __init__(self, shell: Any):
         super().__init__(shell)
         self.remote = Remote(shell)
+        self.held_cells = HeldCells(shell, lambda: self.remote.hold is not None)
         self.completion = Completion(self.remote.own, self.remote.workers.held_names)
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
-        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | release | batch
+        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | hold | release | batch
         (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
@@ -51,16 +55,31 @@ class PounceMagics(Magics):
         button stops the cell on the worker and keeps the worker's variables; while the cell still waits for its turn, it takes
         the request back.
         """
+        if line == HELD:
+            return self._on_held(cell)
         asked = _usage(parse_cell, line)
+        if asked.help:
+            return print(PARSER.format_help())
+        if asked.local:
+            raise UsageError("--local stands alone behind %%pounce, which is the cell's first line")
         tree = self._parsed(cell)
-        if tree is None:
-            return None
+        holding.look(self.remote)
+        return self._run(asked, tree, cell) if tree is not None else None
+
+    def _on_held(self, cell: str) -> Any:
+        tree = self._parsed(cell, magic_line=False)
+        return holding.run(self.remote, CellLine(), lambda asked: self._run(asked, tree, cell)) if tree is not None else None
+
+    def _run(self, asked: CellLine, tree: ast.Module, cell: str) -> Any:
         remote = self.remote
-        asked = remote.workers.settled(asked)
         remote.require(asked.sends or ())
         wanted = [name for name in reads(tree) if remote.is_ours(name)]
         if asked.sends is not None:
             wanted = [*asked.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
+        if asked.place.options.nodes > 1:
+            _usage(gang_cells.check, asked)
+            return remote.run_on_ranks(asked, wanted, cell)
+        asked = remote.workers.settled(asked)
         remote.workers.will_import(asked.place, imported(tree), [remote.shell.user_ns[name] for name in wanted])
         return remote.run_behind(asked, wanted, cell) if asked.background else remote.run(asked, wanted, cell)
 
@@ -76,21 +95,27 @@ class PounceMagics(Magics):
         %pounce parked           what is saved of variables on workers, and what cannot be
         %pounce restore a,b      brings what an earlier kernel had saved; without names all of it
         %pounce restart          a new Python on the same worker: its variables are gone, its GPU stays
+        %pounce hold --gpu 1     takes a worker and keeps it, busy or not: the following cells run there without a magic, until
+                                 release, or hold --off; a cell that begins with %%pounce --local runs here
         %pounce release          gives all workers back, which save their variables first
         %pounce batch train.ipynb -p lr=1e-3 --class lion --submit
                                  as a batch job, which needs no kernel: a job script with these resources; see %pounce batch --help
         """
         verb, asked, names = _usage(parse_verb, line)
+        if asked.help:
+            return print(PARSER.format_help())
+        if verb == "hold":
+            self.held_cells.hold_begins()
         if verb in ("pull", "push") and not names:
             raise UsageError(f"%pounce {verb} takes names of variables, such as a,b")
         return VERBS[verb](self.remote, self.remote.workers.settled(asked), names)
 
-    def _parsed(self, cell: str) -> ast.Module | None:
+    def _parsed(self, cell: str, magic_line: bool = True) -> ast.Module | None:
         """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""
-        shell = self.remote.shell
-        compiler, code = shell.compile, "\n" + cell
+        shell, above = self.remote.shell, "\n" * magic_line
+        compiler, code = shell.compile, above + cell
         try:
-            code = "\n" + shell.transform_cell(cell)
+            code = above + shell.transform_cell(cell)
             filename = compiler.cache(code, self.remote.number())
             tree = compile(code, filename, "exec", compiler.flags | ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         except SyntaxError as error:
@@ -98,7 +123,7 @@ class PounceMagics(Magics):
         return tree if tree.body else None
 
 
-def _usage(parse: Any, line: str) -> Any:
+def _usage(parse: Any, line: Any) -> Any:
     try:
         return parse(line)
     except errors.BadRequest as error:

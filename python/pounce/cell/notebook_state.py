@@ -39,6 +39,8 @@ class NotebookState:
         Why the last worker could not save it.
     setup : list of (int, str)
         Cells, number and source, that run on each new worker.
+    held : bool
+        Its worker stays, busy or not, until the notebook gives it back.
     relayed : bool
         The last worker does not see the folder: the kernel brings what it saves.
     """
@@ -48,6 +50,7 @@ class NotebookState:
         self.place: Place | None = None
         self.cells: dict[int, str] = {}
         self.setup: list[tuple[int, str]] = []
+        self.held = False
         self.begin()
 
     def begin(self) -> None:

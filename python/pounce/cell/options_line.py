@@ -34,13 +34,16 @@ _OF_A_CELL = (
     CellOption("--setup", help="this cell runs again by itself on each new worker, before all others: imports, connections, settings"),
     CellOption("--from", "ID", "3f2a91bc", "with %%pounce restore: which saved state, as %%pounce parked names them"),
     CellOption("--remake", "a,b", "conn", "with %%pounce parked: the cells that made these variables run again on each new worker"),
+    CellOption("--local", help="alone: this cell runs in the notebook, also while that holds a worker"),
+    CellOption("--off", help="with %pounce hold: the worker is an ordinary one again, which goes back when nothing runs there"),
+    CellOption("--help", help="all of this"),
     CellOption("--try",
                help="a short try without a GPU, in the class with the shortest time limit: the code is checked while GPUs are busy"),
 )
 OPTIONS = {option.word: option for option in (*resource_words.WORDS.values(), *_OF_A_CELL)}
 FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
-VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "release", "batch")
+VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "hold", "release", "batch")
 _OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
                 "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
                 "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
@@ -84,6 +87,10 @@ class CellLine:
     setup: bool = False  # it runs again on each new worker
     source: str = ""  # of %pounce restore: which saved state
     remakes: tuple[str, ...] = ()  # of %pounce parked: variables whose cells run again there
+    held: bool = False  # it has no line of its own: it runs on the worker that the notebook holds
+    off: bool = False  # of %pounce hold: no longer
+    local: bool = False  # the notebook's own
+    help: bool = False
     words: tuple[str, ...] = ()  # of %pounce batch, which has a line of its own: batch_line.py
 
 
@@ -104,7 +111,7 @@ def _cell_line(words: Sequence[str]) -> CellLine:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
     return CellLine(Place(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
                     _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
-                    said.get("--from", ""), remakes or ())
+                    said.get("--from", ""), remakes or (), off="--off" in said, local="--local" in said, help="--help" in said)
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -120,7 +127,9 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     names: list[str] = []
     while rest and not rest[0].startswith("-"):
         names.extend(_names(verb, rest.pop(0)))
-    return verb, _cell_line(rest), tuple(names)
+    asked = _cell_line(rest)
+    resource_words.of_one_process(asked.place.options)
+    return verb, asked, tuple(names)
 
 
 def _words(line: str) -> list[str]:

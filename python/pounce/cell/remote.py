@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 from .. import errors
@@ -16,6 +18,8 @@ from .._worker.cell import runner
 from ..calls import session_of
 from ..future import engine_of
 from .background import Again, CellJob, CellOutput
+from .gang_cells import GangCells
+from .hold import Hold
 from .ledger import Parcel
 from .loop import Loop
 from .notebook_state import NotebookState
@@ -25,7 +29,8 @@ from .stop import LeftBehind, say, wait
 from .traceback import remote_error
 from .workers import Workers
 
-_DEATHS = (errors.WorkerCrashed, errors.OutOfMemory, errors.NodeFailed, errors.LostError)
+PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)  # the lease may go on with a new one
+_DEATHS = (*PYTHON_DIED, errors.NodeFailed, errors.LostError)
 
 
 class Remote:
@@ -33,12 +38,19 @@ class Remote:
         self.shell = shell
         self.workers = Workers()
         self.jobs: list[CellJob] = []
+        self.hold: Hold | None = None
+        self.gang_cells = GangCells(shell)
 
     # ---- cells ----
 
     def run(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
         asked, reply = self.exchange(asked, wanted, source)
         return self._booked(asked, self.number(), reply)
+
+    def run_on_ranks(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
+        own = self.own()
+        files = self._files_of({own[name].__code__.co_filename for name in wanted if isinstance(own[name], FunctionType)})
+        return self.gang_cells.run(asked, wanted, source, self.number(), {"files": files, "message": self._message()})
 
     def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
         """What the cell did, in our ledger; its value, or its error raised."""
@@ -70,8 +82,11 @@ class Remote:
                 sent = self._packed(asked, wanted, source, number, loop)
             parcel, words = sent
             future = self._view(asked).submit(runner.run_cell, *words)
+            if asked.held and self.hold is not None:
+                self.hold.waits_for(future)
             try:
-                with self.workers.successors.watching(state, self.workers.client(state), asked.place):
+                with contextlib.nullcontext() if state.held else self.workers.successors.watching(
+                        state, self.workers.client(state), asked.place):
                     reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
@@ -82,7 +97,10 @@ class Remote:
             except _DEATHS:
                 state.crashed = True
                 raise
-            came = self._where_it_ran(asked, future)
+            if reply.get("strange"):
+                raise errors.Cancelled("the cell has not run: its worker is not the one that this notebook held",
+                                       "%pounce hold takes another one, and this cell runs there.")
+            came = self.where_it_ran(asked, future)
             if reply["lacks"]:
                 asked, state.place = came, came.place
                 self.workers.relay.give(state, words[0], reply["lacks"])
@@ -146,7 +164,7 @@ class Remote:
         request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
                    "asks": not asked.background, "message": self._message(), "loop": loop.left if loop else None,
-                   "leaves": not asked.background and not (loop and loop.stays)}
+                   "leaves": not asked.background and not state.held and not (loop and loop.stays), "held": asked.held}
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
@@ -178,7 +196,7 @@ class Remote:
             return Again(lambda: self.workers.relay.give(state, words[0], lacks), lambda: self._sent_behind(asked, words, output))
 
         ended = lambda future: self._ended_behind(state, asked, number, parcel, future, again)  # noqa: E731
-        job = CellJob(self.workers.at(asked.place), lambda: self._where_it_ran(asked, future).place, future, output, ended)
+        job = CellJob(self.workers.at(asked.place), lambda: self.where_it_ran(asked, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
@@ -189,10 +207,12 @@ class Remote:
         except BaseException as error:
             state.ledger.withdraw(parcel)  # whether it has arrived nobody knows
             state.crashed |= isinstance(error, _DEATHS)
+            if state.held and isinstance(error, PYTHON_DIED):
+                self.hold_again()
             raise
         if reply["lacks"]:
             raise again(reply["lacks"])
-        came = self._where_it_ran(asked, future)
+        came = self.where_it_ran(asked, future)
         if self._has_run(state, came, parcel, reply):
             if "left" in reply:
                 self._changed(state, number, reply)
@@ -208,8 +228,11 @@ class Remote:
 
     def _files(self, parcel: Parcel) -> dict[str, tuple[int, str]]:
         """The cells that hold the functions of a parcel: number and text."""
+        return self._files_of(parcel.files)
+
+    def _files_of(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
         cells = self.shell.compile._filename_map
-        return {name: (cells[name], "".join(linecache.getlines(name))) for name in parcel.files if name in cells}
+        return {name: (cells[name], "".join(linecache.getlines(name))) for name in names if name in cells}
 
     def _tell(self, parcel: Parcel) -> None:
         for note in parcel.notes:
@@ -259,15 +282,34 @@ class Remote:
         view = self.workers.at(asked.place)
         return view.options(wait_policy=[str(step) for step in asked.instead]) if asked.instead else view
 
-    def _where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
+    def where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
         """A cell that did not wait for what it had asked for is on another worker."""
         asks = replace(engine_of(future)[1].asks or Options(), wait_policy=())
         if asks == asked.place.options:
             return asked
         return replace(asked, place=replace(asked.place, options=asks), instead=())
 
+    def submitted(self, asked: CellLine, function: Callable[..., Any], *arguments: Any) -> tuple[CellLine, Any]:
+        """A call to the worker of a line, which is not a cell's; the line of the worker that it goes to, and the future."""
+        asked = self.workers.for_line(asked)
+        return asked, self._view(asked).submit(function, *arguments)
+
+    def hold_again(self) -> None:
+        """The worker that is held has a new Python, which has not heard of it. Any thread, does not block."""
+        hold = self.hold
+        if hold is not None and hold.lease.state != "ended":
+            hold.waits_for(self.workers.at(hold.place, hold.state).submit(runner.hold, True))
+
+    def end_hold(self) -> None:
+        """Cells run in the notebook again. Its worker hears nothing."""
+        if self.hold is not None:
+            self.hold.end()
+        self.hold = None
+
     def release(self) -> None:
         """Gives all workers back, which save their variables first."""
+        self.end_hold()
         busy = {job.place for job in self.jobs if job.state != "done"}
         self.jobs.clear()
+        self.gang_cells.close()
         self.workers.release(lambda state: state.place in busy)

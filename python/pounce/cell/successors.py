@@ -78,9 +78,10 @@ class Successors:
     def close(self) -> None:
         """Gives back what was asked for."""
         for state in list(self._asked):
-            self._give_back(state)
+            self.give_back(state)
 
-    def _give_back(self, state: NotebookState) -> None:
+    def give_back(self, state: NotebookState) -> None:
+        """What was asked for to follow that one's worker."""
         client = self.taken(state)
         if client is not None:
             client.close()
@@ -117,7 +118,7 @@ class Successors:
         """It went again, or never came."""
         asked = self._asked.get(state)
         if asked is not None and asked.begun.done() and not _has_worker(asked.client):
-            self._give_back(state)
+            self.give_back(state)
 
     def _ask(self, running: Running) -> None:
         state, _, place = running

@@ -13,7 +13,7 @@ from .._engine.status_line import words_of
 from .._engine.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
-from . import batch, parked
+from . import batch, holding, parked
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .remote import Remote
@@ -22,11 +22,17 @@ from .stop import say, wait
 
 def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     states = [state for state in remote.workers.states.values() if state.holder and state.place is not None]
+    hold = remote.hold
+    if hold is not None:
+        print(f"this notebook holds {hold.words()}: {hold.used()}" if hold.is_there else f"the hold is over: {hold.why().text}")
     for state in states:
         print(_state_words(remote, state))
     for job in remote.jobs:
         print(job)
-    if not states and not remote.jobs:
+    pools = remote.workers.pools()
+    for pool in pools:
+        print(_core.printable(f"pool: {pool}"))
+    if not states and not remote.jobs and not pools and hold is None:
         print("no worker: the next %%pounce cell asks for one")
 
 
@@ -83,6 +89,8 @@ def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     if not running:
         with contextlib.suppress(errors.WorkerCrashed):  # as it was told to
             wait(remote.workers.at(place).submit(runner.end_python))
+    if remote.hold is not None and remote.hold.state is state:
+        remote.hold_again()
     lost = state.ledger.back_to(-1)
     remote.workers.relay.forget(state)
     state.remove()
@@ -90,8 +98,17 @@ def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
 
 
+def _hold(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+    try:
+        if names:
+            raise errors.BadRequest(f"%pounce hold takes options, not {names[0]!r}")
+        holding.off(remote) if asked.off else holding.begin(remote, asked)
+    except errors.BadRequest as error:
+        raise UsageError(str(error)) from None
+
+
 def _release(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    remote.release()
+    holding.release(remote)
 
 
 def _parked(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
@@ -119,4 +136,4 @@ def _batch(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> Any:
 
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
     "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked, "restore": _restore,
-    "restart": _restart, "release": _release, "batch": _batch}
+    "restart": _restart, "hold": _hold, "release": _release, "batch": _batch}

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from .. import errors
+from .._engine.pools import Pool, pools_of
+from .._engine.submission import open_sessions
 from .._worker.cell import runner
 from .._worker.state.problems import StateError
-from ..calls import session_of, view_with
+from ..calls import asks_of, session_of, view_with
 from ..client import Client
+from ..lease import Lease, lease_with
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
@@ -72,6 +77,13 @@ class Workers:
         own = {lease.id for lease in client.leases()} if client is not None else set()
         return ", ".join(sorted({name for row in rows if row["lease"] in own for name in row.get("loading", ())}))
 
+    def pools(self) -> list[Pool]:
+        """Of this notebook, made by its own clients. Empty too where pounced does not answer."""
+        try:
+            return next((pools_of(session.status(_STATUS_S)) for session in open_sessions()), [])
+        except errors.PounceError:
+            return []
+
     def is_there(self, state: NotebookState, words: tuple[str, ...] = _HERE) -> bool:
         """Whether a worker has, or will have, what is not only on the disk."""
         client = self._clients.get(state)
@@ -105,6 +117,9 @@ class Workers:
             return asked
         if state.place.offers(asked.place, self._minutes_left(state)):
             return replace(asked, place=state.place)
+        if state.held:
+            raise UsageError(f"this notebook holds a worker with {state.place}, which does not offer {asked.place}: %pounce release, "
+                             "and this cell gets another one; --on NAME gives it one beside it")
         self._move(state, asked.place)
         return asked
 
@@ -165,6 +180,14 @@ class Workers:
         self._clients.clear()  # first: nobody asks one that is closed
         for client in clients:
             client.close()
+
+    # ---- held ----
+
+    @staticmethod
+    def lease_of(view: Any) -> Lease | None:
+        """The lease of a view's worker; None: it has gone already."""
+        lease = lease_with(session_of(view), asks_of(view))
+        return lease if lease is not None and lease.state in _RUNS else None
 
     # ---- where they save ----
 

@@ -1,4 +1,4 @@
-"""``Call``: one call that may still wait for another call's result, or for a free worker of several leases."""
+"""``Call``: one call that may still wait for another call's result."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ class Call(concurrent.futures.Future):  # type: ignore[type-arg]
     def __init__(self, name: str, drop: Callable[[Call], bool]):
         super().__init__()
         self.name = name
-        self.place: Any = None  # that it was given: its Leases' business
-        self._drop = drop       # takes it out of the line, if it still stands there
+        self._drop = drop  # it waits for others no more, if it still does
         self._inner: Future | None = None
         self._given = threading.Event()  # it is with a worker's lease, or has ended
 
@@ -76,10 +75,6 @@ class Call(concurrent.futures.Future):  # type: ignore[type-arg]
         self._given.set()
         inner.add_done_callback(self._settle)
         return True
-
-    def move(self, **options: Any) -> bool:
-        """As ``pounce.Future.move``: whether it still waits for a worker and asks for something else now. Does not block."""
-        return self._inner is not None and self._inner.move(**options)
 
     def end(self, value: Any, error: BaseException | None = None) -> None:
         """Its result, or what it failed with."""

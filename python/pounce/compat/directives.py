@@ -49,7 +49,7 @@ _INSTEAD = {
     "mem-per-gpu": "Ask for all of it: --mem=8G.",
     "ntasks-per-node": "Ask for processes: processes=8 of SLURMCluster, or pounce.Client(workers=8).",
     "ntasks": "Ask for processes: processes=8 of SLURMCluster, or pounce.Client(workers=8).",
-    "nodes": "Leave it out: the workers of one lease run on one node, and several leases lie where there is room.",
+    "nodes": "Leave it out: several leases lie where there is room. pounce.gang(nodes=2) runs one program on several nodes.",
 }
 
 

@@ -1,32 +1,18 @@
-"""``Leases``: calls spread over several leases of the same options, each one Slurm job on a node of its own choice.
-
-A client has one lease for one set of options. Here each further one steps back in Slurm's queue by one more than the last, so that
-the first ones start first. A call goes to the lease that has the least to do, and is given to no lease while all are full;
-one that waits for a lease whose job has not started moves to the first that has nothing to do.
-"""
+"""``Leases``: calls on a pool of leases, each one Slurm job on a node of its own choice, that may wait for each other's results."""
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from .. import Client
-from .._engine.options import TELLS_APART
-from ..calls import View
+from ..calls import View, asks_of, session_of, view_with
 from ..errors import BadRequest
 from ..future import Future
 from .call import Call
-
-
-class _Place:
-    """One lease, there or not, and the calls that were given to it."""
-
-    def __init__(self, view: View, number: int):
-        self.view, self.number = view, number
-        self.calls: set[Call] = set()
 
 
 class Leases:
@@ -42,40 +28,24 @@ class Leases:
     """
 
     def __init__(self, client: Client, options: dict[str, Any], number: int = 1):
-        self.client, self._options = client, options
-        self._lock = threading.RLock()
-        self._line: deque[tuple[Call, Callable[[View], Future]]] = deque()  # calls that no lease has yet
+        self.client, self.number = client, number
+        self._one = client.options(**options)
         self._held: set[Call] = set()  # that wait for others' results
-        self._places: list[_Place] = []
-        self._this_thread = threading.local()  # .sends: it is in _send already
+        self._lock = threading.Lock()
         self.resize(number)
-
-    @property
-    def number(self) -> int:
-        return len(self._places)
 
     @property
     def processes(self) -> int:
         """Of each lease."""
-        return int(self._options.get("workers", 1))
-
-    @property
-    def view(self) -> View:
-        """Calls on the first lease."""
-        return self._places[0].view
+        return asks_of(self._one).workers
 
     def resize(self, number: int) -> None:
-        """So many leases from now on; calls that others have go on there."""
+        """So many leases from now on, for what waits too; calls that others have go on there."""
         if number < 1:
             raise BadRequest(f"work needs at least one lease, not {number}")
-        first = int(self._options.get(TELLS_APART, 0))
-        with self._lock:
-            made = self._places[:number]
-            for extra in range(len(made), number):
-                options = {**self._options, TELLS_APART: first + extra} if extra else self._options
-                made.append(_Place(self.client.options(**options), first + extra))
-            self._places = made
-        self._send()
+        self.number = number
+        self.view = view_with(self._one, replace(asks_of(self._one), leases_most=number), "")
+        session_of(self.view).expect(asks_of(self.view), 0)
 
     def submit(self, name: str, make: Callable[[View], Future], after: Iterable[Call] = ()) -> Call:
         """A call that `make` submits to a view, once all of `after` have ended well; it fails as the first of these that fails.
@@ -88,13 +58,10 @@ class Leases:
             with self._lock:
                 self._held.add(call)
             call.add_done_callback(self._held.discard)
-            _Dependencies(call, pending, lambda: self._queue(call, make))
+            _Dependencies(call, pending, lambda: self._start(call, make))
             return call
-        self._queue(call, make)
-        if call.done() and call.place is None and not call.cancelled():
-            error = call.exception()
-            if error is not None:
-                raise error
+        if not self._start(call, make) and (error := call.exception()) is not None:
+            raise error
         return call
 
     def stop(self, calls: Iterable[Call]) -> None:
@@ -103,93 +70,23 @@ class Leases:
             if not call.done():
                 call.stop(self.client)
 
-    def _queue(self, call: Call, make: Callable[[View], Future]) -> None:
+    def _start(self, call: Call, make: Callable[[View], Future]) -> bool:
         with self._lock:
             self._held.discard(call)
-            if call.done():
-                return
-            self._line.append((call, make))
-        self._send()
+        return call.done() or call.start(lambda: make(self.view))
 
     def _drop(self, call: Call) -> bool:
-        """Takes it out of the line; False: it is on its way."""
+        """It waits for others no more; False: it is on its way."""
         with self._lock:
-            if call in self._held:
-                self._held.discard(call)
-                return True
-            for entry in self._line:
-                if entry[0] is call:
-                    self._line.remove(entry)
-                    return True
-        return False
-
-    def _send(self) -> None:
-        """To leases, as far as there is room on them.
-
-        A call may end within its submission, and its end asks for the next: the loop that submitted it goes on, however long the line is.
-        """
-        if getattr(self._this_thread, "sends", False):
-            return
-        self._this_thread.sends = True
-        try:
-            self._send_all()
-        finally:
-            self._this_thread.sends = False
-
-    def _send_all(self) -> None:
-        while True:
-            with self._lock:
-                place = self._free()
-                if place is None or not self._line:
-                    return
-                call, make = self._line.popleft()
-                place.calls.add(call)
-                call.place = place
-            self._start(call, make, place)
-
-    def _start(self, call: Call, make: Callable[[View], Future], place: _Place) -> None:
-        if not call.start(lambda: make(place.view)):
-            self._leave(call)
-            call.place = None
-            return
-        call.add_done_callback(lambda _: self._has_ended(call))
-
-    def _free(self) -> _Place | None:
-        room = math.inf if len(self._places) == 1 else self.processes
-        place = min(self._places, key=lambda place: len(place.calls))  # of equals the first, which may be warm
-        return place if len(place.calls) < room else None
-
-    def _leave(self, call: Call) -> _Place | None:
-        with self._lock:
-            place: _Place | None = call.place
-            if place is not None:
-                place.calls.discard(call)
-            return place
-
-    def _has_ended(self, call: Call) -> None:
-        place = self._leave(call)
-        self._send()
-        if place is not None and place in self._places:
-            self._take_over(place)
-
-    def _take_over(self, place: _Place) -> None:
-        """A worker there has nothing to do: it gets a call that waits for another lease's job."""
-        with self._lock:
-            if self._line or len(place.calls) >= self.processes:
-                return
-            waiting = [call for other in self._places if other is not place for call in other.calls]
-            for call in waiting:
-                if call.move(**{TELLS_APART: place.number}):
-                    call.place.calls.discard(call)
-                    call.place = place
-                    place.calls.add(call)
-                    return
+            waits = call in self._held
+            self._held.discard(call)
+            return waits
 
 
 class _Dependencies:
     """Calls that another one waits for."""
 
-    def __init__(self, call: Call, calls: list[Call], ready: Callable[[], None]):
+    def __init__(self, call: Call, calls: list[Call], ready: Callable[[], object]):
         self._call, self._ready, self._left = call, ready, len(calls)
         self._lock = threading.Lock()
         for other in calls:

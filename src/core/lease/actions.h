@@ -13,6 +13,7 @@
 #include "core/lease/state.h"
 #include "core/lease/wait_reason.h"
 #include "pounce/cause.h"
+#include "pounce/error.h"
 
 namespace pounce::lease {
 
@@ -25,6 +26,7 @@ struct RecordIntent {
 };
 struct RecordOutcome {  // written, not synced: losing it is harmless, a reconciliation finds the same
   JournalRecord record;
+  ErrorCode code = ErrorCode::kLeaseEnded;  // of an end; not written
 };
 
 // ---- the batch system --------------------------------------------------------------------------------------------

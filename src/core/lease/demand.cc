@@ -86,9 +86,13 @@ void Demand::answer_all_holds() {
 // Its own lease, where that can serve what is wanted now; else one that nobody claims; null: none yet.
 Lease* Demand::serving(const Owner& owner, const Request& request) {
   Lease* lease = context_.leases.of(owner);
-  if (lease != nullptr && lease->resources != request.resources && transitions_.accept(*lease, News::kOwnerGone)) {
-    ending_.give_back(*lease, error_of(ErrorCode::kLeaseEnded, CauseCode::kOtherResources));
-    lease = nullptr;
+  if (lease != nullptr && lease->resources != request.resources) {
+    if (lease->resources.of_one_lease() == request.resources.of_one_lease()) {
+      lease->resources = request.resources;  // its pool has another size now
+    } else if (transitions_.accept(*lease, News::kOwnerGone)) {
+      ending_.give_back(*lease, error_of(ErrorCode::kLeaseEnded, CauseCode::kOtherResources));
+      lease = nullptr;
+    }
   }
   return lease == nullptr || lease->state == LeaseState::kRequested ? take_over(owner, request, lease) : lease;
 }

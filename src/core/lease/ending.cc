@@ -107,7 +107,7 @@ void Ending::settle(Lease& lease) {
 void Ending::finish(Lease& lease, Error why) {
   transitions_.enter(lease, LeaseState::kEnded, cause_of(why));
   detach(lease, why);
-  if (lease.journalled) context_.act(RecordOutcome{journal_line(lease, JournalRecord::Kind::kEnded, cause_of(why))});
+  if (lease.journalled) context_.act(RecordOutcome{journal_line(lease, JournalRecord::Kind::kEnded, cause_of(why)), why.code});
   for (const Owner& holder : context_.sessions.concerned(lease)) tell_end(lease, holder, why);
   lease.end = std::move(why);
   lease.workers.clear();

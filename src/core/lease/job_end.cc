@@ -77,7 +77,7 @@ Error error_of_end(const JobView& view, std::chrono::seconds grace) {
 }
 
 bool covers(const Resources& have, const Resources& asked_for) {
-  Resources request = asked_for;
+  Resources request = asked_for.of_one_lease();
   if (request.cpus == 1) request.cpus = 0;  // every job has one: Slurm does not tell whether it was asked for
   if (have.workers != request.workers || have.gpus != request.gpus) return false;
   bool fits = true;

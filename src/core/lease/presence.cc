@@ -46,16 +46,23 @@ void Presence::dismiss(const Lease& lease, const SessionId& session, CauseCode w
     if (worker.linked) context_.act(DismissClient{lease.id, worker.link, session, Cause{why}});
 }
 
-// Of leases that are another's by now, since pounced started anew. If it is there after all it would never hear of their
-// ends: nobody knows any more that it holds them.
+Error Presence::end_for(const Lease* lease, const LeaseId& id, CauseCode why) const {
+  if (lease == nullptr) return error_of(ErrorCode::kLeaseEnded, Cause{why}, {{"lease", id.hex()}});
+  if (lease->over() && lease->end) return *lease->end;
+  return with_evidence(*lease, error_of(ErrorCode::kLeaseEnded, why));
+}
+
+// Of leases that are another's by now, since pounced started anew, or that ended before it could say so. If it is there after
+// all it would never hear of their ends: nobody knows any more that it holds them.
 void Presence::let_go_of_holds(const SessionId& session, CauseCode why) {
   for (const auto& [request, entry] : context_.sessions.at(session).requests)
     for (const LeaseId& id : entry.request.holds) {
       Lease* lease = context_.leases.find(id);
-      if (lease == nullptr || lease->over() || (lease->owner && lease->owner->session == session)) continue;
+      if (lease != nullptr && lease->owner && lease->owner->session == session) continue;
+      context_.act(TellLeaseEnded{session, request, id, end_for(lease, id, why)});
+      if (lease == nullptr || lease->over()) continue;
       dismiss(*lease, session, why);
       lease->let_go.insert(session);
-      context_.act(TellLeaseEnded{session, request, id, with_evidence(*lease, error_of(ErrorCode::kLeaseEnded, why))});
     }
 }
 

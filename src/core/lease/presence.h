@@ -22,6 +22,7 @@ class Presence {
  private:
   void forget(const SessionId& session, CauseCode why);
   void dismiss(const Lease& lease, const SessionId& session, CauseCode why);
+  Error end_for(const Lease* lease, const LeaseId& id, CauseCode why) const;
   void let_go_of_holds(const SessionId& session, CauseCode why);
   void dismiss_who_stayed_away(Lease& lease);
 

@@ -8,16 +8,27 @@ namespace pounce::task {
 void Machine::on(const TaskSubmitted& event) {
   if (closed_) return emit(Fail{event.task, error_of(ErrorCode::kClosed, CauseCode::kSubmittedLate)});
   if (tasks_.contains(event.task)) return;  // the same submit twice is one task
-  const RequestId request = request_for(event.resources);
+  const QueueId id = queue_for(event.resources);
+  Queue& queue = queues_.at(id);
+  renew_requests(queue);
   Task& task = tasks_[event.task];
-  task.request = request;
+  task.queue = id;
   task.sequence = next_sequence_++;
   task.retries_left = event.retries;
-  RequestRecord& record = requests_[request];
-  record.waiting.emplace(task.sequence, event.task);
-  if (std::exchange(record.told_end, false)) ++record.generation;
+  task.only_on = event.worker;
+  queue.waiting.emplace(task.sequence, event.task);
   demand_changed_ = true;
-  dispatch(request);
+  dispatch(id);
+}
+
+// A call that comes after an end is made in spite of it.
+void Machine::renew_requests(Queue& queue) {
+  const bool is_new = queue.waiting.empty() && queue.running == 0;
+  for (const RequestId id : queue.requests) {
+    RequestRecord& record = requests_.at(id);
+    if (std::exchange(record.told_end, false)) ++record.generation;
+    if (is_new) record.refused = false;
+  }
 }
 
 void Machine::on(const CancelAsked& event) {
@@ -42,20 +53,20 @@ void Machine::on(const TaskMoved& event) {
   const auto found = tasks_.find(event.task);
   if (found == tasks_.end() || found->second.state != TaskState::kWaiting) return;  // it has ended, or has a worker by now
   Task& task = found->second;
-  const RequestId request = request_for(event.resources);
-  if (request == task.request) return;
-  requests_[task.request].waiting.erase(task.sequence);
-  task.request = request;
-  requests_[request].waiting.emplace(task.sequence, event.task);
+  const QueueId queue = queue_for(event.resources);
+  if (queue == task.queue) return;
+  queues_.at(task.queue).waiting.erase(task.sequence);
+  task.queue = queue;
+  queues_.at(queue).waiting.emplace(task.sequence, event.task);
   demand_changed_ = true;
-  dispatch(request);
+  dispatch(queue);
 }
 
 void Machine::on(const ClientClosing&) {
   const Error closed = error_of(ErrorCode::kClosed, CauseCode::kClientClosed);
   closed_ = true;
   while (!workers_.empty()) lose_worker(workers_.begin()->first, closed);
-  for (const auto& [request, record] : requests_) fail_waiting(request, closed);
+  for (const auto& [queue, record] : queues_) fail_waiting(queue, closed);
   leases_.clear();
 }
 
@@ -67,17 +78,21 @@ void Machine::on(const SessionOpened&) {
 
 void Machine::on(const DaemonFailed& event) {
   session_open_ = false;
-  for (const auto& [request, record] : requests_) {
-    bool has_worker = false;
-    for (const auto& [place, worker] : workers_) has_worker |= worker.request == request;
-    if (!has_worker) fail_waiting(request, event.error);  // the others run without the daemon
-  }
+  for (const auto& [id, queue] : queues_)
+    if (queue.workers == 0) fail_waiting(id, event.error);  // the others run without the daemon
 }
 
 void Machine::on(const RequestRefused& event) {
   if (!requests_.contains(event.request)) return;
   told_end(event.request);
-  fail_waiting(event.request, event.error);
+  demand_changed_ = true;
+  RequestRecord& record = requests_.at(event.request);
+  if (others_serve(event.request)) {
+    record.refused = true;
+    return;
+  }
+  fail_waiting(record.queue, event.error);
+  for (const RequestId id : queues_.at(record.queue).requests) requests_.at(id).refused = false;  // what comes now asks anew
 }
 
 void Machine::on(const WorkerGranted& event) {
@@ -95,16 +110,17 @@ void Machine::on(const WorkerGranted& event) {
     lose_worker(event.place, later ? error_of(ErrorCode::kWorkerCrashed, CauseCode::kPythonStartedAnew)
                                    : error_of(ErrorCode::kLost, CauseCode::kJobStartedTwice));
   }
-  workers_[event.place] = Worker{.request = event.request, .epoch = event.epoch, .key = event.key, .silent_since = now_};
+  const QueueId queue = requests_.at(event.request).queue;
+  add_worker(event.place, {.request = event.request, .queue = queue, .epoch = event.epoch, .key = event.key, .silent_since = now_});
   emit(Connect{event.place, event.epoch});
-  dispatch(event.request);  // what the earlier interpreter lost and may run again
+  dispatch(queue);  // what the earlier interpreter lost and may run again
 }
 
 void Machine::on(const TaskUnsendable& event) {
   if (tasks_.contains(event.task)) {
-    const RequestId request = tasks_.at(event.task).request;
+    const QueueId queue = tasks_.at(event.task).queue;
     fail(event.task, event.error);
-    dispatch(request);
+    dispatch(queue);
   }
 }
 

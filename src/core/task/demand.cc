@@ -11,7 +11,7 @@ std::vector<Request> Machine::demand() const {
   for (const auto& [id, record] : requests_) {
     // The peak: a stream of short tasks must not look idle at the moments when it is looked at.
     const std::uint32_t running = std::max(record.running, record.peak);
-    Request request{id, record.resources, static_cast<std::uint32_t>(record.waiting.size()), running, {}, record.generation};
+    Request request{id, queues_.at(record.queue).resources, waiting_for(record), running, {}, record.generation};
     for (const auto& [lease, held] : leases_)
       if (held.request == id) request.holds.push_back(lease);
     requests.push_back(std::move(request));
@@ -39,7 +39,7 @@ void Machine::tell_demand() {
 }
 
 TimePoint Machine::repeat_demand_at() const {
-  const bool waits = std::ranges::any_of(requests_, [](const auto& entry) { return !entry.second.waiting.empty(); });
+  const bool waits = std::ranges::any_of(queues_, [](const auto& entry) { return !entry.second.waiting.empty(); });
   return waits && session_open_ && !closed_ ? sent_demand_at_ + settings_.demand_repeat : TimePoint::max();
 }
 
@@ -47,9 +47,11 @@ TimePoint Machine::repeat_demand_at() const {
 bool Machine::demand_is_urgent() const {
   return std::ranges::any_of(requests_, [this](const auto& entry) {
     const auto& [id, record] = entry;
-    const auto sent = std::ranges::find(sent_demand_, id, &Request::id);
-    if (sent == sent_demand_.end()) return !record.waiting.empty() || record.generation > 0;
-    return record.waiting.size() > sent->waiting || record.generation > sent->generation;
+    const auto sent = std::ranges::lower_bound(sent_demand_, id, {}, &Request::id);  // in the order of the requests, as demand() makes it
+    const std::uint32_t waiting = waiting_for(record);
+    if (sent == sent_demand_.end() || sent->id != id) return waiting > 0 || record.generation > 0;
+    const bool more = queues_.at(record.queue).resources.is_pool() ? waiting > 0 && sent->waiting == 0 : waiting > sent->waiting;
+    return more || record.generation > sent->generation;
   });
 }
 

@@ -37,6 +37,7 @@ struct TaskSubmitted {
   TaskId task;
   Resources resources;
   std::uint32_t retries = 0;  // how often it may run again after it was lost
+  std::optional<WorkerIndex> worker{};  // that one of its lease runs it; nullopt: any
 };
 struct CancelAsked {
   TaskId task;
@@ -46,6 +47,10 @@ struct CancelAsked {
 struct TaskMoved {  // it shall run with other resources; one that has been sent to a worker stays where it is
   TaskId task;
   Resources resources;
+};
+struct MoreToCome {  // so many more tasks of this kind will follow those that were submitted, or fewer than was said: a pool counts them
+  Resources resources;
+  std::int64_t tasks = 0;
 };
 struct ClientClosing {};
 
@@ -101,6 +106,11 @@ struct WorkerRefusedUs {  // it will never work: another version of pounce or Py
   Epoch epoch;
   Error error;
 };
+struct WorkerLeaving {  // it ends, and starts nothing any more; why it ends comes from the daemon
+  Place place;
+  Epoch epoch;
+  std::vector<TaskId> started{};  // no other task was ever started there
+};
 struct TaskStarted {
   Place place;
   Epoch epoch;
@@ -128,8 +138,8 @@ struct TaskUnsendable {  // the engine cannot send it (its data changed after su
 
 struct TimePassed {};  // at next_deadline(), or whenever
 
-using Event = std::variant<TaskSubmitted, CancelAsked, TaskMoved, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
+using Event = std::variant<TaskSubmitted, CancelAsked, TaskMoved, MoreToCome, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
                            WorkerDied, LeaseLost, RequestRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
-                           WorkerSeen, WorkerRefusedUs, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
+                           WorkerSeen, WorkerRefusedUs, WorkerLeaving, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 
 }  // namespace pounce::task

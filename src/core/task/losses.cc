@@ -11,6 +11,11 @@ namespace {
 // Somebody ended the job on purpose: running its tasks again would undo that.
 bool is_an_order(ErrorCode code) { return code == ErrorCode::kJobCancelled || code == ErrorCode::kClosed; }
 
+// Then also what never started ends with it, though it could go elsewhere.
+bool is_meant_for_tasks(const Error& reason) {
+  return is_an_order(reason.code) || reason.cause.code == CauseCode::kReleased;
+}
+
 Error may_have_executed(const Error& reason) {
   return error_of(ErrorCode::kLost, {.code = CauseCode::kMayHaveRun, .because = {cause_of(reason)}}, reason.context);
 }
@@ -27,33 +32,33 @@ void Machine::on(const WorkerDied& event) {
   const PublicKey key = worker != nullptr ? worker->key : event.key;
   if (event.epoch >= dead.epoch || key != dead.key) dead = {event.epoch, key};
   if (worker == nullptr) return;  // said twice, or a newer interpreter is at work
-  const RequestId request = lease->second.request;
+  const QueueId queue = requests_.at(lease->second.request).queue;
   lose_worker(event.place, event.error, event.started);
-  dispatch(request);
+  dispatch(queue);
 }
 
 void Machine::on(const LeaseLost& event) {
   told_end(event.request);
   const auto lease = leases_.find(event.lease);
   if (lease == leases_.end()) return;  // said twice, or never granted: nothing of ours is there
-  const RequestId request = lease->second.request;
+  const QueueId queue = requests_.at(lease->second.request).queue;
   std::vector<Place> places;
   for (const auto& [place, worker] : workers_)
     if (place.lease == event.lease) places.push_back(place);
   for (const Place& place : places) lose_worker(place, event.error);
   leases_.erase(event.lease);
   demand_changed_ = true;
-  dispatch(request);
+  dispatch(queue);
 }
 
 void Machine::on(const WorkerRefusedUs& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr) return;
-  const RequestId request = worker->request;
+  const QueueId queue = worker->queue;
   const PublicKey key = worker->key;
   lose_worker(event.place, event.error);
   leases_[event.place.lease].dead[event.place.worker] = {event.epoch, key};
-  fail_waiting(request, event.error);  // every worker of this request would refuse alike
+  fail_waiting(queue, event.error);  // every worker of this kind would refuse alike
 }
 
 void Machine::on(const TimePassed&) {
@@ -70,22 +75,25 @@ void Machine::fence() {
   const Error silent = error_of(ErrorCode::kLost, CauseCode::kUnreachableTooLong);
   for (const Place& place : fenced) lose_worker(place, silent);
   if (fenced.empty()) return;
-  for (const auto& [request, record] : requests_) dispatch(request);
+  for (const auto& [queue, record] : queues_) dispatch(queue);
 }
 
 void Machine::lose_worker(Place place, const Error& reason, const Started& started) {
   const auto found = workers_.find(place);
   lose_window(found->second, reason, started);
+  --requests_.at(found->second.request).workers;
+  --queues_.at(found->second.queue).workers;
   workers_.erase(found);
   emit(Disconnect{place});
 }
 
 void Machine::lose_window(Worker& worker, const Error& reason, const Started& started) {
   const auto window = worker.window;
+  const Started& known = started || is_meant_for_tasks(reason) ? started : worker.started;
   // Workers run their window in order: only its first task can be what took the worker down.
   for (std::size_t i = 0; i < window.size(); ++i) {
     Task& task = tasks_.at(window[i]);
-    const bool never_started = started && std::ranges::find(*started, window[i]) == started->end();
+    const bool never_started = known && std::ranges::find(*known, window[i]) == known->end();
     if (never_started && !task.cancelling && task.state != TaskState::kRunning)
       wait_again(window[i], task);
     else

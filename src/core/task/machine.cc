@@ -18,13 +18,14 @@ std::vector<Action> Machine::handle(const Event& event, TimePoint now) {
   actions_.clear();
   actions_.reserve(kUsualActions);
   std::visit([this](const auto& happened) { on(happened); }, event);
+  if (demand_changed_ || now_ >= replan_due()) plan_pools();
   if (demand_changed_) plan_demand();
   if (now_ >= std::min(demand_due_, repeat_demand_at())) tell_demand();
   return std::exchange(actions_, {});
 }
 
 TimePoint Machine::next_deadline() const {
-  TimePoint next = std::min(demand_due_, repeat_demand_at());
+  TimePoint next = std::min({demand_due_, repeat_demand_at(), replan_due()});
   for (const auto& [place, worker] : workers_) {
     next = std::min(next, tell_reach_at(worker));
     if (worker.link != Link::kAttached && !worker.window.empty())
@@ -38,22 +39,47 @@ std::optional<TaskState> Machine::state(TaskId task) const {
   return found == tasks_.end() ? std::nullopt : std::optional(found->second.state);
 }
 
-std::optional<RequestId> Machine::request_of(TaskId task) const {
-  const auto found = tasks_.find(task);
-  return found == tasks_.end() ? std::nullopt : std::optional(found->second.request);
+std::optional<RequestId> Machine::request_of(TaskId id) const {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) return std::nullopt;
+  const Task& task = found->second;
+  return task.place ? workers_.at(*task.place).request : request_of(queues_.at(task.queue));
 }
 
 std::optional<RequestId> Machine::request_of(const Resources& resources) const {
-  const auto found = request_ids_.find(resources);
-  return found == request_ids_.end() ? std::nullopt : std::optional(found->second);
+  const Queue* queue = queue_of(resources);
+  return queue == nullptr ? std::nullopt : request_of(*queue);
+}
+
+const Machine::Queue* Machine::queue_of(const Resources& resources) const {
+  const auto& ids = resources.is_pool() ? pool_ids_ : queue_ids_;
+  const auto found = resources.is_pool() ? ids.find(resources.of_one_lease()) : ids.find(resources);
+  return found == ids.end() ? nullptr : &queues_.at(found->second);
+}
+
+// What waits waits for this one first.
+std::optional<RequestId> Machine::request_of(const Queue& queue) const {
+  const auto wanted = std::ranges::find_if(queue.requests, [this](RequestId id) { return requests_.at(id).wanted && requests_.at(id).workers == 0; });
+  return wanted == queue.requests.end() ? queue.requests.front() : *wanted;
 }
 
 bool Machine::needs_daemon() const { return !closed_ && (!tasks_.empty() || !leases_.empty()); }
 
-RequestId Machine::request_for(const Resources& resources) {
-  const auto [entry, is_new] = request_ids_.try_emplace(resources, RequestId{static_cast<std::uint32_t>(request_ids_.size() + 1)});
-  if (is_new) requests_[entry->second].resources = resources;
+QueueId Machine::queue_for(const Resources& resources) {
+  const QueueId fresh{static_cast<std::uint32_t>(queues_.size() + 1)};
+  const auto [entry, is_new] = resources.is_pool() ? pool_ids_.try_emplace(resources.of_one_lease(), fresh) : queue_ids_.try_emplace(resources, fresh);
+  Queue& queue = queues_[entry->second];
+  if (is_new || (resources.is_pool() && queue.resources != resources)) queue.resources = resources;  // a pool has the size that was said last
+  if (is_new) add_request(entry->second);
   return entry->second;
+}
+
+RequestId Machine::add_request(QueueId queue) {
+  const RequestId id{static_cast<std::uint32_t>(requests_.size() + 1)};
+  std::vector<RequestId>& requests = queues_.at(queue).requests;
+  requests_[id] = RequestRecord{.queue = queue, .wanted = requests.empty(), .wanted_since = now_};
+  requests.push_back(id);
+  return id;
 }
 
 // Whatever held its calls back is told with the end: calls that come afterwards are made in spite of it.
@@ -73,12 +99,20 @@ Machine::Task* Machine::task_at(const Place& place, Epoch epoch, TaskId id) {
   return found->second.place == place ? &found->second : nullptr;
 }
 
+void Machine::add_worker(const Place& place, Worker worker) {
+  ++requests_.at(worker.request).workers;
+  ++queues_.at(worker.queue).workers;
+  workers_[place] = std::move(worker);
+  demand_changed_ = true;
+}
+
 void Machine::take_from_window(Task& task, TaskId id) {
   if (!task.place) return;
-  if (const auto worker = workers_.find(*task.place); worker != workers_.end())
-    std::erase(worker->second.window, id);
+  Worker& worker = workers_.at(*task.place);
+  std::erase(worker.window, id);
   task.place.reset();
-  --requests_[task.request].running;
+  --requests_.at(worker.request).running;
+  --queues_.at(task.queue).running;
 }
 
 void Machine::wait_again(TaskId id, Task& task) {
@@ -86,7 +120,7 @@ void Machine::wait_again(TaskId id, Task& task) {
   take_from_window(task, id);
   task.state = TaskState::kWaiting;
   task.asked = false;
-  requests_[task.request].waiting.emplace(task.sequence, id);
+  queues_.at(task.queue).waiting.emplace(task.sequence, id);
   demand_changed_ = true;
 }
 
@@ -94,7 +128,7 @@ void Machine::end(TaskId id) {
   const auto found = tasks_.find(id);
   POUNCE_CHECK(found != tasks_.end(), "a task ends once");
   take_from_window(found->second, id);
-  requests_[found->second.request].waiting.erase(found->second.sequence);
+  queues_.at(found->second.queue).waiting.erase(found->second.sequence);
   tasks_.erase(found);
   demand_changed_ = true;
 }
@@ -104,39 +138,50 @@ void Machine::fail(TaskId id, Error error) {
   emit(Fail{id, std::move(error)});
 }
 
-void Machine::fail_waiting(RequestId request, const Error& error) {
-  const auto waiting = requests_[request].waiting;
+void Machine::fail_waiting(QueueId queue, const Error& error) {
+  const auto waiting = queues_.at(queue).waiting;
   for (const auto& [sequence, id] : waiting) fail(id, error);
 }
 
 // First come, first served, each to the worker with the most room, and among those to the one that has most of its data.
-void Machine::dispatch(RequestId request) {
-  auto& waiting = requests_[request].waiting;
+void Machine::dispatch(QueueId id) {
+  auto& waiting = queues_.at(id).waiting;
   Place place;
-  while (!waiting.empty()) {
-    const TaskId id = waiting.begin()->second;
-    Worker* worker = freest_worker(request, id, place);
-    if (worker == nullptr) return;
-    waiting.erase(waiting.begin());
-    Task& task = tasks_.at(id);
-    task.state = TaskState::kSent;
-    task.place = place;
-    if (worker->window.empty()) worker->begun = now_;
-    worker->window.push_back(id);
-    auto& record = requests_[request];
-    record.peak = std::max(record.peak, ++record.running);
-    demand_changed_ = true;
-    emit(SendTask{place, id, task.attempt});
+  for (auto next = waiting.begin(); next != waiting.end();) {
+    const TaskId task = next->second;
+    Worker* worker = freest_worker(id, task, place);
+    if (worker == nullptr && !tasks_.at(task).only_on) return;
+    if (worker == nullptr) {  // its worker is at another, which keeps nobody else waiting
+      ++next;
+      continue;
+    }
+    next = waiting.erase(next);
+    send(place, *worker, task);
   }
 }
 
-Machine::Worker* Machine::freest_worker(RequestId request, const TaskId& task, Place& place) {
+void Machine::send(const Place& place, Worker& worker, TaskId id) {
+  Task& task = tasks_.at(id);
+  task.state = TaskState::kSent;
+  task.place = place;
+  if (worker.window.empty()) worker.begun = now_;
+  worker.window.push_back(id);
+  ++queues_.at(task.queue).running;
+  RequestRecord& record = requests_.at(worker.request);
+  record.peak = std::max(record.peak, ++record.running);
+  demand_changed_ = true;
+  emit(SendTask{place, id, task.attempt});
+}
+
+Machine::Worker* Machine::freest_worker(QueueId queue, const TaskId& id, Place& place) {
+  const std::optional<WorkerIndex> only_on = tasks_.at(id).only_on;
   Worker* best = nullptr;
   std::uint64_t best_near = 0;
   for (auto& [at, worker] : workers_) {
-    if (worker.request != request || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
+    if (worker.queue != queue || worker.link != Link::kAttached || worker.window.size() >= room(worker)) continue;
+    if (only_on && at.worker != *only_on) continue;
     if (best != nullptr && best->window.size() < worker.window.size()) continue;
-    const std::uint64_t near = nearness_ ? nearness_(at, task) : 0;
+    const std::uint64_t near = nearness_ ? nearness_(at, id) : 0;
     if (best != nullptr && best->window.size() == worker.window.size() && near <= best_near) continue;
     best = &worker;
     best_near = near;
@@ -146,15 +191,15 @@ Machine::Worker* Machine::freest_worker(RequestId request, const TaskId& task, P
 }
 
 std::size_t Machine::room(const Worker& worker) const {
-  const RequestRecord& record = requests_.at(worker.request);
   if (worker.ending) return 0;
-  const bool alone =
-      std::ranges::count_if(workers_, [&](const auto& entry) { return entry.second.request == worker.request; }) < 2;
-  return alone && record.waiting.size() >= settings_.window ? worker.ahead : 1;
+  const Queue& queue = queues_.at(worker.queue);
+  return queue.workers < 2 && queue.waiting.size() >= settings_.window ? worker.ahead : 1;
 }
 
 // One of its tasks has come back: whether the next ones may follow without waiting for each other.
-void Machine::pace(Worker& worker) const {
+void Machine::pace(Worker& worker) {
+  Queue& queue = queues_.at(worker.queue);
+  if (queue.resources.is_pool()) queue.times.add(now_ - worker.begun);
   worker.ahead = now_ - worker.begun <= settings_.short_task ? std::min(2 * worker.ahead, settings_.window) : 1;
   worker.begun = now_;
 }

@@ -17,9 +17,15 @@
 #include "base/clock.h"
 #include "core/task/actions.h"
 #include "core/task/events.h"
+#include "core/task/pool_size.h"
 #include "core/task/settings.h"
+#include "core/task/task_times.h"
 
 namespace pounce::task {
+
+// Tasks that ask for the same wait in one line. What serves it are requests, each of which has one lease at a time: one, or as
+// many as its pool wants.
+using QueueId = Number<struct QueueTag, std::uint32_t>;
 
 enum class TaskState : std::uint8_t {
   kWaiting,  // it never started: it may go anywhere
@@ -42,6 +48,7 @@ class Machine {
   std::optional<TaskState> state(TaskId task) const;  // nullopt: unknown or ended
   std::optional<RequestId> request_of(TaskId task) const;
   std::optional<RequestId> request_of(const Resources& resources) const;
+  std::uint32_t workers_for(const Resources& resources) const;  // that are there, and those that were asked for
   bool needs_daemon() const;                          // something waits, runs or is held
   std::uint64_t late_results() const { return late_results_; }
   std::vector<Request> demand() const;
@@ -50,19 +57,33 @@ class Machine {
 
  private:
   struct Task {
-    RequestId request;
+    QueueId queue;
     std::uint64_t sequence = 0;  // of submission: a task that goes back keeps its turn
     TaskState state = TaskState::kWaiting;
     std::optional<Place> place;
+    std::optional<WorkerIndex> only_on{};  // a rank's: that worker of the lease; nullopt: any
     std::uint32_t attempt = 0, retries_left = 0;
     bool cancelling = false;
     bool only_if_started = false;       // cancelled, unless it runs already
     bool asked = false;                 // its worker was asked about it since it was sent there
     std::chrono::milliseconds grace{};  // of the cancel
   };
-  struct RequestRecord {
+  struct Queue {
     Resources resources;
     std::map<std::uint64_t, TaskId> waiting;
+    std::vector<RequestId> requests;  // that serve it; of a pool more are made as they are wanted
+    std::uint32_t running = 0, workers = 0, wanted = 1;  // wanted: of its requests
+    std::uint64_t to_come = 0;        // tasks that will be submitted
+    TaskTimes times;                  // of a pool
+    Duration start{};                 // a lease of it takes so long to arrive; zero: not known
+    TimePoint replan_due = TimePoint::max();
+  };
+  struct RequestRecord {
+    QueueId queue;
+    bool wanted = true;                   // of a pool: it is one of those that the work needs
+    bool refused = false;                 // of a pool: the others go on without it, until there is new work
+    TimePoint wanted_since{};
+    std::uint32_t workers = 0;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
     std::uint32_t generation = 0;         // of its calls
     bool told_end = false;                // of a lease of it, or of it: the next call begins a new generation
@@ -71,11 +92,13 @@ class Machine {
   enum class Link : std::uint8_t { kConnecting, kAttached, kSilent, kUnreachable };
   struct Worker {
     RequestId request;
+    QueueId queue;
     Epoch epoch;
     PublicKey key;
     Link link = Link::kConnecting;
     TimePoint silent_since;       // while not attached
     bool ending = false;          // it takes no task any more
+    Started started{};            // as it said when it ended
     bool reported = false;        // the user was told that it cannot be reached
     std::vector<TaskId> window{}; // in the order sent: the worker runs them in that order
     std::uint32_t ahead = 1;      // how many it may have, from how quickly they come back
@@ -94,6 +117,7 @@ class Machine {
   void on(const TaskSubmitted& event);
   void on(const CancelAsked& event);
   void on(const TaskMoved& event);
+  void on(const MoreToCome& event);
   void on(const ClientClosing& event);
   void on(const SessionOpened& event);
   void on(const DaemonFailed& event);
@@ -106,6 +130,7 @@ class Machine {
   void on(const WorkerSilent& event);
   void on(const WorkerSeen& event);
   void on(const WorkerRefusedUs& event);
+  void on(const WorkerLeaving& event);
   void on(const TaskStarted& event);
   void on(const OutcomeArrived& event);
   void on(const QueryAnswered& event);
@@ -116,38 +141,57 @@ class Machine {
   void emit(Order order) {
     actions_.emplace_back(std::in_place_type<Order>, std::move(order));
   }
-  RequestId request_for(const Resources& resources);
+  QueueId queue_for(const Resources& resources);
+  const Queue* queue_of(const Resources& resources) const;
+  RequestId add_request(QueueId queue);
   void told_end(RequestId request);
+  Queue& queue_of(RequestId request) { return queues_.at(requests_.at(request).queue); }
+  const Queue& queue_of(RequestId request) const { return queues_.at(requests_.at(request).queue); }
+  std::optional<RequestId> request_of(const Queue& queue) const;
+  std::uint32_t waiting_for(const RequestRecord& record) const;
   Worker* worker_at(const Place& place, Epoch epoch);
   Task* task_at(const Place& place, Epoch epoch, TaskId id);
-  void dispatch(RequestId request);
-  Worker* freest_worker(RequestId request, const TaskId& task, Place& place);
+  void dispatch(QueueId queue);
+  Worker* freest_worker(QueueId queue, const TaskId& id, Place& place);
+  void send(const Place& place, Worker& worker, TaskId id);
   std::size_t room(const Worker& worker) const;
-  void pace(Worker& worker) const;
+  void pace(Worker& worker);
   void take_from_window(Task& task, TaskId id);
   void send_cancel(TaskId id, const Task& task);
   void wait_again(TaskId id, Task& task);
   void end(TaskId id);
   void fail(TaskId id, Error error);
-  void fail_waiting(RequestId request, const Error& error);
+  void fail_waiting(QueueId queue, const Error& error);
   void lose_window(Worker& worker, const Error& reason, const Started& started);
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
   // A copy of the place: it often is the key that is erased.
+  void add_worker(const Place& place, Worker worker);
   void lose_worker(Place place, const Error& reason, const Started& started = std::nullopt);
   TimePoint tell_reach_at(const Worker& worker) const;
   void attached(const Place& place, Worker& worker);
+  void count_start(const Worker& worker);
   void tell_reach();
   void fence();
+  void plan_pools();
+  void plan_pool(QueueId id, Queue& queue);
+  void want_leases(QueueId id, Queue& queue, std::uint32_t wanted);
+  static int rank_of(const RequestRecord& record);
+  PoolView view_of(QueueId id, const Queue& queue) const;
+  Duration task_time(QueueId id, const Queue& queue, Duration start) const;
+  bool others_serve(RequestId refused) const;
+  void renew_requests(Queue& queue);
   void plan_demand();
   void tell_demand();
   TimePoint repeat_demand_at() const;
+  TimePoint replan_due() const;
   bool demand_is_urgent() const;
 
   Settings settings_;
   Nearness nearness_;
   std::unordered_map<TaskId, Task> tasks_;  // never iterated
+  std::map<QueueId, Queue> queues_;
+  std::map<Resources, QueueId> queue_ids_, pool_ids_;  // a pool's by what one of its leases asks for: its size may change
   std::map<RequestId, RequestRecord> requests_;
-  std::map<Resources, RequestId> request_ids_;
   std::map<Place, Worker> workers_;
   std::map<LeaseId, Lease> leases_;
   std::uint64_t next_sequence_ = 0, late_results_ = 0;

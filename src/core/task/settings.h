@@ -25,6 +25,12 @@ struct Settings {
   // A worker that neither we nor the daemon have heard of for so long has ended itself: its watchdog
   // (docs/states.md, watchdog_busy_s, 15 min) has passed. Before that its tasks may still be running.
   Duration fenced_after = std::chrono::minutes(16);
+  // A pool's lease is thought to take so long to arrive until one has; never less than `least_start`, which is what Slurm and the
+  // start of Python cost anybody.
+  Duration usual_start = std::chrono::seconds(2);
+  Duration least_start = std::chrono::milliseconds(500);
+  // How long its tasks take is only known by and by: while some run and others wait, it is looked at again.
+  Duration replan = std::chrono::seconds(1);
   // A worker out of reach for so long is told to the user. Not at once: the death of a worker cuts its connection
   // first and is told with its cause right after; that of a job, when Slurm knows it, a few seconds later.
   Duration unreachable_after = std::chrono::seconds(5);

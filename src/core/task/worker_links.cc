@@ -13,7 +13,7 @@ void Machine::on(const WorkerAttached& event) {
   // What it has beyond that was given up here, with a lease whose end we were told of and that lives on.
   for (const TaskId& id : worker->window) tasks_.at(id).asked = true;
   emit(SendQuery{event.place, worker->window});
-  dispatch(worker->request);
+  dispatch(worker->queue);
 }
 
 void Machine::on(const WorkerUnreachable& event) {
@@ -35,18 +35,19 @@ void Machine::on(const WorkerSeen& event) {
   Worker* worker = worker_at(event.place, event.epoch);
   if (worker == nullptr || worker->link != Link::kSilent) return;
   attached(event.place, *worker);
-  dispatch(worker->request);
+  dispatch(worker->queue);
 }
 
 void Machine::attached(const Place& place, Worker& worker) {
   worker.link = Link::kAttached;
+  count_start(worker);
   if (std::exchange(worker.reported, false)) emit(TellReach{place, true});
 }
 
 // When the user shall hear that this worker cannot be reached; max: they know, or nothing of theirs depends on it.
 TimePoint Machine::tell_reach_at(const Worker& worker) const {
   if (worker.link == Link::kAttached || worker.reported) return TimePoint::max();
-  if (worker.window.empty() && requests_.at(worker.request).waiting.empty()) return TimePoint::max();
+  if (worker.window.empty() && queues_.at(worker.queue).waiting.empty()) return TimePoint::max();
   return worker.silent_since + settings_.unreachable_after;
 }
 
@@ -56,6 +57,14 @@ void Machine::tell_reach() {
     worker.reported = true;
     emit(TellReach{place, false});
   }
+}
+
+// What it never started stays in its window until the daemon says why it ends: an order to end it is one to end them too.
+void Machine::on(const WorkerLeaving& event) {
+  Worker* worker = worker_at(event.place, event.epoch);
+  if (worker == nullptr) return;
+  worker->ending = true;
+  worker->started = event.started;
 }
 
 void Machine::on(const TaskStarted& event) {
@@ -69,12 +78,11 @@ void Machine::on(const OutcomeArrived& event) {
     ++late_results_;
     return;
   }
-  const RequestId request = task->request;
   Worker& worker = *worker_at(event.place, event.epoch);
   pace(worker);
   end(event.task);
   emit(Deliver{event.task});
-  dispatch(request);
+  dispatch(worker.queue);
   if (worker.window.empty()) worker.ahead = 1;  // what comes next may be of another kind
 }
 
@@ -85,13 +93,13 @@ void Machine::on(const QueryAnswered& event) {
   if (event.state == Known::kEnding) worker_at(event.place, event.epoch)->ending = true;
   if (event.state == Known::kUnknown || event.state == Known::kForgotten || event.state == Known::kEnding) {
     if (event.state != Known::kEnding && !task->asked) return;  // said twice: it was sent again since
-    const RequestId request = task->request;
+    const QueueId queue = task->queue;
     const bool never_arrived = event.state != Known::kForgotten && task->state == TaskState::kSent;
     if (never_arrived && !task->cancelling)
       wait_again(event.task, *task);
     else
       lose(event.task, error_of(ErrorCode::kLost, CauseCode::kForgotten), true);
-    return dispatch(request);
+    return dispatch(queue);
   }
   if (event.state == Known::kRunning) task->state = TaskState::kRunning;
   // A done one's outcome is sent again by itself.

@@ -14,6 +14,7 @@
 #include "bulk/lane.h"
 #include "pounce/ids.h"
 #include "transport/poll_set.h"
+#include "worker/interpreter/relays.h"
 
 namespace pounce::worker {
 
@@ -28,6 +29,11 @@ class BulkLanes {
   std::optional<Invitation> invite(const SessionId& session);  // nullopt: there is no lane to be had
   bulk::Lane* lane(const SessionId& session);  // null: none, or its client has not come yet
   void close(const SessionId& session);        // its connections end, and it cannot come again
+  void dismiss(const SessionId& session);      // and those between it and other workers of that client
+  Relays& relays() { return relays_; }
+  // Whoever has one of these keys may fetch these parts; it is known here by a name that says which. False: there is no port.
+  bool serve(const SessionId& session, const std::string& reader, const ObjectId& object, std::vector<bulk::Offered> parts, std::string_view keys);
+  void end_serving(const SessionId& session, const std::string& reader);
 
   void add_to(transport::PollSet& polled);
   void accept_waiting(const transport::PollSet& polled);  // after polling
@@ -40,6 +46,7 @@ class BulkLanes {
   std::optional<std::size_t> polled_as_;
   std::unique_ptr<bulk::Acceptor> acceptor_;
   std::map<SessionId, bulk::Lane> lanes_;
+  Relays relays_;
 };
 
 }  // namespace pounce::worker

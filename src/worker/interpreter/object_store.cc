@@ -175,6 +175,17 @@ void ObjectStore::drop_all(const SessionId& session) {
   }
 }
 
+std::vector<bulk::Offered> ObjectStore::parts(const SessionId& session, const ObjectId& object) const {
+  if (!holds(session, object)) return {};
+  const Value& value = objects_.at(object);
+  if (!value.block) return {};  // smaller ones take no lane
+  const auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
+  if (!view) return {};
+  std::vector<bulk::Offered> parts;
+  for (std::size_t i = 0; i < value.sizes.size(); ++i) parts.push_back({(*view)->bytes().subspan(value.offsets[i], value.sizes[i]), *view});
+  return parts;
+}
+
 Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
   const auto found = objects_.find(object);
   if (found == objects_.end())

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bulk/fetches.h"
+#include "bulk/offers.h"
 #include "memory/block_pool.h"
 #include "memory/memory_block.h"
 #include "pounce/ids.h"
@@ -75,6 +76,8 @@ class ObjectStore {
   void drop(const SessionId& session, const ObjectId& object);
   void drop_all(const SessionId& session);
   Result<ObjectUse> use(const ObjectId& object) const;
+  // As they were announced, for another worker to fetch; empty: this session has it not.
+  std::vector<bulk::Offered> parts(const SessionId& session, const ObjectId& object) const;
   std::size_t kept_bytes() const { return pool_.kept_bytes(); }
   memory::BlockPool& pool() { return pool_; }
 

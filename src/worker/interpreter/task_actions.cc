@@ -41,6 +41,11 @@ void WorkerEngine::tell_state(NamespaceState state) {
   tell_activity(Clock::now());
 }
 
+void WorkerEngine::tell_held() {
+  held_ = true;
+  activity_changed_ = true;
+}
+
 void WorkerEngine::tell_loading(std::string module) {
   loading_ = std::move(module);
   activity_changed_ = true;

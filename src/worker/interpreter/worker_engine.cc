@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/face_address.h"
+#include "base/host_name.h"
 #include "identity/key_pair.h"
 #include "protocol/message_limits.h"
 #include "worker/common/bounded_log.h"
@@ -28,12 +29,6 @@ constexpr auto kGatherFor = 250us;                             // of short tasks
 constexpr auto kRetry = 2ms;                                   // when ZeroMQ's queue to a client is full
 constexpr auto kLongSleep = 1h;                                // nothing to do: a bound that no clock arithmetic overflows
 constexpr auto kActivityPause = 100ms, kActivityBeat = 1000ms;  // between reports to the supervisor: least, most
-
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 std::string working_directory() {
   const std::unique_ptr<char, decltype(&std::free)> path(::get_current_dir_name(), std::free);
@@ -108,9 +103,9 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   tell_started();
   wait(wake_fd, std::min(until, next_deadline()));
   context_.service_zap();
+  read_supervisor();  // first: a task that comes with the order to end never starts
   receive_messages();
   follow_lanes();
-  read_supervisor();
   const TimePoint now = Clock::now();
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
   nudge(now);
@@ -215,7 +210,7 @@ void WorkerEngine::tell_activity(TimePoint now) {
   owing_ = owing_ && owes();
   // A lease that is saving is busy, and so is one that stays for an outcome; one that was told to end is kept by neither.
   const std::uint32_t more = ending_ ? 0 : (saving() ? 1 : 0) + (owing_ ? 1 : 0);
-  supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_});
+  supervisor_.send(protocol::Activity{activity_ + more, seen_ms_ago, state_, std::exchange(stays_, false), loading_, held_});
   activity_changed_ = false;
   activity_told_ = now;
 }

@@ -76,6 +76,7 @@ class WorkerEngine final : public transport::Engine {
   // As ending(); once true the main thread runs no task any more: none starts, and nothing interrupts it.
   bool runner_over();
   void tell_state(NamespaceState state);
+  void tell_held();                       // a notebook holds this worker
   void tell_loading(std::string module);  // empty: none
   ModulesAhead take_modules();
 
@@ -122,7 +123,7 @@ class WorkerEngine final : public transport::Engine {
   void nudge(TimePoint now);
   void tell_started();
 
-  // messages (data_messages.cc)
+  // messages (data_messages.cc, object_messages.cc, supervisor_messages.cc)
   void handle(transport::Received message);
   std::optional<SessionId> speaker(const transport::Received& message, const Result<protocol::Header>& header);
   void on_attach(const protocol::Attach& attach, const SessionId& session, ClientSeat& seat, const std::string& route);
@@ -131,6 +132,7 @@ class WorkerEngine final : public transport::Engine {
   void on(const protocol::Function& function, DataMessage data_message);
   void on(const protocol::Object& object, DataMessage data_message);
   void on(const protocol::Chunk& chunk, DataMessage data_message);
+  void on(const protocol::Serve& serve, DataMessage data_message);
   void on(const protocol::Drop& drop, DataMessage data_message);
   void on(const protocol::Task& task, DataMessage data_message);
   void on(const protocol::Ack& ack, DataMessage data_message);
@@ -145,13 +147,18 @@ class WorkerEngine final : public transport::Engine {
   void tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object);
   void tell_whole(ClientSeat& seat, const ObjectId& object);
   void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message);
+  void begin_fetch(const protocol::Object& object, DataMessage data_message);
   void follow_lanes();
+  void follow(const SessionId& session, const ObjectId& object, bulk::Event& event);
   void leave_lane(const SessionId& session);
+  void leave_relays(const SessionId& session);
   void read_supervisor();
   void admit(const protocol::Admit& admit);
   void dismiss(const SessionId& session);
   void run_detached(const protocol::RunDetached& order);
   void end();
+  void give_back_job();
+  void tell_leaving(ClientSeat& seat);
   void end_if_idle();
   bool owes() const;
 
@@ -219,7 +226,7 @@ class WorkerEngine final : public transport::Engine {
   std::string loading_;
   NamespaceState state_ = NamespaceState::kSaved;
   std::atomic<std::int64_t> end_time_s_ = 0;
-  bool activity_changed_ = false;
+  bool activity_changed_ = false, held_ = false;
   std::uint32_t activity_ = 0;
   TimePoint activity_told_{};
 };

@@ -141,6 +141,10 @@ void WorkerHost::tell_state(NamespaceState state) {
   leader_token_->hold([&] { engine_->tell_state(state); });
 }
 
+void WorkerHost::tell_held() {
+  leader_token_->hold([&] { engine_->tell_held(); });
+}
+
 void WorkerHost::tell_loading(std::string module) {
   leader_token_->hold([&] { engine_->tell_loading(std::move(module)); });
 }

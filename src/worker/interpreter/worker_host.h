@@ -38,8 +38,10 @@ class WorkerHost {
   bool ending() const { return engine_->ending(); }  // likewise: the worker ends
   bool yield_asked() const { return engine_->yield_asked(); }  // likewise: somebody waits, and the loop that runs can be left
   void tell_state(NamespaceState state);             // any thread
+  const std::string& endpoint() const { return engine_->endpoint(); }       // any thread: it does not change
   std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);
+  void tell_held();                                  // any thread: a notebook holds this worker
   void tell_loading(std::string module);             // any thread
   bool modules_asked() const { return engine_->modules_asked(); }  // any thread
   ModulesAhead take_modules();

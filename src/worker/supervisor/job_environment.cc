@@ -27,7 +27,7 @@ Number number_of(const Environment& environment, const std::string& name) {
 }
 
 std::string devices_of(const Environment& environment) {
-  for (const char* name : {"SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"}) {
+  for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"}) {
     const std::string devices = value_of(environment, name);
     if (!devices.empty() && devices != "NoDevFiles") return "GPU " + devices;
   }

@@ -160,7 +160,7 @@ void Supervisor::tell_running() {
   const Used used = meter_.used(Clock::now());
   const device::GpuUse gpu = gpu_meter_.used();
   const model::JobFigures job{used.busy.count(), used.idle.count(), used.cpu.count(),    used.memory_mib,
-                              gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib};
+                              gpu.percent,       gpu.memory_mib,    gpu.memory_total_mib, held_};
   const std::uint32_t running = leaving_ ? 0 : running_;  // what it said before its answer may be over
   daemon_->send(protocol::WorkerBeat{options_.lease, options_.worker, running, ending_, job, warnings_, state_, loading_});
 }

@@ -83,6 +83,7 @@ class Supervisor {
   std::uint32_t running_ = 0, warnings_ = 0;
   NamespaceState state_ = NamespaceState::kSaved;  // of the running interpreter
   std::string loading_;                            // likewise: the module that it loads
+  bool held_ = false;              // by a notebook: this interpreter, or one before it
   int early_deaths_ = 0;           // in a row, before it was ready
   std::map<SessionId, protocol::Admit> admitted_;  // told again to the next interpreter
   protocol::Walltime walltime_;                    // likewise

@@ -91,6 +91,7 @@ void Supervisor::on_ready(const protocol::Ready& ready) {
 void Supervisor::on_activity(const protocol::Activity& activity) {
   const bool was_busy = std::exchange(running_, activity.running) > 0;
   const bool other_state = std::exchange(state_, activity.state) != activity.state;
+  const bool held_now = activity.held && !std::exchange(held_, held_ || activity.held);
   const bool other_module = std::exchange(loading_, activity.loading) != activity.loading;
   const bool works = running_ > 0 && state_ != NamespaceState::kSaving;  // saving is no use of the GPU
   watchdog_.set_busy(running_ > 0);
@@ -99,7 +100,7 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   if (activity.stays && std::exchange(leaving_, std::nullopt)) tell_running();
   const bool free_now = was_busy && running_ == 0;
   if (free_now) meter_.look(::getpid(), Clock::now());  // the work that was just done counts, also if the lease ends before the next beat
-  if (free_now || other_state || other_module) tell_running();
+  if (free_now || other_state || other_module || held_now) tell_running();
   if (activity.client_seen_ms_ago >= 0)
     watchdog_.seen(Clock::now() - std::chrono::milliseconds(activity.client_seen_ms_ago));
 }

@@ -16,7 +16,8 @@ namespace pounce::worker {
 struct SupervisorOptions {
   LeaseId lease;
   WorkerIndex worker;    // this one of
-  std::uint32_t workers = 1;
+  std::uint32_t workers = 1, nodes = 1;
+  std::uint32_t node = 0;  // which of them this is, counted from the batch host
   Epoch first_epoch;     // above those of a supervisor that died in this place
   std::string handshake;      // tcp://host:port
   PublicKey daemon_key;

@@ -33,9 +33,9 @@ timespec until(TimePoint when) {
 
 }  // namespace
 
-WorkerGroup::WorkerGroup(std::uint32_t workers, Serve serve, std::chrono::milliseconds leave_together)
-    : serve_(std::move(serve)), leave_together_(leave_together) {
-  for (std::uint32_t index = 0; index < workers; ++index) members_[WorkerIndex{index}];
+WorkerGroup::WorkerGroup(const std::vector<WorkerIndex>& members, Start start, std::chrono::milliseconds leave_together)
+    : start_(std::move(start)), leave_together_(leave_together) {
+  for (const WorkerIndex index : members) members_[index];
 }
 
 int WorkerGroup::run() {
@@ -52,19 +52,19 @@ int WorkerGroup::run() {
       pass_on(signal);
     bring_back(Clock::now());
   }
-  return broken_ ? 1 : 0;
+  if (broken_) return 1;
+  const bool idle = std::ranges::all_of(members_, [](const auto& entry) { return entry.second.back_at != TimePoint::max(); });
+  return static_cast<int>(idle ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver);
 }
 
 void WorkerGroup::start(WorkerIndex index, Member& member) {
   const Epoch first{member.starts++ * kEpochsEach};
   member.back_at = TimePoint::max();
-  // A function and no program: it serves with what this process was told and has read already. SIGTERM: an orderly end,
-  // should this process be killed. Our signals stay blocked: one that comes before the supervisor listens waits for it.
-  const auto started = start_function(Standing::kOurs, SIGTERM, [&] { return static_cast<int>(serve_(index, first)); });
+  const auto started = start_(index, first);
   member.pid = started.value_or(0);
   if (started) return;
   broken_ = true;
-  spdlog::error("worker={} no process for its supervisor: {}", index.value, started.error().text);
+  spdlog::error("worker={} no process: {}", index.value, started.error().text);
   pass_on(SIGTERM);
 }
 
@@ -90,7 +90,7 @@ void WorkerGroup::ended(WorkerIndex index, Member& member, int wait_status) {
     member.back_at = Clock::now() + leave_together_;
     return;
   }
-  spdlog::warn("worker={} its supervisor died (wait status {})", index.value, wait_status);
+  spdlog::warn("worker={} its process died ({})", index.value, how_it_ended(wait_status));
   end_orphans();
   if (ending_) return;
   if (++member.accidents < kMostAccidents) return start(index, member);

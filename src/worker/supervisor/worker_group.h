@@ -1,6 +1,8 @@
-// The job's first process where a lease has several workers: forks a supervisor for each, passes the batch system's signals
-// on to them and starts one that is missing anew. Each supervisor has its own keys, interpreter and connection to pounced;
-// this process has none (docs/decisions/0005-a-group-of-supervisors.md). Thread: the only one of its process, as fork needs.
+// The first process of a job, or of its step on a further node, where a lease has several workers: starts a supervisor for
+// each, and for each further node the step with those of that node; passes the batch system's signals on to them and starts
+// one that is missing anew. Each supervisor has its own keys, interpreter and connection to pounced; this process has none
+// (docs/decisions/0005-a-group-of-supervisors.md, 0012-further-nodes-are-steps.md). Thread: the only one of its process, as
+// fork needs.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +10,11 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "base/clock.h"
 #include "pounce/ids.h"
+#include "pounce/result.h"
 
 namespace pounce::worker {
 
@@ -22,14 +26,15 @@ enum class SupervisorEnd : int {
 
 class WorkerGroup {
  public:
-  // In the child: serves as that worker, with epochs from there on, until it ends.
-  using Serve = std::function<SupervisorEnd(WorkerIndex worker, Epoch first)>;
+  // The process of that worker, or the step that begins with it: it serves with epochs from there on and ends as
+  // SupervisorEnd says.
+  using Start = std::function<Result<pid_t>(WorkerIndex worker, Epoch first)>;
 
   // Those that are asked together leave within this time of each other (Supervisor's orderly end), and what they have to save.
   static constexpr std::chrono::milliseconds kLeaveTogether{10'000};
 
-  WorkerGroup(std::uint32_t workers, Serve serve, std::chrono::milliseconds leave_together = kLeaveTogether);
-  int run();  // until all have ended; the job's exit code
+  WorkerGroup(const std::vector<WorkerIndex>& members, Start start, std::chrono::milliseconds leave_together = kLeaveTogether);
+  int run();  // until all have ended; its exit code, as SupervisorEnd has them
 
  private:
   struct Member {
@@ -47,7 +52,7 @@ class WorkerGroup {
   bool anybody() const;
   TimePoint next_deadline() const;
 
-  const Serve serve_;
+  const Start start_;
   const std::chrono::milliseconds leave_together_;
   std::map<WorkerIndex, Member> members_;
   bool ending_ = false, broken_ = false;

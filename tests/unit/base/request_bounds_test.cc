@@ -25,6 +25,7 @@ TEST(RequestBoundsTest, EachFieldHasItsOwn) {
     using Member = std::remove_cvref_t<decltype(member)>;
     if constexpr (std::is_constructible_v<Member, std::uint64_t> && !std::is_enum_v<Member>) {
       Resources asked;
+      if (field.name == "nodes") asked.workers = kMostNodes;  // one on each
       field.get(asked) = Member(field.bounds.most);
       EXPECT_EQ(refusal(asked), "") << field.name;
       field.get(asked) = Member(field.bounds.most + 1);
@@ -44,11 +45,19 @@ TEST(RequestBoundsTest, TheWorkersTogetherHaveThoseOfOneNode) {
   EXPECT_NE(refusal(of(256, 0, 0, kMostMemoryMib / 256 + 1)).find("MiB of memory of one node"), std::string::npos);
 }
 
+TEST(RequestBoundsTest, SeveralNodesHaveAsManyWorkersEach) {
+  Resources asked = of(4, 2048);
+  asked.nodes = 2;
+  EXPECT_EQ(refusal(asked), "") << "4096 on each";
+  asked.nodes = 3;
+  EXPECT_EQ(refusal(asked), "4 workers on 3 nodes are not as many on each. Ask for a number of workers that the number of nodes divides.");
+}
+
 TEST(RequestBoundsTest, NoSumWraps) {
   const Resources most = of(kMostWorkers, kMostGpus, kMostCpus, kMostMemoryMib);
   EXPECT_EQ(most.all_gpus(), kMostGpus * kMostWorkers);
   EXPECT_EQ(most.all_cpus(), kMostCpus * kMostWorkers);
-  EXPECT_EQ(most.all_memory_mib(), kMostMemoryMib * kMostWorkers);
+  EXPECT_EQ(most.node_memory_mib(), kMostMemoryMib * kMostWorkers);
   EXPECT_EQ(of(2, 1u << 31).all_gpus(), 1ull << 32);
 }
 

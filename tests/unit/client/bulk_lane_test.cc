@@ -77,6 +77,9 @@ class LaneTest : public EngineTest {
   Peer* worker = nullptr;
   std::optional<bulk::Lane> lane;
   std::vector<std::string> come;
+  KeyPair identity_of_client = identity::make_key_pair();
+  std::size_t lost = 0;
+  Duration passed{};
   std::string room = std::string(kLarge, '\0'), result = std::string(kLarge, 'r');
 };
 
@@ -217,6 +220,50 @@ TEST_F(LaneTest, AfterThreeLossesItIsNotTriedAgain) {
     worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {protocol::TaskState::kUnknown}});
   }
   see_to([&] { return worker->count<protocol::Task>() == 1; });
+}
+
+// Each connection held a thread and descriptors, at either end, for as long as the worker was there.
+TEST_F(LaneTest, ItsConnectionsAreGivenBackWhenNothingTookThemForAMinuteAndMadeAgainWhenSomethingDoes) {
+  const ObjectId object = hold(kLarge);
+  protocol::Attach attach;
+  WorkerLink link(context, identity_of_client, worker->endpoint(), worker_keys.public_key, attach, Clock::now());
+  const auto pump = [&](Duration later) {
+    for (const LinkEvent& event : link.pump(Clock::now() + later, true)) lost += std::holds_alternative<LinkLost>(event);
+  };
+  const auto send = [&](const ObjectId& id, char fill) {
+    const Object made{own_buffer(""), {own_buffer(std::string(kLarge, fill))}};
+    link.send_object(id, made);
+    for (const ObjectId& wanted : link.take_wanted()) link.offer(wanted, made);
+  };
+  const auto see = [&](const std::function<bool()>& condition) { see_to([&] { return pump(passed), condition(); }); };
+  see([&] { return worker->count<protocol::Attach>() == 1; });
+  answer_attach(1);
+  see([&] { return link.attached(); });
+  send(object, 'b');
+  see([&] { return worker->count<protocol::Object>() == 1 && lane->streams() == 1; });
+  fetch(object);
+  see([&] { return come.size() == 1; });
+
+  pump(61s);
+  EXPECT_EQ(lost, 0u) << "the worker has not said yet that it has it";
+  worker->say(protocol::Have{object});
+  see([&] { return link.held().confirmed(object); });
+  pump(30s);
+  EXPECT_EQ(lost, 0u);
+  passed = 61s;
+
+  see([&] { return worker->count<protocol::Attach>() == 2 && link.descriptors().bulk < 0; });
+  EXPECT_FALSE(worker->all<protocol::Attach>().back().no_bulk);
+  answer_attach(2);
+  see([&] { return link.descriptors().bulk >= 0; });
+  const ObjectId other = random_id<ObjectId>();
+  send(other, 'c');
+  see([&] { return worker->count<protocol::Object>() == 2; });
+  fetch(other);
+  see([&] { return come.size() == 2; });
+  EXPECT_EQ(room, std::string(kLarge, 'c'));
+  EXPECT_EQ(lost, 0u);
+  EXPECT_TRUE(link.held().contains(object));
 }
 
 TEST_F(LaneTest, AResultGoesOnWhereItsLaneWasLost) {

@@ -19,6 +19,7 @@
 #include "client/engine.h"
 #include "identity/content_digest.h"
 #include "identity/key_pair.h"
+#include "pounce/version.h"
 #include "protocol/codec.h"
 #include "protocol/message_limits.h"
 #include "transport/packed_messages.h"
@@ -136,8 +137,10 @@ class EngineTest : public testing::Test {
     start_daemon();
     client::Setup setup;
     setup.session.session = session;
-    setup.attach.python = "3.11";
-    engine.emplace(context, identity::make_key_pair(), std::move(setup), news);
+    setup.attach.python = "3.11", setup.attach.pounce = kVersion;
+    KeyPair keys = identity::make_key_pair();
+    key = keys.public_key;
+    engine.emplace(context, std::move(keys), std::move(setup), news);
   }
   void TearDown() override {
     engine.reset();
@@ -254,6 +257,7 @@ class EngineTest : public testing::Test {
   std::string folder;
   int daemons = 0;
   SessionId session = random_id<SessionId>();
+  PublicKey key;  // of the client
   bool admitted = true;
   KeyPair daemon_keys = identity::make_key_pair(), worker_keys = identity::make_key_pair();
   transport::Context servers, context;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/host_name.h"
 #include "base/random_id.h"
 #include "base/unique_fd.h"
 #include "launch/process_table.h"
@@ -202,7 +203,7 @@ TEST_F(LocalLauncherTest, ShowsARunningJobWithWhatWasAskedAndWhoseItIs) {
   EXPECT_EQ(view.instance, instance_);
   EXPECT_EQ(view.class_name, "lion");
   EXPECT_EQ(view.resources.cpus, 2u);
-  EXPECT_EQ(view.nodes, "localhost");
+  EXPECT_EQ(view.nodes, host_name());  // as its workers call it
   EXPECT_EQ(view.end_time_s - view.start_time_s, 600);
   EXPECT_THAT(queue(), SizeIs(1));
 }

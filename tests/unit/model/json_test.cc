@@ -70,7 +70,7 @@ TEST(JsonTest, ANumberOutOfItsBoundsIsMalformed) {
     EXPECT_FALSE(read(field.name, std::to_string(field.bounds.least - 1))) << field.name;
     EXPECT_FALSE(read(field.name, std::to_string(field.bounds.most + 1))) << field.name;
   });
-  EXPECT_EQ(bounded, 8);
+  EXPECT_EQ(bounded, 12);
   for (const char* text : {R"({"gpus":2147483648,"workers":2})", R"({"memory_mib":9223372036854775808})", R"({"time_min":4294967295})",
                            R"({"cpus":65534})", R"({"workers":0})", R"({"time_min":-1})"})
     EXPECT_FALSE(parse<Resources>(text)) << text;

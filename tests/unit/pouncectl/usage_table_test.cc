@@ -52,6 +52,7 @@ TEST(OwnUsageTest, TakesTheTimeOfALeaseThatLiesInTheSpan) {
   EXPECT_DOUBLE_EQ(whole.busy_s, 60);
   EXPECT_DOUBLE_EQ(whole.cpu_s, 400);
   EXPECT_DOUBLE_EQ(half.gpu_s, 100);
+  EXPECT_EQ(share_of(R"({"gpus":2,"busy_ms":30000,"idle_ms":70000,"held":true,"end_s":1100})", "alice", 0, 2000).mode, kReservation);
   EXPECT_EQ(share_of(line, "alice", 1100, 2000).jobs, 0u);
   EXPECT_EQ(share_of("{\"class\":\"li", "alice", 0, 2000).jobs, 0u);  // a full disk cut it
 }

@@ -74,9 +74,21 @@ TEST_F(UsageLogTest, NotesTheTimeSinceTheLastBeatAsWhatItWasThen) {
   EXPECT_EQ(log_.note(kInstance, kLease, kNow + 3s), "pounce:1:466d2258eaa0:3f2a91bc00000001 busy=11s idle=2s");
 }
 
+TEST_F(UsageLogTest, KnowsFromTheFirstWordOnThatANotebookHeldTheLease) {
+  EXPECT_FALSE(log_.beat(beat(0, 0, 8000, 2000), kNow));
+  protocol::WorkerBeat held = beat(0, 1, 8000, 2000);
+  held.state = NamespaceState::kSaving, held.job.held = true;
+  EXPECT_TRUE(log_.beat(held, kNow));
+  EXPECT_FALSE(log_.beat(held, kNow));
+  EXPECT_FALSE(log_.beat(beat(1, 0, 8000, 2000), kNow));  // the other worker of the lease
+  EXPECT_EQ(log_.note(kInstance, kLease, kNow), "pounce:1:466d2258eaa0:3f2a91bc00000001 held busy=8s idle=2s");
+  log_.ended(kLease, ErrorCode::kLeaseEnded, Cause{CauseCode::kIdle}, 1800);
+  EXPECT_TRUE(log_.recent().front().used.figures.held);
+}
+
 TEST_F(UsageLogTest, WritesALineOfALeaseThatEnded) {
   log_.beat(beat(0, 0, 8000, 2000), kNow);
-  log_.ended(kLease, Cause{CauseCode::kIdle}, 1800);
+  log_.ended(kLease, ErrorCode::kWalltimeReached, Cause{CauseCode::kJobTimeLimit}, 1800);
   EXPECT_EQ(log_.of(kLease), nullptr);
   UtilisationLog next;
   next.open(folder_.path() + "/usage", "");
@@ -86,21 +98,35 @@ TEST_F(UsageLogTest, WritesALineOfALeaseThatEnded) {
   EXPECT_EQ(one.job, 44u);
   EXPECT_EQ(one.used.figures.busy_ms, 8000);
   EXPECT_EQ(one.end_s, 1800);
-  EXPECT_EQ(one.cause.code, CauseCode::kIdle);
+  EXPECT_EQ(one.code, ErrorCode::kWalltimeReached);
+  EXPECT_EQ(one.cause.code, CauseCode::kJobTimeLimit);
 }
 
 TEST_F(UsageLogTest, WritesNothingOfALeaseThatNeverWorked) {
-  log_.ended(kLease, Cause{CauseCode::kCancelled}, 1800);
+  log_.ended(kLease, ErrorCode::kLeaseEnded, Cause{CauseCode::kCancelled}, 1800);
   EXPECT_TRUE(log_.recent().empty());
 }
 
 TEST(JobNoteTest, IsATagStillAndTellsThePartThatWasBusy) {
-  const std::string note = format_job_note({kInstance, kLease}, 90s, 30s);
+  const std::string note = format_job_note({kInstance, kLease}, false, 90s, 30s);
   ASSERT_TRUE(parse_job_tag(note).has_value());
   EXPECT_EQ(parse_job_tag(note)->lease, kLease);
   EXPECT_DOUBLE_EQ(busy_part(note, 120s).value(), 0.75);
   EXPECT_EQ(busy_part(format_job_tag({kInstance, kLease}), 120s), std::nullopt);
   EXPECT_EQ(busy_part("somebody's busy=3s idle=1s", 120s), std::nullopt);
+}
+
+TEST(JobNoteTest, TellsOfAHoldFromItsBeginningOn) {
+  const JobTag tag{kInstance, kLease};
+  EXPECT_EQ(parse_job_tag(format_hold_note(tag)), tag);
+  EXPECT_TRUE(tells_hold(format_hold_note(tag)));
+  EXPECT_TRUE(tells_hold(format_job_note(tag, true, 90s, 30s)));
+  EXPECT_DOUBLE_EQ(busy_part(format_job_note(tag, true, 90s, 30s), 120s).value(), 0.75);
+  EXPECT_EQ(busy_part(format_hold_note(tag), 120s), std::nullopt);
+  EXPECT_FALSE(tells_hold(format_job_tag(tag)));
+  EXPECT_FALSE(tells_hold(format_job_note(tag, false, 90s, 30s)));
+  EXPECT_FALSE(tells_hold(format_job_tag(tag) + " heldout"));
+  EXPECT_FALSE(tells_hold("somebody's held"));
 }
 
 // Anybody can write into the comment of his own job.

@@ -27,6 +27,11 @@ TEST(JobEnvironmentTest, ReadsTheJobFromSlurmsVariables) {
   EXPECT_EQ(facts.devices, "GPU 0,3");
 }
 
+// The step's environment has the first node's too.
+TEST(JobEnvironmentTest, OnAFurtherNodeTheDevicesAreThoseOfTheStep) {
+  EXPECT_EQ(job_facts({{"SLURM_JOB_GPUS", "0"}, {"SLURM_STEP_GPUS", "2"}}, "", "login").devices, "GPU 2");
+}
+
 TEST(JobEnvironmentTest, DescribesAProcessOutsideAnyJob) {
   const JobFacts facts = job_facts({}, "", "laptop");
   EXPECT_EQ(facts.job, 0u);

@@ -60,6 +60,20 @@ TEST_F(ObjectStoreTest, TakesThePickleFromTheFirstBufferWhenItFollows) {
   EXPECT_EQ(text(use->buffers[0]), "abc");
 }
 
+TEST_F(ObjectStoreTest, ShowsThePartsAsTheyWereAnnouncedToTheSessionThatHoldsThem) {
+  const std::string large(300'000, 'b');
+  announce(kAlice, {2, large.size()}, true);
+  chunk(kAlice, 0, 0, "pi");
+  chunk(kAlice, 1, 0, large);
+
+  const auto parts = store.parts(kAlice, kObject);
+
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(parts[0].bytes.data()), parts[0].bytes.size()), "pi");
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(parts[1].bytes.data()), parts[1].bytes.size()), large);
+  EXPECT_TRUE(store.parts(kOther, kObject).empty());
+}
+
 TEST_F(ObjectStoreTest, RefusesAPickleThatFollowsWithoutASize) { EXPECT_FALSE(announce(kAlice, {}, true).has_value()); }
 
 TEST_F(ObjectStoreTest, RefusesGapsRepeatsAndOverrunsAndStartsAnewWithTheNextAnnouncement) {

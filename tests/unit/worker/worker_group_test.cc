@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "base/process.h"
 
 namespace pounce::worker {
 namespace {
@@ -25,9 +28,15 @@ class WorkerGroupTest : public testing::Test {
     ::close(lines_[1]);
   }
 
-  int run(std::uint32_t workers, WorkerGroup::Serve serve, std::chrono::milliseconds together = 10s) {
+  using Serve = std::function<SupervisorEnd(WorkerIndex worker, Epoch first)>;
+  int run(std::uint32_t workers, const Serve& serve, std::chrono::milliseconds together = 10s) {
+    std::vector<WorkerIndex> members;
+    for (std::uint32_t index = 0; index < workers; ++index) members.push_back({index});
+    const auto start = [&](WorkerIndex worker, Epoch first) {
+      return start_function(Standing::kOurs, SIGTERM, [&] { return static_cast<int>(serve(worker, first)); });
+    };
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(WorkerGroup(workers, std::move(serve), together).run());
+    if (child == 0) ::_exit(WorkerGroup(members, start, together).run());
     int status = 0;
     ::waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -102,7 +111,8 @@ TEST_F(WorkerGroupTest, WhoLeftIdleComesBackWhenOthersStayed) {
 }
 
 TEST_F(WorkerGroupTest, NobodyComesBackWhenAllLeftTogether) {
-  EXPECT_EQ(run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kLeftIdle; }), 0);
+  const int code = run(3, [this](WorkerIndex worker, Epoch first) { return say(worker, first), SupervisorEnd::kLeftIdle; });
+  EXPECT_EQ(code, static_cast<int>(SupervisorEnd::kLeftIdle)) << "so that the group which has this one as a step may want it back";
   EXPECT_EQ(said(), (Words{"0.0", "1.0", "2.0"}));
 }
 
@@ -117,6 +127,20 @@ TEST_F(WorkerGroupTest, TheBatchSystemsSignalsReachEachSupervisor) {
   });
   EXPECT_EQ(code, 0);
   EXPECT_EQ(said(), (Words{"0.0", "1.0"}));
+}
+
+// A further node: its first worker stands for the step with all of its own.
+TEST_F(WorkerGroupTest, ItsMembersNeedNotBeTheFirstOfTheLease) {
+  const pid_t child = ::fork();
+  const auto start = [this](WorkerIndex worker, Epoch first) {
+    return start_function(Standing::kOurs, SIGTERM, [&] { return say(worker, first), static_cast<int>(SupervisorEnd::kOver); });
+  };
+  if (child == 0) ::_exit(WorkerGroup({{2}, {3}, {6}}, start).run());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(said(), (Words{"2.0", "3.0", "6.0"}));
 }
 
 }  // namespace

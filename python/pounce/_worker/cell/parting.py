@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import interpreter
 from ..state.crossing import Part
+from . import held
 
 KIND = "pounce_parting"  # of its messages; what answers them is {"parting": [blobs, start]}: none are wanted any more, or these
 LEAVE_S = 60  # what a worker may take for it at most, by default
@@ -32,7 +33,7 @@ def part_with(state: str, holder: str, list_of_it: bytes, parts: Any) -> None:
     """
     if len(list_of_it) > _MOST_LIST_BYTES:
         return
-    interpreter.core.tell_state("saving")
+    held.tell_state("saving")
     wanted = _asked({"state": state, "holder": holder}, [list_of_it])
     while wanted and wanted[0]:
         found: list[Part] = parts(*wanted)

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from .. import interpreter
 from ..state import crossing
 from ..state.folder import Folder
 from ..state.key import key_of
 from ..state.manifest import Manifest
 from ..state.needs import closure
+from . import held
 from .own_folders import OwnFolders
 
 PATIENCE_S = 60.0  # so long a kernel may say nothing before the worker is one like others, which may be taken away
@@ -113,7 +113,7 @@ class Relayed:
                 return
             folder.drop(crossing.state_in(folder, _key(folder)).digests())
         if self._word:
-            interpreter.core.tell_state(self._word)
+            held.tell_state(self._word)
             self._word = ""
 
     # ---- for the lease ----
@@ -123,10 +123,10 @@ class Relayed:
         data = folder.manifest() if self.has(folder.path) else None
         if data is None or _version(data) == self._brought:
             self._word = ""
-            interpreter.core.tell_state(word)
+            held.tell_state(word)
         else:
             self._word, self._heard = word, time.monotonic()
-            interpreter.core.tell_state("saving")
+            held.tell_state("saving")
 
     def idle(self) -> float | None:
         """Seconds until it wants to be called again."""
@@ -134,7 +134,7 @@ class Relayed:
             return None
         left = self._heard + PATIENCE_S - time.monotonic()
         if left <= 0:
-            interpreter.core.tell_state("unsaved")
+            held.tell_state("unsaved")
         return left if left > 0 else None
 
     def end(self) -> None:

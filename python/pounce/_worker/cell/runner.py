@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
 import uuid
 from typing import Any
 
-from ... import errors
 from ..._common import bundle
 from .. import interpreter
 from ..state.live_reads import reached
 from ..state.needs import source_reads
 from ..steps import Left
-from . import packages
+from . import held, packages
+from .cell_reply import bundled, error_of, shells
 from .entered import Entered
 from .loops import Loops, rest
 
@@ -26,7 +25,14 @@ _digests: dict[str, bytes] = {}  # of variables as the notebook sent them, or as
 
 
 def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
-    """Nothing runs (``ran`` false) where `request` counts on variables that are not here."""
+    """Nothing runs (``ran`` false) where `request` counts on variables that are not here, or (``strange``) on a worker that is held."""
+    if request["held"] and not held.is_held():
+        return {"lacks": [], "strange": True}
+    with held.cell():
+        return _run_cell(request, pickle, buffers)
+
+
+def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
     shell = _the_shell(request)
     wanted, lacks = _relayed(shell, request, pickle, buffers)
     reply: dict[str, Any] = {"holder": _holder, "asked": wanted["turn"], "lacks": lacks, "relayed": wanted is not request["state"]}
@@ -35,9 +41,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     if not found.ran:
         return reply
     names = shell.user_ns
-    for filename, (number, text) in request["files"].items():
-        shell.compile._filename_map[filename] = number
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    shells().know_files(shell, request["files"])
     if found.fresh:
         _digests.clear()
         for number, source in request["state"]["setup"]:
@@ -57,7 +61,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     reply["missing"] = [name for name in asked if name not in names]
     _saved.after(request["number"], request["state"]["turn"])
     if "error" not in reply:
-        reply["bundle"] = _bundle({name: names[name] for name in brings})
+        reply["bundle"] = bundled({name: names[name] for name in brings})
     return reply
 
 
@@ -87,12 +91,11 @@ def _reads(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any],
 
 
 def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
-    from . import shell as shells
-
     names = shell.user_ns
     before = dict(names)
     with loops.of(shell):
-        result = shells.run(shell, request["source"], request["number"], request["asks"], request["message"])
+        result = shells().run(shell, request["source"], request["number"], request["asks"], request["message"],
+                              magic_line=not request["held"])
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
         raise error  # the job ends, nobody pressed stop: why is pounced's to say
@@ -106,17 +109,15 @@ def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
     if isinstance(error, Left):
         reply["left"] = loops.left(error.steps)
     elif error is not None:
-        reply["error"] = _error(shell, error)
+        reply["error"] = error_of(shell, error)
     return reply
 
 
 def _set_up(shell: Any, request: dict[str, Any], number: int, source: str) -> None:
     """A cell that runs again on each new worker, before all others. What it makes is not restored."""
-    from . import shell as shells
-
     code, before = _python(shell, source), dict(shell.user_ns)
     _saved.before(code)
-    result = shells.run(shell, source, number, asks=False, message=request["message"])
+    result = shells().run(shell, source, number, asks=False, message=request["message"])
     _saved.remade([name for name, value in shell.user_ns.items() if value is not before.get(name, _absent)])
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
@@ -155,38 +156,6 @@ def _digest(value: Any) -> bytes:
         return uuid.uuid4().bytes
 
 
-def _error(shell: Any, error: BaseException) -> dict[str, Any]:
-    import asyncio
-
-    kind = KeyboardInterrupt if isinstance(error, asyncio.CancelledError) else type(error)
-    try:
-        text = str(error)
-    except Exception:
-        text = "its message cannot be shown"
-    return {"type": kind.__name__, "text": text, "lines": shell.stb or [], "node": interpreter.node, "devices": interpreter.devices,
-            "name": getattr(error, "name", None) if isinstance(error, NameError) else None, "pickle": _pickled(error)}
-
-
-def _pickled(error: BaseException) -> bytes:
-    """Empty if it cannot travel: its words do."""
-    try:
-        data, _ = bundle.dumps({"error": error})
-        bundle.loads(data, ())
-        return data
-    except Exception:
-        return b""
-
-
-def _bundle(values: dict[str, Any]) -> tuple[bytes, list[Any]]:
-    try:
-        return bundle.dumps(values)
-    except Exception as error:
-        from ..._common import serialize
-
-        where, part, why = serialize.path_of_unpicklable(values, "the worker's variables") or ("", values, error)
-        raise errors.ResultNotPicklable(f"{where} is a {type(part).__name__}, which cannot be brought back: {why}") from None
-
-
 def variables(_: Any = None) -> list[tuple[str, str, str]]:
     """(name, type, a short text) of what people have put into the namespace."""
     hidden = _shell.user_ns_hidden if _shell is not None else {}
@@ -209,6 +178,11 @@ def begin() -> None:
     """A worker is wanted for what comes next."""
 
 
+def hold(wanted: bool) -> None:
+    """The notebook holds this worker, or no longer."""
+    held.hold(wanted)
+
+
 def saved_namespace() -> Any:
     """Of this worker's cells; None: none has run here."""
     return _saved
@@ -224,17 +198,10 @@ def end_python() -> None:
 def _the_shell(request: dict[str, Any]) -> Any:
     global _shell, _saved
     if _shell is None:
-        try:
-            from . import shell as shells
-        except ImportError as error:
-            raise errors.BadRequest(
-                f"cells need IPython on the worker, whose Python {sys.executable} lacks {error.name}",
-                "Install it there: python -m pip install ipython.",
-            ) from None
+        shell = shells()
         from .saved_namespace import SavedNamespace
 
-        _shell = shells.make(page=bool(request["message"]))
-        _shell.colors = request["colors"]
+        _shell = shell.the_only(page=bool(request["message"]), colors=request["colors"])
         _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
     return _shell

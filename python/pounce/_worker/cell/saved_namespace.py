@@ -19,6 +19,7 @@ from ..state.needs import source_reads
 from ..state.problems import StateError, TakenOver
 from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
+from . import held
 from .entered import Entered, caught_up, problem_with
 from .grace import Grace
 from .parting import part_with
@@ -201,7 +202,7 @@ class SavedNamespace:
     def tell_loop(self, runs: bool) -> None:
         """A loop that can be left between two steps begins, or is over."""
         if not self.lost_with_worker():
-            interpreter.core.tell_state("stepping" if runs else "saved")
+            held.tell_state("stepping" if runs else "saved")
 
     def still_lost(self, lost: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
         return {name: why for name, why in lost.items() if name not in self._remade and is_persons(name)}
@@ -253,7 +254,7 @@ class SavedNamespace:
     def not_brought(self, why: str) -> None:
         """What is saved on this node alone goes with it."""
         self._notes.not_saved(why)
-        interpreter.core.tell_state("unsaved")
+        held.tell_state("unsaved")
 
     def save_last(self) -> None:
         """The worker, or the notebook, leaves. A cell that was cut off leaves the state as it was before it."""
@@ -262,6 +263,7 @@ class SavedNamespace:
 
     def leave_worker(self) -> None:
         """This process ends."""
+        held.hold(False)
         self.save_last()
         if self._folder is not None:
             self._folder.leave()
@@ -272,7 +274,7 @@ class SavedNamespace:
     def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:
         """Whether all of it is saved now, or cannot be."""
         assert self._saver is not None and self._folder is not None
-        tell_state = interpreter.core.tell_state
+        tell_state = held.tell_state
         if not quiet:
             tell_state("saving")
         try:

@@ -7,6 +7,7 @@ import builtins
 import getpass
 import importlib.util
 import json
+import linecache
 import os
 import sys
 import threading
@@ -72,6 +73,22 @@ def make(page: bool) -> ZMQInteractiveShell:
     return shell
 
 
+def the_only(page: bool, colors: str) -> ZMQInteractiveShell:
+    """Of this process."""
+    if ZMQInteractiveShell.initialized():
+        return ZMQInteractiveShell.instance()
+    shell = make(page)
+    shell.colors = colors
+    return shell
+
+
+def know_files(shell: ZMQInteractiveShell, files: dict[str, tuple[int, str]]) -> None:
+    """The cells that functions of the notebook come from: tracebacks show their lines."""
+    for filename, (number, text) in files.items():
+        shell.compile._filename_map[filename] = number
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+
+
 def _input(prompt: Any = "", /) -> str:
     return _ask(prompt, password=False)
 
@@ -94,12 +111,12 @@ def _ask(prompt: Any, password: bool) -> str:
     return str(reply["value"])
 
 
-def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str) -> Any:
-    """Runs one cell; returns IPython's result. The line of the magic counts, so that line numbers are the notebook's."""
+def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str, magic_line: bool = True) -> Any:
+    """Runs one cell; returns IPython's result. The line of its magic counts, where it has one, so that line numbers are the notebook's."""
     global may_ask
     problem, code = None, source
     try:
-        code = "\n" + shell.transform_cell(source)
+        code = "\n" * magic_line + shell.transform_cell(source)
     except Exception:
         problem = sys.exc_info()
     shell.execution_count = number

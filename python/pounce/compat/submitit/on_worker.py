@@ -90,6 +90,8 @@ def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterat
     before = signal.signal(signal.SIGUSR2, keep)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR2})
     over, lock = threading.Event(), threading.Lock()
+    whole = pounce.time_left()
+    ahead_s = ahead_s if whole is None else min(ahead_s, whole / 2)  # of a short job half the time is its own
     threading.Thread(target=_watch, args=(ahead_s, threading.get_ident(), over, lock), name="pounce-checkpoint", daemon=True).start()
     try:
         yield
@@ -101,11 +103,9 @@ def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterat
 
 
 def _watch(ahead_s: float, thread: int, over: threading.Event, lock: threading.Lock) -> None:
-    first = pounce.time_left()
-    ahead = ahead_s if first is None else min(ahead_s, first / 2)  # of a short job half the time is its own
     while not over.wait(_LOOK_S):
         left = pounce.time_left()
-        if left is not None and left <= ahead:
+        if left is not None and left <= ahead_s:
             with lock:
                 if not over.is_set():
                     signal.pthread_kill(thread, signal.SIGUSR2)

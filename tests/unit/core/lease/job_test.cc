@@ -21,6 +21,7 @@ TEST_P(JobEndTest, EndsTheLeaseWithItsTypedReason) {
   EXPECT_EQ(only<TellLeaseEnded>()[0].error.context.at("job"), "7");
   ASSERT_GE(count<RecordOutcome>(), 1u);
   EXPECT_EQ(only<RecordOutcome>()[0].record.kind, JournalRecord::Kind::kEnded);
+  EXPECT_EQ(only<RecordOutcome>()[0].code, GetParam().code);
 }
 
 INSTANTIATE_TEST_SUITE_P(EachEnd, JobEndTest,

@@ -171,5 +171,16 @@ TEST_F(SessionTest, WhoHoldsAnUnknownLeaseIsToldOnlyAfterAReconcile) {
   EXPECT_EQ(count<TellLeaseEnded>(), 1u);
 }
 
+// Found by the simulator: Slurm did not answer a new pounced until a stopped kernel was forgotten, which then held the lease for ever.
+TEST_F(SessionTest, WhoFallsSilentBeforeTheFirstReconcileIsToldOfWhatItHeld) {
+  tell(JournalRead{});
+  tell(DemandChanged{session(1), {{RequestId{1}, one_gpu(), 0, 0, {lease(9)}}}});
+  tell(ReconcileDone{tl::unexpected(trouble(ErrorCode::kSlurmUnreachable))});
+  advance(defaults.orphan_grace + 1s);
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].session, session(1));
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.context.at("lease"), lease(9).hex());
+}
+
 }  // namespace
 }  // namespace pounce::lease

@@ -3,6 +3,7 @@
 
 namespace pounce::task {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -128,6 +129,28 @@ TEST_F(LossTest, AnAnswerThatComesTwiceTakesOneRetry) {
   attach(1);
   EXPECT_THAT(answer(1, 1, Known::kForgotten), ElementsAre("send t1 w1 attempt 1"));
   EXPECT_THAT(answer(1, 1, Known::kForgotten), IsEmpty());
+}
+
+// Its job was ended by the batch system: what had not started there was lost with it, as if it might have run.
+TEST_F(LossTest, WhatAWorkerThatLeavesHasNotStartedGoesElsewhere) {
+  two_sent();
+  EXPECT_THAT(leaves(1, {2}), IsEmpty());
+  EXPECT_THAT(lease_ends(1, ErrorCode::kPreempted), ElementsAre("fail t2 preempted", "disconnect w1"));
+  grant(2);
+  EXPECT_THAT(attach(2), Contains("send t3 w2"));
+}
+
+TEST_F(LossTest, WhatAWorkerThatLeavesHasNotStartedEndsWithAJobThatSomebodyCancelled) {
+  two_sent();
+  leaves(1, {2});
+  EXPECT_THAT(lease_ends(1, ErrorCode::kJobCancelled), ElementsAre("fail t2 job_cancelled", "fail t3 lost", "disconnect w1"));
+}
+
+TEST_F(LossTest, WhatAWorkerThatLeavesHasNotStartedEndsWithALeaseThatSomebodyReleased) {
+  two_sent();
+  leaves(1, {2});
+  const Error released = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kReleased});
+  EXPECT_THAT(happens(LeaseLost{RequestId{1}, place(1).lease, released}), ElementsAre("fail t2 lease_ended", "fail t3 lost", "disconnect w1"));
 }
 
 // It saves its variables, which takes a while: what is sent to it meanwhile would be under way when it has gone.

@@ -24,6 +24,7 @@ class Walk {
  private:
   int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   Place some_place() { return place(1 + pick(4)); }
+  RequestId some_request() { return RequestId{static_cast<std::uint32_t>(1 + pick(6))}; }
   Epoch some_epoch() { return Epoch{static_cast<std::uint32_t>(1 + pick(4))}; }
   PublicKey some_key() { return PublicKey{{static_cast<std::uint8_t>(pick(3))}}; }
   TaskId some_task() { return task(1 + pick(1 + static_cast<int>(submitted_))); }
@@ -36,18 +37,20 @@ class Walk {
     switch (pick(submitted_ < 200 ? 18 : 17)) {
       case 0: return CancelAsked{some_task()};
       case 1: return SessionOpened{};
-      case 2: return pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
+      case 2: return pick(2) ? Event(MoreToCome{some_resources(), pick(40) - 20}) : pick(20) ? Event(TimePassed{}) : Event(DaemonFailed{error()});
       case 3:
-      case 4: return WorkerGranted{RequestId{static_cast<std::uint32_t>(1 + pick(3))}, some_place(), some_epoch(), some_key()};
+      case 4: return WorkerGranted{some_request(), some_place(), some_epoch(), some_key()};
       case 5:
         return WorkerDied{some_place(), some_epoch(), error(), pick(2) ? std::nullopt : std::optional(std::vector{some_task()}), some_key()};
-      case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{RequestId{1}, some_place().lease, error()});
-      case 7: return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{RequestId{1}, error()});
+      case 6: return pick(4) ? Event(TimePassed{}) : Event(LeaseLost{some_request(), some_place().lease, error()});
+      case 7: return pick(10) ? Event(TimePassed{}) : Event(RequestRefused{some_request(), error()});
       case 8:
       case 9: return WorkerAttached{some_place(), some_epoch()};
       case 10: return unreachable_or_silent();
       case 11: return pick(20) ? Event(TimePassed{}) : Event(WorkerRefusedUs{some_place(), some_epoch(), error()});
-      case 12: return TaskStarted{some_place(), some_epoch(), some_task()};
+      case 12:
+        return pick(10) ? Event(TaskStarted{some_place(), some_epoch(), some_task()})
+                        : Event(WorkerLeaving{some_place(), some_epoch(), {some_task()}});
       case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
       case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(6))};
       case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
@@ -63,11 +66,13 @@ class Walk {
     }
   }
   Event new_task() {
-    return TaskSubmitted{task(static_cast<int>(++submitted_)), some_resources(), static_cast<std::uint32_t>(pick(3))};
+    const auto only_on = pick(8) ? std::nullopt : std::optional(WorkerIndex{static_cast<std::uint32_t>(pick(2))});
+    return TaskSubmitted{task(static_cast<int>(++submitted_)), some_resources(), static_cast<std::uint32_t>(pick(3)), only_on};
   }
   Resources some_resources() {
     Resources resources;
     resources.gpus = static_cast<std::uint32_t>(pick(3));
+    if (resources.gpus == 2) resources.leases_least = 1, resources.leases_most = 3;
     return resources;
   }
 

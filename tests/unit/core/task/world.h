@@ -40,7 +40,9 @@ inline Place place(int lease, std::uint32_t worker = 0) {
 
 // Actions as text, so that a test compares with what a user would write down.
 inline std::string name(const TaskId& id) { return "t" + std::to_string(id.bytes()[0]); }
-inline std::string name(const Place& at) { return "w" + std::to_string(at.lease.bytes()[0]); }
+inline std::string name(const Place& at) {
+  return "w" + std::to_string(at.lease.bytes()[0]) + (at.worker.value > 0 ? "/" + std::to_string(at.worker.value) : "");
+}
 
 struct InWords {
   std::string operator()(const Connect& a) const { return "connect " + name(a.place) + "." + std::to_string(a.epoch.value); }
@@ -108,6 +110,11 @@ class TaskTest : public testing::Test {
     return happens(WorkerDied{place(lease), Epoch{epoch}, {code, "It died.", {}, {}}});
   }
   Words lease_ends(int lease, ErrorCode code) { return happens(LeaseLost{RequestId{1}, place(lease).lease, {code, "It ended.", {}, {}}}); }
+  Words leaves(int lease, std::initializer_list<int> started) {
+    WorkerLeaving event{place(lease), Epoch{1}};
+    for (const int n : started) event.started.push_back(task(n));
+    return happens(event);
+  }
   Words unreachable(int lease) { return happens(WorkerUnreachable{place(lease), Epoch{1}}); }
   Words silent(int lease) { return happens(WorkerSilent{place(lease), Epoch{1}}); }
   Words heard(int lease) { return happens(WorkerSeen{place(lease), Epoch{1}}); }

@@ -1,0 +1,44 @@
+#include "pouncectl/python_report.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "pouncectl/program.h"
+
+namespace pounce::ctl {
+namespace {
+
+// Says what it finds in one line of JSON; a pounce that is not ours has no _core.
+constexpr char kPythonScript[] = R"(
+import importlib.metadata, json, sys
+found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": "",
+         "openssl": ""}
+try:
+    found["ours"] = str(importlib.metadata.distribution("pounce-hpc").locate_file("pounce/__init__.py"))
+except importlib.metadata.PackageNotFoundError:
+    pass
+try:
+    import pounce
+    found["file"], found["version"] = str(pounce.__file__), str(getattr(pounce, "__version__", ""))
+    import pounce._core
+    found["openssl"] = getattr(pounce._core, "OPENSSL", "")
+except Exception as error:
+    found["trouble"] = f"{type(error).__name__}: {error}"
+print(json.dumps(found)))";
+
+std::string python_beside() {
+  std::error_code absent;
+  for (const char* name : {"python", "python3"})
+    if (const std::string path = sibling(name); std::filesystem::is_regular_file(path, absent)) return path;
+  return "python3";
+}
+
+}  // namespace
+
+std::string python_of(const std::string& named) { return named.empty() ? python_beside() : named; }
+
+nlohmann::json python_report(const std::string& python) {
+  return nlohmann::json::parse(output_of({python, "-c", kPythonScript}), nullptr, false);
+}
+
+}  // namespace pounce::ctl

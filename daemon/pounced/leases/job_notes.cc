@@ -1,0 +1,23 @@
+#include "pounced/leases/job_notes.h"
+
+#include "base/job_tag.h"
+#include "base/log.h"
+
+namespace pounce::daemon {
+
+void JobNotes::hold_begins(const LeaseId& lease) { send(lease, format_hold_note({instance_, lease})); }
+
+void JobNotes::ending(const LeaseId& lease) {
+  if (const auto note = uses_.note(instance_, lease, Clock::now())) send(lease, *note);
+}
+
+void JobNotes::send(const LeaseId& lease, const std::string& note) {
+  const auto job = uses_.job(lease);
+  if (!job || last_ == note) return;  // each of its workers is ended, and one word is enough
+  last_ = note;
+  launcher_.ask(slurm::Note{*job, note}, [lease](Result<slurm::Done> noted) {
+    if (!noted) spdlog::info("lease={} its job's comment could not be written: {}", lease.hex(), noted.error().text);
+  });
+}
+
+}  // namespace pounce::daemon

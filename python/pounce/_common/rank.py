@@ -1,0 +1,40 @@
+"""A rank of a gang, as it travels: what a worker offers before a run, and what it is told for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Rank(NamedTuple):
+    """Which of a gang's processes this is. ``pounce.rank()`` has it in a function that ``Gang.run`` runs."""
+
+    rank: int = 0
+    world_size: int = 1
+    local_rank: int = 0
+    local_world_size: int = 1
+    addresses: tuple[tuple[str, int], ...] = (("127.0.0.1", 0),)  # (IP address, port) of each rank, at which it listens
+
+
+class Offer(NamedTuple):
+    """What one worker has made ready: sockets that listen already."""
+
+    process: str        # a word of its own for each process
+    node: str
+    address: str        # IP
+    interface: str      # of that address; empty: not found
+    port: int           # of its own
+    store_port: int     # for the gang's store, if it becomes rank 0
+    visible: str        # CUDA_VISIBLE_DEVICES, never read: opaque words
+
+
+class Place(NamedTuple):
+    """What one rank is told for one run."""
+
+    process: str
+    rank: Rank
+    environment: dict[str, str]
+
+    @property
+    def is_leader(self) -> bool:
+        """The first of its node."""
+        return self.rank.local_rank == 0

@@ -1,0 +1,36 @@
+"""Which number each gang has that is open: gangs with equal resources must not share a lease, and the next one may have the lease of one
+that is closed.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from .. import _core
+from ..errors import BadRequest
+from .options import Options
+
+_MOST = _core.MOST["gang"]
+
+
+class GangNumbers:
+    """Of one session. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken: set[Options] = set()
+
+    def take(self, options: Options) -> Options:
+        """These, with the lowest free number."""
+        with self._lock:
+            for number in range(1, _MOST + 1):
+                numbered = replace(options, gang=number)
+                if numbered not in self._taken:
+                    self._taken.add(numbered)
+                    return numbered
+        raise BadRequest(f"{_MOST} gangs like this one are open", "Close some of them.")
+
+    def give_back(self, numbered: Options) -> None:
+        with self._lock:
+            self._taken.discard(numbered)

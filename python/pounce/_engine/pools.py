@@ -1,0 +1,55 @@
+"""``Pool``: the leases that serve one line of tasks, as one row."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any, NamedTuple
+
+from .. import _core
+
+_ASKED = [name.rstrip("_") for name in _core.Resources._fields]
+
+
+class Pool(NamedTuple):
+    """`workers` are ready, of at most `most`, on `nodes`; so many leases wait for Slurm, and why, as far as it says."""
+
+    workers: int
+    most: int
+    nodes: int
+    waiting: int
+    why: str
+
+    def __repr__(self) -> str:
+        parts = [f"{self.workers} of {_counted(self.most, 'worker')}"]
+        if self.nodes:
+            parts.append(_counted(self.nodes, "node"))
+        if self.waiting:
+            parts.append(f"{self.waiting} {'waits' if self.waiting == 1 else 'wait'}{f': {self.why}' if self.why else ''}")
+        return ", ".join(parts)
+
+
+def pools_of(document: dict[str, Any]) -> list[Pool]:
+    """Of this process, from pounced's status document."""
+    mine = {row["session"] for row in document["sessions"] if (row["pid"], row["host"]) == (os.getpid(), socket.gethostname())}
+    pools: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for lease in document["leases"]:
+        if lease["session"] in mine and lease.get("leases_most"):
+            pools.setdefault((lease["session"], _kind(lease)), []).append(lease)
+    return [_pool(leases) for leases in pools.values()]
+
+
+def _kind(lease: dict[str, Any]) -> str:
+    return repr([lease.get(name) for name in _ASKED])
+
+
+def _counted(count: int, one: str) -> str:
+    return f"{count} {one}{'' if count == 1 else 's'}"
+
+
+def _pool(leases: list[dict[str, Any]]) -> Pool:
+    ready = [lease for lease in leases if lease["workers_ready"]]
+    waiting = [lease for lease in leases if not lease["workers_ready"] and lease["waiting"]]
+    return Pool(workers=sum(lease["workers_ready"] for lease in ready), most=leases[0]["leases_most"] * leases[0]["workers"],
+                nodes=len({lease["node"] for lease in ready} - {""}), waiting=len(waiting),
+                why=next((lease["reason"].rstrip(".") for lease in waiting if lease.get("reason")), ""))

@@ -1,0 +1,36 @@
+"""A ``%%pounce --nodes 2`` cell on one rank of its gang. Its variables stay in the rank's Python, and go with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._common import bundle
+from .. import rank_run
+from .cell_reply import bundled, error_of, shells
+
+_absent = object()
+
+
+class CellFailed(Exception):
+    """On one rank; its argument is the error as a cell's reply has it."""
+
+
+def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
+    """The reply: what the cell assigned, and of rank 0 its value and what is asked for. Raises ``CellFailed``: the other ranks wait."""
+    shell = shells().the_only(page=bool(request["message"]), colors=request["colors"])
+    names = shell.user_ns
+    shells().know_files(shell, request["files"])
+    names.update(bundle.loads(pickle, buffers))
+    before = dict(names)
+    result = shells().run(shell, request["source"], request["number"], False, request["message"])
+    error = result.error_before_exec or result.error_in_exec
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    if error is not None:
+        raise CellFailed(error_of(shell, error))
+    own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
+    reply = {"shown": shell.displayhook.take(), "assigned": [name for name in own if names[name] is not before.get(name, _absent)]}
+    if rank_run.current().rank == 0:
+        reply["missing"] = [name for name in request["brings"] if name not in names]
+        reply["bundle"] = bundled({name: names[name] for name in request["brings"] if name in names})
+    return reply

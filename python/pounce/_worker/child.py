@@ -1,0 +1,21 @@
+"""A program as a child of this process: its output is ours and comes live, and it ends with the task that runs it."""
+
+from __future__ import annotations
+
+import subprocess
+
+_ENDS_S = 3.0  # of a program that was told to end
+
+
+def run(words: list[str], environment: dict[str, str] | None = None) -> int:
+    """Its exit code; negative: the signal that ended it. `environment` None: ours."""
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment) as child:
+        try:
+            return child.wait()
+        except BaseException:  # cancelled
+            child.terminate()
+            try:
+                child.wait(_ENDS_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+            raise

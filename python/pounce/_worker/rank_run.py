@@ -1,0 +1,126 @@
+"""The worker's side of a gang's run: sockets that listen before anybody is told of them, the rank's environment, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import errors
+from .._common.rank import Offer, Place, Rank
+from . import child, interpreter, torch_store
+
+_process = os.urandom(8).hex()  # of this interpreter: another that takes its place has no socket open
+_own: socket.socket | None = None
+_store: socket.socket | None = None
+_current: Rank | None = None
+
+
+def offer() -> Offer:
+    """Opens this worker's sockets for the next run. Runs on the worker, as an ordinary task."""
+    global _own, _store
+    close()
+    address = _address()
+    _own, _store = _listening(address), _listening(address)
+    return Offer(_process, interpreter.node, address, _interface_of(address), _own.getsockname()[1], _store.getsockname()[1],
+                 os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+
+
+def run(place: Place, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
+    """Calls the function as that rank. Runs on the worker, as an ordinary task."""
+    with _as_rank(place), torch_store.one_group():
+        return function(*args, **kwargs)
+
+
+def command(place: Place, environment: dict[str, str], words: list[str]) -> int | None:
+    """Runs a program once on this node; None: another rank of the node does. `environment` is for the program, beside the rank's."""
+    with _as_rank(place, at_once=True):
+        if not place.is_leader:
+            return None
+        mine = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
+        path = f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}"  # torchrun of this worker's environment
+        program = shutil.which(words[0], path=path)
+        if program is None:
+            raise errors.BadRequest(f"there is no program {words[0]} on {interpreter.node}", "Give its whole path, or install it there.")
+        return child.run([program, *words[1:]], mine | environment | {"PATH": path})
+
+
+def close() -> None:
+    """Of the run before: its store goes too."""
+    global _own, _store
+    torch_store.close()
+    for one in (_own, _store):
+        if one is not None:
+            one.close()
+    _own = _store = None
+
+
+def current() -> Rank:
+    """Outside a gang: the only one."""
+    return _current or Rank()
+
+
+def listener() -> socket.socket:
+    return _own.dup() if _own is not None else _listening("127.0.0.1")
+
+
+@contextlib.contextmanager
+def _as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
+    """`at_once`: the store is wanted by a child, so nobody imports torch here."""
+    global _current
+    if place.process != _process or _own is None or _store is None:
+        raise errors.WorkerCrashed(f"rank {place.rank.rank} was replaced before it began", "Run it again.")
+    before = {name: os.environ.get(name) for name in place.environment if name != "CUDA_VISIBLE_DEVICES"}
+    os.environ.update(place.environment)
+    _current = place.rank
+    try:
+        if place.rank.rank == 0:
+            torch_store.serve(_store, place.rank.world_size, at_once)
+        yield
+    finally:
+        _current = None
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def _address() -> str:
+    """IP, of the interface at which this worker is reached."""
+    endpoint: str = interpreter.core.endpoint
+    return endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
+
+
+def _listening(address: str) -> socket.socket:
+    """At a free port, of the site's range where it has one."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    for port in _ports():
+        with contextlib.suppress(OSError):
+            return socket.create_server((address, port), family=family, backlog=512)
+    raise errors.BadRequest(f"no port of {interpreter.ports} is free on {interpreter.node}", "Give pounce more ports there.")
+
+
+def _ports() -> range:
+    first, _, last = interpreter.ports.partition("-")
+    return range(int(first), int(last or first) + 1) if first else range(1)
+
+
+def _interface_of(address: str) -> str:
+    """Its name, as gloo and NCCL want it; empty where nobody knows."""
+    if sys.platform != "linux" or ":" in address:
+        return ""
+    import fcntl
+    import struct
+
+    get_address = 0x8915  # SIOCGIFADDR of linux/sockios.h
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                answer = fcntl.ioctl(asked, get_address, struct.pack("256s", name[:15].encode()))
+                if socket.inet_ntoa(answer[20:24]) == address:
+                    return name
+    return ""

@@ -1,0 +1,99 @@
+"""The store at which torch's processes find each other, behind a socket that listens already. It is made when torch is there:
+whoever connects earlier waits in the socket's queue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+_MODULE = "torch.distributed"
+_store: Any = None
+_waits: _AfterImport | None = None
+
+
+def serve(listening: socket.socket, world_size: int, at_once: bool) -> None:
+    """As soon as this process imports torch; `at_once`: now. Does nothing where there is no torch."""
+    global _waits
+    close()
+    if _MODULE in sys.modules:
+        _make(listening, world_size)
+    elif importlib.util.find_spec("torch") is None:
+        return
+    else:
+        _waits = _AfterImport(lambda: _make(listening, world_size))
+        sys.meta_path.insert(0, _waits)
+        if at_once:
+            importlib.import_module(_MODULE)
+
+
+def close() -> None:
+    global _store, _waits
+    _store = None
+    if _waits is not None:
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(_waits)
+    _waits = None
+
+
+@contextlib.contextmanager
+def one_group() -> Iterator[None]:
+    """The process group that is made meanwhile ends with it: the next run makes one of its own, and peers of a rank that failed
+    are let go.
+    """
+    was_there = _is_initialized()
+    try:
+        yield
+    finally:
+        if not was_there and _is_initialized():
+            with contextlib.suppress(Exception):  # it may be broken: what broke it is told already
+                sys.modules[_MODULE].destroy_process_group()
+
+
+def _is_initialized() -> bool:
+    module = sys.modules.get(_MODULE)
+    return module is not None and module.is_available() and module.is_initialized()
+
+
+def _make(listening: socket.socket, world_size: int) -> None:
+    """The store's server, which takes the socket; no client of it yet."""
+    global _store
+    distributed = sys.modules[_MODULE]
+    if not distributed.is_available():
+        return
+    address, port = listening.getsockname()[:2]
+    _store = distributed.TCPStore(address, port, world_size, is_master=True, wait_for_workers=False,
+                                  master_listen_fd=os.dup(listening.fileno()))
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    """Calls `then` when the module has been imported, once."""
+
+    def __init__(self, then: Callable[[], None]):
+        self._then = then
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+        if name != _MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader.exec_module = _followed(spec.loader.exec_module, self._then)  # type: ignore[method-assign,assignment]
+        return spec
+
+
+def _followed(load: Callable[[ModuleType], None], then: Callable[[], None]) -> Callable[[ModuleType], None]:
+    def load_then(module: ModuleType) -> None:
+        load(module)
+        then()
+
+    return load_then

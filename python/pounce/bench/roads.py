@@ -1,0 +1,162 @@
+"""Large data by the road that it takes: memory on one machine, the bulk lane and ZeroMQ between two."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from .bridge import NEEDS, Bridge, bridge, home_across, possible
+from .cases import MEMCPY, Report, Settings, gigabytes_per_second
+from .contenders import Curve, Pounce, Tcp
+from .counts import bytes_sent
+from .home import own_home
+from .rounds import Goal, Table, interleaved
+from .work import meet
+
+MEMORY, LANE, ZEROMQ = "memory, one machine", "bulk lane, TLS 1.3", "ZeroMQ, CURVE"
+BEFORE_GB_S = 0.54  # 1 GiB to a worker before there were lanes (docs/performance.md)
+
+
+def _bridge() -> contextlib.AbstractContextManager[Bridge]:
+    if not possible():
+        raise SystemExit(f"pounce-bench: this case needs {NEEDS}")
+    return bridge()
+
+
+class _Array:
+    """Its first bytes differ each time: it has to travel."""
+
+    def __init__(self, mib: int):
+        import numpy
+
+        self.whole = numpy.ones(mib * 2**20, dtype=numpy.uint8)
+        self.there = numpy.empty_like(self.whole)
+        self._count = 0
+
+    def fresh(self, nbytes: int) -> Any:
+        self._count += 1
+        self.whole[:8] = list(self._count.to_bytes(8, "little"))
+        return self.whole[:nbytes]
+
+    def copied(self, nbytes: int) -> None:
+        self.there[:nbytes] = self.whole[:nbytes]
+
+
+def _there(contender: Any, array: _Array, nbytes: int) -> float:
+    fresh = array.fresh(nbytes)
+    return gigabytes_per_second(lambda: contender.deliver(fresh), nbytes)
+
+
+def _back(contender: Any, nbytes: int) -> float:
+    return gigabytes_per_second(lambda: contender.fetch(nbytes), nbytes)
+
+
+# ---- another network namespace -----------------------------------------------------------------------------------------
+
+
+def across(settings: Settings) -> Report:
+    array, nbytes = _Array(settings.mib), settings.mib * 2**20
+    with contextlib.ExitStack() as stack:
+        over = stack.enter_context(_bridge())
+        stack.enter_context(home_across(over))
+        everybody: list[Any] = [Pounce(launcher="local"), Tcp(over.prefix, over.address), Curve(over.prefix, over.address)]
+        for contender in everybody:
+            stack.callback(contender.close)
+            _there(contender, array, nbytes), _back(contender, nbytes)
+        there: dict[str, Callable[[], float]] = {c.name: partial(_there, c, array, nbytes) for c in everybody}
+        back: dict[str, Callable[[], float]] = {c.name: partial(_back, c, nbytes) for c in everybody}
+        there[MEMCPY] = lambda: gigabytes_per_second(lambda: array.copied(nbytes), nbytes)
+        figures = [interleaved(turns, settings.rounds) for turns in (there, back)]
+    ours = Pounce.name
+    goals = [Goal("at least 0.75 x a plain TCP stream", ours, 0.75, False, Tcp.name),
+             Goal("at least 2 x pyzmq by hand with CURVE", ours, 2, False, Curve.name)]
+    before = Goal(f"at least 3 x {BEFORE_GB_S} GB/s, as it was before the lanes", ours, 3 * BEFORE_GB_S, False)
+    size = f"{settings.mib} MiB"
+    return Report([Table(f"{size} to another network namespace, encrypted, to its use there", "GB/s", figures[0], [*goals, before]),
+                   Table(f"{size} made there, until they are here", "GB/s", figures[1], goals)])
+
+
+# ---- several workers ---------------------------------------------------------------------------------------------------
+
+
+class _Group:
+    """So many workers of one lease."""
+
+    def __init__(self, workers: int):
+        from .. import Client
+
+        self.workers, self.client = workers, Client(launcher="local", workers=workers)
+        self.fetch(None)
+
+    def fetch(self, ref: Any) -> None:
+        with tempfile.TemporaryDirectory(prefix="pounce-bench-meet-") as folder:
+            calls = [self.client.submit(meet, folder, self.workers, ref) for _ in range(self.workers)]
+            assert len({call.result() for call in calls}) == self.workers
+
+    def close(self) -> None:
+        self.client.close()
+
+
+def scaling(settings: Settings) -> Report:
+    """On this machine; with root also over the bridge, where the bytes sent are counted."""
+    tables = [_scaling(settings, MEMORY, own_home)]
+    if not possible():
+        return Report(tables, [f"another network namespace (needs {NEEDS})"])
+    with bridge() as over:
+        return Report([*tables, _scaling(settings, LANE, partial(home_across, over))])
+
+
+def _scaling(settings: Settings, road: str, home: Callable[[], contextlib.AbstractContextManager[Any]]) -> Table:
+    array, nbytes = _Array(settings.mib), settings.mib * 2**20
+    sent: dict[str, list[float]] = {}
+
+    def turn(group: _Group) -> float:
+        fresh, before = array.fresh(nbytes), bytes_sent()
+        rate = gigabytes_per_second(lambda: group.fetch(group.client.scatter(fresh)), nbytes * group.workers)
+        sent.setdefault(_workers(group.workers), []).append((bytes_sent() - before) / nbytes)
+        return rate
+
+    figures: dict[str, list[float]] = {}
+    for workers in (1, 2, 4, 8):
+        with home(), contextlib.closing(_Group(workers)) as group:
+            figures[_workers(workers)] = [turn(group) for _ in range(settings.rounds)]
+    notes = {name: f"the object was sent {sum(times) / len(times):.1f} times" for name, times in sent.items() if road == LANE}
+    return Table(f"{settings.mib} MiB to several workers at once, {road}: all that arrived", "GB/s", figures, notes=notes)
+
+
+def _workers(count: int) -> str:
+    return f"{count} worker{'s' if count > 1 else ''}"
+
+
+# ---- from small to large -----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _pounce(home: contextlib.AbstractContextManager[Any]) -> Iterator[Pounce]:
+    with home, contextlib.closing(Pounce(launcher="local")) as pounce:
+        yield pounce
+
+
+def curve(settings: Settings) -> Report:
+    """1 MiB to 4 GiB over each road, there and back; the largest is `most`."""
+    sizes = [mib for mib in (1, 4, 16, 64, 256, 1024, 4096) if mib <= settings.most]
+    array = _Array(sizes[-1])
+    roads: list[tuple[str, contextlib.AbstractContextManager[Any]]] = [(MEMORY, own_home())]
+    figures: dict[int, dict[str, list[float]]] = {mib: {} for mib in sizes}
+    with contextlib.ExitStack() as stack:
+        if possible():
+            over = stack.enter_context(bridge())
+            roads += [(LANE, home_across(over)), (ZEROMQ, home_across(over, lane=False))]
+        for road, home in roads:
+            with _pounce(home) as pounce:
+                for mib in sizes:
+                    turns: dict[str, Callable[[], float]] = {f"{road}: there": partial(_there, pounce, array, mib * 2**20),
+                                                             f"{road}: back": partial(_back, pounce, mib * 2**20)}
+                    for act in turns.values():
+                        act()
+                    figures[mib] |= interleaved(turns, settings.rounds)
+    missing = [] if possible() else [f"another network namespace (needs {NEEDS})"]
+    return Report([Table(f"{mib} MiB", "GB/s", figures[mib]) for mib in sizes], missing)

@@ -1,0 +1,69 @@
+"""``%%pounce --nodes 2``: a cell that every rank of a gang runs. The gang stays for the next such cell, with its ranks' variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import errors
+from .._common import bundle
+from .._engine.display import Shown
+from .._worker.cell import rank_cell
+from ..calls import view_with
+from ..client import Client
+from ..errors import BadRequest
+from ..gangs import Gang
+from .options_line import CellLine
+from .place import Place
+from .traceback import in_words, remote_error
+
+_absent = object()
+
+
+class GangCells:
+    """Of one notebook: a gang for each place."""
+
+    def __init__(self, shell: Any):
+        self._shell = shell
+        self._gangs: dict[Place, Gang] = {}
+        self._theirs: dict[Place, dict[str, Any]] = {}  # what the ranks have assigned, with the notebook's own value of that name then
+
+    def run(self, asked: CellLine, wanted: list[str], source: str, number: int, words: dict[str, Any]) -> Shown | None:
+        """Blocks until all ranks have run it. Rank 0's output, value and ``--out`` are the cell's."""
+        theirs = self._theirs.setdefault(asked.place, {})
+        mine = self._shell.user_ns
+        values = {name: mine[name] for name in wanted if theirs.get(name, _absent) is not mine[name] or asked.sends is not None}
+        request = {"source": source, "number": number, "brings": asked.brings, "colors": self._shell.colors, **words}
+        try:
+            replies = self._gang(asked.place).run(rank_cell.run_cell, request, *bundle.dumps(values, by_file=True))
+        except rank_cell.CellFailed as failed:
+            raise remote_error(failed.args[0]) from None
+        except errors.PounceError as error:
+            raise in_words(error) from None
+        for name in replies[0]["assigned"]:
+            theirs[name] = mine.get(name, _absent)
+        if replies[0]["missing"]:
+            raise NameError(f"rank 0 has no variable {', '.join(replies[0]['missing'])}")
+        self._shell.push(bundle.loads(*replies[0]["bundle"]))
+        return Shown(*replies[0]["shown"]) if replies[0]["shown"] is not None else None
+
+    def close(self) -> None:
+        """Their leases go back, and the ranks' variables with them."""
+        gangs = list(self._gangs.values())
+        self._gangs.clear()
+        self._theirs.clear()
+        for gang in gangs:
+            gang.close()
+
+    def _gang(self, place: Place) -> Gang:
+        if place not in self._gangs:
+            client = Client()
+            self._gangs[place] = view_with(client, place.options, place.env).gang().ends_with(client.close)
+        return self._gangs[place]
+
+
+def check(asked: CellLine) -> None:
+    """What else its line may say."""
+    nodes = asked.place.options.nodes
+    for word, said in {"--bg": asked.background, "--setup": asked.setup, "--or": asked.instead, "--on": asked.place.on}.items():
+        if said:
+            raise BadRequest(f"{word} is for a cell of one process, and --nodes {nodes} makes it several", f"Leave out {word}.")

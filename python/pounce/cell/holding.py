@@ -1,0 +1,116 @@
+"""Beginning and ending a hold, and its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from .. import errors
+from .._engine.display import Shown
+from .._worker.cell import runner
+from ..calls import session_of
+from ..errors import BadRequest
+from .background import CellOutput
+from .hold import Hold
+from .options_line import CellLine
+from .remote import PYTHON_DIED, Remote
+from .stop import say, wait
+from .traceback import in_words
+
+_STATUS_S = 5.0
+
+
+def begin(remote: Remote, asked: CellLine) -> None:
+    """Blocks until there is a worker; the notebook holds it from then on.
+
+    Raises
+    ------
+    BadRequest
+        Options that are for a cell.
+    """
+    if asked != CellLine(asked.place, instead=asked.instead, trial=asked.trial):
+        raise BadRequest("%pounce hold takes a worker's options alone; --in, --out, --bg, --name and --setup are a cell's")
+    if remote.hold is not None and remote.hold.is_there:
+        if remote.hold.asked == asked.place:
+            return say(f"this notebook holds {remote.hold.words()} already")
+        off(remote)
+    remote.end_hold()
+    line, future = remote.submitted(asked, runner.hold, True)
+    wait(future)
+    came = remote.where_it_ran(line, future)
+    state = remote.workers.state(came.place)
+    state.place = came.place
+    remote.workers.successors.give_back(state)
+    view = remote.workers.at(came.place)
+    lease = remote.workers.lease_of(view)
+    if lease is None:
+        raise in_words(errors.LeaseEnded("the worker came, and went at once", "Try again; %pounce explain says more."))
+    session = session_of(view)
+    remote.hold = Hold(asked.place, state, lease, lambda: session.status(_STATUS_S), CellOutput(remote.shell))
+    say(f"this notebook holds {remote.hold.words()}: cells from the next one on run there without a magic, and nobody else can use it, "
+        "busy or not; %pounce release gives it back, %%pounce --local in the first line keeps a cell here")
+
+
+def off(remote: Remote) -> None:
+    """Its worker is an ordinary one from now on."""
+    hold = _held(remote)
+    hold.end()
+    remote.hold = None
+    if hold.lease.state != "ended":
+        wait(remote.workers.at(hold.place, hold.state).submit(runner.hold, False))
+    _tell_over(hold, "the notebook holds no worker any more, and this one goes back when nothing runs there for a while")
+
+
+def release(remote: Remote) -> None:
+    """With all workers."""
+    hold = remote.hold
+    used = hold.used() if hold is not None else ""
+    remote.release()
+    if hold is not None:
+        say(f"the worker that was held is given back: cells run in the notebook again ({used})")
+
+
+def run(remote: Remote, asked: CellLine, cell: Callable[[CellLine], Shown | None]) -> Shown | None:
+    """A cell without a magic. It does not run where the worker has gone.
+
+    Raises
+    ------
+    WalltimeReached, Preempted, NodeFailed, JobCancelled, LeaseEnded, ...
+        Why it has gone; the hold is over then.
+    """
+    hold = _held(remote)
+    if not hold.is_there:
+        remote.end_hold()
+        raise in_words(hold.why())
+    try:
+        return cell(replace(asked, place=hold.place, held=True))
+    except PYTHON_DIED:
+        remote.hold_again()
+        raise
+    except errors.Cancelled:
+        if hold.lease.state != "ended":
+            raise
+        remote.end_hold()
+        raise in_words(hold.why()) from None
+    finally:
+        if remote.hold is hold and hold.lease.state == "ended":
+            remote.end_hold()
+            _tell_over(hold, "the hold is over")
+
+
+def look(remote: Remote) -> None:
+    """Before a cell with a line of its own, which gets another worker where the one that was held has gone."""
+    hold = remote.hold
+    if hold is not None and not hold.is_there:
+        remote.end_hold()
+        _tell_over(hold, f"the hold is over: {hold.why().text}")
+
+
+def _held(remote: Remote) -> Hold:
+    if remote.hold is None:
+        raise BadRequest("this notebook holds no worker", "%pounce hold --gpu 1 takes one.")
+    return remote.hold
+
+
+def _tell_over(hold: Hold, how: str) -> None:
+    say(f"{how}: cells run in the notebook again ({hold.used()})")

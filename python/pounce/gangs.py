@@ -1,0 +1,295 @@
+"""``Gang``: the workers of one lease as the ranks of one program."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import errors
+from ._common.rank import Offer, Place
+from ._common.ref import Ref
+from ._engine import gang_plan
+from ._engine.gang_plan import Failure
+from ._engine.options import Options
+from ._engine.rank_output import RankOutput
+from ._engine.session import Session
+from ._engine.submission import Submitter, name_of
+from ._engine.task import Task
+from ._worker import rank_run
+from .errors import BadRequest
+from .future import Future, engine_of
+from .lease import Lease
+
+_GRACE_S = 2.0      # for the other ranks, once one has failed: they wait in a collective that cannot end
+_ARRIVAL_S = 120.0  # between the first worker of a lease and the last
+
+
+class Sharded:
+    """A value of which each rank has its own part. Made by ``Gang.scatter(value, shard=axis)``; an argument of ``run``."""
+
+    def __init__(self, parts: Sequence[Ref]):
+        self.parts = tuple(parts)
+
+    def __repr__(self) -> str:
+        return f"<pounce.Sharded {len(self.parts)} parts>"
+
+
+class Gang:
+    """Ranks of one program, on the workers of one lease: one Slurm job, all of it or nothing. Made by ``pounce.gang`` and
+    ``Client.gang``.
+
+    Leave it with ``close()``, or use it as a context manager. Its lease is asked for with the first call and stays, like any other,
+    while it is used. One call runs at a time; any thread may make it.
+    """
+
+    def __init__(self, submitter: Submitter, options: Options):
+        self._submitter = submitter
+        self._ends_with: list[Callable[[], None]] = []
+        self._options = submitter.session.gangs.take(options)
+        self._one_run = threading.Lock()
+        self._closed = False
+
+    @property
+    def size(self) -> int:
+        """How many ranks it has. Does not block."""
+        return self._options.workers
+
+    @property
+    def lease(self) -> Lease | None:
+        """That it has, or waits for; None: nothing asked for one yet, or it was given back. Does not block."""
+        request = self._session.core.request(self._options.resources)
+        return next((Lease(self._session, status) for status in self._session.core.leases() if status.request == request), None)
+
+    def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Any]:
+        """Calls the function on every rank at the same time and waits for all of them.
+
+        Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment, and whatever
+        else torchrun sets, so ``torch.distributed.init_process_group()``, Lightning and accelerate work as they are; the store at
+        that address listens before any rank begins. ``pounce.rank()`` says the same, with an address of each rank. What rank 0
+        prints and shows comes live, of the others what they printed when all have ended. Stopping it (■, Ctrl-C) stops all ranks.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for ``Client.submit``; every rank gets the same, and of a ``Sharded`` its own part.
+
+        Returns
+        -------
+        list
+            What it returned, in the order of the ranks.
+
+        Raises
+        ------
+        Exception
+            What the first rank that failed raised, with its remote traceback and a note that names the rank. The others are stopped;
+            those that do not stop within 2 s are killed. Their workers come back.
+        WorkerCrashed, OutOfMemory, NodeFailed, ...
+            A rank was lost.
+        Timeout
+            Some workers have not come within 120 s after the first one; they are named.
+
+        Examples
+        --------
+        >>> with pounce.gang(workers=2) as gang:
+        ...     gang.run(lambda: pounce.rank().rank ** 2)
+        [0, 1]
+        """
+        def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+            return rank_run.run, (place, function, self._part(kwargs, place), *self._part(args, place))
+
+        return self._together(name_of(function), call)
+
+    def command(self, words: Sequence[str]) -> list[int]:
+        """Runs a program once on each node and waits for all: ``["torchrun", "train.py"]`` starts the node's ranks itself.
+
+        torchrun finds its options in the environment (PET_NNODES, PET_NPROC_PER_NODE, PET_RDZV_ENDPOINT, …). Output as of ``run``.
+
+        Returns
+        -------
+        list of int
+            The exit codes, in the order of the nodes.
+
+        Raises
+        ------
+        BadRequest
+            There is no such program there.
+
+        Examples
+        --------
+        >>> with pounce.gang(workers=2) as gang:
+        ...     gang.command(["true"])
+        [0]
+        """
+        def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+            return rank_run.command, (place, gang_plan.torchrun_environment(place), list(words))
+
+        return [code for code in self._together(words[0], call) if code is not None]
+
+    def scatter(self, value: Any, shard: int | None = None) -> Any:
+        """Sends a value ahead of the runs that use it.
+
+        Parameters
+        ----------
+        value
+            As for ``Client.scatter``. It must not be changed while a run may use it.
+        shard : int, optional
+            The axis along which each rank is to have its own part: an array's, or 0 for a list. The parts follow each other; the
+            first ones are larger by one where it does not divide. None: every rank has all of it.
+
+        Returns
+        -------
+        Ref or Sharded
+            An argument for ``run``.
+
+        Examples
+        --------
+        >>> with pounce.gang(workers=2) as gang:
+        ...     gang.run(sum, gang.scatter([1, 2, 3], shard=0))
+        [3, 3]
+        """
+        if shard is None:
+            return self._submitter.scatter(value)
+        length = len(value) if shard == 0 else value.shape[shard]
+        before = (slice(None),) * shard
+        pieces = gang_plan.sharing(length, self.size)
+        return Sharded([self._submitter.scatter(value[(*before, piece)] if shard else value[piece]) for piece in pieces])
+
+    def gather(self, parts: Sequence[Any], axis: int = 0) -> Any:
+        """Puts the ranks' arrays together along an axis, or their lists after each other: what ``scatter(shard=)`` took apart.
+
+        Examples
+        --------
+        >>> with pounce.gang(workers=2) as gang:
+        ...     gang.gather(gang.run(sorted, gang.scatter([3, 1, 2], shard=0)))
+        [1, 3, 2]
+        """
+        if all(isinstance(part, list) for part in parts):
+            return [item for part in parts for item in part]
+        import numpy
+
+        return numpy.concatenate(parts, axis=axis)
+
+    def close(self) -> None:
+        """No more runs. Its lease is kept, or given back, as any that nothing uses. Does not block."""
+        if not self._closed:
+            self._closed = True
+            self._session.gangs.give_back(self._options)
+            for end in self._ends_with:
+                end()
+
+    def ends_with(self, end: Callable[[], None]) -> Gang:
+        """Calls it when the gang is closed: for what was made for this gang alone."""
+        self._ends_with.append(end)
+        return self
+
+    def __enter__(self) -> Gang:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<pounce.Gang of {self.size} ranks on {self._options.nodes} node{'s' if self._options.nodes > 1 else ''}>"
+
+    # ---- within ----
+
+    @property
+    def _session(self) -> Session:
+        return self._submitter.session
+
+    def _part(self, values: Any, place: Place) -> Any:
+        """The arguments of one rank."""
+
+        def part(value: Any) -> Any:
+            return value.parts[place.rank.rank] if isinstance(value, Sharded) else value
+
+        return {name: part(value) for name, value in values.items()} if isinstance(values, dict) else tuple(map(part, values))
+
+    def _together(self, name: str, call: Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+        with self._one_run:
+            if self._closed:
+                raise BadRequest("this gang is closed", "Make another one.")
+            made = gang_plan.places(self._offers(), f"pounce-{os.urandom(6).hex()}")
+            outputs = [RankOutput(place.rank.rank) for place in made[1:]]
+            futures = [self._start(rank, name, *call(place), outputs) for rank, place in enumerate(made)]
+            try:
+                return _results(futures, self._stop)
+            finally:
+                for output in outputs:
+                    output.show()
+
+    def _offers(self) -> list[Offer]:
+        """Blocks for the lease, as long as it takes; then for its last worker."""
+        futures = [self._start(rank, "offer", rank_run.offer, (), ()) for rank in range(self.size)]
+        too_late = threading.Timer(_ARRIVAL_S, self._stop, [futures])
+        first = threading.Lock()
+
+        def came(future: Any) -> None:
+            if not future.cancelled() and first.acquire(blocking=False):
+                too_late.start()
+
+        for future in futures:
+            future.add_done_callback(came)
+        try:
+            return [future.result() for future in futures]
+        except errors.Cancelled:
+            missing = ", ".join(str(rank) for rank, future in enumerate(futures) if future.cancelled())
+            raise errors.Timeout(f"rank {missing} of {self.size} has not come within {_ARRIVAL_S:.0f} s after the first",
+                                 "pouncectl logs shows what its node says; not_nodes= leaves a node out.") from None
+        except BaseException:
+            self._stop(futures)
+            raise
+        finally:
+            too_late.cancel()
+
+    def _start(self, rank: int, name: str, function: Callable[..., Any], args: tuple[Any, ...], outputs: Sequence[RankOutput]) -> Future:
+        task = Task(name, self._options)
+        task.worker = rank
+        future = Future(self._session, task)
+        with self._session.news_wait():
+            self._submitter.submit(task, function, args, {}, 0)
+            if outputs and rank > 0:
+                self._session.show_at(task, outputs[rank - 1])
+        return future
+
+    def _stop(self, futures: Sequence[Future]) -> None:
+        for future in futures:
+            task = engine_of(future)[1]
+            if not future.done() and not task.given_up:  # a second interrupt would strike the function's own clean-up
+                self._session.cancel(task, _GRACE_S)
+
+
+def _results(futures: list[Future], stop: Callable[[Sequence[Future]], None]) -> list[Any]:
+    """All of them, or the cause of the failure, when all have ended."""
+    failures: list[Failure] = []
+
+    def ended(rank: int) -> Callable[[Any], None]:
+        def look(future: Any) -> None:
+            if not future.cancelled() and future.exception(0) is not None:
+                failures.append(Failure(rank, future.exception(0)))
+                stop(futures)
+
+        return look
+
+    for rank, future in enumerate(futures):
+        future.add_done_callback(ended(rank))
+    try:
+        for future in futures:
+            future.exception()  # the waiting thread shows what rank 0 prints, and the line of the wait
+    except errors.Cancelled:
+        pass
+    except BaseException:  # ■
+        stop(futures)
+        concurrent.futures.wait(futures, _GRACE_S * 5)
+        raise
+    concurrent.futures.wait(futures)
+    if failures:
+        rank, error = gang_plan.cause(failures)
+        if hasattr(error, "add_note"):
+            error.add_note(f"rank {rank} of {len(futures)}; the others were stopped")
+        raise error
+    return [future.result() for future in futures]

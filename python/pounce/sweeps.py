@@ -1,0 +1,273 @@
+"""``Sweep``: one function with many different parameters, of which the failed are repeated and the hopeless are ended early."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import html
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from . import _core, errors
+from ._engine.samplers import Source
+from ._engine.status_line import QUIET_S, output
+from ._engine.sweep_plan import MedianRule, Member, Metric, Pace, Stop, last_reported, progress, ranked, rows_of, value_of
+from ._engine.text_table import as_html
+from .future import Future, engine_of
+
+Call: TypeAlias = "Callable[[dict[str, Any]], Future]"
+
+_AHEAD = 4096   # members of a grid that wait or run at a time: enough for a pool to see what its work is worth
+_TICK_S = 1.0   # between two looks at the line
+_STEPS = 20     # of a sweep, after which a file gets another line
+_SHOWN = 10     # members in a notebook's table
+
+
+class Sweep:
+    """The members of a sweep, as they are. Made by ``Client.sweep``; runs by itself, on a thread of its own. Any thread may use it.
+
+    ``results`` has all members, ``best`` the best one, ``dataframe()`` a table; ``wait()`` waits for the last one.
+    """
+
+    def __init__(self, call: Call, cancel: Callable[[Future], None], source: Source, metric: Metric, stop: Stop, retries: int,
+                 sign: int, at_a_time: int):
+        self._call, self._cancel_task, self._source = call, cancel, source
+        self._metric, self._retries, self._sign = metric, retries, sign
+        self._stop = stop
+        self._median = MedianRule(metric, sign) if stop == "median" and isinstance(metric, str) else None
+        self._most = at_a_time if source.late else max(at_a_time, _AHEAD)
+        self._members: list[Member] = []
+        self._under_way: dict[int, Future] = {}
+        self._again: collections.deque[Member] = collections.deque()
+        self._pruned: set[int] = set()
+        self._first_heard: dict[int, float] = {}  # of attempts that run
+        self._news: queue.SimpleQueue[int] = queue.SimpleQueue()  # whose end or report has come
+        self._told: set[int] = set()  # in it now: a member that reports often is looked at once
+        self._asked_all = self._cancelled = False
+        self._problem: BaseException | None = None
+        self._over = threading.Event()
+        self._pace = Pace(time.monotonic())
+        self._submit_up_to(1)  # here: a function that cannot travel, or a grid that is none, is told to the caller
+        threading.Thread(target=self._run, name="pounce-sweep", daemon=True).start()
+
+    # ---- asking ----
+
+    @property
+    def results(self) -> list[Member]:
+        """All members that there are by now, in their order. Does not block.
+
+        Each has ``number``, ``params``, ``state`` (``"waiting"``, ``"running"``, ``"done"``, ``"pruned"``, ``"failed"``,
+        ``"cancelled"``), ``value``, ``error``, ``seconds`` on the worker, ``attempts``, ``result`` and ``reports``.
+        """
+        for number, future in list(self._under_way.items()):
+            if self._members[number].state == "waiting" and future.running():
+                self._members[number].state = "running"
+        return list(self._members)
+
+    @property
+    def best(self) -> Member | None:
+        """The member with the best value so far; None: none has ended well with a number. Does not block."""
+        return next(iter(ranked(self._members, self._sign)), None)
+
+    @property
+    def done(self) -> bool:
+        """True when nothing of it waits or runs any more. Does not block."""
+        return self._over.is_set()
+
+    def dataframe(self) -> Any:
+        """``results`` as a table of pandas, a row for each member and a column for each parameter. Does not block.
+
+        Raises
+        ------
+        BadRequest
+            There is no pandas in this environment.
+        """
+        try:
+            import pandas  # type: ignore[import-untyped]
+        except ImportError:
+            raise errors.BadRequest("a DataFrame needs pandas, which this environment does not have",
+                                    "Install it (pip install pandas), or use .results.") from None
+        return pandas.DataFrame(rows_of(self.results))
+
+    # ---- waiting ----
+
+    def wait(self, timeout: float | None = None) -> Sweep:
+        """Until the last member has ended; shows how far it is, and when the rest will be done. Returns the sweep itself.
+
+        Stopping it (■, Ctrl-C) cancels the sweep; what has ended by then stays in ``results``.
+
+        Parameters
+        ----------
+        timeout : float, seconds, optional
+            How long to wait at most; the sweep goes on when it is over.
+
+        Raises
+        ------
+        Timeout
+            It has not ended within `timeout`.
+        Exception
+            What ``stop=``, the sampler or the iterable of parameters raised: that ends the sweep. What members raise does not.
+        """
+        now = time.monotonic()
+        deadline = math.inf if timeout is None else now + timeout
+        line, shown, look = None, "", now + QUIET_S
+        try:
+            while not self._over.wait(max(0.0, min(look, deadline) - time.monotonic())):
+                now = time.monotonic()
+                if now >= deadline:
+                    raise errors.Timeout(f"the sweep has not ended within {timeout:g} s; it goes on")
+                line, words, look = line or output(), self._words(), now + _TICK_S
+                part = self._part()
+                line.show(words, part != shown)
+                shown = part
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        finally:
+            if line is not None:
+                line.end(self._words())
+        if self._problem is not None:
+            raise self._problem
+        return self
+
+    def cancel(self) -> None:
+        """Ends it: nothing more is started, what runs is interrupted (KeyboardInterrupt). Does not block."""
+        self._cancelled = True
+        for future in list(self._under_way.values()):
+            self._cancel_task(future)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __repr__(self) -> str:
+        return f"<{self._words().replace('pounce: sweep:', 'pounce.Sweep')}>"
+
+    def _repr_html_(self) -> str:
+        rows = rows_of((ranked(self._members, self._sign) or self._members)[:_SHOWN])
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        table = [columns, *([_short(row.get(name)) for name in columns] for row in rows)]
+        return f"<p>{html.escape(self._words())}</p>" + (as_html(table) if rows else "")
+
+    def _words(self) -> str:
+        members = self.results
+        left = None if self._source.count is None else self._source.count - sum(1 for member in members if member.over)
+        seconds = None if left is None or self.done else self._pace.seconds_left(left, time.monotonic())
+        count = len(members) if self._asked_all else self._source.count
+        return _core.printable(f"pounce: sweep: {progress(members, count, self.best, seconds)}")
+
+    def _part(self) -> str:
+        """Changes a few times in the whole sweep, for a file; and with the first failure."""
+        ended = sum(1 for member in self._members if member.over)
+        failed = any(member.state == "failed" for member in self._members)
+        return f"{ended * _STEPS // max(1, self._source.count or ended * _STEPS)} {failed}"
+
+    # ---- its thread ----
+
+    def _run(self) -> None:
+        try:
+            self._submit_up_to(self._most)
+            while self._under_way:
+                number = self._news.get()
+                self._told.discard(number)
+                future = self._under_way.get(number)
+                if future is not None:
+                    self._look_at(self._members[number], future)
+                self._submit_up_to(self._most)
+        except BaseException as problem:  # for whoever waits
+            self._problem = problem
+            self.cancel()
+        finally:
+            self._give_up_rest()
+            self._over.set()
+
+    def _submit_up_to(self, most: int) -> None:
+        while len(self._under_way) < most and not self._cancelled:
+            member = self._again.popleft() if self._again else self._next()
+            if member is None:
+                return
+            self._submit(member)
+
+    def _next(self) -> Member | None:
+        if self._asked_all:
+            return None
+        params = self._source.ask(len(self._members))
+        if params is None:
+            self._asked_all = True
+            return None
+        member = Member(len(self._members), params)
+        self._members.append(member)
+        return member
+
+    def _submit(self, member: Member) -> None:
+        member.state, member.error, member.reports = "waiting", None, []
+        member.attempts += 1
+        future = self._under_way[member.number] = self._call(member.params)
+        engine_of(future)[1].heard = lambda: self._tell(member.number)
+        future.add_done_callback(lambda _: self._tell(member.number))
+        if future.reports:  # before we listened
+            self._tell(member.number)
+
+    def _tell(self, number: int) -> None:
+        if number not in self._told:
+            self._told.add(number)
+            self._news.put(number)
+
+    def _look_at(self, member: Member, future: Future) -> None:
+        member.reports = future.reports
+        heard = self._first_heard.setdefault(member.number, time.monotonic())
+        if future.done():
+            del self._under_way[member.number], self._first_heard[member.number]
+            self._settle(member, future, time.monotonic() - heard)
+        elif member.number not in self._pruned and member.reports and self._is_hopeless(member):
+            self._pruned.add(member.number)
+            self._cancel_task(future)
+
+    def _is_hopeless(self, member: Member) -> bool:
+        if self._median is not None:
+            return self._median.should_prune(member.number, member.reports)
+        if callable(self._stop):
+            return bool(self._stop(list(member.reports)))
+        return isinstance(self._metric, str) and self._source.should_prune(member, self._metric)
+
+    def _settle(self, member: Member, future: Future, heard_s: float) -> None:
+        timings = engine_of(future)[1].timings
+        member.seconds = heard_s if timings is None else timings.run  # one that was interrupted tells no time of its own
+        _conclude(member, future, self._metric, member.number in self._pruned)
+        if member.state == "failed" and member.attempts <= self._retries and not self._cancelled:
+            member.state = "waiting"
+            self._again.append(member)
+            return
+        self._pace.ended(time.monotonic())
+        self._source.tell(member)
+
+    def _give_up_rest(self) -> None:
+        for member in self._members:
+            if not member.over:
+                member.state = "cancelled"
+                with contextlib.suppress(Exception):  # a sampler that is broken is why it ends
+                    self._source.tell(member)
+
+
+def _conclude(member: Member, future: Future, metric: Metric, pruned: bool) -> None:
+    """Its state and value, by how its task ended."""
+    try:
+        member.result = future.result(0)
+    except errors.Cancelled as problem:
+        member.state, member.error = "cancelled", None if pruned else problem
+    except BaseException as problem:
+        member.state, member.error = "failed", problem
+    else:
+        try:
+            member.state, member.value = "done", value_of(metric, member.result, member.reports)
+        except Exception as problem:
+            member.state, member.error = "failed", problem
+    if pruned and member.state != "failed":
+        member.state, member.value = "pruned", last_reported(metric, member.reports)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)[:60]

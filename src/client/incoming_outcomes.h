@@ -1,0 +1,36 @@
+// The outcomes of one worker's tasks that have begun to come and are not whole. They outlive the connection: what has come
+// need not come again over the next one. Thread: the leader token's holder.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "client/incoming.h"
+#include "client/link_event.h"
+#include "client/worker_lane.h"
+#include "protocol/messages.h"
+#include "transport/frame.h"
+
+namespace pounce::client {
+
+class IncomingOutcomes {
+ public:
+  bool goes_on(const protocol::Outcome& header);  // with what an earlier connection brought; false: another, or none
+  // The outcome, once it is whole or cannot come; nullopt: more is to come.
+  std::optional<OutcomeWhole> begin(protocol::Outcome header, transport::Message message);
+  std::optional<OutcomeWhole> add(const protocol::Chunk& chunk, const transport::Message& message);
+  std::optional<OutcomeWhole> came_whole(const TaskId& task);  // over the lane
+  void came_as_far_as(const WorkerLane& lane);
+  const Incoming& of(const TaskId& task) const { return outcomes_.at(task); }
+
+  std::vector<TaskId> keep_only(const std::vector<TaskId>& tasks);  // those that are dropped
+  std::vector<protocol::Reached> reached() const;
+
+ private:
+  std::optional<OutcomeWhole> take(std::map<TaskId, Incoming>::iterator outcome);
+
+  std::map<TaskId, Incoming> outcomes_;
+};
+
+}  // namespace pounce::client

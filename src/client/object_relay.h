@@ -1,0 +1,49 @@
+// Carries out who gives a large object to whom (core/task/broadcast.h): the client's own lane to a worker, or a lane from one
+// worker to another, whose keys the client makes and tells both. Thread: the leader token's holder.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "client/objects.h"
+#include "client/worker_link.h"
+#include "core/task/broadcast.h"
+#include "protocol/messages.h"
+
+namespace pounce::client {
+
+class ObjectRelay {
+ public:
+  using LinkAt = std::function<WorkerLink*(const task::Place&)>;  // null: it is gone
+
+  ObjectRelay(Objects& objects, LinkAt link_at) : objects_(objects), link_at_(std::move(link_at)) {}
+
+  void see_to_wanted(const task::Place& place);  // after something was sent to it
+  void has(const task::Place& place, const ObjectId& object) { act(broadcast_.has(object, place)); }
+  void not_fetched(const task::Place& place, const ObjectId& object);
+  void answered(const task::Place& source, const protocol::Serve& answer);  // it is ready, or has not got the object
+  void slow(const task::Place& place) { act(broadcast_.slow(place)); }
+  void gone(const task::Place& place);
+  void dropped(const task::Place& place, const ObjectId& object) { broadcast_.dropped(object, place); }
+  void released(const ObjectId& object);
+
+ private:
+  struct Arranged {  // the source was told, the reader not yet
+    task::Broadcast::Fetch fetch;
+    std::string keys;
+  };
+
+  void act(const task::Broadcast::Decisions& decisions);
+  void begin(const task::Broadcast::Fetch& fetch);
+  void arrange(const task::Broadcast::Fetch& fetch);
+  void end(const task::Broadcast::Fetch& fetch);
+
+  Objects& objects_;
+  const LinkAt link_at_;
+  task::Broadcast broadcast_;
+  std::map<std::pair<ObjectId, task::Place>, Arranged> arranged_;  // by the reader
+};
+
+}  // namespace pounce::client

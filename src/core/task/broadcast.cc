@@ -1,0 +1,114 @@
+#include "core/task/broadcast.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace pounce::task {
+
+Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place) {
+  Decisions decisions;
+  Spread& spread = spreads_[object];
+  spread.asked.insert(place);
+  spread.sources.erase(place);
+  spread.waiting.push_back({place});
+  begin_what_can(object, spread, decisions);
+  return decisions;
+}
+
+Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) {
+  Decisions decisions;
+  const auto found = spreads_.find(object);
+  if (found == spreads_.end() || !found->second.under_way.contains(place)) return decisions;  // it came some other way
+  end_fetch(object, found->second, place, decisions);
+  decisions.settled.push_back(object);
+  found->second.sources.emplace(place, 0);
+  begin_what_can(object, found->second, decisions);
+  return decisions;
+}
+
+Broadcast::Decisions Broadcast::failed(const ObjectId& object, const Place& place) {
+  Decisions decisions;
+  const auto found = spreads_.find(object);
+  if (found == spreads_.end()) return decisions;
+  Spread& spread = found->second;
+  const auto fetch = spread.under_way.find(place);
+  if (fetch == spread.under_way.end() || !fetch->second.from) return decisions;  // told twice
+  spread.sources.erase(*fetch->second.from);
+  end_fetch(object, spread, place, decisions);
+  spread.waiting.push_front({place, true});
+  begin_what_can(object, spread, decisions);
+  return decisions;
+}
+
+Broadcast::Decisions Broadcast::slow(const Place& place) {
+  Decisions decisions;
+  for (auto& [object, spread] : spreads_) {
+    spread.sources.erase(place);
+    if (const auto fetch = spread.under_way.find(place); fetch != spread.under_way.end()) fetch->second.counts = false;
+    begin_what_can(object, spread, decisions);
+  }
+  return decisions;
+}
+
+// What others fetch from it goes on: they say when it does not.
+Broadcast::Decisions Broadcast::gone(const Place& place) {
+  Decisions decisions;
+  for (auto& [object, spread] : spreads_) {
+    spread.sources.erase(place);
+    spread.asked.erase(place);
+    const auto waited = std::erase_if(spread.waiting, [&](const Waiting& one) { return one.place == place; });
+    decisions.settled.insert(decisions.settled.end(), waited + spread.under_way.count(place), object);
+    end_fetch(object, spread, place, decisions);
+    begin_what_can(object, spread, decisions);
+  }
+  return decisions;
+}
+
+void Broadcast::dropped(const ObjectId& object, const Place& place) {
+  if (const auto found = spreads_.find(object); found != spreads_.end()) found->second.sources.erase(place);
+}
+
+void Broadcast::forget(const ObjectId& object) {
+  const auto found = spreads_.find(object);
+  if (found != spreads_.end() && found->second.waiting.empty() && found->second.under_way.empty()) spreads_.erase(found);
+}
+
+void Broadcast::end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions) {
+  const auto fetch = spread.under_way.extract(place);
+  if (fetch) decisions.over.push_back({object, place, fetch.mapped().from});
+}
+
+// In the order in which they asked. Who was given it least gives it next, and the client last: all are fed through it.
+void Broadcast::begin_what_can(const ObjectId& object, Spread& spread, Decisions& decisions) {
+  for (auto one = spread.waiting.begin(); one != spread.waiting.end();) {
+    const auto turns = static_cast<std::uint32_t>(std::bit_width(spread.asked.size()));
+    auto source = spread.source_for(*one, turns);
+    if (!source && spread.under_way.empty()) source = spread.source_for(*one, std::numeric_limits<std::uint32_t>::max());
+    if (!source) {
+      ++one;
+      continue;
+    }
+    ++spread.given_by(*source);
+    spread.under_way[one->place] = {*source};
+    decisions.begin.push_back({object, one->place, *source});
+    one = spread.waiting.erase(one);
+  }
+}
+
+std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting& one, std::uint32_t most) const {
+  const std::pair<const Place, std::uint32_t>* best = nullptr;
+  for (const auto& source : sources)
+    if (!one.from_client && source.second < most && !busy(source.first) && (best == nullptr || source.second < best->second)) best = &source;
+  if (best != nullptr) return std::optional(best->first);
+  if (!busy(std::nullopt) && (one.from_client || by_client < most)) return std::optional<Place>();
+  return std::nullopt;
+}
+
+bool Broadcast::Spread::busy(const std::optional<Place>& source) const {
+  return std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && fetch.second.from == source; });
+}
+
+std::uint32_t& Broadcast::Spread::given_by(const std::optional<Place>& source) { return source ? sources.at(*source) : by_client; }
+
+}  // namespace pounce::task

@@ -1,0 +1,66 @@
+// Who fetches a large object from whom, when several workers want it: from the client, or from a worker that has it. Each of
+// them gives it to one at a time, so that k workers have it after about log2 k turns, and nobody sends it more often than
+// that. A worker out of reach holds nobody up. Pure: no I/O, no clock, no thread. Thread: the leader token's holder.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/task/events.h"
+
+namespace pounce::task {
+
+class Broadcast {
+ public:
+  struct Fetch {
+    ObjectId object;
+    Place to;
+    std::optional<Place> from;  // nullopt: the client
+    bool operator==(const Fetch&) const = default;
+  };
+  struct Decisions {
+    std::vector<Fetch> over, begin;  // to be told in this order
+    std::vector<ObjectId> settled;   // for each wish that came true or was given up
+  };
+
+  Decisions wants(const ObjectId& object, const Place& place);
+  Decisions has(const ObjectId& object, const Place& place);
+  // Its source does not give it: it comes from the client, and that source is asked by nobody any more.
+  Decisions failed(const ObjectId& object, const Place& place);
+  Decisions slow(const Place& place);  // it is silent: its sources serve others meanwhile
+  Decisions gone(const Place& place);  // and with it what it wants, has or fetches
+  void dropped(const ObjectId& object, const Place& place);
+  void forget(const ObjectId& object);  // that nobody wants
+
+ private:
+  struct UnderWay {
+    std::optional<Place> from;
+    bool counts = true;  // its source is busy with it
+  };
+  struct Waiting {
+    Place place;
+    bool from_client = false;
+  };
+  struct Spread {
+    std::uint32_t by_client = 0;             // how often it was given
+    std::map<Place, std::uint32_t> sources;  // that have it, and how often they gave it
+    std::deque<Waiting> waiting;
+    std::map<Place, UnderWay> under_way;
+    std::set<Place> asked;
+
+    bool busy(const std::optional<Place>& source) const;
+    std::optional<std::optional<Place>> source_for(const Waiting& one, std::uint32_t most) const;
+    std::uint32_t& given_by(const std::optional<Place>& source);
+  };
+
+  static void end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions);
+  static void begin_what_can(const ObjectId& object, Spread& spread, Decisions& decisions);
+
+  std::map<ObjectId, Spread> spreads_;
+};
+
+}  // namespace pounce::task

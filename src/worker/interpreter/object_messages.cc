@@ -1,0 +1,140 @@
+// What clients say of their objects, and how these come: in chunks, as memory, or over the bulk lane.
+#include "worker/interpreter/worker_engine.h"
+
+namespace pounce::worker {
+namespace {
+
+constexpr std::size_t kMostReached = 64;
+
+Error wrong(std::string text) { return Error{ErrorCode::kProtocol, std::move(text), {}, {}}; }
+
+}  // namespace
+
+void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) {
+  const bool relayed = !object.source.empty();
+  if (data_message.frames.size() != (object.places.empty() && !relayed ? 2 : 3) || (relayed && (!object.places.empty() || !object.fetched)))
+    return refuse(data_message.seat, wrong("object needs one payload, and one with `places` its memory, or with `source` its keys"));
+  ObjectOffer offer{object.object, std::string(data_message.frames[1].text()), object.buffers, object.pickle_follows,
+                    data_message.frames.back().block(), object.places, object.fetched};
+  bulk::Lane* const lane = lanes_.lane(data_message.session);
+  if (object.fetched && lane == nullptr)
+    return refuse(data_message.seat, wrong("an object is to be fetched, and there is no lane"));
+  if (object.fetched) lane->stop(object.object.hex());  // of an earlier announcement
+  receipt(store_.announce(data_message.session, std::move(offer)), object.object, data_message);
+  if (object.fetched) begin_fetch(object, data_message);
+}
+
+void WorkerEngine::begin_fetch(const protocol::Object& object, DataMessage data_message) {
+  lanes_.relays().end_fetch(data_message.session, object.object);
+  auto rest = store_.rest(data_message.session, object.object);
+  if (!rest) return;
+  if (object.source.empty())
+    lanes_.lane(data_message.session)->fetch(object.object.hex(), std::move(rest->targets), rest->from);
+  else if (!lanes_.relays().fetch(data_message.session, object.object, object.source, data_message.frames[2].text(), std::move(rest->targets), rest->from))
+    data_message.seat.outbox.post(protocol::NotFetched{object.object});
+}
+
+// The answer says that the keys are known at the port: before it the reader would be refused there.
+void WorkerEngine::on(const protocol::Serve& serve, DataMessage data_message) {
+  const std::string reader = Relays::name_of(data_message.session, serve.object, serve.to);
+  if (serve.over) return lanes_.end_serving(data_message.session, reader);
+  auto parts = store_.parts(data_message.session, serve.object);
+  const bool keyed = data_message.frames.size() == 2 && !parts.empty();
+  const bool serves = keyed && lanes_.serve(data_message.session, reader, serve.object, std::move(parts), data_message.frames[1].text());
+  data_message.seat.outbox.post(protocol::Serve{serve.object, serve.to, !serves});
+}
+
+void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
+  const auto object = ObjectId::from_hex(chunk.of);
+  if (!object || data_message.frames.size() != 2)
+    return refuse(data_message.seat, wrong("a chunk needs an object and one payload"));
+  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), *object, data_message);
+}
+
+void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message) {
+  if (!receipt)
+    tell_not_kept(data_message.seat, receipt.error(), object);
+  else if (*receipt == ObjectStore::Receipt::kWhole)
+    tell_whole(data_message.seat, object);
+}
+
+void WorkerEngine::tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object) {
+  error.context["object"] = object.hex();
+  refuse(seat, std::move(error));
+}
+
+void WorkerEngine::tell_whole(ClientSeat& seat, const ObjectId& object) {
+  seat.outbox.post(protocol::Have{object});
+  seat.come_whole.push_back(object);
+  if (seat.come_whole.size() > kMostReached / 2) seat.come_whole.pop_front();
+}
+
+// A lane that is lost is left alone: its client sees it too, and attaches anew.
+void WorkerEngine::follow_lanes() {
+  for (auto& [session, event] : lanes_.events()) {
+    const auto* whole = std::get_if<bulk::Whole>(&event);
+    const auto* failed = std::get_if<bulk::Failed>(&event);
+    const auto object = whole ? ObjectId::from_hex(whole->of) : failed ? ObjectId::from_hex(failed->of) : std::nullopt;
+    if (object) follow(session, *object, event);
+  }
+  for (auto& [session, object, event] : lanes_.relays().events()) {
+    follow(session, object, event);
+    lanes_.relays().end_fetch(session, object);
+  }
+}
+
+// Lost: of another worker's. What has come of it stays.
+void WorkerEngine::follow(const SessionId& session, const ObjectId& object, bulk::Event& event) {
+  ClientSeat* const seat = clients_.seat(session);
+  if (seat == nullptr) return;
+  if (auto* failed = std::get_if<bulk::Failed>(&event)) {
+    store_.give_up(session, object);
+    tell_not_kept(*seat, std::move(failed->error), object);
+  } else if (std::holds_alternative<bulk::Whole>(event)) {
+    if (store_.came_whole(session, object) == ObjectStore::Receipt::kWhole) tell_whole(*seat, object);
+  } else if (const auto reached = lanes_.relays().reached(session, object)) {
+    store_.came_to(session, object, *reached);
+    seat->outbox.post(protocol::NotFetched{object});
+  }
+}
+
+// As with a lane that is lost: the client announces anew what it still wants here.
+void WorkerEngine::leave_relays(const SessionId& session) {
+  lanes_.relays().stop_fetches(session);
+  follow_lanes();
+  for (const ObjectId& object : lanes_.relays().fetched_by(session)) {
+    if (const auto position = lanes_.relays().reached(session, object)) store_.came_to(session, object, *position);
+    lanes_.relays().end_fetch(session, object);
+  }
+}
+
+void WorkerEngine::leave_lane(const SessionId& session) {
+  leave_relays(session);
+  bulk::Lane* const lane = lanes_.lane(session);
+  if (lane == nullptr) return;
+  lane->close();
+  follow_lanes();
+  for (const auto& [object, buffer, offset] : store_.progress(session))
+    if (const auto position = lane->reached(object.hex())) store_.came_to(session, object, *position);
+  lanes_.close(session);
+}
+
+void WorkerEngine::on(const protocol::Drop& drop, DataMessage data_message) {
+  for (const ObjectId& object : drop.objects) {
+    store_.drop(data_message.session, object);
+    if (bulk::Lane* const lane = lanes_.lane(data_message.session)) lane->stop(object.hex());
+    lanes_.relays().end_fetch(data_message.session, object);
+  }
+  for (const FunctionId& function : drop.functions) functions_.drop(data_message.session, function);
+}
+
+std::vector<protocol::Reached> WorkerEngine::reached(const SessionId& session, const ClientSeat& seat) const {
+  std::vector<protocol::Reached> all;
+  for (const auto& [object, buffer, offset] : store_.progress(session)) all.push_back({object.hex(), buffer, offset, false});
+  for (const ObjectId& object : seat.come_whole)
+    if (store_.holds(session, object)) all.push_back({object.hex(), 0, 0, true});
+  if (all.size() > kMostReached) all.resize(kMostReached);
+  return all;
+}
+
+}  // namespace pounce::worker

@@ -1,0 +1,122 @@
+// One object for several real workers over the bulk lane: from the client to few of them, and from those to the others.
+#include <algorithm>
+#include <bit>
+
+#include "contract/lanes/world.h"
+
+namespace pounce::lanes {
+namespace {
+
+constexpr std::size_t kLarge = 32 * kMiB + 3;
+
+class RelayTest : public client::EngineTest {
+ protected:
+  void SetUp() override {
+    if (!bulk::Lane::available()) GTEST_SKIP() << "this build has no OpenSSL: data takes ZeroMQ";
+    EngineTest::SetUp();
+    open_session();
+    object = random_id<ObjectId>();
+    engine->hold_object(object, {client::own_buffer(""), {{source->bytes(), source}}}, false);
+  }
+  void TearDown() override {
+    if (bulk::Lane::available()) EngineTest::TearDown();
+    real.clear();
+  }
+
+  void begin(std::size_t count) {
+    ask(count);
+    for (std::size_t i = 0; i < count; ++i) grant(i);
+  }
+  void ask(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      tasks.push_back(submit({object}));
+      real.push_back(std::make_unique<RealWorker>(Road::kTls));
+      real.back()->admit(session, key);
+    }
+    settle([&] { return control->count<protocol::Demand>() > 0; });
+  }
+  void grant(std::size_t i) {
+    control->say(protocol::Granted{RequestId{1}, lease_id(static_cast<int>(i) + 1), WorkerIndex{0}, Epoch{1}, real[i]->endpoint(), real[i]->key()});
+  }
+  void until(const std::function<bool()>& condition, int line = __builtin_LINE()) {
+    const TimePoint deadline = Clock::now() + 100s;
+    while (!condition()) {
+      ASSERT_LT(Clock::now(), deadline) << "asked in line " << line << ": it does not come true";
+      turn();
+      for (auto& one : real)
+        if (one && one.get() == runs_nothing)
+          one->turn();
+        else if (one)
+          one->turn([this](const worker::Job& job) { return looked_at(job); });
+    }
+  }
+  worker::JobResult looked_at(const worker::Job& job) {
+    right += source->is(job.objects.front().buffers.front().bytes);
+    worker::JobResult result;
+    result.ok = true;
+    result.pickle = worker::own_bytes("pickle");
+    return result;
+  }
+  std::size_t all_ended() const {
+    return static_cast<std::size_t>(std::ranges::count_if(tasks, [this](const TaskId& task) { return ended(task) != nullptr; }));
+  }
+  // Over the lanes that stand when all is over: those between client and workers. Those between workers have ended.
+  std::uint64_t sent_by_client() const {
+    std::uint64_t bytes = 0;
+    for (const Connection& one : connections()) {
+      const bool calls = std::ranges::any_of(real, [&](const auto& each) { return each && (one.from == each->port() || one.to == each->port()); });
+      tcp_info info{};
+      socklen_t size = sizeof info;
+      if (!one.local && !calls && ::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) bytes += info.tcpi_bytes_received;
+    }
+    return bytes;
+  }
+
+  std::shared_ptr<const Source> source = Source::marked(kLarge, 3);
+  ObjectId object;
+  std::vector<TaskId> tasks;
+  std::vector<std::unique_ptr<RealWorker>> real;
+  RealWorker* runs_nothing = nullptr;
+  std::size_t right = 0;
+};
+
+class ManyReaders : public RelayTest, public testing::WithParamInterface<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(, ManyReaders, testing::Values(1, 4, 8));
+
+TEST_P(ManyReaders, AllGetItAsItWasAndTheClientSendsItLog2OfTheirNumberAndOneTimesAtMost) {
+  begin(GetParam());
+
+  until([&] { return all_ended() == GetParam(); });
+
+  EXPECT_EQ(right, GetParam());
+  EXPECT_GE(sent_by_client(), kLarge);
+  EXPECT_LT(sent_by_client(), static_cast<std::size_t>(std::bit_width(GetParam())) * (kLarge + kMiB));
+}
+
+// It is lost in the middle, by whichever it is sent to and by whom.
+TEST_F(RelayTest, EveryConnectionThatIsCutCostsNobodyTheObject) {
+  begin(4);
+  until([&] { return all_ended() >= 1; });
+
+  cut_connections();
+
+  until([&] { return all_ended() == 4; });
+  EXPECT_EQ(right, 4u);
+}
+
+TEST_F(RelayTest, AWorkerThatEndsWhileItServesCostsItsReaderNothing) {
+  ask(2);
+  runs_nothing = real.front().get();
+  grant(0);
+  until([&] { return object_memory() >= kLarge; });  // whole, so that it is the other's source
+  grant(1);
+  until([&] { return object_memory() > kLarge + 4 * kMiB; });
+
+  real.front().reset();
+
+  until([&] { return ended(tasks.back()) != nullptr; });
+  EXPECT_EQ(right, 1u);
+}
+
+}  // namespace
+}  // namespace pounce::lanes

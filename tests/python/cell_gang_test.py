@@ -1,0 +1,79 @@
+"""A cell that every rank of a gang runs, through a real kernel. On one machine a gang has one node, so its cells are called by name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+
+from kernel import notebook_at_home
+
+BEGIN = """
+import os, pounce
+from pounce._engine.options import Options
+from pounce.cell.gang_cells import GangCells
+from pounce.cell.options_line import CellLine
+from pounce.cell.place import Place
+cells = GangCells(get_ipython())
+two = Place(Options(workers=2))
+def ranks(source, *wanted, brings=()):
+    return cells.run(CellLine(two, brings=brings), list(wanted), source, 1, {"files": {}, "message": ""})
+"""
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    with notebook_at_home(BEGIN) as made:
+        yield made
+        made.run("cells.close()")
+
+
+def test_rank_0s_last_value_and_output_are_the_cells(notebook):
+    cell = notebook.run("ranks('import os\\nprint(\"rank\", os.environ[\"RANK\"])\\nint(os.environ[\"RANK\"]), int(os.environ[\"WORLD_SIZE\"])')")
+
+    assert cell.value == "(0, 2)"
+    assert "rank 0\n" in cell.stdout and "rank 1" not in cell.stdout
+
+
+def test_what_the_others_printed_is_folded(notebook):
+    cell = notebook.run("ranks('print(\"from\", __import__(\"os\").environ[\"RANK\"])')")
+
+    folded = [output["data"]["text/html"] for output in cell.of("display_data") if "text/html" in output["data"]]
+    assert folded == ["<details><summary>rank 1: 1 line</summary><pre>from 1</pre></details>"]
+
+
+def test_variables_stay_on_the_ranks_and_one_comes_back_when_it_is_asked_for(notebook):
+    notebook.run("x = 20\nranks('kept = x + __import__(\"pounce\").rank().rank', 'x')")
+
+    assert notebook.run("ranks('kept')").value == "20"
+    assert notebook.run("ranks('twice = 2 * kept', brings=('twice',))\ntwice").value == "40"
+
+
+def test_a_variable_of_the_notebook_that_the_ranks_changed_is_theirs_until_the_notebook_changes_it(notebook):
+    notebook.run("y = 1\nranks('y = y + 1', 'y')")
+
+    assert notebook.run("ranks('y', 'y')").value == "2"
+    assert notebook.run("y = 7\nranks('y', 'y')").value == "7"
+
+
+def test_an_error_is_the_cells_own_with_the_ranks_lines(notebook):
+    cell = notebook.run("ranks('import pounce\\nif pounce.rank().rank == 1:\\n    1 / 0\\n__import__(\"time\").sleep(1000)')")
+
+    (error,) = cell.of("error")
+    assert error["ename"] == "ZeroDivisionError"
+    assert "1 / 0" in re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error["traceback"]))
+
+
+def test_what_is_for_one_process_is_refused(notebook):
+    cell = notebook.run("%%pounce --nodes 2 --bg\n1")
+
+    assert "--bg is for a cell of one process" in cell.stream("stderr")
+
+
+def test_a_line_that_is_no_cell_has_no_nodes(notebook):
+    cell = notebook.run("%pounce hold --nodes 2")
+
+    assert "--nodes 2: this runs in one process" in cell.stream("stderr")

@@ -1,0 +1,305 @@
+"""A gang: the workers of one lease as the ranks of one program."""
+
+from __future__ import annotations
+
+import concurrent.futures
+
+import pytest
+from pounce import errors, gangs
+from pounce._common.rank import Offer
+from pounce._engine import gang_plan
+from pounce._engine.gang_numbers import GangNumbers
+from pounce._engine.gang_plan import Failure
+from pounce._engine.options import Options, of_gang
+
+
+def offer(number: int, node: str, visible: str = "") -> Offer:
+    return Offer(f"p{number}", node, f"10.0.0.{number}", "eth0", 4000 + number, 5000 + number, visible)
+
+
+# ---- who is which rank ----
+
+
+def test_ranks_are_the_workers_in_their_order_and_local_ranks_count_on_each_node():
+    made = gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], "run")
+
+    ranks = [(place.rank.rank, place.rank.local_rank, place.rank.local_world_size) for place in made]
+    assert ranks == [(0, 0, 2), (1, 1, 2), (2, 0, 2), (3, 1, 2)]
+    assert [place.environment["GROUP_RANK"] for place in made] == ["0", "0", "1", "1"]
+    assert [place.is_leader for place in made] == [True, False, True, False]
+    assert made[3].rank.addresses == (("10.0.0.0", 4000), ("10.0.0.1", 4001), ("10.0.0.2", 4002), ("10.0.0.3", 4003))
+
+
+def test_all_find_the_store_of_rank_0_by_its_address():
+    made = gang_plan.places([offer(0, "g1"), offer(1, "g2")], "run")
+    assert {(place.environment["MASTER_ADDR"], place.environment["MASTER_PORT"]) for place in made} == {("10.0.0.0", "5000")}
+
+
+def test_the_devices_of_a_nodes_ranks_are_seen_by_each_of_them_in_the_order_of_their_local_ranks():
+    made = gang_plan.places([offer(0, "g1", "3"), offer(1, "g1", "MIG-7"), offer(2, "g2", "0,1")], "run")
+    assert [place.environment["CUDA_VISIBLE_DEVICES"] for place in made] == ["3,MIG-7", "3,MIG-7", "0,1"]
+
+
+def test_devices_are_left_alone_where_there_are_none():
+    assert "CUDA_VISIBLE_DEVICES" not in gang_plan.places([offer(0, "g1")], "run")[0].environment
+
+
+def test_torchrun_starts_the_ranks_of_its_node_itself():
+    given = gang_plan.torchrun_environment(gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], "run-7")[2])
+    assert given["PET_NNODES"] == "2" and given["PET_NPROC_PER_NODE"] == "2" and given["PET_RDZV_ENDPOINT"] == "10.0.0.0:5000"
+    assert given["PET_RDZV_ID"] == "run-7"
+
+
+@pytest.mark.parametrize("total, parts, lengths", [(8, 2, [4, 4]), (7, 3, [3, 2, 2]), (1, 3, [1, 0, 0]), (0, 2, [0, 0])])
+def test_shards_follow_each_other_and_differ_by_one_at_most(total, parts, lengths):
+    pieces = gang_plan.sharing(total, parts)
+    assert [len(range(total)[piece]) for piece in pieces] == lengths
+    assert [item for piece in pieces for item in range(total)[piece]] == list(range(total))
+
+
+# ---- which failure is the cause ----
+
+
+def test_the_first_failure_is_the_cause():
+    assert gang_plan.cause([Failure(2, ValueError("its own")), Failure(0, RuntimeError("connection closed"))]).rank == 2
+
+
+def test_a_rank_that_was_lost_is_the_cause_also_when_its_peers_noticed_before():
+    failures = [Failure(0, RuntimeError("connection closed by peer")), Failure(1, errors.WorkerCrashed("it died"))]
+    assert gang_plan.cause(failures).rank == 1
+
+
+# ---- what can be asked for ----
+
+
+@pytest.mark.parametrize("words, workers, nodes", [({"workers": 4}, 4, 1), ({"nodes": 3}, 3, 3), ({"workers": 4, "nodes": 2}, 4, 2),
+                                                   ({"workers": 3, "spread": True}, 3, 3), ({"workers": 3, "pack": True}, 3, 1)])
+def test_its_shape_is_so_many_ranks_on_so_many_nodes(words, workers, nodes):
+    options = Options().changed(**of_gang(words))
+    assert (options.workers, options.nodes) == (workers, nodes)
+
+
+@pytest.mark.parametrize("words, says", [
+    ({"workers": 3, "nodes": 2}, "as many on each"),
+    ({"nodes": 0}, "nodes= takes the number of nodes"),
+    ({"nodes": True}, "nodes= takes the number of nodes"),
+    ({"nodes": 257}, "1 to 256"),
+    ({"workers": 2, "spread": True, "pack": True}, "Leave all but one"),
+    ({"workers": 2, "nodes": 2, "pack": True}, "Leave all but one"),
+    ({"workers": "0:4"}, "fixed number of ranks"),
+    ({"workers": 2, "name": "x"}, "Leave out name="),
+])
+def test_what_is_no_shape_is_refused_with_a_remedy(words, says):
+    with pytest.raises(errors.BadRequest, match=says):
+        Options().changed(**of_gang(words))
+
+
+def test_a_pool_has_no_nodes():
+    with pytest.raises(errors.BadRequest, match="Leave out nodes="):
+        Options().changed(workers="0:4", nodes=2)
+
+
+def test_ranks_that_do_not_come_are_named(monkeypatch):
+    """One of three never does."""
+    gang = gangs.Gang(NoWorkers(), Options().changed(workers=3))
+    monkeypatch.setattr(gangs, "_ARRIVAL_S", 0.05)
+    monkeypatch.setattr(gang, "_start", lambda rank, *_: NoWorkers.future(rank))
+    monkeypatch.setattr(gang, "_stop", lambda futures: [future.cancel() for future in futures])
+
+    with pytest.raises(errors.Timeout, match="rank 2 of 3 has not come within 0 s after the first"):
+        gang.run(len)
+
+
+class NoWorkers:
+    """In a submitter's place: all that a gang asks of it before there are workers."""
+
+    def __init__(self):
+        self.session, self.gangs = self, GangNumbers()
+
+    @staticmethod
+    def future(rank: int):
+        future = Offered()
+        if rank < 2:
+            future.set_result(offer(rank, "g1"))
+        return future
+
+
+class Offered(concurrent.futures.Future):
+    def result(self, timeout=None):
+        try:
+            return super().result(timeout)
+        except concurrent.futures.CancelledError:
+            raise errors.Cancelled("given up") from None
+
+
+# ---- runs ----
+
+
+def test_each_rank_knows_who_it_is_and_the_next_run_begins_at_once(home):
+    run = home.run("""
+        def who():
+            me = pounce.rank()
+            names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+            return [me.rank, me.world_size, *(os.environ[name] for name in names)]
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            report(ranks=gang.run(who), pids=[len(set(gang.run(os.getpid))) for _ in range(2)], size=gang.size)
+            plain = client.options(workers=2).submit(lambda: (pounce.rank().world_size, "RANK" in os.environ)).result(60)
+            report(plain=plain, here=pounce.rank().world_size)
+    """)
+    assert run.reports["ranks"] == [[0, 2, "0", "2", "0", "2"], [1, 2, "1", "2", "1", "2"]]
+    assert run.reports["pids"] == [2, 2]
+    assert run.reports["plain"] == [1, False] and run.reports["here"] == 1
+
+
+def test_ranks_reach_each_other_by_addresses_that_listen_before_any_of_them_begins(home):
+    run = home.run("""
+        import socket
+        def ring():
+            me = pounce.rank()
+            if me.rank == 0: time.sleep(0.2)  # whoever is late is not missed
+            onward = socket.create_connection(me.addresses[(me.rank + 1) % me.world_size])
+            onward.sendall(bytes([me.rank]))
+            return pounce.listener().accept()[0].recv(1)[0]
+        with pounce.Client() as client, client.gang(workers=3) as gang:
+            report(got=gang.run(ring))
+    """)
+    assert run.reports["got"] == [2, 0, 1]
+
+
+def test_each_rank_gets_its_own_part_of_what_was_taken_apart(home):
+    run = home.run("""
+        import numpy
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            rows, columns = numpy.arange(6).reshape(3, 2), numpy.arange(8).reshape(2, 4)
+            doubled = gang.gather(gang.run(lambda part, by: part * by, gang.scatter(rows, shard=0), by=gang.scatter(2)))
+            back = gang.gather(gang.run(lambda part: part, gang.scatter(columns, shard=1)), axis=1)
+            report(doubled=doubled.tolist(), same=bool((back == columns).all()))
+    """)
+    assert run.reports == {"doubled": [[0, 2], [4, 6], [8, 10]], "same": True}
+
+
+def test_one_traceback_comes_of_the_rank_that_failed_and_the_others_are_stopped(home):
+    run = home.run("""
+        def fails():
+            if pounce.rank().rank == 1: raise ValueError("of rank 1")
+            time.sleep(1000)
+        with pounce.Client() as client, client.gang(workers=3) as gang:
+            gang.run(os.getpid)
+            began = time.monotonic()
+            try:
+                gang.run(fails)
+            except ValueError as error:
+                report(text=str(error), notes=getattr(error, "__notes__", []), seconds=time.monotonic() - began)
+            report(again=gang.run(lambda: pounce.rank().rank))
+    """)
+    assert run.reports["text"] == "of rank 1" and run.reports["seconds"] < 5
+    assert any("rank 1 of 3" in note for note in run.reports["notes"])
+    assert run.reports["again"] == [0, 1, 2]
+
+
+def test_a_rank_that_dies_ends_the_run_and_the_next_one_has_all_ranks(home):
+    run = home.run("""
+        def dies():
+            if pounce.rank().rank == 1: os.kill(os.getpid(), 9)
+            time.sleep(1000)
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            gang.run(os.getpid)
+            began = time.monotonic()
+            try:
+                gang.run(dies)
+            except pounce.WorkerCrashed as error:
+                report(seconds=time.monotonic() - began)
+            report(again=gang.run(lambda: pounce.rank().rank))
+    """)
+    assert run.reports["seconds"] < 5 and run.reports["again"] == [0, 1]
+
+
+def test_stopping_it_stops_all_ranks(home):
+    run = home.run("""
+        import pathlib, signal, threading
+        def runs(folder):
+            try:
+                (pathlib.Path(folder) / str(pounce.rank().rank)).touch()
+                time.sleep(1000)
+            finally:
+                (pathlib.Path(folder) / f"{pounce.rank().rank}-stopped").touch()
+        import tempfile
+        folder = tempfile.mkdtemp()
+        def stop_when_both_run():
+            while len(os.listdir(folder)) < 2: time.sleep(0.01)
+            signal.raise_signal(signal.SIGINT)
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            threading.Thread(target=stop_when_both_run, daemon=True).start()
+            try:
+                gang.run(runs, folder)
+            except KeyboardInterrupt:
+                report(there=sorted(os.listdir(folder)))
+    """)
+    assert run.reports["there"] == ["0", "0-stopped", "1", "1-stopped"]
+
+
+def test_two_gangs_of_the_same_shape_run_at_the_same_time_and_never_meet(home):
+    run = home.run("""
+        import threading
+        def who():
+            time.sleep(0.2)
+            return [os.environ["MASTER_PORT"], os.getpid()]
+        with pounce.Client() as client, client.gang(workers=2) as one, client.gang(workers=2) as other:
+            found = {}
+            threads = [threading.Thread(target=lambda gang=gang, name=name: found.update({name: gang.run(who)}))
+                       for name, gang in (("one", one), ("other", other))]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join(100)
+            rows = [row for rows in found.values() for row in rows]
+            report(ports=len({port for port, _ in rows}), pids=len({pid for _, pid in rows}))
+    """)
+    assert run.reports == {"ports": 2, "pids": 4}
+
+
+def test_the_lease_of_a_gang_that_was_closed_serves_the_next_one(home):
+    run = home.run("""
+        with pounce.Client() as client:
+            pids = []
+            for _ in range(2):
+                with client.gang(workers=2) as gang:
+                    pids.append(gang.run(os.getpid))
+            report(same=pids[0] == pids[1])
+            try:
+                gang.run(os.getpid)
+            except pounce.BadRequest as error:
+                report(closed=str(error))
+    """)
+    assert run.reports["same"] is True and "closed" in run.reports["closed"]
+
+
+def test_what_further_ranks_print_comes_behind_rank_0s_under_their_numbers(home):
+    run = home.run("""
+        def prints():
+            print("from", pounce.rank().rank)
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            gang.run(prints)
+    """)
+    assert "from 0\n[rank 1] from 1\n" in run.stdout
+
+
+def test_several_nodes_are_not_to_be_had_on_one_machine(home):
+    run = home.run("""
+        with pounce.Client() as client, client.gang(nodes=2) as gang:
+            try:
+                gang.run(os.getpid)
+            except pounce.Unsatisfiable as error:
+                report(text=str(error))
+    """)
+    assert "here is one node, not 2" in run.reports["text"] and "workers=" in run.reports["text"]
+
+
+def test_a_program_that_is_not_there_is_named(home):
+    run = home.run("""
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            try:
+                gang.command(["no-such-program"])
+            except pounce.BadRequest as error:
+                report(text=str(error))
+            report(codes=gang.command(["sh", "-c", "exit 3"]))
+    """)
+    assert "no program no-such-program" in run.reports["text"] and run.reports["codes"] == [3]

@@ -1,0 +1,32 @@
+#include "worker/supervisor/node_step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+
+namespace pounce::worker {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+
+TEST(NodeStepTest, IsThisProgramAgainWithItsNodeAndLaterEpochs) {
+  const Program step = node_step({"/opt/pounce-worker", "serve", "--lease", "17", "--", "/usr/bin/python3"}, 2, Epoch{64'000'000});
+
+  EXPECT_EQ(step.command.front(), "srun");
+  const auto program = std::ranges::find(step.command, "/opt/pounce-worker");
+  EXPECT_THAT(std::vector(program, step.command.end()),
+              ElementsAre("/opt/pounce-worker", "serve", "--node", "2", "--first-epoch", "64000000", "--lease", "17", "--", "/usr/bin/python3"));
+}
+
+TEST(NodeStepTest, IsOneProcessOnThatNodeThatSharesTheJobsDevicesAndEndsWithUs) {
+  const Program step = node_step({"w", "serve"}, 1, {});
+
+  for (const char* option : {"--relative=1", "--nodes=1", "--ntasks=1", "--overlap"}) EXPECT_THAT(step.command, Contains(option));
+  EXPECT_EQ(step.death_signal, SIGTERM);
+}
+
+}  // namespace
+}  // namespace pounce::worker
