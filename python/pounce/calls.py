@@ -12,7 +12,8 @@ from ._common.map_store import forget
 from ._engine import detached
 from ._engine.collections import Completed, Results, gather_async
 from ._engine.collections import gather as _gather
-from ._engine.options import Options, name_of_task, of_gang
+from ._engine.gang_shape import shape_of
+from ._engine.options import Options, name_of_task
 from ._engine.options import grace as _grace
 from ._engine.restartable_map import RestartableResults, home_of, leave
 from ._engine.samplers import Space, source_of
@@ -24,7 +25,7 @@ from ._engine.task import Task
 from .errors import BadRequest
 from .executor import Executor
 from .future import DetachedFuture, Future, engine_of
-from .gangs import Gang
+from .gangs import ElasticGang, Gang
 from .sweeps import Sweep
 
 
@@ -195,17 +196,21 @@ class View:
                 session, task = engine_of(future)  # of this client or of one in another environment
                 session.cancel(task, seconds)
 
-    def gang(self, **options: Any) -> Gang:
+    def gang(self, *, check: bool = False, **options: Any) -> Gang:
         """Several workers as the ranks of one program, such as a training with ``torch.distributed``. Returns at once.
 
         Parameters
         ----------
-        workers : int
+        workers : int or str
             How many ranks; by default one on each node.
-        nodes : int
-            On how many nodes, with as many ranks on each; 1 where ``workers`` is said.
+        nodes : int or str
+            On how many nodes, with as many ranks on each; 1 where ``workers`` is said. "1:4" makes the gang elastic: it begins with
+            one node, and begins again with those that come or are left; each node is a Slurm job of its own then.
         spread, pack : bool
             Each rank on a node of its own, or all on one.
+        check : bool
+            Before each collective torch compares what the ranks call, with which shapes and dtypes, and names those that differ
+            (TORCH_DISTRIBUTED_DEBUG=DETAIL). For finding a fault: each one takes several times as long.
         **options
             Resources of each rank, as for ``options()``.
 
@@ -220,7 +225,11 @@ class View:
         ...     gang.run(lambda: pounce.rank().rank)
         [0, 1]
         """
-        return Gang(self._submitter, self._options.changed(**of_gang(options)))
+        shape = shape_of(options)
+        each = self._options.changed(**shape.words)
+        if shape.most == 1:
+            return Gang(self._submitter, each, check)
+        return ElasticGang(self._submitter, each, shape, check)
 
     # ---- many calls ----
 

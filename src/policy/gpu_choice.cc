@@ -25,6 +25,23 @@ std::vector<std::string> described_types(const Policy& policy) {
   return types;
 }
 
+bool says_which(const Resources& asked) { return !asked.gpu_type.empty() || asked.gpu_memory_mib > 0 || asked.cuda > 0; }
+
+// The ranks of one program wait for the slowest of them: on several nodes they get the same.
+bool wants_one_type(const Resources& asked, const Nodes* nodes) {
+  return asked.nodes > 1 && nodes != nullptr && gpu_types_of(*nodes).size() > 1;
+}
+
+// Of which most nodes have enough, first.
+std::vector<std::string> types_there(const Nodes& nodes, const Resources& asked) {
+  auto types = gpu_types_of(nodes);
+  const auto holders = [&](const std::string& type) {
+    return std::ranges::count_if(nodes, [&](const NodeUse* node) { return can_hold(*node, asked, type); });
+  };
+  std::ranges::stable_sort(types, std::ranges::greater{}, holders);
+  return types;
+}
+
 // Why the type will not do; empty: it will.
 std::string shortcoming(const Policy& policy, const std::string& type, const Resources& asked) {
   if (asked.gpu_memory_mib > 0) {
@@ -57,7 +74,7 @@ Sorted sorted(const Policy& policy, const Resources& asked, const Nodes* nodes) 
   Sorted result;
   const bool named = !asked.gpu_type.empty();
   const auto there = nodes != nullptr ? gpu_types_of(*nodes) : std::vector<std::string>{};
-  for (const std::string& type : named ? named_types(asked) : described_types(policy)) {
+  for (const std::string& type : named ? named_types(asked) : says_which(asked) ? described_types(policy) : types_there(*nodes, asked)) {
     const bool exists = nodes == nullptr || std::ranges::count(there, type) > 0;
     std::string why = shortcoming(policy, type, asked);
     if (why.empty() && !exists) why = "not there";
@@ -80,7 +97,7 @@ Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* no
     error.text += ": the site's policy does not tell what CUDA its GPUs run";
     error.remedy = "Name a GPU type instead: gpu_type=, or --gpu-type in a cell.";
   } else if (nodes != nullptr) {
-    error.remedy = "Ask for what one node has: at most " + largest(*nodes) + ".";
+    error.remedy = (asked.nodes > 1 ? "Ask for fewer nodes, or less of each: one has at most " : "Ask for what one node has: at most ") + largest(*nodes) + ".";
   }
   return error;
 }
@@ -98,7 +115,7 @@ std::vector<std::string> named_types(const Resources& asked) {
 }
 
 Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const Nodes* nodes) {
-  if (asked.gpus == 0 || (asked.gpu_type.empty() && asked.gpu_memory_mib == 0 && asked.cuda == 0)) return GpuChoice{};
+  if (asked.gpus == 0 || !(says_which(asked) || wants_one_type(asked, nodes))) return GpuChoice{};
   const Sorted types = sorted(policy, asked, nodes);
   if (types.fit.empty()) return failure(nothing_fits(policy, asked, nodes, types));
   const std::string& first = types.fit.front();

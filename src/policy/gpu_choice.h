@@ -16,7 +16,7 @@ struct GpuChoice {
 };
 
 // Several named: in their order. None named, but memory or CUDA: the smallest that has it first. Taken is the first that
-// has room now, else the first that the nodes have at all. nodes: null where the cluster was not looked at.
+// has room now, else the first that the nodes have at all. On several nodes all get one type. nodes: null where the cluster was not looked at.
 Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const Nodes* nodes);
 
 std::vector<std::string> named_types(const Resources& asked);  // "a100,v100" taken apart

@@ -152,7 +152,8 @@ std::vector<const Class*> in_order(const Policy& policy) {
 
 bool needs_cluster_snapshot(const Policy& policy, const Resources& asked) {
   const bool open_class = asked.class_name.empty() && !policy.classes.empty();
-  const bool open_type = asked.gpu_memory_mib > 0 || asked.cuda > 0 || asked.gpu_type.find(',') != std::string::npos;
+  const bool open_type = asked.gpu_memory_mib > 0 || asked.cuda > 0 || asked.gpu_type.find(',') != std::string::npos ||
+                         (asked.nodes > 1 && asked.gpus > 0 && asked.gpu_type.empty());
   return open_class || open_type || asked.placement != Placement::kAny || !asked.not_nodes.empty();
 }
 

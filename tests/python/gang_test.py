@@ -9,8 +9,12 @@ from pounce import errors, gangs
 from pounce._common.rank import Offer
 from pounce._engine import gang_plan
 from pounce._engine.gang_numbers import GangNumbers
-from pounce._engine.gang_plan import Failure
-from pounce._engine.options import Options, of_gang
+from pounce._engine.gang_plan import Failure, Kind
+from pounce._engine.gang_shape import Shape, shape_of
+from pounce._engine.options import Options
+
+
+RUN = Kind("run")
 
 
 def offer(number: int, node: str, visible: str = "") -> Offer:
@@ -21,7 +25,7 @@ def offer(number: int, node: str, visible: str = "") -> Offer:
 
 
 def test_ranks_are_the_workers_in_their_order_and_local_ranks_count_on_each_node():
-    made = gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], "run")
+    made = gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], RUN)
 
     ranks = [(place.rank.rank, place.rank.local_rank, place.rank.local_world_size) for place in made]
     assert ranks == [(0, 0, 2), (1, 1, 2), (2, 0, 2), (3, 1, 2)]
@@ -31,21 +35,21 @@ def test_ranks_are_the_workers_in_their_order_and_local_ranks_count_on_each_node
 
 
 def test_all_find_the_store_of_rank_0_by_its_address():
-    made = gang_plan.places([offer(0, "g1"), offer(1, "g2")], "run")
+    made = gang_plan.places([offer(0, "g1"), offer(1, "g2")], RUN)
     assert {(place.environment["MASTER_ADDR"], place.environment["MASTER_PORT"]) for place in made} == {("10.0.0.0", "5000")}
 
 
 def test_the_devices_of_a_nodes_ranks_are_seen_by_each_of_them_in_the_order_of_their_local_ranks():
-    made = gang_plan.places([offer(0, "g1", "3"), offer(1, "g1", "MIG-7"), offer(2, "g2", "0,1")], "run")
+    made = gang_plan.places([offer(0, "g1", "3"), offer(1, "g1", "MIG-7"), offer(2, "g2", "0,1")], RUN)
     assert [place.environment["CUDA_VISIBLE_DEVICES"] for place in made] == ["3,MIG-7", "3,MIG-7", "0,1"]
 
 
 def test_devices_are_left_alone_where_there_are_none():
-    assert "CUDA_VISIBLE_DEVICES" not in gang_plan.places([offer(0, "g1")], "run")[0].environment
+    assert "CUDA_VISIBLE_DEVICES" not in gang_plan.places([offer(0, "g1")], RUN)[0].environment
 
 
 def test_torchrun_starts_the_ranks_of_its_node_itself():
-    given = gang_plan.torchrun_environment(gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], "run-7")[2])
+    given = gang_plan.torchrun_environment(gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], Kind("run-7"))[2])
     assert given["PET_NNODES"] == "2" and given["PET_NPROC_PER_NODE"] == "2" and given["PET_RDZV_ENDPOINT"] == "10.0.0.0:5000"
     assert given["PET_RDZV_ID"] == "run-7"
 
@@ -64,9 +68,41 @@ def test_the_first_failure_is_the_cause():
     assert gang_plan.cause([Failure(2, ValueError("its own")), Failure(0, RuntimeError("connection closed"))]).rank == 2
 
 
-def test_a_rank_that_was_lost_is_the_cause_also_when_its_peers_noticed_before():
-    failures = [Failure(0, RuntimeError("connection closed by peer")), Failure(1, errors.WorkerCrashed("it died"))]
+@pytest.mark.parametrize("lost", [errors.WorkerCrashed, errors.OutOfMemory, errors.NodeFailed, errors.Preempted, errors.WalltimeReached])
+def test_a_rank_that_was_lost_is_the_cause_also_when_its_peers_noticed_before(lost):
+    failures = [Failure(0, RuntimeError("connection closed by peer")), Failure(1, lost("it died"))]
     assert gang_plan.cause(failures).rank == 1
+
+
+# ---- what is said of a failure ----
+
+
+def of_torch() -> RuntimeError:
+    """As a collective raises it."""
+    try:
+        exec(compile("raise RuntimeError('connection closed')", "/env/torch/distributed/distributed_c10d.py", "exec"))
+    except RuntimeError as error:
+        return error
+
+
+def test_of_a_collective_that_not_all_ranks_called_it_is_said_who_had_returned():
+    notes = gang_plan.notes(Failure(0, of_torch()), returned=[2, 1], size=3, is_checked=False)
+    assert notes[0] == "rank 0 of 3; the others were stopped"
+    assert "rank 1, 2 had returned by then" in notes[1] and "check=True" in notes[2]
+
+
+def test_where_the_collectives_are_checked_that_is_not_advised_again():
+    assert len(gang_plan.notes(Failure(0, of_torch()), returned=[], size=2, is_checked=True)) == 1
+
+
+def test_a_rank_that_its_library_ended_may_have_disagreed_with_the_others():
+    aborted, killed = (errors.WorkerCrashed("it died", "", {"signal": number}) for number in ("6", "9"))
+    assert "check=True" in gang_plan.notes(Failure(1, aborted), [], 2, False)[-1]
+    assert len(gang_plan.notes(Failure(1, killed), [], 2, False)) == 1
+
+
+def test_of_any_other_failure_nothing_is_guessed():
+    assert len(gang_plan.notes(Failure(0, ValueError("its own")), returned=[1], size=2, is_checked=False)) == 1
 
 
 # ---- what can be asked for ----
@@ -75,7 +111,7 @@ def test_a_rank_that_was_lost_is_the_cause_also_when_its_peers_noticed_before():
 @pytest.mark.parametrize("words, workers, nodes", [({"workers": 4}, 4, 1), ({"nodes": 3}, 3, 3), ({"workers": 4, "nodes": 2}, 4, 2),
                                                    ({"workers": 3, "spread": True}, 3, 3), ({"workers": 3, "pack": True}, 3, 1)])
 def test_its_shape_is_so_many_ranks_on_so_many_nodes(words, workers, nodes):
-    options = Options().changed(**of_gang(words))
+    options = Options().changed(**shape_of(words).words)
     assert (options.workers, options.nodes) == (workers, nodes)
 
 
@@ -86,12 +122,22 @@ def test_its_shape_is_so_many_ranks_on_so_many_nodes(words, workers, nodes):
     ({"nodes": 257}, "1 to 256"),
     ({"workers": 2, "spread": True, "pack": True}, "Leave all but one"),
     ({"workers": 2, "nodes": 2, "pack": True}, "Leave all but one"),
-    ({"workers": "0:4"}, "fixed number of ranks"),
+    ({"workers": "0:4"}, "the least and the most as in '1:4', not '0:4'"),
+    ({"nodes": "3:2"}, "the least and the most"),
+    ({"nodes": "1:2", "workers": 2}, "Give both as a range"),
+    ({"nodes": "1:2", "workers": "2:5"}, "the same multiple"),
+    ({"nodes": "1:2", "pack": True}, "Leave"),
     ({"workers": 2, "name": "x"}, "Leave out name="),
 ])
 def test_what_is_no_shape_is_refused_with_a_remedy(words, says):
     with pytest.raises(errors.BadRequest, match=says):
-        Options().changed(**of_gang(words))
+        Options().changed(**shape_of(words).words)
+
+
+@pytest.mark.parametrize("words, shape", [({"nodes": "1:2"}, Shape({"workers": 1}, 1, 2)), ({"workers": "2:4"}, Shape({"workers": 1}, 2, 4)),
+                                          ({"nodes": "1:3", "workers": "4:12", "gpus": 1}, Shape({"workers": 4, "gpus": 1}, 1, 3))])
+def test_an_elastic_one_is_a_lease_for_each_node_or_for_each_of_its_workers(words, shape):
+    assert shape_of(words) == shape
 
 
 def test_a_pool_has_no_nodes():
@@ -102,9 +148,9 @@ def test_a_pool_has_no_nodes():
 def test_ranks_that_do_not_come_are_named(monkeypatch):
     """One of three never does."""
     gang = gangs.Gang(NoWorkers(), Options().changed(workers=3))
-    monkeypatch.setattr(gangs, "_ARRIVAL_S", 0.05)
-    monkeypatch.setattr(gang, "_start", lambda rank, *_: NoWorkers.future(rank))
-    monkeypatch.setattr(gang, "_stop", lambda futures: [future.cancel() for future in futures])
+    monkeypatch.setattr(gangs.gang, "_ARRIVAL_S", 0.05)
+    monkeypatch.setattr(gang._tasks, "start", lambda rank, *_: NoWorkers.future(rank.worker))
+    monkeypatch.setattr(gang._tasks, "stop", lambda futures: [future.cancel() for future in futures])
 
     with pytest.raises(errors.Timeout, match="rank 2 of 3 has not come within 0 s after the first"):
         gang.run(len)
@@ -212,6 +258,31 @@ def test_a_rank_that_dies_ends_the_run_and_the_next_one_has_all_ranks(home):
             report(again=gang.run(lambda: pounce.rank().rank))
     """)
     assert run.reports["seconds"] < 5 and run.reports["again"] == [0, 1]
+
+
+def test_ranks_that_call_a_collective_with_different_shapes_are_named_where_that_is_checked(home):
+    run = home.run("""
+        def sums():
+            import torch, torch.distributed as dist
+            dist.init_process_group("gloo")
+            dist.all_reduce(torch.ones(1 + 3 * dist.get_rank()))
+        def level():
+            import torch.distributed as dist
+            return [dist.get_debug_level().name, os.environ.get("TORCH_DISTRIBUTED_DEBUG")]
+        with pounce.Client() as client:  # the same workers, which have imported torch
+            with client.gang(workers=2) as gang:
+                report(before=gang.run(level))
+            with client.gang(workers=2, check=True) as gang:
+                try:
+                    gang.run(sums)
+                except RuntimeError as error:
+                    report(text=str(error))
+                report(checked=gang.run(level))
+            with client.gang(workers=2) as gang:
+                report(after=gang.run(level))
+    """)
+    assert "TensorShape=[4]" in run.reports["text"] and "TensorShape=[1]" in run.reports["text"]
+    assert run.reports["checked"] == [["DETAIL", "DETAIL"]] * 2 and run.reports["before"] == run.reports["after"] == [["OFF", None]] * 2
 
 
 def test_stopping_it_stops_all_ranks(home):

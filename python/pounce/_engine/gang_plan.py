@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import traceback
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import errors
 from .._common.rank import Offer, Place, Rank
 
+# The lease of a rank ended, with all that ran there.
+_LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded, errors.LostError)
 # Ended from outside while it ran: what its peers raise then is a consequence.
-_LOST = (errors.WorkerCrashed, errors.OutOfMemory, errors.LostError)
+_LOST = (errors.WorkerCrashed, errors.OutOfMemory, *_LEASE_ENDED)
 
 
 class Failure(NamedTuple):
@@ -17,8 +21,16 @@ class Failure(NamedTuple):
     error: BaseException
 
 
-def places(offers: Sequence[Offer], run: str) -> list[Place]:
-    """One for each worker, in the order of the workers: that is the order of the ranks. `run` names this run among all."""
+class Kind(NamedTuple):
+    """Of a run."""
+
+    name: str                 # among all
+    is_checked: bool = False  # torch compares what the ranks do together
+    restart: int = 0          # how often it was begun before, with other ranks
+
+
+def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
+    """One for each worker, in the order of the workers: that is the order of the ranks."""
     nodes = list(dict.fromkeys(offer.node for offer in offers))
     of_node = {node: [rank for rank, offer in enumerate(offers) if offer.node == node] for node in nodes}
     addresses = tuple((offer.address, offer.port) for offer in offers)
@@ -27,20 +39,23 @@ def places(offers: Sequence[Offer], run: str) -> list[Place]:
         beside = of_node[offer.node]
         rank = Rank(number, len(offers), beside.index(number), len(beside), addresses)
         devices = [offers[other].visible for other in beside]
-        environment = _environment(rank, offers[0], offer, run, nodes.index(offer.node), len(nodes))
+        environment = _environment(rank, offers[0], offer, kind, nodes.index(offer.node), len(nodes))
+        if kind.is_checked:
+            environment["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
         if all(devices):  # in the order of the local ranks: LOCAL_RANK is then the number of this rank's own, as its libraries expect
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         made.append(Place(offer.process, rank, environment))
     return made
 
 
-def _environment(rank: Rank, first: Offer, own: Offer, run: str, node: int, nodes: int) -> dict[str, str]:
+def _environment(rank: Rank, first: Offer, own: Offer, kind: Kind, node: int, nodes: int) -> dict[str, str]:
     """As torchrun sets it (docs.pytorch.org, "torchrun", environment variables), with the store at the agent's: it listens already."""
     environment = {
         "RANK": rank.rank, "WORLD_SIZE": rank.world_size, "LOCAL_RANK": rank.local_rank, "LOCAL_WORLD_SIZE": rank.local_world_size,
         "GROUP_RANK": node, "GROUP_WORLD_SIZE": nodes, "ROLE_RANK": rank.rank, "ROLE_WORLD_SIZE": rank.world_size, "ROLE_NAME": "default",
         "MASTER_ADDR": first.address, "MASTER_PORT": first.store_port,
-        "TORCHELASTIC_RUN_ID": run, "TORCHELASTIC_USE_AGENT_STORE": True, "TORCHELASTIC_RESTART_COUNT": 0, "TORCHELASTIC_MAX_RESTARTS": 0,
+        "TORCHELASTIC_RUN_ID": kind.name, "TORCHELASTIC_USE_AGENT_STORE": True,
+        "TORCHELASTIC_RESTART_COUNT": kind.restart, "TORCHELASTIC_MAX_RESTARTS": kind.restart,
     }
     if own.interface:
         environment |= {"GLOO_SOCKET_IFNAME": own.interface, "NCCL_SOCKET_IFNAME": f"={own.interface}"}
@@ -60,6 +75,34 @@ def torchrun_environment(place: Place) -> dict[str, str]:
 def cause(failures: Sequence[Failure]) -> Failure:
     """Of those that came, in the order in which they came: one that was lost; else the first."""
     return next((failure for failure in failures if isinstance(failure.error, _LOST)), failures[0])
+
+
+def has_left(error: BaseException | None) -> bool:
+    """Its lease ended under it: nothing is wrong with the program."""
+    return isinstance(error, _LEASE_ENDED)
+
+
+def notes(failure: Failure, returned: Sequence[int], size: int, is_checked: bool) -> list[str]:
+    """What its traceback does not tell. `returned`: the ranks that had ended well when the first one failed."""
+    told = [f"rank {failure.rank} of {size}; the others were stopped"]
+    if not _is_of_a_collective(failure.error):
+        return told
+    if returned:
+        told.append(f"{_ranks(returned)} had returned by then: what torch.distributed does together, every rank must call")
+    if not is_checked:
+        told.append("where ranks do not call the same, gang(..., check=True) names what differs")
+    return told
+
+
+def _is_of_a_collective(error: BaseException) -> bool:
+    """Raised by torch.distributed, or the end of a process by a library of its, which aborts when lengths differ."""
+    if isinstance(error, errors.WorkerCrashed):
+        return error.signal == signal.SIGABRT
+    return any("torch/distributed/" in frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _ranks(numbers: Sequence[int]) -> str:
+    return f"rank {', '.join(map(str, sorted(numbers)))}"
 
 
 def sharing(total: int, parts: int) -> list[slice]:

@@ -128,20 +128,6 @@ def grace(value: Any) -> float:
     return seconds
 
 
-def of_gang(words: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of ``Client.gang`` as those of ``Client.options``: how its ranks lie is a matter of its nodes."""
-    words = dict(words)
-    spread, pack = words.pop("spread", False), words.pop("pack", False)
-    if (spread and (pack or "nodes" in words)) or (pack and words.get("nodes", 1) != 1):
-        text = "spread=True is a node for each rank, pack=True one for all, and nodes= says how many"
-        raise BadRequest(text, "Leave all but one of them out.")
-    if isinstance(words.get("workers"), str) or isinstance(words.get("nodes"), str):
-        raise BadRequest("a gang has a fixed number of ranks", "Give workers= and nodes= as numbers.")
-    if "name" in words:
-        raise BadRequest("a name is for one task, and a gang has several", "Leave out name=.")
-    return {**words, "nodes": words["workers"]} if spread and "workers" in words else words
-
-
 def _unknown(word: str) -> str:
     valid = ", ".join(f"{name}=" for name in (*ASKED, "env"))
     hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""

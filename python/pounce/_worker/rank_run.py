@@ -77,6 +77,7 @@ def _as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in place.environment if name != "CUDA_VISIBLE_DEVICES"}
     os.environ.update(place.environment)
     _current = place.rank
+    torch_store.follow_environment()
     try:
         if place.rank.rank == 0:
             torch_store.serve(_store, place.rank.world_size, at_once)
@@ -87,6 +88,7 @@ def _as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+        torch_store.follow_environment()
 
 
 def _address() -> str:

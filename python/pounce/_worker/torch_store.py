@@ -45,6 +45,13 @@ def close() -> None:
     _waits = None
 
 
+def follow_environment() -> None:
+    """torch reads how much it checks (TORCH_DISTRIBUTED_DEBUG) when it is imported; a worker has it from the run before."""
+    module = sys.modules.get(_MODULE)
+    if module is not None and module.is_available():
+        module.set_debug_level_from_env()
+
+
 @contextlib.contextmanager
 def one_group() -> Iterator[None]:
     """The process group that is made meanwhile ends with it: the next run makes one of its own, and peers of a rank that failed

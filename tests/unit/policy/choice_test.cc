@@ -197,6 +197,20 @@ TEST(GpuChoiceTest, SoManyOnOneNode) {
   EXPECT_THAT(refused(choose_now(asked)), HasSubstr("40gb (not so much on one node)"));
 }
 
+TEST(GpuChoiceTest, TheRanksOfOneProgramGetTheSameTypeOnAllTheirNodes) {
+  Resources asked = in_cheetah(gpus(1));
+  asked.workers = asked.nodes = 2;
+  ClusterSnapshot cluster_snapshot = cluster();
+  cluster_snapshot.nodes.push_back(node("older", {"bigcats"}, {{"v100", 1, 1}}));
+  EXPECT_EQ(choose_in(cluster_snapshot, asked)->resources.gpu_type, "40gb");
+  cluster_snapshot.nodes[3].gpus[0].free = 0;
+  EXPECT_EQ(choose_in(cluster_snapshot, asked)->resources.gpu_type, "v100");
+  asked.workers = asked.nodes = 3;
+  EXPECT_THAT(refused(choose_in(cluster_snapshot, asked)), HasSubstr("there can never be 3 GPUs of one type: 40gb (not so much on so many nodes)"));
+}
+
+TEST(GpuChoiceTest, OneWorkerTakesAnyType) { EXPECT_EQ(choose_now(in_cheetah(gpus(1)))->resources.gpu_type, ""); }
+
 // GPUs_MaxSupportedVersion > 12000 && GPUs_GlobalMemoryMb >= 32000 && machine != "SERVER"
 TEST(GpuChoiceTest, CudaMemoryAndNotThatNode) {
   Resources asked = in_cheetah(gpus(1));
@@ -285,6 +299,9 @@ TEST(ClusterSnapshotTest, IsNeededOnlyWhereSomethingIsLeftOpen) {
   Resources asked = in_cheetah({});
   asked.not_nodes = "big";
   EXPECT_TRUE(needs_cluster_snapshot(mlerp(), asked));
+  Resources on_two = in_cheetah(gpus(1));
+  on_two.nodes = on_two.workers = 2;
+  EXPECT_TRUE(needs_cluster_snapshot(mlerp(), on_two));
 }
 
 }  // namespace

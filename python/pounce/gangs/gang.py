@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from . import errors
-from ._common.rank import Offer, Place
-from ._common.ref import Ref
-from ._engine import gang_plan
-from ._engine.gang_plan import Failure
-from ._engine.options import Options
-from ._engine.rank_output import RankOutput
-from ._engine.session import Session
-from ._engine.submission import Submitter, name_of
-from ._engine.task import Task
-from ._worker import rank_run
-from .errors import BadRequest
-from .future import Future, engine_of
-from .lease import Lease
+from .. import errors
+from .._common.rank import Offer, Place
+from .._common.ref import Ref
+from .._engine import gang_plan
+from .._engine.gang_plan import Kind
+from .._engine.options import Options
+from .._engine.session import Session
+from .._engine.submission import Submitter, name_of
+from .._worker import rank_run
+from ..errors import BadRequest
+from ..lease import Lease
+from .rank_tasks import Call, Rank, RankTasks, Run
 
-_GRACE_S = 2.0      # for the other ranks, once one has failed: they wait in a collective that cannot end
 _ARRIVAL_S = 120.0  # between the first worker of a lease and the last
 
 
@@ -46,10 +42,12 @@ class Gang:
     while it is used. One call runs at a time; any thread may make it.
     """
 
-    def __init__(self, submitter: Submitter, options: Options):
+    def __init__(self, submitter: Submitter, options: Options, is_checked: bool = False):
         self._submitter = submitter
+        self._tasks = RankTasks(submitter)
         self._ends_with: list[Callable[[], None]] = []
         self._options = submitter.session.gangs.take(options)
+        self._is_checked = is_checked
         self._one_run = threading.Lock()
         self._closed = False
 
@@ -209,23 +207,35 @@ class Gang:
 
         return {name: part(value) for name, value in values.items()} if isinstance(values, dict) else tuple(map(part, values))
 
-    def _together(self, name: str, call: Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    def _together(self, name: str, call: Call) -> list[Any]:
         with self._one_run:
             if self._closed:
                 raise BadRequest("this gang is closed", "Make another one.")
-            made = gang_plan.places(self._offers(), f"pounce-{os.urandom(6).hex()}")
-            outputs = [RankOutput(place.rank.rank) for place in made[1:]]
-            futures = [self._start(rank, name, *call(place), outputs) for rank, place in enumerate(made)]
-            try:
-                return _results(futures, self._stop)
-            finally:
-                for output in outputs:
-                    output.show()
+            return self._all_of(name, call)
 
-    def _offers(self) -> list[Offer]:
+    def _all_of(self, name: str, call: Call) -> list[Any]:
+        ranks = [Rank(self._options, worker) for worker in range(self.size)]
+        run = Run(self._tasks, name, ranks, gang_plan.places(self._offers(ranks), self._kind()), call)
+        run.wait()
+        return self._results(run)
+
+    def _results(self, run: Run) -> list[Any]:
+        """Of all ranks, or the cause of the failure."""
+        if run.failures:
+            failure = gang_plan.cause(run.failures)
+            if hasattr(failure.error, "add_note"):
+                for note in gang_plan.notes(failure, run.returned, len(run.futures), self._is_checked):
+                    failure.error.add_note(note)
+            raise failure.error
+        return [future.result() for future in run.futures]
+
+    def _kind(self, restart: int = 0) -> Kind:
+        return Kind(f"pounce-{os.urandom(6).hex()}", self._is_checked, restart)
+
+    def _offers(self, ranks: Sequence[Rank]) -> list[Offer]:
         """Blocks for the lease, as long as it takes; then for its last worker."""
-        futures = [self._start(rank, "offer", rank_run.offer, (), ()) for rank in range(self.size)]
-        too_late = threading.Timer(_ARRIVAL_S, self._stop, [futures])
+        futures = [self._tasks.start(rank, "offer", rank_run.offer) for rank in ranks]
+        too_late = threading.Timer(_ARRIVAL_S, self._tasks.stop, [futures])
         first = threading.Lock()
 
         def came(future: Any) -> None:
@@ -241,55 +251,7 @@ class Gang:
             raise errors.Timeout(f"rank {missing} of {self.size} has not come within {_ARRIVAL_S:.0f} s after the first",
                                  "pouncectl logs shows what its node says; not_nodes= leaves a node out.") from None
         except BaseException:
-            self._stop(futures)
+            self._tasks.stop(futures)
             raise
         finally:
             too_late.cancel()
-
-    def _start(self, rank: int, name: str, function: Callable[..., Any], args: tuple[Any, ...], outputs: Sequence[RankOutput]) -> Future:
-        task = Task(name, self._options)
-        task.worker = rank
-        future = Future(self._session, task)
-        with self._session.news_wait():
-            self._submitter.submit(task, function, args, {}, 0)
-            if outputs and rank > 0:
-                self._session.show_at(task, outputs[rank - 1])
-        return future
-
-    def _stop(self, futures: Sequence[Future]) -> None:
-        for future in futures:
-            task = engine_of(future)[1]
-            if not future.done() and not task.given_up:  # a second interrupt would strike the function's own clean-up
-                self._session.cancel(task, _GRACE_S)
-
-
-def _results(futures: list[Future], stop: Callable[[Sequence[Future]], None]) -> list[Any]:
-    """All of them, or the cause of the failure, when all have ended."""
-    failures: list[Failure] = []
-
-    def ended(rank: int) -> Callable[[Any], None]:
-        def look(future: Any) -> None:
-            if not future.cancelled() and future.exception(0) is not None:
-                failures.append(Failure(rank, future.exception(0)))
-                stop(futures)
-
-        return look
-
-    for rank, future in enumerate(futures):
-        future.add_done_callback(ended(rank))
-    try:
-        for future in futures:
-            future.exception()  # the waiting thread shows what rank 0 prints, and the line of the wait
-    except errors.Cancelled:
-        pass
-    except BaseException:  # ■
-        stop(futures)
-        concurrent.futures.wait(futures, _GRACE_S * 5)
-        raise
-    concurrent.futures.wait(futures)
-    if failures:
-        rank, error = gang_plan.cause(failures)
-        if hasattr(error, "add_note"):
-            error.add_note(f"rank {rank} of {len(futures)}; the others were stopped")
-        raise error
-    return [future.result() for future in futures]

@@ -1,0 +1,113 @@
+"""The tasks of a gang's ranks: one for each rank, started and stopped together."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import errors
+from .._common.rank import Place
+from .._engine.gang_plan import Failure
+from .._engine.options import Options
+from .._engine.rank_output import RankOutput
+from .._engine.session import Session
+from .._engine.submission import Submitter
+from .._engine.task import Task
+from ..future import Future, engine_of
+
+GRACE_S = 2.0  # for the other ranks, once one has failed: they wait in a collective that cannot end
+
+Call = Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]  # what a rank is to call, and with what
+
+
+class Rank(NamedTuple):
+    """Where one runs: which of the workers of the leases that these options stand for."""
+
+    options: Options
+    worker: int
+
+
+class RankTasks:
+    """Of one client. Any thread."""
+
+    def __init__(self, submitter: Submitter):
+        self._submitter = submitter
+
+    @property
+    def session(self) -> Session:
+        return self._submitter.session
+
+    def start(self, rank: Rank, name: str, function: Callable[..., Any], args: tuple[Any, ...] = (),
+              output: RankOutput | None = None) -> Future:
+        task = Task(name, rank.options)
+        task.worker = rank.worker
+        future = Future(self.session, task)
+        with self.session.news_wait():
+            self._submitter.submit(task, function, args, {}, 0)
+            if output is not None:
+                self.session.show_at(task, output)
+        return future
+
+    def stop(self, futures: Sequence[Future]) -> None:
+        for future in futures:
+            task = engine_of(future)[1]
+            if not future.done() and not task.given_up:  # a second interrupt would strike the function's own clean-up
+                self.session.cancel(task, GRACE_S)
+
+
+class Run:
+    """All ranks of one program, from its beginning on."""
+
+    def __init__(self, tasks: RankTasks, name: str, ranks: Sequence[Rank], places: Sequence[Place], call: Call):
+        self.failures: list[Failure] = []  # as they came
+        self.returned: list[int] = []      # before any failed
+        self.is_stopped = False            # by `stop`: what fails from then on is a consequence
+        self._tasks = tasks
+        self._outputs = [RankOutput(place.rank.rank) for place in places[1:]]
+        outputs = [None, *self._outputs]
+        self.futures = [tasks.start(rank, name, *call(place), output) for rank, place, output in zip(ranks, places, outputs, strict=True)]
+        for number, future in enumerate(self.futures):
+            future.add_done_callback(self._ended(number))
+
+    @property
+    def is_complete(self) -> bool:
+        """All ranks have returned."""
+        return all(future.done() and not future.cancelled() and future.exception(0) is None for future in self.futures)
+
+    def wait(self) -> None:
+        """Until all have ended; shows what they print. Stopping it (■, Ctrl-C) stops all."""
+        try:
+            self._wait()
+        finally:
+            for output in self._outputs:
+                output.show()
+
+    def _wait(self) -> None:
+        try:
+            for future in self.futures:
+                future.exception()  # the waiting thread shows what rank 0 prints, and the line of the wait
+        except errors.Cancelled:
+            pass
+        except BaseException:  # ■
+            self._tasks.stop(self.futures)
+            concurrent.futures.wait(self.futures, GRACE_S * 5)
+            raise
+        concurrent.futures.wait(self.futures)
+
+    def stop(self) -> None:
+        """Any thread; does not wait."""
+        self.is_stopped = True
+        self._tasks.stop(self.futures)
+
+    def _ended(self, rank: int) -> Callable[[Any], None]:
+        def look(future: Any) -> None:
+            if future.cancelled() or self.is_stopped:
+                return
+            if future.exception(0) is not None:
+                self.failures.append(Failure(rank, future.exception(0)))
+                self._tasks.stop(self.futures)
+            elif not self.failures:
+                self.returned.append(rank)
+
+        return look
