@@ -64,6 +64,15 @@ def one_group() -> Iterator[None]:
         if not was_there and _is_initialized():
             with contextlib.suppress(Exception):  # it may be broken: what broke it is told already
                 sys.modules[_MODULE].destroy_process_group()
+            _forget_in_accelerate()
+
+
+def _forget_in_accelerate() -> None:
+    """It keeps what it found of the group for as long as the process lives (accelerate 1.15, state.py), and Trainer with it."""
+    state: Any = sys.modules.get("accelerate.state")
+    with contextlib.suppress(AttributeError):  # not there, or another version
+        state.AcceleratorState._reset_state(reset_partial_state=True)
+        state.GradientState._reset_state()
 
 
 def _is_initialized() -> bool:
