@@ -26,8 +26,8 @@ TRAINS = """
 """
 
 
-def test_a_node_joins_late_another_one_leaves_and_the_program_goes_on_from_what_it_saved(make_user):
-    alice = make_user()
+def test_a_node_joins_late_another_one_leaves_and_the_program_goes_on_from_what_it_saved(quiet_cluster, login_node, make_user):
+    alice = make_user("alice", login_node(quiet_cluster))
     folder = Path(alice.run("mktemp", "-d").strip())
     others = [alice.run("sbatch", "--parsable", "--qos=lion", "--time=10", "--mem=10", "--wrap=sleep 600").strip() for _ in range(3)]  # of four
     run = alice.python(TRAINS.replace("FOLDER", repr(str(folder))))

@@ -8,6 +8,7 @@ import time
 import pytest
 from cluster_parts import daemon_pid, node_link, unplugged
 from faults import HeldTask, assert_told, measured
+from login_node import wait_until
 
 pytestmark = pytest.mark.xdist_group("nodes")  # one spare cluster for all of them
 
@@ -53,3 +54,26 @@ def test_a_task_goes_on_while_its_nodes_slurmd_is_dead(alice, quiet_cluster):
     task.let_go()
 
     assert task.result() == 1024
+
+
+def test_a_node_that_goes_in_the_middle_of_2000_tasks_costs_none_that_may_run_again(alice, admin):
+    run = alice.python("""
+        import pounce
+        def number(n):
+            time.sleep(0.01)
+            return n
+        with pounce.Client(workers="2:2", cpus=20, class_="cheetah", time="10min") as client:
+            futures = [client.submit(number, n, retries=3) for n in range(2000)]
+            while len(client.leases()) < 2 or not all(lease.node for lease in client.leases()) or sum(map(pounce.Future.done, futures)) < 300:
+                time.sleep(0.05)
+            report(nodes=sorted({lease.node for lease in client.leases()}))
+            report(whole=client.gather(futures) == list(range(2000)))
+    """)
+    first, *others = run.reported("nodes", 120)
+    assert others, "20 CPUs are more than half of a node"
+
+    admin("scontrol", "update", f"nodename={others[0]}", "state=down", "reason=test")
+    assert run.reported("whole", 120) is True
+    run.ended()
+    is_back = lambda: "down" not in admin("sinfo", "--noheader", f"--nodes={others[0]}", "--format=%T")
+    wait_until(is_back, 60, "its slurmd has told that it is there (ReturnToService)")
