@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 
 import pytest
 from pounce import errors, gangs
@@ -307,6 +308,25 @@ def test_stopping_it_stops_all_ranks(home):
                 report(there=sorted(os.listdir(folder)))
     """)
     assert run.reports["there"] == ["0", "0-stopped", "1", "1-stopped"]
+
+
+@pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason="takes a minute: tests/run --long runs it")
+@pytest.mark.parametrize("ranks, starts", [(4, 100), (16, 3)])
+def test_ranks_that_come_late_meet_all_the_same_each_time(home, ranks, starts):
+    run = home.run(f"""
+        import random
+        def meets(delays):
+            import torch, torch.distributed as dist
+            time.sleep(delays[pounce.rank().rank])
+            dist.init_process_group("gloo")
+            ones = torch.ones(1)
+            dist.all_reduce(ones)
+            return ones.item()
+        draw = random.Random(17)
+        with pounce.Client() as client, client.gang(workers={ranks}, cpus=1) as gang:
+            report(sums=[gang.run(meets, [draw.uniform(0, 0.5) for _ in range({ranks})]) for _ in range({starts})])
+    """, seconds=250)
+    assert run.reports["sums"] == [[ranks] * ranks] * starts
 
 
 def test_two_gangs_of_the_same_shape_run_at_the_same_time_and_never_meet(home):
