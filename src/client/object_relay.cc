@@ -16,7 +16,7 @@ void ObjectRelay::see_to_wanted(const task::Place& place) {
   WorkerLink* const link = link_at_(place);
   if (link == nullptr) return;
   for (const ObjectId& id : link->take_wanted())
-    if (objects_.hold(id)) act(broadcast_.wants(id, place));
+    if (objects_.hold(id)) act(broadcast_.wants(id, place, link->machine()));
 }
 
 void ObjectRelay::not_fetched(const task::Place& place, const ObjectId& object) { act(broadcast_.failed(object, place)); }
@@ -70,7 +70,7 @@ void ObjectRelay::arrange(const task::Broadcast::Fetch& fetch) {
   if (giver == nullptr || reader == nullptr || giver->lane().endpoint().empty()) return act(broadcast_.failed(fetch.object, fetch.to));
   const std::string keys = bulk::new_keys(std::min(giver->lane().most_streams(), reader->lane().most_streams()));
   arranged_[{fetch.object, fetch.to}] = {fetch, keys};
-  giver->send(protocol::Serve{fetch.object, name_of(fetch.to)}, {own_buffer(keys)});
+  giver->send(protocol::Serve{fetch.object, name_of(fetch.to), false, fetch.from->lease == fetch.to.lease}, {own_buffer(keys)});
 }
 
 void ObjectRelay::end(const task::Broadcast::Fetch& fetch) {

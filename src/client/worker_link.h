@@ -48,6 +48,7 @@ class WorkerLink {
   void offer(const ObjectId& id, const Object& object);  // we do
   void fetch_from(const std::string& source, const std::string& keys, const ObjectId& id, const Object& object);  // another worker does
   const WorkerLane& lane() const { return lane_; }
+  std::string machine() const { return endpoint_.substr(0, endpoint_.rfind(':')); }  // by the address at which it is reached
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   void cancel(const protocol::CancelTask& order);  // behind its task, if that waits for data
   void query(std::vector<TaskId> tasks, bool no_others);

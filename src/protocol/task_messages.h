@@ -98,10 +98,10 @@ struct Function {
 };
 struct Object {
   static constexpr char kType[] = "object";
-  static constexpr About kAbout{"K → I", "pickle; with `source` also keys",
+  static constexpr About kAbout{"K → I, I → I", "pickle; with `source` also keys",
                                "announces the sizes of what follows as chunks, in order; with `pickle_follows` the "
                                "frame is empty and the first of them is the pickle. With `places` nothing follows: the last "
-                               "frame is memory"};
+                               "frame is memory. Between workers of one machine: what `serve` asked for, without its pickle"};
   ObjectId object;
   std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false, fetched = false;
@@ -119,17 +119,18 @@ struct Object {
 // One worker is a source for another (docs/protocol.md §12).
 struct Serve {
   static constexpr char kType[] = "serve";
-  static constexpr About kAbout{"K → I, I → K", "to the worker, without `over`: keys, as in `attached`",
+  static constexpr About kAbout{"K → I, I → K, I → I", "to the worker, without `over`: keys, as in `attached`",
                                "whoever has one of these keys may fetch the object at the bulk port. The worker answers the same when "
-                               "they may come, or that it is over: it does not have the object"};
+                               "they may come, or that it is over: it does not have the object. From a worker of the same machine: give me the memory"};
   ObjectId object;
   std::string to;
-  bool over = false;
+  bool over = false, of_one_lease = false;
 
   static constexpr auto fields() {
     return table(field("object", &Serve::object),
                  field("to", &Serve::to, "the client's name for that reader"),
-                 field("over", &Serve::over, "no more").only_if_set());
+                 field("over", &Serve::over, "no more").only_if_set(),
+                 field("of_one_lease", &Serve::of_one_lease, "both workers are: what one holds is not another job's cost").only_if_set());
   }
 };
 struct NotFetched {

@@ -56,3 +56,24 @@ def test_more_than_one_user_gets_is_told_for_all_workers_together(make_user):
     """).ended()
 
     assert "64 workers, each with 4 GPUs" in run.reported("refusal")
+
+
+def test_workers_of_one_node_have_an_object_of_another_machine_once_in_memory(make_user):
+    run = make_user().python(MEET + """
+    def lies_in(folder, values):
+        import re
+        meet(folder, 3)
+        at = values.__array_interface__["data"][0]
+        rows = (line.split() for line in open("/proc/self/maps"))
+        (inode,) = {row[4] for row in rows if int(row[0].split("-")[0], 16) <= at < int(row[0].split("-")[1], 16)}
+        values[0] = os.getpid()  # its own from here on
+        return inode, float(values[1]), os.getpid()
+    import numpy
+    with pounce.Client(workers=3, cpus=1, memory="300MB", class_="cheetah", time="10min") as client:
+        values = client.scatter(numpy.ones(4_000_000))
+        seen = [client.submit(lies_in, folder + "/a", values) for _ in range(3)]
+        report(seen=client.gather(seen, timeout=100))
+    """)
+    seen = run.reported("seen", 120)
+    assert len({pid for *_, pid in seen}) == 3 and all(value == 1 for _, value, _ in seen)
+    assert len({inode for inode, *_ in seen}) == 1, seen

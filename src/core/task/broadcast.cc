@@ -6,10 +6,10 @@
 
 namespace pounce::task {
 
-Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place) {
+Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place, const std::string& machine) {
   Decisions decisions;
   Spread& spread = spreads_[object];
-  spread.asked.insert(place);
+  spread.asked[place] = machine;
   spread.sources.erase(place);
   spread.waiting.push_back({place});
   begin_what_can(object, spread, decisions);
@@ -96,13 +96,30 @@ void Broadcast::begin_what_can(const ObjectId& object, Spread& spread, Decisions
   }
 }
 
+// Beside one that has it, or gets it now, nobody takes another road.
 std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting& one, std::uint32_t most) const {
-  const std::pair<const Place, std::uint32_t>* best = nullptr;
-  for (const auto& source : sources)
-    if (!one.from_client && source.second < most && !busy(source.first) && (best == nullptr || source.second < best->second)) best = &source;
-  if (best != nullptr) return std::optional(best->first);
+  const auto is_beside = [&](const auto& entry) { return beside(one.place, entry.first); };
+  if (!one.from_client && std::ranges::any_of(sources, is_beside)) {
+    const auto source = least_asked([&](const Place& source, std::uint32_t) { return beside(one.place, source); });
+    return source ? std::optional<std::optional<Place>>(source) : std::nullopt;
+  }
+  if (!one.from_client && std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && is_beside(fetch); })) return std::nullopt;
+  const auto best = least_asked([&](const Place&, std::uint32_t gave) { return !one.from_client && gave < most; });
+  if (best) return std::optional<std::optional<Place>>(best);
   if (!busy(std::nullopt) && (one.from_client || by_client < most)) return std::optional<Place>();
   return std::nullopt;
+}
+
+std::optional<Place> Broadcast::Spread::least_asked(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const {
+  const std::pair<const Place, std::uint32_t>* best = nullptr;
+  for (const auto& source : sources)
+    if (may(source.first, source.second) && !busy(source.first) && (best == nullptr || source.second < best->second)) best = &source;
+  return best == nullptr ? std::nullopt : std::optional(best->first);
+}
+
+bool Broadcast::Spread::beside(const Place& one, const Place& other) const {
+  const auto first = asked.find(one), second = asked.find(other);
+  return first != asked.end() && second != asked.end() && !first->second.empty() && first->second == second->second;
 }
 
 bool Broadcast::Spread::busy(const std::optional<Place>& source) const {

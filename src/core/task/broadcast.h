@@ -1,13 +1,14 @@
 // Who fetches a large object from whom, when several workers want it: from the client, or from a worker that has it. Each of
 // them gives it to one at a time, so that k workers have it after about log2 k turns, and nobody sends it more often than
-// that. A worker out of reach holds nobody up. Pure: no I/O, no clock, no thread. Thread: the leader token's holder.
+// that. Workers of one machine get it from each other, as memory: it comes there once. A worker out of reach holds nobody up. Pure: no I/O, no clock, no thread. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <functional>
 #include <optional>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "core/task/events.h"
@@ -27,7 +28,7 @@ class Broadcast {
     std::vector<ObjectId> settled;   // for each wish that came true or was given up
   };
 
-  Decisions wants(const ObjectId& object, const Place& place);
+  Decisions wants(const ObjectId& object, const Place& place, const std::string& machine = {});  // empty: one of its own
   Decisions has(const ObjectId& object, const Place& place);
   // Its source does not give it: it comes from the client, and that source is asked by nobody any more.
   Decisions failed(const ObjectId& object, const Place& place);
@@ -50,10 +51,12 @@ class Broadcast {
     std::map<Place, std::uint32_t> sources;  // that have it, and how often they gave it
     std::deque<Waiting> waiting;
     std::map<Place, UnderWay> under_way;
-    std::set<Place> asked;
+    std::map<Place, std::string> asked;      // on which machine each is
 
+    bool beside(const Place& one, const Place& other) const;
     bool busy(const std::optional<Place>& source) const;
     std::optional<std::optional<Place>> source_for(const Waiting& one, std::uint32_t most) const;
+    std::optional<Place> least_asked(const std::function<bool(const Place& source, std::uint32_t gave)>& may) const;
     std::uint32_t& given_by(const std::optional<Place>& source);
   };
 

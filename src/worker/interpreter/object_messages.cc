@@ -1,6 +1,8 @@
 // What clients say of their objects, and how these come: in chunks, as memory, or over the bulk lane.
 #include "worker/interpreter/worker_engine.h"
 
+#include "memory/memory_events.h"
+
 namespace pounce::worker {
 namespace {
 
@@ -14,33 +16,57 @@ void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) 
   const bool relayed = !object.source.empty();
   if (data_message.frames.size() != (object.places.empty() && !relayed ? 2 : 3) || (relayed && (!object.places.empty() || !object.fetched)))
     return refuse(data_message.seat, wrong("object needs one payload, and one with `places` its memory, or with `source` its keys"));
-  ObjectOffer offer{object.object, std::string(data_message.frames[1].text()), object.buffers, object.pickle_follows,
-                    data_message.frames.back().block(), object.places, object.fetched};
   bulk::Lane* const lane = lanes_.lane(data_message.session);
   if (object.fetched && lane == nullptr)
     return refuse(data_message.seat, wrong("an object is to be fetched, and there is no lane"));
   if (object.fetched) lane->stop(object.object.hex());  // of an earlier announcement
-  receipt(store_.announce(data_message.session, std::move(offer)), object.object, data_message);
-  if (object.fetched) begin_fetch(object, data_message);
+  memory_relays_.end_taking(data_message.session, object.object);
+  const transport::Frame& last = data_message.frames.back();
+  const MemoryRelays::Wanted wanted{object, std::string(data_message.frames[1].text()), relayed ? std::string(last.text()) : std::string{}};
+  if (relayed && memory_relays_.take(data_message.session, wanted, Clock::now())) return;
+  take_in(data_message.session, data_message.seat, wanted, last.block());
 }
 
-void WorkerEngine::begin_fetch(const protocol::Object& object, DataMessage data_message) {
-  lanes_.relays().end_fetch(data_message.session, object.object);
-  auto rest = store_.rest(data_message.session, object.object);
+void WorkerEngine::take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) {
+  const protocol::Object& object = wanted.object;
+  receipt(store_.announce(session, {object.object, wanted.pickle, object.buffers, object.pickle_follows, std::move(block), object.places, object.fetched}),
+          object.object, seat);
+  if (object.fetched) begin_fetch(session, seat, wanted);
+}
+
+void WorkerEngine::begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted) {
+  const ObjectId& id = wanted.object.object;
+  lanes_.relays().end_fetch(session, id);
+  auto rest = store_.rest(session, id);
   if (!rest) return;
-  if (object.source.empty())
-    lanes_.lane(data_message.session)->fetch(object.object.hex(), std::move(rest->targets), rest->from);
-  else if (!lanes_.relays().fetch(data_message.session, object.object, object.source, data_message.frames[2].text(), std::move(rest->targets), rest->from))
-    data_message.seat.outbox.post(protocol::NotFetched{object.object});
+  if (wanted.object.source.empty())
+    lanes_.lane(session)->fetch(id.hex(), std::move(rest->targets), rest->from);
+  else if (!lanes_.relays().fetch(session, id, wanted.object.source, wanted.keys, std::move(rest->targets), rest->from))
+    seat.outbox.post(protocol::NotFetched{id});
+}
+
+// Where it does not come as memory, it is fetched as if nobody had been asked.
+void WorkerEngine::follow_memory() {
+  for (auto& [session, wanted, came] : memory_relays_.events(Clock::now())) {
+    ClientSeat* const seat = clients_.seat(session);
+    if (seat == nullptr) continue;
+    if (came)
+      receipt(store_.announce(session, std::move(*came)), wanted.object.object, *seat);
+    else if (lanes_.lane(session) != nullptr)
+      take_in(session, *seat, wanted);
+  }
 }
 
 // The answer says that the keys are known at the port: before it the reader would be refused there.
 void WorkerEngine::on(const protocol::Serve& serve, DataMessage data_message) {
   const std::string reader = Relays::name_of(data_message.session, serve.object, serve.to);
+  memory_relays_.end_serving(data_message.session, reader);
   if (serve.over) return lanes_.end_serving(data_message.session, reader);
   auto parts = store_.parts(data_message.session, serve.object);
   const bool keyed = data_message.frames.size() == 2 && !parts.empty();
+  auto lying = serve.of_one_lease || !memory::memory_is_limited() ? store_.lying(data_message.session, serve.object) : std::nullopt;
   const bool serves = keyed && lanes_.serve(data_message.session, reader, serve.object, std::move(parts), data_message.frames[1].text());
+  if (serves && lying) memory_relays_.serve(data_message.session, reader, data_message.frames[1].text(), std::move(*lying));
   data_message.seat.outbox.post(protocol::Serve{serve.object, serve.to, !serves});
 }
 
@@ -48,14 +74,14 @@ void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
   const auto object = ObjectId::from_hex(chunk.of);
   if (!object || data_message.frames.size() != 2)
     return refuse(data_message.seat, wrong("a chunk needs an object and one payload"));
-  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), *object, data_message);
+  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), *object, data_message.seat);
 }
 
-void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message) {
+void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, ClientSeat& seat) {
   if (!receipt)
-    tell_not_kept(data_message.seat, receipt.error(), object);
+    tell_not_kept(seat, receipt.error(), object);
   else if (*receipt == ObjectStore::Receipt::kWhole)
-    tell_whole(data_message.seat, object);
+    tell_whole(seat, object);
 }
 
 void WorkerEngine::tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object) {
@@ -100,6 +126,7 @@ void WorkerEngine::follow(const SessionId& session, const ObjectId& object, bulk
 
 // As with a lane that is lost: the client announces anew what it still wants here.
 void WorkerEngine::leave_relays(const SessionId& session) {
+  memory_relays_.stop_taking(session);
   lanes_.relays().stop_fetches(session);
   follow_lanes();
   for (const ObjectId& object : lanes_.relays().fetched_by(session)) {
@@ -124,6 +151,7 @@ void WorkerEngine::on(const protocol::Drop& drop, DataMessage data_message) {
     store_.drop(data_message.session, object);
     if (bulk::Lane* const lane = lanes_.lane(data_message.session)) lane->stop(object.hex());
     lanes_.relays().end_fetch(data_message.session, object);
+    memory_relays_.end_taking(data_message.session, object);
   }
   for (const FunctionId& function : drop.functions) functions_.drop(data_message.session, function);
 }

@@ -186,6 +186,13 @@ std::vector<bulk::Offered> ObjectStore::parts(const SessionId& session, const Ob
   return parts;
 }
 
+std::optional<ObjectOffer> ObjectStore::lying(const SessionId& session, const ObjectId& object) const {
+  if (!holds(session, object)) return std::nullopt;
+  const Value& value = objects_.at(object);
+  if (!value.block) return std::nullopt;
+  return ObjectOffer{object, *value.pickle, value.sizes, value.pickle_follows, value.block, value.offsets};
+}
+
 Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
   const auto found = objects_.find(object);
   if (found == objects_.end())

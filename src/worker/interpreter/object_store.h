@@ -78,6 +78,8 @@ class ObjectStore {
   Result<ObjectUse> use(const ObjectId& object) const;
   // As they were announced, for another worker to fetch; empty: this session has it not.
   std::vector<bulk::Offered> parts(const SessionId& session, const ObjectId& object) const;
+  // As it lies here, for a worker of this machine to have it too; nullopt: this session has it not, or it is small.
+  std::optional<ObjectOffer> lying(const SessionId& session, const ObjectId& object) const;
   std::size_t kept_bytes() const { return pool_.kept_bytes(); }
   memory::BlockPool& pool() { return pool_; }
 

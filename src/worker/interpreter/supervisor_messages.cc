@@ -34,6 +34,7 @@ void WorkerEngine::dismiss(const SessionId& session) {
   if (const ClientSeat* seat = clients_.seat(session); seat != nullptr && !seat->route.empty()) sockets_.cut(seat->route);
   tell_core(exec::SessionDismissed{session});
   lanes_.dismiss(session);
+  memory_relays_.close(session);
   store_.drop_all(session);
   functions_.drop_all(session);
   clients_.dismiss(session);

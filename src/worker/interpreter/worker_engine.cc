@@ -106,6 +106,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   read_supervisor();  // first: a task that comes with the order to end never starts
   receive_messages();
   follow_lanes();
+  follow_memory();
   const TimePoint now = Clock::now();
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
   nudge(now);
@@ -119,7 +120,7 @@ TimePoint WorkerEngine::core_deadline() const { return runner_over_ ? TimePoint:
 TimePoint WorkerEngine::next_deadline() const {
   const TimePoint now = Clock::now();
   if (more_) return now;
-  TimePoint deadline = std::min({now + kLongSleep, core_deadline(), nudge_at_, lanes_.next_deadline()});
+  TimePoint deadline = std::min({now + kLongSleep, core_deadline(), nudge_at_, lanes_.next_deadline(), memory_relays_.next_deadline()});
   if (blocked_) deadline = now + kRetry;
   if (!output_blocked())
     for (const OutputPipe& pipe : pipes_)
@@ -133,6 +134,7 @@ void WorkerEngine::wait(int wake_fd, TimePoint until) {
   poll_.clear();
   sockets_.add_to(poll_);
   lanes_.add_to(poll_);
+  memory_relays_.add_to(poll_);
   poll_.add_socket(context_.zap_handle());
   poll_.add_fd(wake_fd);
   if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());
@@ -142,6 +144,7 @@ void WorkerEngine::wait(int wake_fd, TimePoint until) {
   poll_.wait(until);
   sockets_.admit_waiting(poll_);
   lanes_.accept_waiting(poll_);
+  memory_relays_.accept_waiting(poll_);
 }
 
 void WorkerEngine::receive_messages() {

@@ -28,6 +28,7 @@
 #include "worker/interpreter/clients.h"
 #include "worker/interpreter/data_sockets.h"
 #include "worker/interpreter/function_store.h"
+#include "worker/interpreter/memory_relays.h"
 #include "worker/interpreter/object_store.h"
 #include "worker/interpreter/output_pipe.h"
 #include "worker/interpreter/run_job.h"
@@ -146,8 +147,10 @@ class WorkerEngine final : public transport::Engine {
   void refuse(ClientSeat& seat, Error error);
   void tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object);
   void tell_whole(ClientSeat& seat, const ObjectId& object);
-  void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, DataMessage data_message);
-  void begin_fetch(const protocol::Object& object, DataMessage data_message);
+  void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, ClientSeat& seat);
+  void take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block = {});
+  void begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted);
+  void follow_memory();
   void follow_lanes();
   void follow(const SessionId& session, const ObjectId& object, bulk::Event& event);
   void leave_lane(const SessionId& session);
@@ -187,6 +190,7 @@ class WorkerEngine final : public transport::Engine {
   transport::Context context_;
   DataSockets sockets_;
   BulkLanes lanes_;
+  MemoryRelays memory_relays_;
   transport::PollSet poll_{transport::PollSet::Wait::kSpins};
   RecordSocket supervisor_;
   std::array<OutputPipe, 2> pipes_;

@@ -135,7 +135,7 @@ inline std::vector<Header> data_examples() {
       Several{3},
       Function{kFunction, false},
       Object{kObject, {3'000'000, 5}, {64, 3'000'064}, true, true, "tcp://10.0.0.7:40002"},
-      Serve{kObject, "reader", true},
+      Serve{kObject, "reader", true, true},
       NotFetched{kObject},
       Chunk{kObject.hex(), 1, 1'048'576},
       Fetch{kObject.hex(), 1, 4'194'304, 1'000'000},

@@ -33,7 +33,7 @@ class BroadcastTest : public testing::Test {
     settled += decisions.settled.size();
     return all;
   }
-  Words wants(int worker) { return take(broadcast.wants(object, place(worker))); }
+  Words wants(int worker, const std::string& machine = {}) { return take(broadcast.wants(object, place(worker), machine)); }
   Words has(int worker) { return take(broadcast.has(object, place(worker))); }
   Words failed(int worker) { return take(broadcast.failed(object, place(worker))); }
   Words slow(int worker) { return take(broadcast.slow(place(worker))); }
@@ -50,6 +50,28 @@ TEST_F(BroadcastTest, TheFirstGetsItFromTheClientAndTheNextFromTheFirst) {
   EXPECT_THAT(wants(1), ElementsAre("w1<client"));
   EXPECT_THAT(has(1), ElementsAre("over w1<client"));
   EXPECT_THAT(wants(2), ElementsAre("w2<w1"));
+}
+
+TEST_F(BroadcastTest, OnOneMachineTheFirstGetsItAndTheOthersFromEachOther) {
+  EXPECT_THAT(wants(1, "g1"), ElementsAre("w1<client"));
+  EXPECT_THAT(wants(2, "g1"), IsEmpty());
+  EXPECT_THAT(wants(3, "g2"), IsEmpty());
+  EXPECT_THAT(wants(4, "g1"), IsEmpty());
+  EXPECT_THAT(has(1), ElementsAre("over w1<client", "w2<w1", "w3<client"));
+  EXPECT_THAT(has(2), ElementsAre("over w2<w1", "w4<w2"));
+}
+
+TEST_F(BroadcastTest, OneThatFallsSilentKeepsNobodyOnItsMachineWaiting) {
+  wants(1, "g1");
+  wants(2, "g1");
+  EXPECT_THAT(slow(1), ElementsAre("w2<client"));
+}
+
+TEST_F(BroadcastTest, OneThatDoesNotGetItFromBesideGetsItFromTheClient) {
+  wants(1, "g1");
+  wants(2, "g1");
+  has(1);
+  EXPECT_THAT(failed(2), ElementsAre("over w2<w1", "w2<client"));
 }
 
 TEST_F(BroadcastTest, NobodyGivesItToTwoAtOnce) {
