@@ -12,9 +12,8 @@ from typing import Any, Protocol, TypeAlias
 
 from .. import errors
 from .._common.submitted_functions import for_each_item
+from .chunk_size import next_size
 
-_CHUNK_S = 0.05           # a chunk is to take this long: its overhead is 1 % then, and ■ is answered soon
-_CHUNK_MOST = 4096
 _CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their way
 
 Future: TypeAlias = "concurrent.futures.Future[Any]"
@@ -167,7 +166,7 @@ class Results:
                  chunksize: int | None, timeout: float | None, count: int, expect: Callable[[int], int]):
         self._client, self._run, self._rows = client, _of_rows(function), rows
         self._size = chunksize or 1
-        self._grows = chunksize is None
+        self._adapts = chunksize is None
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
         self._ahead: collections.deque[tuple[Future, Rows]] = collections.deque()  # chunks under way
         self._ready: collections.deque[Any] = collections.deque()
@@ -221,8 +220,8 @@ class Results:
                 del failure, future  # its traceback holds this frame
         seconds, values, error = self._outcome(future) if failure is None else (math.inf, [], failure)
         self._ahead.popleft()
-        if self._grows and seconds < _CHUNK_S / 2:
-            self._size = min(_CHUNK_MOST, self._size * 2)
+        if self._adapts and failure is None:
+            self._size = next_size(self._size, len(rows), seconds)
         self._ready.extend(values)
         if error is None:
             self._fill()
