@@ -359,6 +359,8 @@ void bind_client(py::module_& m) {
            [](Client& self, const Resources& resources) { return without_gil([&] { return self.request(resources); }); })
       .def("expect",
            [](Client& self, const Resources& resources, std::int64_t tasks) { return without_gil([&] { return self.expect(resources, tasks); }); })
+      .def("free_workers",
+           [](Client& self, const Resources& resources) { return without_gil([&] { return self.free_workers(resources); }); })
       .def("set_modules",
            [](Client& self, std::vector<std::string> needs, std::vector<std::string> imports) {
              without_gil([&] { return self.set_modules(std::move(needs), std::move(imports)); });

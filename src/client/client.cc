@@ -149,6 +149,13 @@ Result<std::uint32_t> Client::expect(const Resources& resources, std::int64_t ta
   return workers;
 }
 
+Result<std::uint32_t> Client::free_workers(const Resources& resources) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::uint32_t workers = 0;
+  parts_->leader_token.hold([&] { workers = parts_->engine.free_workers(resources); });
+  return workers;
+}
+
 Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->leader_token.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });

@@ -35,6 +35,7 @@ class Client {
   Result<std::optional<RequestId>> request(const Resources& resources);
   // So many more tasks will come, or fewer; tells how many workers serve such, or are asked for.
   Result<std::uint32_t> expect(const Resources& resources, std::int64_t tasks);
+  Result<std::uint32_t> free_workers(const Resources& resources);  // that would begin the next such task at once
   Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id);
   Result<void> set_modules(std::vector<std::string> needs, std::vector<std::string> imports);

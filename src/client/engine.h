@@ -49,6 +49,7 @@ class Engine final : public transport::Engine {
   void cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued);
   void expect(const Resources& resources, std::int64_t tasks) { happened(task::MoreToCome{resources, tasks}); }
   std::uint32_t workers_for(const Resources& resources) const { return machine_.workers_for(resources); }
+  std::uint32_t free_workers(const Resources& resources) const { return machine_.free_workers(resources); }
   bool move(const TaskId& task, const Resources& resources);  // false: it has been sent to a worker, or has ended
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;

@@ -49,6 +49,7 @@ class Machine {
   std::optional<RequestId> request_of(TaskId task) const;
   std::optional<RequestId> request_of(const Resources& resources) const;
   std::uint32_t workers_for(const Resources& resources) const;  // that are there, and those that were asked for
+  std::uint32_t free_workers(const Resources& resources) const;  // that would begin the next task at once
   bool needs_daemon() const;                          // something waits, runs or is held
   std::uint64_t late_results() const { return late_results_; }
   std::vector<Request> demand() const;

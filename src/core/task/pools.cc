@@ -61,6 +61,14 @@ std::uint32_t Machine::workers_for(const Resources& resources) const {
   return count;
 }
 
+std::uint32_t Machine::free_workers(const Resources& resources) const {
+  const Queue* queue = queue_of(resources);
+  return static_cast<std::uint32_t>(std::ranges::count_if(workers_, [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return &queues_.at(worker.queue) == queue && worker.link == Link::kAttached && !worker.ending && worker.window.empty();
+  }));
+}
+
 PoolView Machine::view_of(QueueId id, const Queue& queue) const {
   PoolView view{.least = queue.resources.leases_least, .most = queue.resources.leases_most, .workers_each = queue.resources.workers};
   bool is_refused = false;

@@ -117,6 +117,29 @@ TEST_F(PoolTest, WhatWillNotBeSubmittedAfterAllIsNone) {
   EXPECT_EQ(wanted().size(), 1u);
 }
 
+TEST_F(PoolTest, AWorkerIsFreeThatWouldBeginTheNextTaskAtOnce) {
+  EXPECT_EQ(machine.free_workers(resources), 0u);
+  submit(1);
+  for (int lease = 1; lease <= 4; ++lease) serve(1, lease);
+  EXPECT_EQ(machine.free_workers(resources), 3u);
+  silent(2);
+  leaves(3, {});
+  EXPECT_EQ(machine.free_workers(resources), 1u);
+  resources.cpus = 7;
+  EXPECT_EQ(machine.free_workers(resources), 0u);
+}
+
+// What is submitted a second time because it runs for long has to run elsewhere: nothing is said of the first, which is enough.
+TEST_F(PoolTest, AWorkerThatRunsATaskGetsNoOtherWhereThePoolHasTwo) {
+  submit(1);
+  serve(1, 1);
+  submit(2);
+  serve(1, 2);
+  outcome(2, 2);
+  EXPECT_THAT(submit(3), ElementsAre("send t3 w2"));
+  EXPECT_THAT(submit(4), IsEmpty());
+}
+
 TEST_F(PoolTest, HasTheSizeThatWasSaidLast) {
   ten_tasks(10s);
   resources.leases_most = 2;
