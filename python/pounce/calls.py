@@ -18,10 +18,12 @@ from ._engine.options import grace as _grace
 from ._engine.restartable_map import RestartableResults, home_of, leave
 from ._engine.samplers import Space, source_of
 from ._engine.session import Session
+from ._engine.speculative_map import SpeculativeResults
 from ._engine.submission import Submitter, name_of
 from ._engine.sweep_plan import Metric, Stop
 from ._engine.sweep_words import check, sign_of
 from ._engine.task import Task
+from ._engine.task_runs import TaskRuns
 from .errors import BadRequest
 from .executor import Executor
 from .future import DetachedFuture, Future, engine_of
@@ -79,6 +81,13 @@ class View:
         future = Future(self._session, task)
         self._submitter.submit(task, function, args, kwargs, retries)
         return future
+
+    def _call_that_may_run_twice(self, function: Callable[..., Any], *args: Any) -> tuple[Future, TaskRuns]:
+        task = Task(name_of(function), self._options)
+        runs = TaskRuns(self._session, task)
+        future = Future(self._session, task)
+        self._submitter.submit(task, function, args, {}, 0)
+        return future, runs
 
     def options(self, *, env: str | os.PathLike[str] | None = None, **options: Any) -> View:
         """This client with other resources for its tasks.
@@ -234,7 +243,7 @@ class View:
     # ---- many calls ----
 
     def map(self, function: Callable[..., Any], /, *iterables: Iterable[Any], chunksize: int | None = None,
-            timeout: float | None = None, name: str | None = None) -> Results:
+            timeout: float | None = None, name: str | None = None, speculate: bool = False) -> Results:
         """``function`` over every item, in order; as lazily as the built-in ``map``. Does not block.
 
         Items travel in chunks that take about 50 ms each, a few of them ahead of what was asked for: the input may be endless,
@@ -253,6 +262,12 @@ class View:
             For a map that survives this kernel: the results of each chunk are kept on the disk when it has run, and the same call in
             a later kernel reads them and runs the others. ``chunksize=`` is needed then. Each item's result comes once; of a kernel
             that is killed each worker repeats at most the chunk that it was at. Kept until ``forget(name)``.
+        speculate : bool
+            A chunk that runs for clearly longer than the others took, because its worker is slow for example, is run on a second
+            worker too, where one has nothing to do, and the first result counts: for functions that may run twice on one item. The
+            other run is interrupted (KeyboardInterrupt) as a task that is cancelled: after the client's ``cancel_grace``, 5 s, its
+            worker's Python is started anew. A worker that is lost does not fail the item while the other one runs. What both print
+            is shown.
 
         Returns
         -------
@@ -273,6 +288,8 @@ class View:
         >>> client.forget("articles")
         >>> list(client.map(pow, [2, 3, 4], [3, 2, 1]))
         [8, 9, 4]
+        >>> list(client.map(abs, [-1, -2, -3], speculate=True))
+        [1, 2, 3]
         """
         if chunksize is not None and chunksize < 1:
             raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
@@ -283,6 +300,10 @@ class View:
         count = min(len(rows) if isinstance(rows, Sized) else 0 for rows in iterables)
         expect = functools.partial(self._session.expect, self._options)
         rows = zip(*iterables)  # noqa: B905  as the built-in map
+        if speculate and name is not None:
+            raise BadRequest("a map with a name keeps one result of each chunk; speculate=True may make two", "Leave out one of them.")
+        if speculate:
+            return SpeculativeResults(self, self._call_that_may_run_twice, self._session, function, rows, chunksize, timeout, count, expect)
         if name is None:
             return Results(self, function, rows, chunksize, timeout, count, expect)
         if chunksize is None:

@@ -147,6 +147,10 @@ class Session:
         """So many more tasks will come, or fewer: a pool counts them. Returns how many workers serve such, or are asked for."""
         return self.core.expect(asks.resources, tasks) if asks.leases_most else asks.workers
 
+    def free_workers(self, asks: Options) -> int:
+        """That would begin the next such task at once."""
+        return self.core.free_workers(asks.resources)
+
     def state(self, task: Task) -> str | None:
         return self.core.state(task.id)
 

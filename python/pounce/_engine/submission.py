@@ -97,8 +97,11 @@ class Submitter:
             args = (self._object(function, holds), *args)
             pickled = self._pickled(apply, task.name)
         payload, objects = self._arguments(args, kwargs, task.name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
-        if self._files:
-            objects = self._in_reach(task, _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs]))
+        if self._files or task.may_end is not None:
+            call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs])
+            objects = self._in_reach(task, call)
+            if task.may_end is not None:
+                task.submit_copy = lambda copy: self._submit_copy(copy, call)
         self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns)
         if options.wait_policy:
             self.session.planner.add(self.session, task, options.wait_policy)
@@ -121,6 +124,12 @@ class Submitter:
         if task.given_up:
             self.session.cancel(task)
         return True
+
+    def _submit_copy(self, copy: Task, call: _Call) -> None:
+        """The bytes that were sent, whatever has become of the arguments since."""
+        assert copy.asks is not None
+        objects = self._files.in_reach(call.objects)
+        self.session.submit(copy, call.function, call.payload, objects, copy.asks.resources, 0, time.monotonic_ns())
 
     def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
                         retries: int) -> detached.DetachedTask:

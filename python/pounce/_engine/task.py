@@ -17,8 +17,8 @@ from .options import Options
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "heard", "id", "name", "objects", "over", "reports",
-                 "sends_again", "why_cancelled", "why_given_up", "worker")
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "heard", "id", "may_end", "name", "objects", "over",
+                 "reports", "sends_again", "submit_copy", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
@@ -31,6 +31,8 @@ class Task:
         self._unpickled = 0.0  # when its result was
         self.objects: list[str] = []  # it was sent with, where files are among them
         self.sends_again: Callable[[str], bool] | None = None  # with the file at that path as data; False: it cannot
+        self.may_end: Callable[[_core.Ended], bool] | None = None  # of one that may run twice; False: this is not its end
+        self.submit_copy: Callable[[Task], None] | None = None  # of such a one: that task, with what it was sent with itself
         self.given_up = False  # somebody cancelled it, perhaps while it was sent again
         self.why_given_up = ""  # set by who cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
@@ -64,13 +66,16 @@ class Task:
         return self.sends_again is not None and ended.error is not None and ended.error.code == "file_not_here"
 
     def end(self, ended: _core.Ended) -> None:
-        """Its end has come: unpickles it and sets the result, whichever thread that happens on."""
-        future = self._future
-        assert future is not None
-        error = ended.error
+        """Its end has come, whichever thread that happens on."""
         if self.sends_again is not None and self.is_sent_again(ended):
             threading.Thread(target=self._send_again, args=(ended, self.sends_again), name="pounce-file", daemon=True).start()
-            return
+        elif self.may_end is None or self.may_end(ended):
+            self.finish(ended)
+
+    def finish(self, ended: _core.Ended) -> None:
+        """Unpickles the end and sets the result."""
+        future, error = self._future, ended.error
+        assert future is not None
         if error is not None and error.code == "cancelled":
             given_up = self.why_given_up and errors.Cancelled(f"{self.called()}: {self.why_given_up}")
             self.why_cancelled = given_up or errors.of(error)
@@ -118,7 +123,7 @@ class Task:
 
     def _let_go(self) -> None:
         self.over = True
-        self._future = self.sends_again = self.call = self.heard = None
+        self._future = self.sends_again = self.submit_copy = self.call = self.heard = None
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""

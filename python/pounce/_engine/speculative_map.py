@@ -1,0 +1,125 @@
+"""The results of a map whose late chunks run a second time, where a worker has nothing else to do."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+from .. import errors
+from .collections import Future, Results, Rows, Submits
+from .late_chunks import LateChunks
+from .options import Options
+from .task import Task
+from .task_runs import TaskRuns
+
+_LOOK_S = 0.1  # between two looks at what runs: spark.speculation.interval
+
+Start: TypeAlias = "Callable[[Callable[..., Any], Rows], tuple[Future, TaskRuns]]"
+
+
+class Knows(Protocol):
+    """A session."""
+
+    def state(self, task: Task) -> str | None: ...
+
+    def free_workers(self, asks: Options) -> int: ...
+
+
+class SpeculativeResults(Results):
+    """As ``Results``; `start` submits a chunk as a task that may run twice."""
+
+    def __init__(self, client: Submits, start: Start, session: Knows, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
+                 chunksize: int | None, timeout: float | None, count: int, expect: Callable[[int], int]):
+        self._start, self._watch = start, ChunkWatch(session)
+        super().__init__(client, function, rows, chunksize, timeout, count, expect)
+        self._watch.begin()
+
+    def _submit(self, chunk: Rows) -> Future:
+        future, runs = self._start(self._run, chunk)
+        self._watch.sent(future, runs, len(chunk))
+        return future
+
+    def _end(self) -> None:
+        self._watch.stop()
+        super()._end()
+
+    def _cancel(self) -> None:
+        self._watch.stop()
+        super()._cancel()
+
+
+class ChunkWatch:
+    """Looks at the chunks of one map again and again, on a thread of its own, and has the late ones copied.
+
+    On a thread, since whoever waits for the first result does so in its task's name, and need not be waiting at all.
+    """
+
+    def __init__(self, session: Knows):
+        self._session = session
+        self._late = LateChunks()
+        self._numbers = itertools.count()
+        self._runs: dict[int, TaskRuns] = {}
+        self._waiting: set[int] = set()  # chunks that were not seen to run
+        self._news: collections.deque[Callable[[], None]] = collections.deque()  # of other threads, for ours
+        self._stopped = threading.Event()
+
+    def begin(self) -> None:
+        threading.Thread(target=_look_on, args=(weakref.ref(self), self._stopped), name="pounce-chunks", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def sent(self, future: Future, runs: TaskRuns, items: int) -> None:
+        number = next(self._numbers)
+        self._news.append(functools.partial(self._has_sent, number, runs, items))
+        future.add_done_callback(lambda ended: self._news.append(functools.partial(self._has_ended, number, _seconds_of(ended))))
+
+    def look(self, now: float) -> None:
+        """What has happened since the last time, and what follows. A worker that has a chunk is not free, so its copy runs elsewhere."""
+        while self._news:
+            self._news.popleft()()
+        for number in [each for each in self._waiting if self._session.state(self._runs[each].task) == "running"]:
+            self._waiting.remove(number)
+            self._late.began(number, now)
+        while (late := self._late.latest(now)) is not None:
+            asks = self._runs[late].task.asks
+            if asks is None or not self._session.free_workers(asks):
+                return
+            self._runs[late].copy()
+            self._late.copied(late)
+
+    def _has_sent(self, number: int, runs: TaskRuns, items: int) -> None:
+        self._runs[number] = runs
+        self._waiting.add(number)
+        self._late.sent(number, items)
+
+    def _has_ended(self, number: int, seconds: float | None) -> None:
+        del self._runs[number]
+        self._waiting.discard(number)
+        self._late.ended(number, seconds)
+
+
+def _look_on(watch: weakref.ref[ChunkWatch], stopped: threading.Event) -> None:
+    while not stopped.wait(_LOOK_S):
+        alive = watch()
+        if alive is None:  # its map is gone
+            return
+        try:
+            alive.look(time.monotonic())
+        except errors.ClientClosed:
+            return
+        del alive
+
+
+def _seconds_of(ended: Future) -> float | None:
+    """On the worker; None: it failed."""
+    if ended.cancelled() or ended.exception() is not None:
+        return None
+    seconds: float = ended.result()[0]
+    return seconds
