@@ -43,11 +43,17 @@ def test_a_running_task_is_interrupted_and_its_worker_stays(home, how):
     assert run.reports["seconds"] < 4, "before its grace is over"
 
 
+# An interrupt that comes before the call has begun must not end it either.
 DOES_NOT_STOP = {
-    "a loop in C that keeps the GIL": "sum(range(10**13))",
+    "a loop in C that keeps the GIL": """while True:
+                try: sum(range(10**13))
+                except KeyboardInterrupt: pass""",
     "a call in C that blocks": """import ctypes
-            lock, libc = ctypes.create_string_buffer(64), ctypes.CDLL(None)
-            while not libc.pthread_mutex_lock(lock): pass""",
+            while True:
+                try:
+                    lock, libc = ctypes.create_string_buffer(64), ctypes.CDLL(None)
+                    while not libc.pthread_mutex_lock(lock): pass
+                except KeyboardInterrupt: pass""",
     "a function that swallows the interrupt": """import time
             while True:
                 try: time.sleep(1000)
@@ -62,6 +68,7 @@ def test_a_task_that_does_not_stop_ends_with_its_python_and_the_next_goes_on(hom
             {DOES_NOT_STOP[how]}
         client = pounce.Client(cancel_grace=0.5)
         there = client.submit(os.getpid).result(60)
+        client.submit(__import__, "ctypes").result(60)
         future = running(task, retries=3)
         others = [client.submit(pow, 2, n) for n in range(5)]
         client.cancel(future)
