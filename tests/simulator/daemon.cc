@@ -125,6 +125,7 @@ void Daemon::hear_worker(lease::WorkerLink from, const lease::Event& event, Inte
   if (const auto* started = std::get_if<lease::InterpreterStarted>(&event)) {
     if (!core_->speaks_for(here.first, here.second, from)) return;  // it was sent away
     interpreters_[here] = {started->epoch, interpreter};
+    owes_since_.reset();  // its lease is idle from now on, also where no look was between the death and this
   }
   peer->second.named = true;
   hear(event);
@@ -282,6 +283,7 @@ void Daemon::on(const lease::TellWorkerDown& action) {
 void Daemon::on(const lease::TellLeaseEnded& action) {
   if (action.error.cause.code == CauseCode::kUnknownToSlurm && world_.slurm.shows(action.lease))
     world_.fail("lease " + action.lease.hex() + " is said to be unknown to Slurm, and Slurm knows it");
+  if (action.error.cause.code == CauseCode::kNothingWaits && world_.slurm.runs(action.lease)) world_.ledger.lease(action.lease).ended_unheard = true;
   if (bug_ == Bug::kEndToldOnce && !told_ends_.insert(action.lease).second) return;
   to_client(action.session, [action](Client& client) { client.lease_ended(action); });
 }

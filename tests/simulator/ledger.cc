@@ -29,10 +29,10 @@ bool Ledger::in_two_runs(const TaskRecord& task, InterpreterNumber where) const 
          });
 }
 
-// `release --now` gives a lease back before its worker has answered. One that was cut off or stopped just then reads an earlier
-// attempt after a later one has ended elsewhere: what `retries=` allows.
+// `release --now`, and a new pounced whom nobody wants anything of, give a lease back before its worker has answered. One that was cut off
+// or stopped just then reads an earlier attempt after a later one has ended elsewhere: what `retries=` allows.
 bool Ledger::overtaken(const TaskRecord& task, InterpreterNumber where, std::uint32_t attempt) {
-  return leases_[interpreters_[where].lease].released_now && !task.runs.empty() && attempt < task.runs.back().attempt;
+  return leases_[interpreters_[where].lease].ended_unheard && !task.runs.empty() && attempt < task.runs.back().attempt;
 }
 
 Ledger::Complaint Ledger::delivered(const TaskId& id, const SessionId& to, const Outcome& outcome) {

@@ -63,7 +63,7 @@ struct LeaseRecord {
   std::set<JobEnd> ends;      // how its job ended in Slurm, each time that it ran
   bool requeued = false;
   bool wrongly_silent = false;
-  bool released_now = false;  // by its person, who did not wait for its worker
+  bool ended_unheard = false;  // by a person who did not wait for its worker, or a pounced that has not heard that one since its own start
 };
 
 struct Outcome {

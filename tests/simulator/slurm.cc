@@ -107,6 +107,10 @@ bool Slurm::runs(const JobIdentity& job) const {
   return found != jobs_.end() && found->second.view.state == JobState::kRunning;
 }
 
+bool Slurm::runs(const LeaseId& lease) const {
+  return std::ranges::any_of(jobs_, [&](const auto& entry) { return entry.second.view.lease == lease && entry.second.view.state == JobState::kRunning; });
+}
+
 // Its one node has a slot for each job, whatever the job asks for.
 void Slurm::look(const std::vector<JobIdentity>& ours, Reply<QueueSnapshot> reply) {
   request<QueueSnapshot>(

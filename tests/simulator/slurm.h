@@ -37,7 +37,8 @@ class Slurm {
   bool shows(const LeaseId& lease) const;              // its job lives, and has for a while
   std::ptrdiff_t waiting() const;                      // jobs
   bool hides() const;                                  // the jobs of others
-  bool runs(const JobIdentity& job) const;             // and holds its node
+  bool runs(const JobIdentity& job) const;
+  bool runs(const LeaseId& lease) const;             // and holds its node
   void heal() { down_until_ = {}; }
 
   struct Job {
