@@ -103,7 +103,7 @@ void Supervisor::dismiss(const SessionId& session) {
 }
 
 void Supervisor::end(bool only_if_idle) {
-  if (hangs_ || ending_) return;
+  if (hangs_ || ending_ || (leaving_ && only_if_idle)) return;
   leaving_ = only_if_idle;
   ending_ = !only_if_idle;
   leave_by_ = world_.time.now() + kLeave;
