@@ -77,6 +77,11 @@ def cause(failures: Sequence[Failure]) -> Failure:
     return next((failure for failure in failures if isinstance(failure.error, _LOST)), failures[0])
 
 
+def was_lost(error: BaseException | None) -> bool:
+    """Its worker or its lease ended under it, whatever it did."""
+    return isinstance(error, _LOST)
+
+
 def has_left(error: BaseException | None) -> bool:
     """Its lease ended under it: nothing is wrong with the program."""
     return isinstance(error, _LEASE_ENDED)

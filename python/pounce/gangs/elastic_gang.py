@@ -124,9 +124,9 @@ def _assembled(members: Members, arrivals: Arrivals) -> dict[int, list[Offer]]:
             offers[member] = outcome
             members.come(member, time.monotonic())
             continue
-        has_left = gang_plan.has_left(outcome)
-        members.leave(member, for_good=not has_left)
-        if has_left:
+        was_lost = gang_plan.was_lost(outcome)
+        members.leave(member, for_good=not was_lost)
+        if was_lost:
             arrivals.ask(member)
         elif members.are_too_few:
             raise outcome
