@@ -11,7 +11,7 @@ InterpreterNumber Ledger::add_interpreter(const LeaseId& lease) {
 
 Ledger::Complaint Ledger::started(const TaskId& id, InterpreterNumber where, std::uint32_t attempt, TimePoint now) {
   TaskRecord& task = tasks_.at(id);
-  if (task.delivered && !in_two_runs(task, where) && !overtaken(task, where, attempt)) return "a task runs again after its outcome was delivered";
+  if (task.delivered && !in_two_runs(where) && !overtaken(task, where, attempt)) return "a task runs again after its outcome was delivered";
   if (std::ranges::count(task.runs, attempt, &Run::attempt) > 0)
     return "attempt " + std::to_string(attempt) + " of a task starts twice (I4)";
   task.runs.push_back({.where = where, .attempt = attempt, .begun = now, .end = {}});
@@ -20,13 +20,9 @@ Ledger::Complaint Ledger::started(const TaskId& id, InterpreterNumber where, std
 }
 
 // The job's first processes live on beside the second ones: nobody can call back what either were sent. A pounced that was started
-// anew meanwhile knows no order of them, and may hear the first ones last.
-bool Ledger::in_two_runs(const TaskRecord& task, InterpreterNumber where) const {
-  const InterpreterRecord& here = interpreters_[where];
-  return here.left_behind || std::ranges::any_of(task.runs, [&](const Run& run) {
-           const InterpreterRecord& other = interpreters_[run.where];
-           return other.left_behind && other.lease == here.lease;
-         });
+// anew meanwhile knows no order of them, and may hear the first ones last: then one of the second ones has to go.
+bool Ledger::in_two_runs(InterpreterNumber where) const {
+  return std::ranges::any_of(interpreters_, [&](const InterpreterRecord& other) { return other.left_behind && other.lease == interpreters_[where].lease; });
 }
 
 // `release --now`, and a new pounced whom nobody wants anything of, give a lease back before its worker has answered. One that was cut off

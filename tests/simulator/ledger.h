@@ -88,7 +88,7 @@ class Ledger {
   Complaint failed(const TaskId& task, const SessionId& to, const Error& error);
 
  private:
-  bool in_two_runs(const TaskRecord& task, InterpreterNumber where) const;
+  bool in_two_runs(InterpreterNumber where) const;
   bool overtaken(const TaskRecord& task, InterpreterNumber where, std::uint32_t attempt);
   Complaint untrue(const TaskRecord& task, const Error& error);
   Complaint untrue_of_lease(const LeaseId& lease, const Error& error);
