@@ -57,6 +57,7 @@ class Script:
 
 PRELUDE = """
 import json, os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts the tests in its background has it ignored
 import pounce
 def report(**facts):
     print("REPORT " + json.dumps(facts), flush=True)
