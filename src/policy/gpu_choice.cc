@@ -27,9 +27,10 @@ std::vector<std::string> described_types(const Policy& policy) {
 
 bool says_which(const Resources& asked) { return !asked.gpu_type.empty() || asked.gpu_memory_mib > 0 || asked.cuda > 0; }
 
-// The ranks of one program wait for the slowest of them: on several nodes they get the same.
+// The ranks of one program wait for the slowest of them: on several nodes they get the same. Where there are not so many nodes, that
+// is what is said.
 bool wants_one_type(const Resources& asked, const Nodes* nodes) {
-  return asked.nodes > 1 && nodes != nullptr && gpu_types_of(*nodes).size() > 1;
+  return asked.nodes > 1 && nodes != nullptr && gpu_types_of(*nodes).size() > 1 && enough_can_hold(*nodes, asked, "");
 }
 
 // Of which most nodes have enough, first.

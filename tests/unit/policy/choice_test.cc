@@ -209,6 +209,12 @@ TEST(GpuChoiceTest, TheRanksOfOneProgramGetTheSameTypeOnAllTheirNodes) {
   EXPECT_THAT(refused(choose_in(cluster_snapshot, asked)), HasSubstr("there can never be 3 GPUs of one type: 40gb (not so much on so many nodes)"));
 }
 
+TEST(GpuChoiceTest, WhereThereAreNotSoManyNodesThatIsSaidAndNotTheirTypes) {
+  Resources asked = in_cheetah(gpus(1));
+  asked.workers = asked.nodes = 9;
+  EXPECT_THAT(refused(choose_now(asked)), HasSubstr("no 9 nodes"));
+}
+
 TEST(GpuChoiceTest, OneWorkerTakesAnyType) { EXPECT_EQ(choose_now(in_cheetah(gpus(1)))->resources.gpu_type, ""); }
 
 // GPUs_MaxSupportedVersion > 12000 && GPUs_GlobalMemoryMb >= 32000 && machine != "SERVER"
