@@ -132,8 +132,8 @@ def _reached(module: str, needs: dict[str, set[str]]) -> set[str]:
 
 # ---- private names -----------------------------------------------------------------------------------------------------
 
-# Of os; of IPython, threading and accelerate, which have no public name for it; a NamedTuple's own, so spelled beside its fields' names.
-FOREIGN = {"_exit", "_filename_map", "_register_atexit", "_reset_state", "_fields", "_make", "_replace", "_asdict"}
+# Of os; of IPython, threading, torch and accelerate, which have no public name for it; a NamedTuple's own, so spelled beside its fields' names.
+FOREIGN = {"_exit", "_get_default_store", "_filename_map", "_register_atexit", "_reset_state", "_fields", "_make", "_replace", "_asdict"}
 
 
 def private_uses(module: str, tree: ast.Module) -> list[str]:

@@ -7,7 +7,7 @@ import os
 
 import pytest
 from pounce import errors, gangs
-from pounce._common.rank import Offer
+from pounce._common.rank import Offer, PeerFailed
 from pounce._engine import gang_plan
 from pounce._engine.gang_numbers import GangNumbers
 from pounce._engine.gang_plan import Failure, Kind
@@ -73,6 +73,22 @@ def test_the_first_failure_is_the_cause():
 def test_a_rank_that_was_lost_is_the_cause_also_when_its_peers_noticed_before(lost):
     failures = [Failure(0, RuntimeError("connection closed by peer")), Failure(1, lost("it died"))]
     assert gang_plan.cause(failures).rank == 1
+
+
+def test_a_rank_that_failed_after_another_one_is_not_the_cause_although_its_failure_came_first():
+    assert gang_plan.cause([Failure(0, peer_failed(1)), Failure(1, ValueError("its own"))]).rank == 1
+
+
+def test_where_the_failure_of_the_first_rank_never_comes_what_its_peer_raised_is_told():
+    cause = gang_plan.cause([Failure(0, peer_failed(1))])
+    assert cause.rank == 0 and str(cause.error) == "connection closed by peer"
+
+
+def peer_failed(first: int) -> PeerFailed:
+    """As a worker raises it."""
+    error = PeerFailed(first)
+    error.__cause__ = RuntimeError("connection closed by peer")
+    return error
 
 
 # ---- what is said of a failure ----
@@ -242,6 +258,37 @@ def test_one_traceback_comes_of_the_rank_that_failed_and_the_others_are_stopped(
     assert run.reports["text"] == "of rank 1" and run.reports["seconds"] < 5
     assert any("rank 1 of 3" in note for note in run.reports["notes"])
     assert run.reports["again"] == [0, 1, 2]
+
+
+def test_the_rank_that_failed_first_is_told_of_also_where_the_failure_of_its_peer_comes_before(home):
+    """Its exception cannot be pickled before the notebook has heard of its peer's, which waited in a collective."""
+    run = home.run("""
+        import pathlib, tempfile
+        from pounce.gangs import rank_tasks
+        heard = pathlib.Path(tempfile.mkdtemp()) / "heard"
+        class Late(ValueError):
+            def __reduce__(self):
+                while not heard.exists(): time.sleep(0.01)
+                return ValueError, self.args
+        plain = rank_tasks.Failure
+        def told(rank, error):
+            heard.touch()
+            return plain(rank, error)
+        rank_tasks.Failure = told
+        def fails():
+            import torch.distributed as dist
+            dist.init_process_group("gloo")
+            if dist.get_rank() == 1: raise Late("of rank 1")
+            dist.barrier()
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            try:
+                gang.run(fails)
+            except Exception as error:
+                report(text=str(error), notes=getattr(error, "__notes__", []))
+            report(again=gang.run(lambda: pounce.rank().rank))
+    """)
+    assert run.reports["text"] == "of rank 1" and "rank 1 of 2; the others were stopped" in run.reports["notes"]
+    assert run.reports["again"] == [0, 1]
 
 
 def test_a_rank_that_dies_ends_the_run_and_the_next_one_has_all_ranks(home):

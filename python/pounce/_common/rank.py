@@ -38,3 +38,11 @@ class Place(NamedTuple):
     def is_leader(self) -> bool:
         """The first of its node."""
         return self.rank.local_rank == 0
+
+
+class PeerFailed(Exception):
+    """A rank failed after another one had: of that, as far as anybody can tell. Its argument is the other's rank; its cause is what it raised."""
+
+    @property
+    def first(self) -> int:
+        return int(self.args[0])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import errors
-from .._common.rank import Offer, Place, Rank
+from .._common.rank import Offer, PeerFailed, Place, Rank
 
 # The lease of a rank ended, with all that ran there.
 _LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded, errors.LostError)
@@ -73,8 +73,13 @@ def torchrun_environment(place: Place) -> dict[str, str]:
 
 
 def cause(failures: Sequence[Failure]) -> Failure:
-    """Of those that came, in the order in which they came: one that was lost; else the first."""
-    return next((failure for failure in failures if isinstance(failure.error, _LOST)), failures[0])
+    """Of those that came, in the order in which they came: one that was lost; else the first that is no other's consequence."""
+    lost = (failure for failure in failures if isinstance(failure.error, _LOST))
+    own = (failure for failure in failures if not isinstance(failure.error, PeerFailed))
+    found = next(lost, None) or next(own, failures[0])
+    if isinstance(found.error, PeerFailed) and found.error.__cause__ is not None:  # the first one's own failure never came
+        return Failure(found.rank, found.error.__cause__)
+    return found
 
 
 def was_lost(error: BaseException | None) -> bool:

@@ -5,6 +5,7 @@ whoever connects earlier waits in the socket's queue.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -16,7 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+from .._common.rank import PeerFailed
+
 _MODULE = "torch.distributed"
+_STORE_TIMEOUT = datetime.timedelta(seconds=2)  # where rank 0 has died
 _store: Any = None
 _waits: _AfterImport | None = None
 
@@ -55,16 +59,37 @@ def follow_environment() -> None:
 @contextlib.contextmanager
 def one_group() -> Iterator[None]:
     """The process group that is made meanwhile ends with it: the next run makes one of its own, and peers of a rank that failed
-    are let go.
+    are let go. What they raise then is a ``PeerFailed``.
     """
     was_there = _is_initialized()
     try:
         yield
+    except Exception as error:
+        first = _failed_first() if _is_initialized() else None
+        if first is None or first == _own_rank():
+            raise
+        raise PeerFailed(first) from error
     finally:
         if not was_there and _is_initialized():
             with contextlib.suppress(Exception):  # it may be broken: what broke it is told already
                 sys.modules[_MODULE].destroy_process_group()
             _forget_in_accelerate()
+
+
+def _failed_first() -> int | None:
+    """Which rank did: this one says so before its group ends, so whoever fails of that finds it said. None: the store has gone.
+
+    It is the group's own store, since a new connection would wait for DNS (gotchas P28).
+    """
+    with contextlib.suppress(Exception):
+        store = sys.modules[_MODULE].distributed_c10d._get_default_store()
+        store.set_timeout(_STORE_TIMEOUT)
+        return int(store.compare_set("pounce/failed_first", "", str(_own_rank())))
+    return None
+
+
+def _own_rank() -> int:
+    return int(os.environ["RANK"])
 
 
 def _forget_in_accelerate() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import errors
-from .._common.rank import Place
+from .._common.rank import PeerFailed, Place
 from .._engine.gang_plan import Failure
 from .._engine.options import Options
 from .._engine.rank_output import RankOutput
@@ -104,9 +104,12 @@ class Run:
         def look(future: Any) -> None:
             if future.cancelled() or self.is_stopped:
                 return
-            if future.exception(0) is not None:
-                self.failures.append(Failure(rank, future.exception(0)))
-                self._tasks.stop(self.futures)
+            error = future.exception(0)
+            if error is not None:
+                self.failures.append(Failure(rank, error))
+                # The rank that failed first is on its way out: an interrupt could take the place of what it raised.
+                first = error.first if isinstance(error, PeerFailed) else None
+                self._tasks.stop([future for number, future in enumerate(self.futures) if number != first])
             elif not self.failures:
                 self.returned.append(rank)
 
