@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class PeerFailed(Exception):
-    """A rank failed after another one had: of that, as far as anybody can tell. Its argument is the other's rank; its cause is what it raised."""
+    """A rank failed after another one had: most likely of that. Its argument is that one's rank, its cause what it raised."""
 
     @property
     def first(self) -> int:
