@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by all that is started too
+
 
 class Script:
     """A program of a user, and what it reports: lines `REPORT {...}` on its standard output."""
@@ -57,7 +59,6 @@ class Script:
 
 PRELUDE = """
 import json, os, signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts the tests in its background has it ignored
 import pounce
 def report(**facts):
     print("REPORT " + json.dumps(facts), flush=True)
