@@ -178,6 +178,22 @@ def test_a_wrong_line_is_refused_with_what_is_right(words, said):
         parse(words)
 
 
+def test_a_notebook_that_holds_its_worker_has_the_hold_s_resources_and_time():
+    """It was exported without a GPU."""
+    source = notebook_of("import pounce\n%pounce hold --gpu 1 --time 8h --env " + sys.prefix, "%%pounce --cpus 4 --time 5min\nx = 1",
+                         "%pounce hold --off", "if x:\n    %pounce hold --mem 2GB", "%pounce hold --help", "%pounce release")
+    asked = with_lines(parse(["t.ipynb"]), notebook.worker_lines(source), notebook.hold_lines(source))
+
+    assert (asked.options, asked.env) == (Options().changed(gpus=1, cpus=4, memory="2GB", time="8h"), sys.prefix)
+    assert with_lines(parse(["t.ipynb", "--cpus", "2"]), [], notebook.hold_lines(source)).options == Options().changed(cpus=2)
+
+
+@pytest.mark.parametrize("line, words", [("hold --gpu 1 --out x", "are a cell's"), ("hold gpu", "takes options"), ("hold --gpus 1", "mean --gpu")])
+def test_a_hold_that_the_notebook_could_not_run_is_refused(line, words):
+    with pytest.raises(errors.BadRequest, match=words):
+        with_lines(parse(["t.ipynb"]), [], [line])
+
+
 # ---- what becomes of it ------------------------------------------------------------------------------------------------
 
 

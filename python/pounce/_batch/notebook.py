@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import BadRequest
 
 _OURS = re.compile(r"^(?P<indent>[ \t]*)(?P<line>%%?pounce\b.*|%(?:load_ext|reload_ext)[ \t]+pounce\b.*)", re.MULTILINE)
+_HOLD = re.compile(r"^[ \t]*%pounce[ \t]+(hold\b.*)", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
 
@@ -77,6 +78,11 @@ def worker_lines(notebook: Mapping[str, Any]) -> list[str]:
     """What stands behind ``%%pounce`` in its cells."""
     first = (source_of(cell).lstrip().partition("\n")[0].strip() for _, cell in code_cells(notebook))
     return [line.removeprefix("%%pounce").strip() for line in first if re.match(r"%%pounce\b", line)]
+
+
+def hold_lines(notebook: Mapping[str, Any]) -> list[str]:
+    """What stands behind ``%pounce`` where the notebook takes a worker and keeps it."""
+    return [found[1].strip() for _, cell in code_cells(notebook) for found in _HOLD.finditer(source_of(cell))]
 
 
 def _as_comment(found: re.Match[str]) -> str:

@@ -78,7 +78,7 @@ def _made(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
 def _notebook(asked: BatchLine) -> run_folder.RunFolder:
     path = Path(asked.notebook).expanduser().absolute()
     source = notebook.read(str(path))
-    asked = with_lines(asked, notebook.worker_lines(source))
+    asked = with_lines(asked, notebook.worker_lines(source), notebook.hold_lines(source))
     # It runs in its own folder, as its kernel does.
     return making.of_notebook(source, f"The notebook {path}", path.stem, asked.parameters, _asked(asked), brings=asked.brings,
                               directory=str(path.parent))

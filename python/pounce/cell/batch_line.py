@@ -13,7 +13,8 @@ from .._engine import resource_words
 from .._engine.options import CellOption, Options
 from .._engine.submission import prefix_of
 from ..errors import BadRequest
-from .options_line import parse_cell
+from .options_line import parse_cell, parse_hold
+from .place import Place
 from .written_options import page_of, read
 
 OF_A_BATCH = (
@@ -86,19 +87,27 @@ def parse(words: Sequence[str]) -> BatchLine:
         of_run[0] if of_run else ("", ""), "--help" in said)
 
 
-def with_lines(asked: BatchLine, lines: Sequence[str]) -> BatchLine:
-    """Where its own line names no resource it has those of the cells that go to workers, of several the most."""
-    if asked.said or not lines:
+def with_lines(asked: BatchLine, cells: Sequence[str], holds: Sequence[str] = ()) -> BatchLine:
+    """As the notebook has it in its lines: those of its cells, and those that hold a worker."""
+    held = [line for line in map(parse_hold, holds) if not (line.off or line.help)]
+    return with_places(asked, [parse_cell(line).place for line in cells], [line.place for line in held])
+
+
+def with_places(asked: BatchLine, cells: Sequence[Place], held: Sequence[Place] = ()) -> BatchLine:
+    """Where its own line names no resource it has those of the workers that cells go to, or that are held, of several the most."""
+    asked = replace(asked, env=asked.env or next((place.env for place in held if place.env), ""))
+    if asked.said or not (cells or held):
         return asked
     merged = Options()
-    for options in (parse_cell(line).place.options for line in lines):
+    for options in (place.options for place in (*cells, *held)):
         for name in (each.name for each in fields(Options)):
             mine, theirs = getattr(merged, name), getattr(options, name)
             if name in _AT_LEAST:
                 merged = replace(merged, **{name: max(mine, theirs)})
             elif name not in ("time_min", "wait_policy") and mine == getattr(Options(), name):
-                merged = replace(merged, **{name: theirs})  # the time is that of one cell
-    return replace(asked, options=merged)
+                merged = replace(merged, **{name: theirs})
+    # A cell's time is that of one cell; all of the work has that of a hold.
+    return replace(asked, options=replace(merged, time_min=max((place.options.time_min for place in held), default=0)))
 
 
 def _said(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

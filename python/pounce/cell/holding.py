@@ -21,15 +21,7 @@ _STATUS_S = 5.0
 
 
 def begin(remote: Remote, asked: CellLine) -> None:
-    """Blocks until there is a worker; the notebook holds it from then on.
-
-    Raises
-    ------
-    BadRequest
-        Options that are for a cell.
-    """
-    if asked != CellLine(asked.place, instead=asked.instead, trial=asked.trial):
-        raise BadRequest("%pounce hold takes a worker's options alone; --in, --out, --bg, --name and --setup are a cell's")
+    """Blocks until there is a worker; the notebook holds it from then on."""
     if remote.hold is not None and remote.hold.is_there:
         if remote.hold.asked == asked.place:
             return say(f"this notebook holds {remote.hold.words()} already")

@@ -132,6 +132,20 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
     return verb, asked, tuple(names)
 
 
+def parse_hold(line: str) -> CellLine:
+    """``hold --gpu 1``, as the verb takes it."""
+    _, asked, names = parse_verb(line)
+    return checked_hold(asked, names)
+
+
+def checked_hold(asked: CellLine, names: Sequence[str]) -> CellLine:
+    if names:
+        raise BadRequest(f"%pounce hold takes options, not {names[0]!r}")
+    if not (asked.off or asked.help) and asked != CellLine(asked.place, instead=asked.instead, trial=asked.trial):
+        raise BadRequest("%pounce hold takes a worker's options alone; --in, --out, --bg, --name and --setup are a cell's")
+    return asked
+
+
 def _words(line: str) -> list[str]:
     try:
         return shlex.split(line)

@@ -15,7 +15,7 @@ from .._worker.cell import runner
 from ..calls import asks_of, session_of
 from . import batch, holding, parked
 from .notebook_state import NotebookState
-from .options_line import CellLine
+from .options_line import CellLine, checked_hold
 from .remote import Remote
 from .stop import say, wait
 
@@ -100,8 +100,7 @@ def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
 
 def _hold(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     try:
-        if names:
-            raise errors.BadRequest(f"%pounce hold takes options, not {names[0]!r}")
+        checked_hold(asked, names)
         holding.off(remote) if asked.off else holding.begin(remote, asked)
     except errors.BadRequest as error:
         raise UsageError(str(error)) from None
