@@ -14,9 +14,10 @@ from .. import errors
 from .._batch import making, notebook, run_folder
 from .._batch.run import BatchRun
 from ..errors import BadRequest
-from .batch_line import PARSER, BatchLine, parse, with_lines
+from .batch_line import PARSER, BatchLine, parse, with_lines, with_places
 from .names import is_import, reads
 from .options_line import parse_cell
+from .place import Place
 from .remote import Remote
 
 _SUBMITS = "sbatch"  # what a terminal has for it
@@ -86,16 +87,19 @@ def _notebook(asked: BatchLine) -> run_folder.RunFolder:
 
 def _cell(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
     inputs = remote.shell.history_manager.input_hist_raw
-    text = inputs[asked.cell] if asked.cell < len(inputs) else ""
+    text = inputs[asked.cell] if asked.cell < len(inputs) - 1 else ""
     if not text.strip():
         raise BadRequest(f"there is no cell {asked.cell} in this kernel", f"Name one that has run: 1 to {len(inputs) - 2}.")
     first, _, rest = text.partition("\n")
     brings = asked.brings
     if first.startswith("%%pounce"):
-        line, text = first.removeprefix("%%pounce"), rest
-        asked, brings = with_lines(asked, [line]), brings or parse_cell(line).brings
-    names = [name for name in _names(remote, asked.cell, text) if remote.is_ours(name)]
-    values = {name: remote.shell.user_ns[name] for name in names}
+        line, text = parse_cell(first.removeprefix("%%pounce")), rest
+        asked, brings = with_places(asked, [line.place]), brings or line.brings
+    else:
+        asked = with_places(asked, [], _held(remote))
+    names = [name for name in _names(remote, asked.cell, text) if name not in asked.parameters]
+    remote.require_here(names)
+    values = {name: remote.shell.user_ns[name] for name in names if remote.is_ours(name)}
     source = notebook.of_one_cell(text)
     if asked.parameters:
         source["cells"].insert(0, notebook.code_cell(notebook.as_source(asked.parameters), "injected-parameters"))
@@ -103,14 +107,16 @@ def _cell(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
                               {name: value for name, value in values.items() if not _is_of_shell(name, value)}, brings)
 
 
+def _held(remote: Remote) -> list[Place]:
+    return [remote.hold.asked] if remote.hold is not None and remote.hold.is_there else []
+
+
 def _names(remote: Remote, number: int, text: str) -> list[str]:
     try:
         tree = ast.parse(remote.shell.transform_cell(text))
     except SyntaxError as error:
         raise BadRequest(f"cell {number} is no Python: {error}") from None
-    found = sorted(reads(tree))
-    remote.require(name for name in found if name in remote.workers.held_names() and not remote.is_ours(name))
-    return found
+    return sorted(reads(tree))
 
 
 def _is_of_shell(name: str, value: Any) -> bool:
@@ -118,6 +124,8 @@ def _is_of_shell(name: str, value: Any) -> bool:
 
 
 def _function(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
+    remote.require_here([asked.function])
+    asked = with_places(asked, [], _held(remote))
     function = remote.shell.user_ns.get(asked.function)
     if not callable(function):
         raise BadRequest(f"there is no function {asked.function} in this notebook", "Run the cell that defines it.")

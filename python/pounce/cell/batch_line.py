@@ -77,7 +77,7 @@ def parse(words: Sequence[str]) -> BatchLine:
     sources = [*notebooks, *(word for word in ("--cell", "--function") if word in said)]
     if len(sources) + len(of_run) > 1:
         raise BadRequest(f"%pounce batch takes one of a notebook, --cell, --function, {', '.join(OF_A_RUN)}", "Write one line for each.")
-    if "--cell" in said and not said["--cell"].isdigit():
+    if "--cell" in said and not said["--cell"].strip("0").isdigit():
         raise BadRequest(f"--cell takes the number of a cell's input, as in In [12], not {said['--cell']!r}")
     return BatchLine(
         notebooks[0] if notebooks else "", int(said.get("--cell", 0)), said.get("--function", ""), _parameters(said.get("-p", [])),

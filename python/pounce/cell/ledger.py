@@ -103,6 +103,11 @@ class Ledger:
                 {"path": where},
             ) from error
 
+    def is_later(self, name: str) -> bool:
+        """Whether the worker's value is the later one."""
+        entry = self.entries.get(name)
+        return entry is not None and entry.worker_at > entry.kernel_at
+
     # ---- what has happened ----
 
     def arrived(self, parcel: Parcel) -> None:

@@ -15,6 +15,7 @@ from .._common.byte_size import size
 from .._engine.display import Shown
 from .._engine.options import Options
 from .._worker.cell import runner
+from .._worker.state.live_reads import reached
 from ..calls import session_of
 from ..future import engine_of
 from .background import Again, CellJob, CellOutput
@@ -22,6 +23,7 @@ from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
 from .loop import Loop
+from .names import is_import
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
@@ -253,6 +255,24 @@ class Remote:
         missing = [name for name in names if name not in self.shell.user_ns]
         if missing:
             raise NameError(f"the notebook has no variable {', '.join(missing)}")
+
+    def require_here(self, names: Iterable[str]) -> None:
+        """For work that goes elsewhere: what it reads, itself or by functions, is in the notebook, and is no older than on a worker.
+
+        Raises
+        ------
+        BadRequest
+        """
+        read = reached(names, self.shell.user_ns)
+        for state in self.workers.states.values():
+            away = sorted(name for name in read if state.ledger.is_later(name) and not self._is_imported(name))
+            if away:
+                on = f" --on {state.place.on}" if state.place is not None and state.place.on else ""
+                are = "is" if len(away) == 1 else "are"
+                raise errors.BadRequest(f"{', '.join(away)} {are} on the worker: %pounce pull {','.join(away)}{on} first")
+
+    def _is_imported(self, name: str) -> bool:
+        return self.is_ours(name) and is_import(self.shell.user_ns[name])
 
     def _hint(self, name: str | None, place: Place) -> str:
         """Why a name is not on the worker although the user knows it."""
