@@ -34,10 +34,11 @@ class Client(View):
         Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
     config : path, optional
         pounced's configuration file, if it has to be started.
-    here : bool or "auto"
+    here : bool or "auto", optional
         ``True``: workers run in the job of Slurm's that this process stands in, on its node, with its GPUs, CPUs and memory and no more;
         what does not fit waits. ``"auto"``: so inside a job, and leases outside, so that one script is for both. ``False``: always leases.
-        In a job, classes, accounts and types of GPUs are not asked about again.
+        In a job, classes, accounts and types of GPUs are not asked about again. By default it leases, except in a batch run
+        (``%pounce batch``) whose job has the GPUs that `options` ask for: these would idle.
     cancel_grace : float (seconds), timedelta or str
         How long a cancelled task that runs has to stop after its KeyboardInterrupt; then its worker is killed.
     env : path, optional
@@ -63,20 +64,22 @@ class Client(View):
     1024
     """
 
-    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, here: bool | str = False,
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, here: bool | str | None = None,
                  cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None,
                  imports: str = "ahead", **options: Any):
         if imports not in ("ahead", "no"):
             raise BadRequest(f"imports= is 'ahead' or 'no', not {imports!r}")
         if launcher not in (None, "slurm", "local"):
             raise BadRequest(f"launcher= is 'slurm', 'local' or None, not {launcher!r}")
-        if here not in (True, False, "auto"):
+        if here not in (None, True, False, "auto"):
             raise BadRequest(f"here= is True, False or 'auto', not {here!r}")
+        asks = Options().changed(**options)
+        if here is None and launcher is None and config is None:
+            here = allocation.serves_batch_run(asks)
         if here is True or (here == "auto" and allocation.is_inside()):
             if launcher is not None or config is not None:
                 raise BadRequest("here= decides where workers run, so launcher= and config= do not", "Leave them out.")
             launcher, config = "local", allocation.configuration(allocation.found())
-        asks = Options().changed(**options)
         if asks.name:
             raise BadRequest("a name is for one task", "Use client.options(name=...).submit(...).")
         prefix = None if env is None else prefix_of(env)
@@ -216,7 +219,7 @@ def classes() -> Classes:
     >>> pounce.classes()["lion"].running_jobs.left  # doctest: +SKIP
     4
     """
-    with Client() as client:
+    with Client(here=False) as client:
         return client.classes()
 
 

@@ -96,6 +96,35 @@ def test_calls_that_ask_for_other_things_take_turns(home):
     assert reports["results"] == [1, 4, 9]
 
 
+IN_A_BATCH_RUN = """
+    with pounce.Client({asks}) as client:
+        report(gpu=client.options(gpus=1).submit(os.getenv, "CUDA_VISIBLE_DEVICES").result(60))
+"""
+
+
+def test_a_client_in_a_batch_run_uses_the_gpu_of_its_job(home):
+    """It leased a second one, and the job's own idled."""
+    run = in_job(home, POUNCE_BATCH="/home/ada/pounce-batch/train", CUDA_VISIBLE_DEVICES="5").run(IN_A_BATCH_RUN.format(asks="gpus=1"))
+    assert run.reports["gpu"] == "5"
+    assert "pounce: this client uses the GPU of job 7, which is this batch run's; here=False leases others\n" in run.stderr
+
+
+@pytest.mark.parametrize("asks", ["", "gpus=2", "gpus=1, cpus=2", "gpus=1, workers=2", "gpus=1, workers='0:2'", "gpus=1, memory='1TB'"])
+def test_a_client_in_a_batch_run_that_asks_for_what_its_job_has_not_leases_and_says_so(home, asks):
+    home.environment.update(JOB, POUNCE_BATCH="/home/ada/pounce-batch/train", CUDA_VISIBLE_DEVICES="5")
+    run = home.run(f"client = pounce.Client({asks}); report(launcher=client.queue().launcher)")
+    assert "beside the GPU of job 7, which is this batch run's; here='auto' uses that" in run.stderr
+
+
+@pytest.mark.parametrize("variables, asks", [({"CUDA_VISIBLE_DEVICES": ""}, "gpus=1"),
+                                             ({"CUDA_VISIBLE_DEVICES": "5"}, "gpus=1, here=False"),
+                                             ({"CUDA_VISIBLE_DEVICES": "5"}, "gpus=1, launcher='local'")])
+def test_a_batch_run_without_a_gpu_and_a_client_that_says_where_lease_without_a_word(home, variables, asks):
+    home.environment.update(JOB, POUNCE_BATCH="/home/ada/pounce-batch/train", **variables)
+    run = home.run(IN_A_BATCH_RUN.format(asks=asks))
+    assert run.reports["gpu"] is None and "batch run" not in run.stderr
+
+
 def test_of_several_nodes_it_is_this_one_and_it_says_so(home):
     script = in_job(home, SLURM_JOB_NUM_NODES="3").run(PROGRAM.format(here="True"))
     assert "pounce: job 7 has 3 nodes; workers run on this one, g1" in script.stderr

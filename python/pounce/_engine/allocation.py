@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .. import _core
+from .._batch.job import pounce_here
 from ..errors import BadRequest
+from .options import Options
 
 _IDLE_S = 2.0   # a worker that has nothing to do makes room for who asks for something else
 _MOST_MIB = 1_000_000  # that a configuration can say
@@ -53,6 +55,27 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if name in environment), "")
     named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
     return Allocation(job, environment["SLURMD_NODENAME"], _number(environment, "SLURM_JOB_NUM_NODES") or 1, cpus, memory, named)
+
+
+def serves_batch_run(asks: Options) -> bool:
+    """Whether a client that does not say where its work runs uses the job of the batch run that it is in: GPUs of that would idle beside
+    those that are leased. Where the job has GPUs it says what it does."""
+    if not os.environ.get(pounce_here.FOLDER) or not is_inside():
+        return False
+    has = found()
+    if not has.gpus:
+        return False
+    fits = asks.gpus > 0 and asks.nodes == 1 and not asks.leases_most and _holds(has, asks)
+    its = "the GPU" if len(has.gpus) == 1 else f"the {len(has.gpus)} GPUs"
+    does = (f"this client uses {its} of job {has.job}, which is this batch run's; here=False leases others" if fits else
+            f"this client leases what its calls ask for, beside {its} of job {has.job}, which is this batch run's; here='auto' uses that")
+    print(_core.printable(f"pounce: {does}"), file=sys.stderr)
+    return fits
+
+
+def _holds(has: Allocation, asks: Options) -> bool:
+    cpus, memory_mib, gpus = (asks.workers * each for each in (asks.cpus, asks.memory_mib, asks.gpus))
+    return gpus <= len(has.gpus) and cpus <= has.cpus and (memory_mib <= has.memory_mib or not has.memory_mib)
 
 
 def configuration(allocation: Allocation) -> str:
