@@ -1,11 +1,16 @@
 // pouncectl policy explain: what becomes of a request under a policy. The cluster is not asked: of several GPU types the
 // first that will do is told, and every class is taken to be open. With --here it is asked, as pounced asks it.
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/join.h"
 #include "policy/placement_choice.h"
+#include "policy/templates.h"
 #include "pouncectl/commands.h"
 #include "pouncectl/error_report.h"
 #include "pouncectl/libslurm.h"
@@ -19,8 +24,15 @@ namespace {
 
 struct Explained {
   policy::Choice choice;
-  std::string prologue;
+  std::string prologue, interpreter;
+  std::vector<std::string> container;  // the words of a command with {command} among them; that alone: none
 };
+
+policy::Who this_user() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  const char* home = std::getenv("HOME");
+  return {home != nullptr ? home : entry != nullptr ? entry->pw_dir : "", entry != nullptr ? entry->pw_name : std::to_string(::geteuid())};
+}
 
 // What a pounced that was started here would use.
 struct SiteHere {
@@ -73,7 +85,9 @@ Result<Explained> explained(const PolicyOptions& options) {
   if (!policy) return failure(policy.error());
   auto choice = options.here ? chosen_now(*policy, *asked) : policy::choose(*policy, *asked, {});
   if (!choice) return failure(choice.error());
-  return Explained{std::move(*choice), policy->prologue};
+  const policy::Who who = this_user();
+  return Explained{std::move(*choice), policy->prologue, policy::filled_in(policy->interpreter, who),
+                   policy::worker_command(*policy, {"{command}"}, true, who)};
 }
 
 std::string or_word(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }
@@ -88,7 +102,8 @@ int policy_explain(const PolicyOptions& options, bool json) {
   if (json) {
     print_json({{"class", asked.class_name}, {"qos", choice->qos}, {"partition", choice->partition},
                 {"account", asked.account}, {"gpu_type", asked.gpu_type}, {"why", choice->why},
-                {"time_min", asked.time.count()}, {"prologue", found->prologue}});
+                {"time_min", asked.time.count()}, {"prologue", found->prologue},
+                {"interpreter", found->interpreter}, {"container", found->container}});
     return kOk;
   }
   print_line("class      " + or_word(asked.class_name, "Slurm's default"));

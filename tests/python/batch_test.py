@@ -505,6 +505,33 @@ def test_a_place_s_script_has_the_site_s_lines_and_the_environment_and_needs_a_c
     assert [(done.returncode, done.stdout) for done in runs_it] == [(2, ""), (0, f"site\n{tmp_path}/env\n")]
 
 
+IN_A_BOX = ("env", "BOX=a 'box'", "{command}", "--of-the-box")
+
+
+def test_a_site_s_container_and_interpreter_run_the_job_s_python(slurm, tmp_path, monkeypatch):
+    """The script ran its Python beside the container that workers are in."""
+    python = tmp_path / "site python"
+    python.write_text(f'#!/bin/sh\nexport BY_SITE=yes\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(making, "placed", lambda options: Placement(interpreter=str(python), container=IN_A_BOX))
+    work = "def work():\n    import os, sys\n    return os.environ.get('BY_SITE'), os.environ['BOX'], sys.argv[-1]"
+
+    assert run_of(work).submit().result(60) == ("yes", "a 'box'", "--of-the-box")
+    assert run_of(work, env=sys.prefix).submit().result(60) == (None, "a 'box'", "--of-the-box")  # whose user has named another
+
+
+def test_a_python_that_only_the_site_s_container_has_is_not_missed_outside(slurm, monkeypatch):
+    box = ("sh", "-c", f'shift; exec {shlex.quote(sys.executable)} "$@"', "sh", "{command}")
+    monkeypatch.setattr(making, "placed", lambda options: Placement(interpreter="/in/the/image/python", container=box))
+    assert run_of("def work(): return 6").submit().result(60) == 6
+
+
+def test_a_place_s_script_runs_its_command_in_the_site_s_container(slurm, monkeypatch):
+    monkeypatch.setattr(making, "placed", lambda options: Placement(container=IN_A_BOX[:3]))
+    script = making.of_place(Options(), "A lease")
+    assert subprocess.run(["bash", "-s", "--", "printenv", "BOX"], input=script, capture_output=True, text=True).stdout == "a 'box'\n"
+
+
 def test_a_result_that_others_could_have_written_is_not_opened(slurm):
     run = run_of("def work(): return 1").submit()
     run.result(60)

@@ -7,6 +7,7 @@ import shutil
 import textwrap
 
 import nbformat
+import pytest
 from login_node import ROOT, wait_until
 from notebooks import code_cells, printed, shown
 
@@ -127,6 +128,17 @@ def test_a_policy_decides_class_qos_and_partition_as_for_a_lease(make_user):
     assert run.reported("value", 150) == "yes"
     assert "#SBATCH --qos=lion\n" in run.reported("text")
     assert run.reported("refused")["type"] == "Unsatisfiable"
+
+
+def test_a_site_s_container_wraps_what_the_script_runs(make_user):
+    if shutil.which("bwrap") is None:
+        pytest.skip("there is no bubblewrap: packaging/install-system --only test installs it")
+    run = written(make_user(policy={"container": "bwrap --dev-bind / / --unshare-uts --hostname 'box' {command}"}), """
+        import socket
+        run = run_of(socket.gethostname).submit()
+        report(value=run.result(100), log=run.log())
+    """)
+    assert run.reported("value", 120) == "box", run.reported("log")
 
 
 def test_a_folder_with_spaces_and_quotes_is_sbatch_s_too(make_user):

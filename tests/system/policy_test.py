@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import re
 import shlex
 import shutil
@@ -175,6 +177,18 @@ def test_a_request_that_no_class_gives_is_explained_class_by_class():
     error = json.loads(done.stdout)["error"]
     assert done.returncode == 1 and error["code"] == "unsatisfiable"
     assert "class cheetah gives at most 30min" in error["text"] and "class panther gives" in error["text"]
+
+
+def test_what_the_site_runs_workers_in_is_told_in_words_with_the_user_s_name_and_home(tmp_path):
+    file, user = tmp_path / "site.json", pwd.getpwuid(os.geteuid()).pw_name
+    file.write_text(json.dumps({"interpreter": "{home}/{user}/python", "container": "run 'a box of {user}' {command} --end"}))
+
+    told = json.loads(explain("--request", "{}", str(file), "--json").stdout)
+    plain = json.loads(explain("--request", "{}", "examples/policies/mlerp-docs.json", "--json").stdout)
+
+    assert told["interpreter"] == f"{os.environ['HOME']}/{user}/python"
+    assert told["container"] == ["run", f"a box of {user}", "{command}", "--end"]
+    assert (plain["interpreter"], plain["container"]) == ("", ["{command}"])
 
 
 @pytest.mark.parametrize(("request_", "told"), [('{"gpu": 1}', 'did you mean "gpus"?'), ('{"time": 20}', 'the request\'s "time" cannot be 20'),

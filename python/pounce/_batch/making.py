@@ -62,7 +62,7 @@ def of_place(options: Options, what: str, env: str = "") -> str:
     """The script for a command of the user's, with these resources. `env`: the prefix of another environment."""
     kept, left_out = variables.recorded(environment.travelling(env or None))
     lines = tuple(job_lines(options, place := placed(options)))
-    return for_a_command(what, _core.__version__, lines, variables.as_shell(kept, left_out), place.prologue)
+    return for_a_command(what, _core.__version__, lines, variables.as_shell(kept, left_out), place.prologue, place.container)
 
 
 # The first and the last cell of a notebook that has variables from outside, or gives some back.
@@ -85,10 +85,11 @@ os.replace(_path + ".new", _path)"""
 
 def _made(what: str, name: str, program: str, files: Mapping[str, bytes], asked: Asked, directory: str) -> RunFolder:
     lines = tuple(job_lines(asked.options, place := placed(asked.options)))  # first: what is refused leaves no folder
-    python = environment.interpreter_of(asked.env) if asked.env else sys.executable
+    python = environment.interpreter_of(asked.env) if asked.env else place.interpreter or sys.executable
     kept, left_out = variables.recorded(environment.travelling(asked.env or None))
     folder = made(asked.name or _plain(name), asked.folder, bool(asked.name))
-    script = Script(folder.name, what, _core.__version__, folder.path, directory or os.getcwd(), python, program, lines, place.prologue)
+    script = Script(folder.name, what, _core.__version__, folder.path, directory or os.getcwd(), python, program, lines, place.prologue,
+                    place.container)
     try:
         text = script.text()
         for file, data in files.items():

@@ -10,6 +10,7 @@ from .. import errors
 from .._engine.daemon import find_program
 from .._engine.options import Options
 
+COMMAND = "{command}"
 _TAKES_LONG_S = 60
 
 
@@ -21,6 +22,8 @@ class Placement(NamedTuple):
     gpu_type: str = ""
     time_min: int = 0
     prologue: str = ""
+    interpreter: str = ""  # the site's, of workers that named none
+    container: tuple[str, ...] = (COMMAND,)  # what a worker's own command runs in
 
 
 def placed(options: Options) -> Placement:
@@ -44,7 +47,8 @@ def placed(options: Options) -> Placement:
         if error["code"] in ("no_slurm", "slurm_config"):
             return Placement(options.class_, options.class_, "", options.account, options.gpu_type.split(",")[0], options.time_min)
         raise errors.make(error["code"], error["text"], error.get("remedy", ""), error.get("context", {}))
-    return Placement(said["class"], said["qos"], said["partition"], said["account"], said["gpu_type"], said["time_min"], said["prologue"])
+    return Placement(said["class"], said["qos"], said["partition"], said["account"], said["gpu_type"], said["time_min"], said["prologue"],
+                     said["interpreter"], tuple(said["container"]))
 
 
 def _request(options: Options) -> dict[str, Any]:

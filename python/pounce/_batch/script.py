@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .job_lines import pattern, quoted
+from .placement import COMMAND
 
 CHECKPOINTED = 85  # an exit code: "my state is saved, run me again"
 RESTARTS = 10      # so often a run asks for it before somebody has to look
@@ -66,18 +67,25 @@ rm -f "$folder/ended" "$folder/result.pickle"
 . "$folder/environment.sh"
 """
 
-_PYTHON = """
+_THERE = """
 if [ ! -x "$python" ]; then
   echo "the environment of this run is gone: there is no $python; make it again, or name another in this script" >&2
   end 1
-fi
+fi"""
+
+# What its Python runs in may be all that has it.
+_IN_CONTAINER = """
+# The site's container
+contained() {{ {command}; }}"""
+
+_PYTHON = """
 export POUNCE_BATCH=$folder
 ends=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2> /dev/null) && POUNCE_BATCH_ENDS=$(date --date="$ends" +%s 2> /dev/null)
 export POUNCE_BATCH_ENDS
 # Without pounce, its checkpoint, restored, steps and time_left are in a small module of that name.
-"$python" -c 'import pounce' 2> /dev/null || export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
+{python} -c 'import pounce' 2> /dev/null || export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
 
-"$python" -u "$folder/{program}" "$folder"
+{python} -u "$folder/{program}" "$folder"
 code=$?
 """
 
@@ -107,6 +115,7 @@ class Script:
     program: str       # of those beside it
     lines: tuple[str, ...]
     prologue: str = ""
+    container: tuple[str, ...] = (COMMAND,)
 
     def text(self) -> str:
         head = _HEAD.format(
@@ -114,8 +123,15 @@ class Script:
             log=quoted(pattern(str(self.folder / "job.log"))), lines="\n".join(self.lines), folder=shlex.quote(str(self.folder)),
             python=shlex.quote(self.python), restarts=RESTARTS, checkpointed=CHECKPOINTED)
         site = f"# The site's own lines\n{self.prologue.strip()}\n{_BEHIND_SITE}" if self.prologue.strip() else ""
-        python = _PYTHON.replace("{program}", self.program)
-        return head + _BODY + site + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
+        contained = self.container != (COMMAND,)
+        before = _IN_CONTAINER.format(command=in_shell(self.container)) if contained else _THERE
+        python = _PYTHON.replace("{program}", self.program).replace("{python}", 'contained "$python"' if contained else '"$python"')
+        return head + _BODY + site + before + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
+
+
+def in_shell(container: tuple[str, ...]) -> str:
+    """With the shell's own words where the command belongs."""
+    return " ".join('"$@"' if word == COMMAND else shlex.quote(word) for word in container)
 
 
 _NEEDS_A_COMMAND = """\
@@ -126,8 +142,9 @@ fi
 """
 
 
-def for_a_command(what: str, version: str, lines: tuple[str, ...], variables: str, prologue: str = "") -> str:
+def for_a_command(what: str, version: str, lines: tuple[str, ...], variables: str, prologue: str = "",
+                  container: tuple[str, ...] = (COMMAND,)) -> str:
     """Of a lease, which is a place and no work: the command stands behind the script's name."""
     site = f"\n# The site's own lines\n{prologue.strip()}\nset +eu\n" if prologue.strip() else ""
     return (f"#!/bin/bash\n# {what}\n# Written by pounce {version}. Say behind its name what it runs: sbatch SCRIPT COMMAND\n"
-            + "\n".join(lines) + f'\n\n{_NEEDS_A_COMMAND}\n{variables}{site}\nexec "$@"\n')
+            + "\n".join(lines) + f'\n\n{_NEEDS_A_COMMAND}\n{variables}{site}\nexec {in_shell(container)}\n')
