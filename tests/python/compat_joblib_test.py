@@ -43,6 +43,28 @@ def test_calls_of_joblib_run_on_workers_in_batches_and_come_back_in_order(home):
     assert "n_jobs=-1 says no number of processes" in reports["none"] and "workers=8" in reports["none"] and "gpuz=" in reports["bad"]
 
 
+def test_workers_of_a_pool_are_so_many_leases_at_most(home):
+    """It was a ValueError of int("0:2")."""
+    run = home.run("""
+        import pounce.compat.joblib
+        from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+        from pounce.compat.clients import shared_client
+        def meets(n):  # each call on a worker of its own: it waits for the other
+            open(f"{here}.{n}", "w").close()
+            while not os.path.exists(f"{here}.{1 - n}"): time.sleep(0.02)
+            return os.getpid()
+        here = os.path.abspath("met")
+        with parallel_config("pounce", workers="0:2"):
+            report(most=effective_n_jobs(-1), met=len(set(Parallel(n_jobs=-1, batch_size=1)(delayed(meets)(n) for n in range(2)))))
+            report(leases=len(shared_client().leases()))
+        report(both=error_of(lambda: parallel_config("pounce", workers="0:2", leases=3)), none=error_of(lambda: parallel_config("pounce", workers="2:0")))
+    """)
+
+    reports = run.reports
+    assert (reports["most"], reports["met"], reports["leases"]) == (2, 2, 2)
+    assert "leases=3 and workers='0:2' both say" in reports["both"]["text"] and reports["none"]["type"] == "BadRequest"
+
+
 def test_a_failing_call_ends_the_others_and_what_cannot_travel_is_named(home):
     run = home.run("""
         import threading

@@ -16,6 +16,7 @@ from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBa
 
 from .. import Client, Ref
 from .._common import serialize
+from .._engine.options import Options
 from ..calls import View
 from ..errors import BadRequest, NotPicklable
 from ..future import Future
@@ -37,6 +38,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         Over how many leases, each a Slurm job on a node of its own choice, the ``n_jobs`` processes are spread.
     **options
         What each process asks for: keywords of ``Client.options``, such as ``cpus=2``, ``memory="4GB"``, ``time="20min"``.
+        ``workers="0:16"``: 16 processes at most, each with a lease of its own, as many as there is work for.
 
     Raises
     ------
@@ -53,7 +55,11 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
         if inner_max_num_threads is not None:
             raise BadRequest("pounce does not take inner_max_num_threads=", "Ask for CPUs: cpus=2; a worker's threads see as many.")
-        self._client, self._number, self._options = client, leases, options
+        asked = Options().changed(**{word: options[word] for word in ("workers",) if word in options})
+        if asked.leases_most and leases != 1:
+            raise BadRequest(f"leases={leases} and workers={options['workers']!r} both say how many leases there may be", "Leave one of them out.")
+        self._client, self._options = client, options
+        self._number, self._processes = asked.leases_most or leases, asked.workers
         self._leases: Leases | None = None
         self._calls: set[Call] = set()
         self._sent = SentOnce(self._scatter)
@@ -67,7 +73,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         if (n_jobs is None or n_jobs < 0) and self._number == 1 and "workers" not in self._options:
             raise BadRequest(f"n_jobs={-1 if n_jobs is None else n_jobs} says no number of processes",
                              "Say one where the backend is chosen: n_jobs=8, or workers=8 for calls that say n_jobs=-1 themselves.")
-        most = self._number * int(self._options.get("workers", 1))
+        most = self._number * self._processes
         # joblib takes 1 for "in this process", where even a single worker is meant: it is kept busy by two.
         return max(2, most if n_jobs is None or n_jobs < 0 else n_jobs)
 
