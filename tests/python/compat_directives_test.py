@@ -139,7 +139,7 @@ def test_the_parameters_of_submitit_become_options():
 
 
 @pytest.mark.parametrize("parameters, instead", [
-    ({"nodes": 2}, "map_array"),
+    ({"nodes": 2}, "map_array makes several jobs; pounce.gang(nodes=2)"), ({"tasks_per_node": 4}, "pounce.gang"), ({"slurm_nodes": 2}, "pounce.gang"),
     ({"slurm_setup": ["module load cuda"]}, "prologue"),
     ({"slurm_dependency": "afterok:1"}, "job.result()"),
     ({"timeout_min": "30"}, "a number"),

@@ -13,12 +13,9 @@ _OF_THE_EXECUTOR = ("name", "slurm_job_name", "stderr_to_stdout", "slurm_stderr_
                     "slurm_signal_delay_s")
 _IGNORED = ("slurm_comment", "slurm_use_srun", "slurm_wckey")
 _OTHER_CLUSTERS = ("local_", "debug_")  # submitit takes them everywhere, and uses them there alone
-_ONE = {
-    "nodes": "Leave it out: a job has one task on one node. map_array makes several jobs.",
-    "tasks_per_node": "Leave it out: a job has one task on one node. map_array makes several jobs.",
-    "slurm_ntasks_per_node": "Leave it out: a job has one task on one node. map_array makes several jobs.",
-    "slurm_nodes": "Leave it out: a job has one task on one node. map_array makes several jobs.",
-}
+_ONE = dict.fromkeys(
+    ("nodes", "tasks_per_node", "slurm_ntasks_per_node", "slurm_nodes"),
+    "Leave it out: a job has one task on one node. map_array makes several jobs; pounce.gang(nodes=2) runs one program on several nodes.")
 _REFUSED = {
     "slurm_setup": f"The site's policy has a prologue (docs/policy.md). Of os.environ, {VARIABLES}",
     "slurm_teardown": "Write it into the function: try: ... finally: ...",
