@@ -174,6 +174,28 @@ def test_a_run_is_listed_cancelled_and_resumed_from_its_checkpoint(notebook):
     assert notebook.run("%pounce batch --result waits").value == "'saved'"
 
 
+def test_explain_shows_a_run_s_script_and_the_lines_that_do_the_same_by_hand(notebook):
+    script = script_of(notebook.run("%pounce batch --function scaled --name by-hand -p n=2"))
+    folder = notebook.home.folder / "pounce-batch" / "by-hand"
+
+    written = notebook.run("%pounce explain by-hand").stdout
+    notebook.run("import subprocess; subprocess.run(['sbatch', pounce.batch('by-hand').script], check=True)\npounce.batch('by-hand').result()")
+    job = notebook.run("pounce.batch('by-hand').job").value
+
+    head, empty, text = written.partition("\n\n")
+    assert head.splitlines() == ["batch run by-hand: not submitted. By hand it is", f"  sbatch {folder}/by-hand.sbatch", "  squeue --me --name=by-hand",
+                                 "  scancel --me --name=by-hand", f"{folder}/by-hand.sbatch:"]
+    assert text.rstrip() == script.rstrip()
+    for name in ("by-hand", job):
+        assert f"job {job}. By hand it is\n  sbatch {folder}/by-hand.sbatch\n  squeue --jobs={job}\n  scancel {job}\n" in notebook.run(f"%pounce explain {name}").stdout
+
+
+def test_explain_names_what_there_is_where_it_does_not_know_the_job(notebook):
+    notebook.run("%pounce batch --function scaled --name known -p n=1")
+    said = notebook.run("%pounce explain 4711").stream("stderr")
+    assert "4711 is no job of this notebook's and no batch run; there is: " in said and "known" in said
+
+
 @pytest.mark.parametrize("deed", ["--follow", "--result", "--resume", "--cancel"])
 def test_a_name_that_there_is_not_is_refused_with_those_that_are(notebook, deed):
     notebook.run("%pounce batch --function scaled --name there-is -p n=1")

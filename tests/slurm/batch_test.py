@@ -9,7 +9,8 @@ import textwrap
 import nbformat
 import pytest
 from login_node import ROOT, wait_until
-from notebooks import code_cells, printed, shown
+from notebooks import Executed, code_cells, printed, shown
+from notebooks import written as notebook_of
 
 MADE = """
     from pathlib import Path
@@ -114,6 +115,27 @@ def test_a_lease_is_exported_as_a_script_for_a_command(make_user):
         report(said=out.read_text())
     """)
     assert re.fullmatch(r"cheetah GPU \d\n", run.reported("said", 150))
+
+
+def test_what_explain_prints_of_a_lease_is_run_by_hand(make_user):
+    """As somebody does who copies the lines: the script goes to sbatch, its job is there with the same resources, and is ended."""
+    alice = make_user()
+    by_hand = """
+import pathlib, re, subprocess
+assert not said.stderr, said.stderr
+lines, _, script = said.stdout.partition("\\n\\n")
+submit, show, cancel = [line.split() for line in lines.splitlines()[1:4]]
+pathlib.Path(submit[1]).write_text(script)
+run = lambda *words: subprocess.run(words, check=True, capture_output=True, text=True).stdout
+number = run(*submit[:-1], "sleep", "600").split()[-1]
+facts = run(*[word.replace(job, number) for word in show], "--noheader", "--format=%q %b %C %l").strip()
+run(*[word.replace(job, number) for word in cancel])
+facts, run("squeue", "--noheader", "--jobs", number, "--states=PENDING,RUNNING")"""
+    cells = Executed(alice, notebook_of(
+        alice, "import pounce\nclient = pounce.Client(gpus=1, cpus=2, class_='cheetah', time='10min')\nclient.submit(pow, 2, 3).result()",
+        "job = str(client.leases()[0].job)", "%%capture said\n%pounce explain $job", by_hand, "client.close()")).cells()
+
+    assert shown(cells[3], "text/plain") == ["('cheetah gres:gpu:1 2 10:00', '')"]
 
 
 def test_a_policy_decides_class_qos_and_partition_as_for_a_lease(make_user):

@@ -126,7 +126,7 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
         return verb, CellLine(words=tuple(rest)), ()
     names: list[str] = []
     while rest and not rest[0].startswith("-"):
-        names.extend(_names(verb, rest.pop(0)))
+        names.extend([rest.pop(0)] if verb == "explain" else _names(verb, rest.pop(0)))  # which takes jobs and runs
     asked = _cell_line(rest)
     resource_words.of_one_process(asked.place.options)
     return verb, asked, tuple(names)

@@ -13,7 +13,7 @@ from .._engine.status_line import words_of
 from .._engine.text_table import padded
 from .._worker.cell import runner
 from ..calls import asks_of, session_of
-from . import batch, holding, parked
+from . import batch, explanation, holding, parked
 from .notebook_state import NotebookState
 from .options_line import CellLine, checked_hold
 from .remote import Remote
@@ -49,6 +49,16 @@ def _state_words(remote: Remote, state: NotebookState) -> str:
 
 
 def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+    for name in names:
+        try:
+            print(explanation.by_hand_of(name))
+        except errors.BadRequest as error:
+            raise UsageError(str(error)) from None
+    if not names:
+        _explain_waiting(remote)
+
+
+def _explain_waiting(remote: Remote) -> None:
     waiting = [job for job in remote.jobs if job.state == "waiting"]
     for job in waiting:
         print(_core.printable(f"a cell in the background waits: {words_of(job.lease())}"))
