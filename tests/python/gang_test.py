@@ -6,6 +6,7 @@ import concurrent.futures
 import os
 
 import pytest
+from conftest import made_home
 from pounce import errors, gangs
 from pounce._common.rank import Offer, PeerFailed
 from pounce._engine import gang_plan
@@ -41,12 +42,28 @@ def test_all_find_the_store_of_rank_0_by_its_address():
 
 
 def test_the_devices_of_a_nodes_ranks_are_seen_by_each_of_them_in_the_order_of_their_local_ranks():
-    made = gang_plan.places([offer(0, "g1", "3"), offer(1, "g1", "MIG-7"), offer(2, "g2", "0,1")], RUN)
-    assert [place.environment["CUDA_VISIBLE_DEVICES"] for place in made] == ["3,MIG-7", "3,MIG-7", "0,1"]
+    made = gang_plan.places([offer(0, "g1", "3"), offer(1, "g1", "GPU-7"), offer(2, "g2", "1")], RUN)
+    assert [place.environment["CUDA_VISIBLE_DEVICES"] for place in made] == ["3,GPU-7", "3,GPU-7", "1"]
 
 
-def test_devices_are_left_alone_where_there_are_none():
-    assert "CUDA_VISIBLE_DEVICES" not in gang_plan.places([offer(0, "g1")], RUN)[0].environment
+@pytest.mark.parametrize("visible, why", [
+    (("0,1", "2,3"), "LOCAL_RANK is the number of another rank's device where ranks have several"),
+    (("0", "1,2"), "the same"),
+    (("MIG-7", "MIG-8"), "a process sees the first MIG instance only"),
+    (("3", "MIG-8"), "the same"),
+    (("0", "0"), "two jobs on the node, each of which sees its own as 0"),
+    (("", ""), "there are none"),
+    (("0", ""), "one has none"),
+])
+def test_a_rank_is_left_its_own_devices_where_local_rank_would_not_be_the_number_of_its_own(visible, why):
+    made = gang_plan.places([offer(number, "g1", own) for number, own in enumerate(visible)], RUN)
+    assert all("CUDA_VISIBLE_DEVICES" not in place.environment for place in made), why
+
+
+def test_a_program_of_a_node_sees_the_devices_of_all_its_ranks():
+    """torchrun, which starts the ranks of the node itself."""
+    made = gang_plan.places([offer(0, "g1", "0,1"), offer(1, "g1", "2,3"), offer(2, "g2", "0,1"), offer(3, "g2", "2,3")], RUN)
+    assert [gang_plan.torchrun_environment(place)["CUDA_VISIBLE_DEVICES"] for place in made if place.is_leader] == ["0,1,2,3"] * 2
 
 
 def test_torchrun_starts_the_ranks_of_its_node_itself():
@@ -212,6 +229,20 @@ def test_each_rank_knows_who_it_is_and_the_next_run_begins_at_once(home):
     assert run.reports["ranks"] == [[0, 2, "0", "2", "0", "2"], [1, 2, "1", "2", "1", "2"]]
     assert run.reports["pids"] == [2, 2]
     assert run.reports["plain"] == [1, False] and run.reports["here"] == 1
+
+
+def test_a_rank_finds_the_same_devices_in_each_run():
+    """From the second run on each rank offered what it had been told for the first: 3,5 became 3,5,3,5. The devices are pretended."""
+    with made_home(stand_in_gpus=0, local_cpus=3, local_gpus="3,5,7,9") as home:
+        reports = home.run("""
+            def devices():
+                seen = os.environ["CUDA_VISIBLE_DEVICES"]
+                os.environ["CUDA_VISIBLE_DEVICES"] = "11"  # as some programs do: no later run sees it
+                return seen
+            with pounce.Client() as client, client.gang(workers=2, gpus=1) as pair, client.gang(workers=1, gpus=2) as alone:
+                report(pair=[pair.run(devices) for _ in range(3)], alone=[alone.run(devices) for _ in range(2)])
+        """).reports
+    assert reports == {"pair": [["3,5", "3,5"]] * 3, "alone": [["7,9"]] * 2}
 
 
 def test_ranks_reach_each_other_by_addresses_that_listen_before_any_of_them_begins(home):

@@ -24,7 +24,7 @@ class Offer(NamedTuple):
     interface: str      # of that address; empty: not found
     port: int           # of its own
     store_port: int     # for the gang's store, if it becomes rank 0
-    visible: str        # CUDA_VISIBLE_DEVICES, never read: opaque words
+    visible: str        # CUDA_VISIBLE_DEVICES that its process began with: opaque words
 
 
 class Place(NamedTuple):
@@ -33,6 +33,7 @@ class Place(NamedTuple):
     process: str
     rank: Rank
     environment: dict[str, str]
+    node_devices: str = ""  # of all ranks of its node, as CUDA_VISIBLE_DEVICES has them
 
     @property
     def is_leader(self) -> bool:

@@ -42,10 +42,20 @@ def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
         environment = _environment(rank, offers[0], offer, kind, nodes.index(offer.node), len(nodes))
         if kind.is_checked:
             environment["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
-        if all(devices):  # in the order of the local ranks: LOCAL_RANK is then the number of this rank's own, as its libraries expect
+        if _is_numbered_by_local_rank(devices):
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
-        made.append(Place(offer.process, rank, environment))
+        made.append(Place(offer.process, rank, environment, ",".join(filter(None, devices))))
     return made
+
+
+def _is_numbered_by_local_rank(devices: Sequence[str]) -> bool:
+    """Put together, the devices of a node's ranks: then each rank's own is the one that its libraries take for LOCAL_RANK.
+
+    Not where a rank has several, or none. Of MIG instances a process sees the first one only (CUDA's C programming guide, "CUDA
+    environment variables"). Two of the same name are of two jobs, each of which counts its own.
+    """
+    is_one = all(names and "," not in names and not names.startswith("MIG-") for names in devices)
+    return is_one and len(set(devices)) == len(devices)
 
 
 def _environment(rank: Rank, first: Offer, own: Offer, kind: Kind, node: int, nodes: int) -> dict[str, str]:
@@ -65,7 +75,8 @@ def _environment(rank: Rank, first: Offer, own: Offer, kind: Kind, node: int, no
 def torchrun_environment(place: Place) -> dict[str, str]:
     """What torchrun takes for its options, of the node that `place` leads: it starts the ranks of the node itself."""
     given = place.environment
-    return {
+    devices = {"CUDA_VISIBLE_DEVICES": place.node_devices} if place.node_devices else {}
+    return devices | {
         "PET_NNODES": given["GROUP_WORLD_SIZE"], "PET_NPROC_PER_NODE": given["LOCAL_WORLD_SIZE"], "PET_RDZV_BACKEND": "c10d",
         "PET_RDZV_ID": given["TORCHELASTIC_RUN_ID"], "PET_RDZV_CONF": "is_host=false",
         "PET_RDZV_ENDPOINT": f"{given['MASTER_ADDR']}:{given['MASTER_PORT']}",

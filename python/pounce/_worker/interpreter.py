@@ -29,6 +29,7 @@ between_tasks: Callable[[], float | None] | None = None  # called when a task ha
 at_the_end: Callable[[], None] | None = None             # called when no more tasks come
 node = devices = ports = ""
 state_folder = ""  # of pounced, as its machine names it: seen here only if the two share it; empty: they do not
+visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before anybody's code could change it
 running: Any = None  # the _core.Job whose function runs
 
 _TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
@@ -271,12 +272,13 @@ def _become_script() -> None:
 
 
 def _start() -> Any:
-    global node, devices, ports, state_folder
+    global node, devices, ports, state_folder, visible_devices
     take = os.environ.pop
     supervisor, output, errors, log, page = map(int, take("POUNCE_SUPERVISOR_FD").split(","))
     facing, node, devices = take("POUNCE_FACING"), take("POUNCE_NODE"), take("POUNCE_DEVICES")
     interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
     state_folder = take("POUNCE_STATE", "")
+    visible_devices = os.environ.get("CUDA_VISIBLE_DEVICES")
     take("PYTHONSAFEPATH", None)  # for us alone; PYTHONUNBUFFERED stays: what children print shows at once, as in a notebook's kernel
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _core.Worker(

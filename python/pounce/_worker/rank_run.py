@@ -27,7 +27,7 @@ def offer() -> Offer:
     address = _address()
     _own, _store = _listening(address), _listening(address)
     return Offer(_process, interpreter.node, address, _interface_of(address), _own.getsockname()[1], _store.getsockname()[1],
-                 os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+                 interpreter.visible_devices or "")
 
 
 def run(place: Place, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
@@ -74,7 +74,7 @@ def _as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
     global _current
     if place.process != _process or _own is None or _store is None:
         raise errors.WorkerCrashed(f"rank {place.rank.rank} was replaced before it began", "Run it again.")
-    before = {name: os.environ.get(name) for name in place.environment if name != "CUDA_VISIBLE_DEVICES"}
+    before = {name: os.environ.get(name) for name in place.environment} | {"CUDA_VISIBLE_DEVICES": interpreter.visible_devices}
     os.environ.update(place.environment)
     _current = place.rank
     torch_store.follow_environment()
