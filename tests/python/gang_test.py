@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import socket
+import types
 
 import pytest
 from conftest import made_home
@@ -14,6 +16,7 @@ from pounce._engine.gang_numbers import GangNumbers
 from pounce._engine.gang_plan import Failure, Kind
 from pounce._engine.gang_shape import Shape, shape_of
 from pounce._engine.options import Options
+from pounce._worker import interpreter, rank_run
 
 
 RUN = Kind("run")
@@ -122,7 +125,7 @@ def of_torch() -> RuntimeError:
 def test_of_a_collective_that_not_all_ranks_called_it_is_said_who_had_returned():
     notes = gang_plan.notes(Failure(0, of_torch()), returned=[2, 1], size=3, is_checked=False)
     assert notes[0] == "rank 0 of 3; the others were stopped"
-    assert "rank 1, 2 had returned by then" in notes[1] and "check=True" in notes[2]
+    assert "rank 1, 2 returned: " in notes[1] and "check=True" in notes[2]
 
 
 def test_where_the_collectives_are_checked_that_is_not_advised_again():
@@ -190,6 +193,16 @@ def test_ranks_that_do_not_come_are_named(monkeypatch):
         gang.run(len)
 
 
+def test_a_range_of_ports_without_a_free_one_is_named(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(interpreter, "core", types.SimpleNamespace(endpoint="tcp://127.0.0.1:1"))
+        monkeypatch.setattr(interpreter, "node", "g1")
+        monkeypatch.setattr(interpreter, "ports", f"{port}-{port}")
+        with pytest.raises(errors.BadRequest, match=f"no port of {port}-{port} is free on g1"):
+            rank_run.offer()
+
+
 class NoWorkers:
     """In a submitter's place: all that a gang asks of it before there are workers."""
 
@@ -221,12 +234,15 @@ def test_each_rank_knows_who_it_is_and_the_next_run_begins_at_once(home):
             me = pounce.rank()
             names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
             return [me.rank, me.world_size, *(os.environ[name] for name in names)]
+        def interfaces():
+            return [os.environ["GLOO_SOCKET_IFNAME"], os.environ["NCCL_SOCKET_IFNAME"]]
         with pounce.Client() as client, client.gang(workers=2) as gang:
-            report(ranks=gang.run(who), pids=[len(set(gang.run(os.getpid))) for _ in range(2)], size=gang.size)
+            report(interfaces=gang.run(interfaces), ranks=gang.run(who), pids=[len(set(gang.run(os.getpid))) for _ in range(2)], size=gang.size)
             plain = client.options(workers=2).submit(lambda: (pounce.rank().world_size, "RANK" in os.environ)).result(60)
             report(plain=plain, here=pounce.rank().world_size)
     """)
     assert run.reports["ranks"] == [[0, 2, "0", "2", "0", "2"], [1, 2, "1", "2", "1", "2"]]
+    assert run.reports["interfaces"] == [["lo", "=lo"]] * 2  # the one that pounce itself uses here
     assert run.reports["pids"] == [2, 2]
     assert run.reports["plain"] == [1, False] and run.reports["here"] == 1
 
@@ -339,12 +355,45 @@ def test_a_rank_that_dies_ends_the_run_and_the_next_one_has_all_ranks(home):
     assert run.reports["seconds"] < 5 and run.reports["again"] == [0, 1]
 
 
-def test_ranks_that_call_a_collective_with_different_shapes_are_named_where_that_is_checked(home):
+def test_a_rank_without_memory_is_the_cause_where_its_peer_waits_for_it_in_a_collective(home):
     run = home.run("""
-        def sums():
+        def fills():
             import torch, torch.distributed as dist
             dist.init_process_group("gloo")
-            dist.all_reduce(torch.ones(1 + 3 * dist.get_rank()))
+            if dist.get_rank() == 1: bytearray(2**60)
+            dist.all_reduce(torch.ones(1))
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            try:
+                gang.run(fills)
+            except MemoryError as error:
+                report(notes=error.__notes__)
+    """)
+    assert "rank 1 of 2; the others were stopped" in run.reports["notes"]
+
+
+def test_of_a_collective_that_one_rank_does_not_call_it_is_told_who_had_returned(home):
+    run = home.run("""
+        def some_call():
+            import torch, torch.distributed as dist
+            dist.init_process_group("gloo")
+            if dist.get_rank() != 1: dist.all_reduce(torch.ones(1))
+        with pounce.Client() as client, client.gang(workers=2) as gang:
+            try:
+                gang.run(some_call)
+            except RuntimeError as error:
+                report(notes=error.__notes__)
+    """)  # whether its end or its peer's failure is heard of first is chance
+    assert "rank 0 of 2; the others were stopped" in run.reports["notes"]
+    assert any(note.startswith("rank 1 returned: ") for note in run.reports["notes"])
+
+
+def test_ranks_that_call_a_collective_with_different_shapes_or_dtypes_are_named_where_that_is_checked(home):
+    run = home.run("""
+        def sums(by):
+            import torch, torch.distributed as dist
+            dist.init_process_group("gloo")
+            mine = dist.get_rank()
+            dist.all_reduce(torch.ones(1 + 3 * mine) if by == "shape" else torch.ones(1, dtype=torch.float64 if mine else torch.float32))
         def level():
             import torch.distributed as dist
             return [dist.get_debug_level().name, os.environ.get("TORCH_DISTRIBUTED_DEBUG")]
@@ -352,15 +401,17 @@ def test_ranks_that_call_a_collective_with_different_shapes_are_named_where_that
             with client.gang(workers=2) as gang:
                 report(before=gang.run(level))
             with client.gang(workers=2, check=True) as gang:
-                try:
-                    gang.run(sums)
-                except RuntimeError as error:
-                    report(text=str(error))
+                for by in ("shape", "dtype"):
+                    try:
+                        gang.run(sums, by)
+                    except RuntimeError as error:
+                        report(**{by: str(error)})
                 report(checked=gang.run(level))
             with client.gang(workers=2) as gang:
                 report(after=gang.run(level))
     """)
-    assert "TensorShape=[4]" in run.reports["text"] and "TensorShape=[1]" in run.reports["text"]
+    assert "TensorShape=[4]" in run.reports["shape"] and "TensorShape=[1]" in run.reports["shape"]
+    assert "Float" in run.reports["dtype"] and "Double" in run.reports["dtype"]
     assert run.reports["checked"] == [["DETAIL", "DETAIL"]] * 2 and run.reports["before"] == run.reports["after"] == [["OFF", None]] * 2
 
 

@@ -224,19 +224,27 @@ def test_a_member_that_kills_its_worker_runs_again_alone(home):
     assert run.reports == {"values": [0, 1, 2, 3], "attempts": [1, 1, 2, 1]}
 
 
-def test_a_pruned_member_frees_its_worker_and_the_next_one_runs_there(home):
+def test_a_pruned_member_frees_its_worker_within_5_s_and_the_next_one_runs_there(home):
     run = home.run("""
         def train(n):
             import time
+            began = time.time()
             pounce.report(loss=n)
             while n: time.sleep(0.01)
-            return "trained"
+            return began
+        hopeless = []
+        def stop(reports):
+            if reports[-1]["loss"] <= 5: return False
+            hopeless.append(time.time())
+            return True
         with pounce.Client() as client:
-            sweep = client.sweep(train, {"n": [9, 0]}, metric="loss", stop=lambda reports: reports[-1]["loss"] > 5).wait(60)
+            sweep = client.sweep(train, {"n": [9, 0]}, metric="loss", stop=stop).wait(60)
             report(states=[each.state for each in sweep.results], values=[each.value for each in sweep.results], best=sweep.best.number)
+            report(seconds=sweep.best.result - hopeless[0])
     """)
 
-    assert run.reports == {"states": ["pruned", "done"], "values": [9, 0], "best": 1}
+    assert run.reports["states"] == ["pruned", "done"] and run.reports["values"] == [9, 0] and run.reports["best"] == 1
+    assert 0 < run.reports["seconds"] < 5
 
 
 def test_a_pruned_member_that_does_not_stop_is_killed_after_the_grace(home):

@@ -104,12 +104,12 @@ def has_left(error: BaseException | None) -> bool:
 
 
 def notes(failure: Failure, returned: Sequence[int], size: int, is_checked: bool) -> list[str]:
-    """What its traceback does not tell. `returned`: the ranks that had ended well when the first one failed."""
+    """What its traceback does not tell. `returned`: the ranks that ended well."""
     told = [f"rank {failure.rank} of {size}; the others were stopped"]
     if not _is_of_a_collective(failure.error):
         return told
     if returned:
-        told.append(f"{_ranks(returned)} had returned by then: what torch.distributed does together, every rank must call")
+        told.append(f"{_ranks(returned)} returned: what torch.distributed does together, every rank must call")
     if not is_checked:
         told.append("where ranks do not call the same, gang(..., check=True) names what differs")
     return told

@@ -61,7 +61,7 @@ class Run:
 
     def __init__(self, tasks: RankTasks, name: str, ranks: Sequence[Rank], places: Sequence[Place], call: Call):
         self.failures: list[Failure] = []  # as they came
-        self.returned: list[int] = []      # before any failed
+        self.returned: list[int] = []      # also after one had failed: of which is heard first is chance
         self.is_stopped = False            # by `stop`: what fails from then on is a consequence
         self._tasks = tasks
         self._outputs = [RankOutput(place.rank.rank) for place in places[1:]]
@@ -110,7 +110,7 @@ class Run:
                 # The rank that failed first is on its way out: an interrupt could take the place of what it raised.
                 first = error.first if isinstance(error, PeerFailed) else None
                 self._tasks.stop([future for number, future in enumerate(self.futures) if number != first])
-            elif not self.failures:
+            else:
                 self.returned.append(rank)
 
         return look
