@@ -43,6 +43,18 @@ def test_outside_a_job_here_is_refused_with_what_to_do(variables, words):
         found(variables)
 
 
+@pytest.mark.parametrize("tasks, gpus, on_node, is_refused", [
+    ("2", "0", "2", True), ("1,2", "1", "2", True), ("2", "0,1", "2", False), ("1(x2)", "0", "2", False), ("2", "", "2", False), ("2", "0", "1", False)])
+def test_a_task_with_gpus_of_its_own_beside_others_is_refused(tasks, gpus, on_node, is_refused):
+    """All tasks of such a step used the first one's GPU."""
+    variables = {**JOB, "SLURM_STEP_TASKS_PER_NODE": tasks, "CUDA_VISIBLE_DEVICES": gpus, "SLURM_GPUS_ON_NODE": on_node}
+    if not is_refused:
+        assert found(variables).gpus == tuple(filter(None, gpus.split(",")))
+        return
+    with pytest.raises(errors.BadRequest, match="srun -n1"):
+        found(variables)
+
+
 def test_here_is_refused_outside_a_job_and_beside_a_launcher(home):
     reports = home.run("""
         report(outside=error_of(lambda: pounce.Client(here=True)), word=error_of(lambda: pounce.Client(here="yes")))

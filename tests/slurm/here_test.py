@@ -77,3 +77,9 @@ def test_salloc_s_shell_on_the_login_side_is_no_place_for_workers(make_user):
     run = alice.start(["salloc", "--quiet", "--time=5", "python", "-c", program])
     run.process.wait(90)
     assert "this process is not on its node" in run.output and "srun" in run.output
+
+
+def test_tasks_with_a_gpu_of_their_own_are_refused(make_user):
+    run = make_user().start(["srun", "-n2", "-N1", "--gpus-per-task=1", "--time=5", "python", "-c", "import pounce; pounce.Client(here=True)"])
+    run.process.wait(90)
+    assert run.output.count("one of several tasks of its step") == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 
 import pytest
@@ -77,3 +78,37 @@ def test_a_node_that_goes_in_the_middle_of_2000_tasks_costs_none_that_may_run_ag
     run.ended()
     is_back = lambda: "down" not in admin("sinfo", "--noheader", f"--nodes={others[0]}", "--format=%T")
     wait_until(is_back, 60, "its slurmd has told that it is there (ReturnToService)")
+
+
+UNTIL_A_FILE = """
+import os, pounce, sys, time
+with pounce.Client(here=True) as client:
+    while not os.path.exists(sys.argv[1]):
+        client.submit(pow, 2, 10).result(60)
+        print(os.environ["SLURMD_NODENAME"], flush=True)
+        time.sleep(0.1)
+"""
+
+
+def test_workers_in_an_sbatch_job_go_on_when_it_loses_its_other_node_under_no_kill(alice, admin):
+    (program := alice.folder / "until.py").write_text(UNTIL_A_FILE)
+    (output := alice.folder / "output").touch()
+    output.chmod(0o666)
+    stop = alice.folder / "stop"
+    calls = lambda: re.findall(r"^g\d$", output.read_text(), re.M)  # on which node each was
+    job = alice.run("sbatch", "--parsable", "-N2", "--no-kill", "--cpus-per-task=1", "--time=5", f"--output={output}",
+                    f"--wrap=exec python -u {program} {stop}").strip()
+    wait_until(calls, 60, "calls run in the job")
+    node = calls()[0]
+    nodes = lambda: admin("squeue", "--noheader", f"--jobs={job}", "--format=%N")
+    (other,) = set(admin("scontrol", "show", "hostnames", nodes()).split()) - {node}
+
+    admin("scontrol", "update", f"nodename={other}", "state=down", "reason=test")
+    wait_until(lambda: nodes() == node, 60, "Slurm has taken the node from the job")
+    before = len(calls())
+    wait_until(lambda: len(calls()) > before + 5, 60, "calls go on")
+    stop.touch()
+
+    state = lambda: admin("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T")
+    assert wait_until(lambda: (said := state()) not in ("RUNNING", "COMPLETING") and said, 60, "the job has ended") == "COMPLETED"
+    wait_until(lambda: "down" not in admin("sinfo", "--noheader", f"--nodes={other}", "--format=%T"), 60, "its slurmd has told that it is there")

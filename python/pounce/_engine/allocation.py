@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -40,7 +41,8 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     Raises
     ------
     BadRequest
-        This process stands in no job.
+        This process stands in no job, or has one task's share of it: programs of one job and node have one pounced, which would hand out
+        what the first of them stands in.
     """
     job = environment.get("SLURM_JOB_ID", "")
     if not job:
@@ -54,6 +56,9 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     # The first of them that is set says it: an empty one that there are none for this process.
     gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if name in environment), "")
     named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
+    if _is_one_of_several(environment) and 0 < len(named) < _number(environment, "SLURM_GPUS_ON_NODE"):
+        text = "here=True: this program is one of several tasks of its step with GPUs of their own, and one pounced would serve them all"
+        raise BadRequest(text, "Start one program, which has all GPUs (srun -n1), or use the task's own GPU without pounce.")
     return Allocation(job, environment["SLURMD_NODENAME"], _number(environment, "SLURM_JOB_NUM_NODES") or 1, cpus, memory, named)
 
 
@@ -92,6 +97,11 @@ def configuration(allocation: Allocation) -> str:
             "local_gpus": ",".join(allocation.gpus), "idle_release_s": _IDLE_S, "keep_warm_s": 0, "keep_warm_blind_s": 0,
             "daemon_idle_exit_s": _GONE_S}, file)
     return path
+
+
+def _is_one_of_several(environment: Mapping[str, str]) -> bool:
+    """Tasks of its step on this node: "2(x3),1" are those on each node."""
+    return any(int(number) > 1 for number in re.findall(r"(?:^|,)(\d+)", environment.get("SLURM_STEP_TASKS_PER_NODE", "")))
 
 
 def _number(environment: Mapping[str, str], name: str) -> int:
