@@ -57,7 +57,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
             raise BadRequest("pounce does not take inner_max_num_threads=", "Ask for CPUs: cpus=2; a worker's threads see as many.")
         asked = Options().changed(**{word: options[word] for word in ("workers",) if word in options})
         if asked.leases_most and leases != 1:
-            raise BadRequest(f"leases={leases} and workers={options['workers']!r} both say how many leases there may be", "Leave one of them out.")
+            text = f"leases={leases} and workers={options['workers']!r} both say how many leases there may be"
+            raise BadRequest(text, "Leave one of them out.")
         self._client, self._options = client, options
         self._number, self._processes = asked.leases_most or leases, asked.workers
         self._leases: Leases | None = None
