@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sysconfig
+
 
 def test_an_argument_of_three_gibibytes_arrives(home):
     home.run("""
@@ -84,3 +88,38 @@ def test_a_task_that_comes_with_the_end_of_its_job_runs_on_the_next_worker(home)
     """)
 
     assert run.reports == {"elsewhere": True}
+
+
+def test_a_worker_that_stands_still_when_its_lease_is_released_is_ended_and_its_call_runs_elsewhere(home):
+    """It may start the call as well, should it wake before its end: that is what `retries=` allows."""
+    run = home.run("""
+        import subprocess
+        def in_file():
+            with open("began", "a") as file:
+                file.write("once ")
+            return os.getpid()
+        def lives(pid):
+            try:
+                return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] not in "ZX"
+            except OSError:
+                return False
+        with pounce.Client() as client:
+            worker = client.submit(os.getpid).result(60)
+            (lease,) = client.leases()
+            os.kill(worker, signal.SIGSTOP)
+            call = client.submit(in_file, retries=1)
+            while call._session.state(call._task) != "sent":
+                time.sleep(0.01)
+            subprocess.run([PROGRAM, "release", "--now", lease.id], check=True)
+            released = time.monotonic()
+            while call._session.state(call._task) != "waiting":  # until its client is told
+                time.sleep(0.01)
+            client.submit(pow, 2, 5).result(60)  # no new job for 60 s, but for new calls
+            report(elsewhere=call.result(60) != worker)
+            while lives(worker) and time.monotonic() < released + 60:
+                time.sleep(0.01)
+            report(ended=not lives(worker), seconds=time.monotonic() - released, began=open("began").read().split())
+    """.replace("PROGRAM", repr(shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts")))))
+
+    print("MEASURED release --now until the worker that stands still is gone:", run.reports["seconds"])
+    assert run.reports["elsewhere"] and run.reports["ended"] and run.reports["began"] == ["once"]
