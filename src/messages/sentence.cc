@@ -13,6 +13,12 @@ std::string job(const Cause& cause) { return "Slurm job " + number(cause.job); }
 std::string of_class(const Cause& cause) { return "class " + cause.word; }
 std::string worker(const Cause& cause) { return "worker " + number(cause.number); }
 std::string behind(const Cause& cause) { return cause.because.empty() ? std::string() : sentence(cause.because.front()); }
+
+std::string without_full_stop(std::string words) {
+  if (words.ends_with('.')) words.pop_back();
+  return words;
+}
+
 std::string on(const std::string& node) { return node.empty() ? node : " on " + node; }
 std::string before(const char* mark, const std::string& words) { return words.empty() ? words : mark + words; }
 
@@ -248,7 +254,8 @@ std::string sentence(const Cause& cause) {
 std::string reason(const Cause& cause, const std::string& class_name, const model::QueueWait& wait, std::int64_t not_before_s) {
   if (cause.code == CauseCode::kSlurmWaits)
     return waiting_words({cause.word, wait.slurm_reason, class_name, wait.limit, wait.ahead, wait.eta});
-  return sentence(cause) + (not_before_s > 0 ? "; not before " + clock_time(not_before_s) : "");
+  if (not_before_s <= 0) return sentence(cause);
+  return without_full_stop(sentence(cause)) + "; not before " + clock_time(not_before_s);
 }
 
 std::string basis(const Eta& eta) {

@@ -12,9 +12,12 @@ from pathlib import Path
 from login_node import wait_until
 
 
+def cluster_folder(cluster_id: int) -> Path:
+    return Path(os.environ.get("POUNCE_CLUSTER_DIR") or f"/opt/pounce-cluster-{cluster_id}")
+
+
 def daemon_pid(cluster_id: int, name: str) -> int:
-    folder = os.environ.get("POUNCE_CLUSTER_DIR") or f"/opt/pounce-cluster-{cluster_id}"
-    return int(Path(folder, "run", f"{name}.pid").read_text())
+    return int(Path(cluster_folder(cluster_id), "run", f"{name}.pid").read_text())
 
 
 def end(cluster_id: int, daemon: str) -> None:

@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from cluster_parts import daemon_pid, node_link, unplugged
+from cluster_parts import cluster_folder, daemon_pid, node_link, unplugged
 from faults import HeldTask, assert_told, measured
 from login_node import wait_until
 
@@ -112,3 +112,38 @@ def test_workers_in_an_sbatch_job_go_on_when_it_loses_its_other_node_under_no_ki
     state = lambda: admin("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T")
     assert wait_until(lambda: (said := state()) not in ("RUNNING", "COMPLETING") and said, 60, "the job has ended") == "COMPLETED"
     wait_until(lambda: "down" not in admin("sinfo", "--noheader", f"--nodes={other}", "--format=%T"), 60, "its slurmd has told that it is there")
+
+
+@pytest.fixture
+def node_whose_prolog_fails(quiet_cluster, admin):
+    """The site's prolog fails on the node that is the first to run it, and only there; returns which that was, once a job came."""
+    folder = cluster_folder(quiet_cluster)
+    conf, prolog, chosen = folder / "etc" / "slurm.conf", folder / "etc" / "prolog", folder / "state" / "prolog-fails-on"
+    before = conf.read_text()
+    prolog.write_text(f'#!/bin/sh\n[ -e {chosen} ] || echo "$SLURMD_NODENAME" >{chosen}\n[ "$(cat {chosen})" != "$SLURMD_NODENAME" ]\n')
+    prolog.chmod(0o755)
+    conf.write_text(f"{before}\nProlog={prolog}\n")
+    admin("scontrol", "reconfigure")
+    yield lambda: chosen.read_text().strip()
+    conf.write_text(before)
+    admin("scontrol", "reconfigure")
+    if chosen.exists():
+        admin("scontrol", "update", f"nodename={chosen.read_text().strip()}", "state=resume")
+        chosen.unlink()
+
+
+def test_a_call_whose_job_fails_in_the_sites_prolog_is_told_so_and_runs_on_another_node(alice, node_whose_prolog_fails):
+    run = alice.python("""
+        import pounce
+        with pounce.Client() as client:
+            start = time.time()
+            future = client.submit(os.getpid)
+            future.result(100)
+            report(seconds=time.time() - start, node=[lease.node for lease in client.leases()])
+    """).ended(120)
+
+    failed = node_whose_prolog_fails()
+    assert f"could not be started on {failed}, and Slurm cancelled it: a prolog failed there" in run.output
+    assert "by somebody" not in run.output
+    assert run.reported("node") != [failed], "Slurm drains a node whose prolog fails, before pounce asks again"
+    measured("a call until its result, with a prolog that failed at its first job", run.reported("seconds"))

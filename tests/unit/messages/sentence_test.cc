@@ -65,6 +65,12 @@ TEST(ReasonTest, SaysWhenALeaseIsAskedForAtTheEarliest) {
   EXPECT_THAT(reason(Cause{CauseCode::kCancelledOutside}, "", {}, 1'700'000'000), testing::ContainsRegex("; not before [0-2][0-9]:[0-5][0-9]$"));
 }
 
+TEST(ReasonTest, OfANewTryHasNoFullStopInItsMiddle) {
+  const Cause failed{.code = CauseCode::kJobNotStarted, .job = 7, .node = "g1"};
+  EXPECT_THAT(reason({.code = CauseCode::kRetrySoon, .because = {failed}}, "", {}, 1'700'000'000),
+              testing::ContainsRegex("^trying again soon: Slurm job 7 could not be started on g1, .* the node cannot run jobs; not before [0-2]"));
+}
+
 TEST(BasisTest, TellsTheQueueThatWasPlayedAndWhatIsKnownOfItsLengths) {
   Eta eta{1'700'000'000, 1'699'999'900, 1'700'000'600, Eta::From::kQueue, 2, 1, 0};
   EXPECT_EQ(basis(eta), "2 running jobs and 1 job ahead; how long jobs really run is not known yet");
