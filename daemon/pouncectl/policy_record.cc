@@ -1,6 +1,7 @@
 // A record of the history as text. The QoS are kept as policies are written, so that a state can be applied by hand.
 #include <nlohmann/json.hpp>
 
+#include "model/json.h"
 #include "policy/policy_file.h"
 #include "pouncectl/policy_history.h"
 
@@ -42,7 +43,7 @@ Result<PolicyRecord> decode_record(const std::string& text) {
     document.at("who").get_to(record.who);
     document.at("note").get_to(record.note);
     document.at("file").get_to(record.file);
-    document.at("undoes").get_to(record.undoes);
+    record.undoes = model::from_json<int>(document.at("undoes"));
     document.at("done").get_to(record.done);
     document.at("changed").get_to(record.changed);
     const auto before = qos_in(document.at("before")), after = qos_in(document.at("after"));

@@ -9,6 +9,7 @@
 
 #include "base/job_tag.h"
 #include "decoder_fuzzer/decoder.h"
+#include "decoder_fuzzer/record_decoders.h"
 #include "model/json.h"
 #include "parked/manifest.h"
 #include "policy/policy_file.h"
@@ -297,23 +298,27 @@ std::vector<std::string> tags() {
 }  // namespace
 
 const std::vector<Decoder>& decoders() {
-  static const std::vector<Decoder> all = {
-      {"header", header_again, headers},
-      {"endpoint", endpoint_again, endpoints},
-      {"journal", journal_again, journals},
-      {"config", config_again, [] { return std::vector<std::string>{"{}", R"({"launcher":"local","idle_release_s":60,"stand_in_gpus":2})"}; }},
-      {"policy", policy_again, policies},
-      {"question", question_again, asked},
-      {"answer", answer_again, answers},
-      {"records", records_again, records},
-      {"bulk", bulk_again, bulk},
-      {"local", local_again, bulk},
-      {"several", several_again, several},
-      {"chunks", chunks_again, chunk_scripts},
-      {"tag", tag_again, tags},
-      {"manifest", manifest_again, manifests},
-      {"about", about_again, abouts},
-  };
+  static const std::vector<Decoder> all = [] {
+    std::vector<Decoder> all = {
+        {"header", header_again, headers},
+        {"endpoint", endpoint_again, endpoints},
+        {"journal", journal_again, journals},
+        {"config", config_again, [] { return std::vector<std::string>{"{}", R"({"launcher":"local","idle_release_s":60,"stand_in_gpus":2})"}; }},
+        {"policy", policy_again, policies},
+        {"question", question_again, asked},
+        {"answer", answer_again, answers},
+        {"records", records_again, records},
+        {"bulk", bulk_again, bulk},
+        {"local", local_again, bulk},
+        {"several", several_again, several},
+        {"chunks", chunks_again, chunk_scripts},
+        {"tag", tag_again, tags},
+        {"manifest", manifest_again, manifests},
+        {"about", about_again, abouts},
+    };
+    std::ranges::copy(record_decoders(), std::back_inserter(all));
+    return all;
+  }();
   return all;
 }
 

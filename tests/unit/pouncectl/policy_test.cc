@@ -85,6 +85,13 @@ TEST_F(PolicyHistoryTest, NamesTheFileThatIsNoRecord) {
   EXPECT_THAT(PolicyHistory(folder_).read().error().text, HasSubstr("000007.json"));
 }
 
+TEST_F(PolicyHistoryTest, TakesNoNumberThatIsTooLargeForAnother) {
+  std::string text = encode_record(a_record());
+  const std::string none = "\"undoes\": 0";
+  text.replace(text.find(none), none.size(), "\"undoes\": 4294967297");  // 1, where it wraps
+  EXPECT_FALSE(decode_record(text));
+}
+
 TEST_F(PolicyHistoryTest, SaysWhereItCannotWrite) {
   std::ofstream(std::filesystem::path(folder_).parent_path()) << "a file";
   PolicyRecord record = a_record();
