@@ -72,7 +72,7 @@ def test_a_program_of_a_node_sees_the_devices_of_all_its_ranks():
 def test_torchrun_starts_the_ranks_of_its_node_itself():
     given = gang_plan.torchrun_environment(gang_plan.places([offer(0, "g1"), offer(1, "g1"), offer(2, "g2"), offer(3, "g2")], Kind("run-7"))[2])
     assert given["PET_NNODES"] == "2" and given["PET_NPROC_PER_NODE"] == "2" and given["PET_RDZV_ENDPOINT"] == "10.0.0.0:5000"
-    assert given["PET_RDZV_ID"] == "run-7"
+    assert given["PET_RDZV_ID"] == "run-7" and given["PET_LOCAL_ADDR"] == "10.0.0.2"
 
 
 @pytest.mark.parametrize("total, parts, lengths", [(8, 2, [4, 4]), (7, 3, [3, 2, 2]), (1, 3, [1, 0, 0]), (0, 2, [0, 0])])

@@ -17,8 +17,9 @@ WHO = """
 DDP = """
     import pounce
     def train(epochs):
-        import torch, torch.distributed as dist
+        import os, torch, torch.distributed as dist
         from torch.nn.parallel import DistributedDataParallel
+        os.environ["RES_OPTIONS"] = "timeout:1 attempts:1"  # torch looks for the peers' names, and no DNS answers
         alone = pounce.rank().world_size == 1
         torch.manual_seed(0)
         model = torch.nn.Linear(4, 1)
@@ -66,17 +67,40 @@ def test_ddp_over_two_nodes_is_the_training_of_one_process(make_user):
     assert losses == [pytest.approx(alone, abs=1e-5)] * 2
 
 
-def test_a_rank_that_is_killed_in_a_collective_ends_the_run_in_5_s_and_the_gang_goes_on(make_user):
+def test_torchrun_starts_its_ranks_on_both_nodes(make_user):
+    run = make_user().python("""
+        import pathlib, pounce, tempfile
+        script = pathlib.Path(tempfile.mkdtemp(dir=pathlib.Path.home()), "train.py")
+        script.write_text("import torch, torch.distributed as dist\\n"
+                          "dist.init_process_group('gloo')\\n"
+                          "total = torch.ones(1) + dist.get_rank()\\n"
+                          "dist.all_reduce(total)\\n"
+                          "assert dist.get_world_size() == 2 and total.item() == 3\\n"
+                          "print('torchrun', dist.get_rank(), 'of', dist.get_world_size(), flush=True)\\n"
+                          "dist.destroy_process_group()\\n")
+        with pounce.gang(nodes=2, cpus=1, memory="1GB", class_="cheetah", time="10min") as gang:
+            gang.run(lambda: os.environ.update(RES_OPTIONS="timeout:1 attempts:1"))
+            report(codes=gang.command(["torchrun", str(script)]))
+    """)
+    assert run.reported("codes", 200) == [0, 0], run.output
+    assert "torchrun 0 of 2" in run.output and "[rank 1] torchrun 1 of 2" in run.output
+
+
+def test_a_rank_that_is_killed_inside_a_collective_ends_the_run_in_5_s_and_the_gang_goes_on(make_user):
     run = make_user().python("""
         import pounce, tempfile
         def dies(note):
-            import os, pathlib, time, torch, torch.distributed as dist
-            dist.init_process_group("gloo")  # takes 10 s here: it looks for the peers' names, and no DNS answers
+            import os, pathlib, sys, threading, time, torch, torch.distributed as dist
+            os.environ["RES_OPTIONS"] = "timeout:1 attempts:1"  # torch looks for the peers' names, and no DNS answers
+            dist.init_process_group("gloo")
             dist.barrier()
-            if dist.get_rank() == 1:
+            main = threading.main_thread().ident
+            def kill_in_a_collective():
+                while sys._current_frames()[main].f_code.co_name != "all_reduce": pass  # nothing of Python's above it: it waits for the peer
                 pathlib.Path(note).write_text(str(time.time()))
                 os.kill(os.getpid(), 9)
-            dist.all_reduce(torch.ones(1))
+            if dist.get_rank() == 1: threading.Thread(target=kill_in_a_collective, daemon=True).start()
+            while True: dist.all_reduce(torch.ones(1_000_000))
         with pounce.gang(nodes=2, cpus=1, memory="1GB", class_="cheetah", time="10min") as gang:
             note = tempfile.mktemp(dir=os.path.expanduser("~"))
             try:
@@ -106,28 +130,44 @@ def test_a_cell_with_nodes_runs_on_every_rank(make_user):
     assert run.reported("shown", 120) == "(0, 2)" and run.reported("twice") == 10 and run.reported("kept") == "100"
 
 
-def test_two_gangs_of_two_ranks_run_at_once_on_one_node(make_user):
-    run = make_user().python(WHO + """
-    import threading
-    with pounce.Client(class_="cheetah", time="10min") as client, client.gang(workers=2) as one, client.gang(workers=2) as other:
-        found = {}
-        threads = [threading.Thread(target=lambda gang=gang, name=name: found.update({name: gang.run(who)})) for name, gang in (("one", one), ("other", other))]
+def test_two_gangs_on_one_node_have_a_process_group_each_at_the_same_time(make_user):
+    run = make_user().python("""
+    import pounce, tempfile, threading
+    def adds(number, folder):
+        import os, pathlib, time, torch, torch.distributed as dist
+        os.environ["RES_OPTIONS"] = "timeout:1 attempts:1"  # torch looks for the peers' names, and no DNS answers
+        dist.init_process_group("gloo")
+        (pathlib.Path(folder) / str(os.getpid())).touch()
+        deadline = time.monotonic() + 90
+        while len(os.listdir(folder)) < 4:  # both groups are there
+            assert time.monotonic() < deadline, os.listdir(folder)
+            time.sleep(0.02)
+        total = torch.tensor([float(number)])
+        dist.all_reduce(total)
+        return total.item(), pounce.rank().addresses[0][0], os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    node = dict(not_nodes="g2", memory="1GB", class_="cheetah", time="10min")
+    with pounce.Client(**node) as client, client.gang(workers=2, gpus=1) as one, client.gang(workers=2) as other:
+        found, folder = {}, tempfile.mkdtemp(dir=os.path.expanduser("~"))
+        threads = [threading.Thread(target=lambda gang=gang, number=number: found.update({number: gang.run(adds, number, folder)}))
+                   for gang, number in ((one, 1), (other, 10))]
         for thread in threads: thread.start()
-        for thread in threads: thread.join(100)
-        report(found=found)
+        for thread in threads: thread.join(150)
+        report(found=found, devices=one.run(lambda: os.environ.get("CUDA_VISIBLE_DEVICES", "")))
 """)
-    found = run.reported("found", 150)
-    assert sorted(found) == ["one", "other"]
-    assert all([rank["rank"] for rank in ranks] == [0, 1] for ranks in found.values())
+    found = run.reported("found", 200)
+    assert [[total for total, _, _ in ranks] for ranks in (found["1"], found["10"])] == [[2, 2], [20, 20]]
+    assert len({address for ranks in found.values() for _, address, _ in ranks}) == 1
+    devices = {seen for _, _, seen in found["1"]} | set(run.reported("devices"))
+    assert len(devices) == 1 and len(set(devices.pop().split(","))) == 2  # one of its own for each rank, in the second run too
 
 
 def test_a_world_that_no_cluster_can_hold_is_refused_with_what_fits(make_user):
     run = make_user().python("""
         import pounce
-        with pounce.Client(class_="cheetah", time="10min") as client, client.gang(nodes=3, gpus=1) as gang:
+        with pounce.Client(class_="cheetah", time="10min") as client, client.gang(nodes=99, gpus=1) as gang:
             try:
                 gang.run(time.time)
             except pounce.Unsatisfiable as error:
                 report(text=str(error))
     """)
-    assert "3 nodes" in run.reported("text", 60), run.reported("text")
+    assert "99 nodes" in run.reported("text", 60), run.reported("text")

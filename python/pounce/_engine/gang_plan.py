@@ -80,6 +80,7 @@ def torchrun_environment(place: Place) -> dict[str, str]:
         "PET_NNODES": given["GROUP_WORLD_SIZE"], "PET_NPROC_PER_NODE": given["LOCAL_WORLD_SIZE"], "PET_RDZV_BACKEND": "c10d",
         "PET_RDZV_ID": given["TORCHELASTIC_RUN_ID"], "PET_RDZV_CONF": "is_host=false",
         "PET_RDZV_ENDPOINT": f"{given['MASTER_ADDR']}:{given['MASTER_PORT']}",
+        "PET_LOCAL_ADDR": place.rank.addresses[place.rank.rank][0],  # else the ranks look for the first node by its host's name
     }
 
 
