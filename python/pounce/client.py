@@ -149,7 +149,7 @@ class Client(View):
         >>> client.gather([client.options(workers="0:16").submit(pow, 2, n) for n in range(4)])
         [1, 2, 4, 8]
         >>> client.pools()  # doctest: +SKIP
-        [7 of 16 workers, 3 nodes, 5 wait: The class runs 7 of your jobs at a time]
+        [7 of 16 workers, 3 nodes, 5 wait: a limit of class lion is reached: 7 jobs run at a time, and 7 of yours do; …]
         """
         return pools_of(self._session.status(_QUEUE_TIMEOUT_S))
 

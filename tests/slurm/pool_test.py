@@ -49,3 +49,36 @@ def test_a_killed_worker_of_a_pool_costs_no_task_that_may_run_again(make_user):
     """).ended(300)
 
     assert run.reported("whole") is True
+
+
+def test_a_pool_of_a_class_that_runs_one_job_ends_all_its_tasks_on_one_worker_and_says_why_the_others_wait(make_user):
+    """panther runs one job of a user's at a time, and nobody else here asks for it."""
+    alice = make_user(idle_release_s=1)
+    run = alice.python("""
+    import tempfile
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    shell.run_cell("import pounce")  # with it come its magics
+    pounce = shell.user_ns["pounce"]
+    def opened(gate):
+        while not os.path.exists(gate): time.sleep(0.02)
+        return os.getpid()
+    gate = tempfile.mktemp(dir=os.path.expanduser("~"))
+    with pounce.Client(workers="0:4", class_="panther", time="10min", memory="200MB") as client:
+        futures = [client.submit(opened, gate) for _ in range(8)]
+        deadline = time.monotonic() + 90
+        while not any(pool.workers == 1 and "class panther" in pool.why for pool in client.pools()) and time.monotonic() < deadline: time.sleep(0.1)
+        report(pools=[repr(pool) for pool in client.pools()], gate=gate)
+        shell.run_cell("%pounce status")
+        report(status="shown")
+        report(workers=len(set(client.gather(futures, timeout=150))))
+    """)
+    (pool,) = run.reported("pools", 150)
+    run.reported("status")
+    rows = [line for line in alice.run("pouncectl", "status").splitlines() if " of 4 workers" in line]
+    alice.run("touch", run.reported("gate"))
+
+    assert pool.startswith("1 of 4 workers, 1 node, 3 wait: a limit of class panther is reached: 1 job runs at a time, and 1 of yours does")
+    assert f"pool: {pool}" in run.output.splitlines()
+    assert len(rows) == 1 and rows[0].endswith(f" of panther: {pool}")
+    assert run.reported("workers", 150) == 1
