@@ -12,6 +12,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "pounce/job.h"
 #include "pounce/resources.h"
 #include "pounce/version.h"
 #include "transport/zmq_context.h"
@@ -108,15 +109,20 @@ int serve(const SupervisorOptions& options, const std::vector<std::string>& argv
   };
   if (options.workers == 1) return serve_as({}, {}), 0;
 
+  const auto named = environment.find("SLURM_JOB_ID");
+  const std::string job = named == environment.end() ? "" : named->second;
   const auto start = [&](pounce::WorkerIndex worker, pounce::Epoch later) {
     const std::uint32_t node = worker.value / each;
-    if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, node, {later.value * kLivesOfAStep}));
+    if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, job, node, {later.value * kLivesOfAStep}));
     // A function and no program: it serves with what this process was told and has read already. SIGTERM: an orderly end,
     // should this process be killed. Our signals stay blocked: one that comes before the supervisor listens waits for it.
     const pounce::Epoch first{options.first_epoch.value + later.value};
     return pounce::start_function(pounce::Standing::kOurs, SIGTERM, [&] { return static_cast<int>(serve_as(worker, first)); });
   };
-  const int end = WorkerGroup(members(options, each), start, WorkerGroup::kLeaveTogether + options.leave).run();
+  WorkerGroup group(members(options, each), start, WorkerGroup::kLeaveTogether + options.leave);
+  const int end = group.run();
+  if (const auto& given_up = group.given_up(); given_up && given_up->member.value / each != options.node)
+    return static_cast<int>(given_up->never_ran ? pounce::JobExit::kNoSrun : pounce::JobExit::kSrunFailed);
   const bool left_idle = end == static_cast<int>(pounce::worker::SupervisorEnd::kLeftIdle);
   return left_idle && options.node == 0 ? 0 : end;  // to Slurm the job has done what it was for
 }

@@ -63,6 +63,8 @@ namespace pounce {
   X(kJobNodeLost, "job_node_lost")                                                         \
   X(kJobSignal, "job_signal")                   /* number: the signal's number */           \
   X(kJobExited, "job_exited")                   /* number: the exit code */                 \
+  X(kJobNoSrun, "job_no_srun")                                                             \
+  X(kJobSrunFailed, "job_srun_failed")                                                     \
   X(kJobNotStarted, "job_not_started")          /* node */                                 \
   X(kJobGone, "job_gone")                                                                  \
   X(kJobEnded, "job_ended")                                                                \

@@ -52,6 +52,13 @@ struct LimitUse {
   }
 };
 
+// How pounce-worker, the job's first process, ends where srun does not give it the workers of the job's further nodes: Slurm
+// shows that as the job's exit code.
+enum class JobExit : int {
+  kNoSrun = 76,      // srun could not be run
+  kSrunFailed = 77,  // it ended by accident, again and again
+};
+
 struct JobView {
   JobIdentity job_identity;
   std::optional<InstanceId> instance;  // from the tag in its comment, when it carries one of ours

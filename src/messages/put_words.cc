@@ -7,7 +7,10 @@
 
 namespace pounce::messages {
 
-void say(Error& error) { error.text = text(error); }
+void say(Error& error) {
+  error.text = text(error);
+  if (error.remedy.empty()) error.remedy = remedy(error.cause);
+}
 
 void say(Eta& eta) {
   if (eta.from != Eta::From::kNothing) eta.basis = basis(eta);

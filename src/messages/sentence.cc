@@ -138,6 +138,10 @@ std::string sentence(const Cause& cause) {
       return job(cause) + " was ended by signal " + number(cause.number) + ".";
     case CauseCode::kJobExited:
       return job(cause) + " ended by itself with exit code " + number(cause.number) + ".";
+    case CauseCode::kJobNoSrun:
+      return job(cause) + " has several nodes, and its first one cannot run srun, which starts the workers of the others.";
+    case CauseCode::kJobSrunFailed:
+      return job(cause) + " lost the workers of one of its nodes: srun, which starts them there, failed again and again.";
     case CauseCode::kJobNotStarted:
       return job(cause) + " could not be started" + on(cause.node) + ", and Slurm cancelled it: a prolog failed there, or the node cannot run jobs.";
     case CauseCode::kJobGone:
@@ -263,6 +267,17 @@ std::string basis(const Eta& eta) {
   const std::string ahead = eta.ahead > 0 ? " and " + counted(eta.ahead, "job") + " ahead" : "";
   const std::string from = eta.from == Eta::From::kPlan ? "the start that Slurm plans" : counted(eta.running, "running job") + ahead;
   return from + (eta.seen > 0 ? ", and how long " + counted(eta.seen, "job") + " really ran" : "; how long jobs really run is not known yet");
+}
+
+std::string remedy(const Cause& cause) {
+  switch (cause.code) {
+    case CauseCode::kJobNoSrun:
+      return "Put Slurm's client commands into PATH on the nodes, leave this node out with not_nodes=, or ask for one node.";
+    case CauseCode::kJobSrunFailed:
+      return "Read what srun said with pouncectl logs; a batch job with nodes=2 that calls srun must work here.";
+    default:
+      return {};
+  }
 }
 
 std::string text(const Error& error) { return error.cause ? sentence(error.cause) : error.text; }

@@ -24,4 +24,7 @@ std::string basis(const Eta& eta);
 
 std::string text(const Error& error);
 
+// What to do about it, where that is more than the error code's own remedy; else empty.
+std::string remedy(const Cause& cause);
+
 }  // namespace pounce::messages

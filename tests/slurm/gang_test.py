@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from login_node import wait_until
 
@@ -171,3 +173,37 @@ def test_a_world_that_no_cluster_can_hold_is_refused_with_what_fits(make_user):
                 report(text=str(error))
     """)
     assert "99 nodes" in run.reported("text", 60), run.reported("text")
+
+
+NEEDS_SRUN = """
+    import pounce
+    with pounce.gang(nodes=2, cpus=1, memory="100MB", class_="cheetah", time="10min") as gang:
+        began = time.monotonic()
+        try:
+            gang.run(os.getpid)
+        except pounce.LeaseEnded as ended:
+            report(error=error(ended), seconds=time.monotonic() - began)
+"""
+
+
+def test_a_first_node_without_srun_is_told_at_once_with_what_to_do(make_user):
+    alice = make_user()
+    path = alice.run("sh", "-c", "echo $PATH").strip().split(":")
+    run = alice.python(NEEDS_SRUN, PATH=":".join(folder for folder in path if not Path(folder, "srun").exists()))
+    text = run.reported("error", 90)["text"]
+    assert "its first one cannot run srun" in text and "Put Slurm's client commands into PATH" in text
+    assert run.reported("seconds") < 30
+
+
+def test_an_srun_that_is_refused_is_told_at_once_with_what_to_do(make_user):
+    """A job a second was asked for, without end: the worker of the first node was ready each time."""
+    alice = make_user()
+    folder = alice.folder / "bin"
+    folder.mkdir()
+    (folder / "srun").write_text("#!/bin/sh\necho 'srun: error: Unable to create step: Access denied' >&2\nexit 1\n")
+    (folder / "srun").chmod(0o755)
+    run = alice.python(NEEDS_SRUN, PATH=f"{folder}:" + alice.run("sh", "-c", "echo $PATH").strip())
+    error = run.reported("error", 90)
+    assert "srun, which starts them there, failed again and again" in error["text"] and "pouncectl logs" in error["text"]
+    assert "Access denied" in alice.run("pouncectl", "logs", error["context"]["lease"])
+    assert run.reported("seconds") < 30

@@ -20,6 +20,8 @@ Error ended(ErrorCode code, const JobView& view, Cause cause) {
 Error ended(ErrorCode code, const JobView& view, CauseCode cause) { return ended(code, view, Cause{cause}); }
 
 Cause how_it_failed(const JobView& view) {
+  if (view.exit_code == static_cast<int>(JobExit::kNoSrun)) return {CauseCode::kJobNoSrun};
+  if (view.exit_code == static_cast<int>(JobExit::kSrunFailed)) return {CauseCode::kJobSrunFailed};
   if (view.signal != 0) return {.code = CauseCode::kJobSignal, .number = static_cast<std::uint32_t>(view.signal)};
   return {.code = CauseCode::kJobExited, .number = static_cast<std::uint32_t>(view.exit_code)};
 }
@@ -74,6 +76,10 @@ Error error_of_end(const JobView& view, std::chrono::seconds grace) {
       return ended(ErrorCode::kLeaseEnded, view, CauseCode::kJobGone);
   }
   return ended(ErrorCode::kLeaseEnded, view, CauseCode::kJobEnded);
+}
+
+bool is_of_srun(const Error& end) {
+  return end.cause.code == CauseCode::kJobNoSrun || end.cause.code == CauseCode::kJobSrunFailed;
 }
 
 bool covers(const Resources& have, const Resources& asked_for) {

@@ -16,6 +16,9 @@ bool clear_refusal(ErrorCode code);
 // grace: that a preempted job had, as far as it is known.
 Error error_of_end(const JobView& view, std::chrono::seconds grace = {});
 
+// srun did not give a job the workers of its further nodes: the next job would end likewise.
+bool is_of_srun(const Error& end);
+
 // A job with `have` can serve a request for `request`; what the request does not say may be anything.
 bool covers(const Resources& have, const Resources& request);
 

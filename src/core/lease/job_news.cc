@@ -149,7 +149,10 @@ Error JobNews::reason_of_end(Lease& lease, const JobView& view) {
     requests_.no_replacement(*record, CauseCode::kCancelledOutside);
   const bool bad_start = view.end == JobEnd::kCompleted || view.end == JobEnd::kFailed || view.end == JobEnd::kNotStarted ||
                          view.end == JobEnd::kGone;
-  if (bad_start) requests_.count_bad_start(lease, why);
+  if (is_of_srun(why))
+    requests_.fail(lease, why);  // workers of its first node were ready perhaps; the next lease would end as this one
+  else if (bad_start)
+    requests_.count_bad_start(lease, why);
   return why;
 }
 

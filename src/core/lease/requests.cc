@@ -12,6 +12,10 @@ void Requests::fail(const Owner& owner, RequestState& record, const Error& error
   context_.act(TellRequestFailed{owner.session, owner.request, error});
 }
 
+void Requests::fail(const Lease& lease, const Error& error) {
+  if (RequestState* record = context_.sessions.request_of(lease)) fail(*lease.owner, *record, error);
+}
+
 void Requests::hold_off(RequestState& record, const Error& error) {
   const Duration least = context_.times.poll_min, most = context_.times.poll_max;
   record.backoff = std::clamp<Duration>(record.backoff * 2, least, most);

@@ -13,6 +13,7 @@ class Requests {
   void fail(const Owner& owner, RequestState& record, const Error& error);  // until its demand changes
   void hold_off(RequestState& record, const Error& error);                      // longer each time
   void no_replacement(RequestState& record, CauseCode why);  // somebody ended its lease on purpose; until new calls come
+  void fail(const Lease& lease, const Error& error);  // the one that it serves
   // A lease that never got an interpreter up says something about the request or the site: not for ever again.
   void count_bad_start(const Lease& lease, const Error& why, bool give_up = false);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string>
 #include <vector>
 
 #include "base/process.h"
@@ -11,7 +12,8 @@
 
 namespace pounce::worker {
 
-// argv: this process's, which begins with the program and "serve". node: counted from the batch host, which is 0.
-Program node_step(const std::vector<std::string>& argv, std::uint32_t node, Epoch first_epoch);
+// argv: this process's, which begins with the program and "serve". job: Slurm's number of it. node: counted from the batch
+// host, which is 0.
+Program node_step(const std::vector<std::string>& argv, const std::string& job, std::uint32_t node, Epoch first_epoch);
 
 }  // namespace pounce::worker

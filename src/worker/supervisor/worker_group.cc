@@ -52,7 +52,7 @@ int WorkerGroup::run() {
       pass_on(signal);
     bring_back(Clock::now());
   }
-  if (broken_) return 1;
+  if (given_up_) return 1;
   const bool idle = std::ranges::all_of(members_, [](const auto& entry) { return entry.second.back_at != TimePoint::max(); });
   return static_cast<int>(idle ? SupervisorEnd::kLeftIdle : SupervisorEnd::kOver);
 }
@@ -63,8 +63,12 @@ void WorkerGroup::start(WorkerIndex index, Member& member) {
   const auto started = start_(index, first);
   member.pid = started.value_or(0);
   if (started) return;
-  broken_ = true;
   spdlog::error("worker={} no process: {}", index.value, started.error().text);
+  give_up({index, true});
+}
+
+void WorkerGroup::give_up(GivenUp member) {
+  if (!given_up_) given_up_ = member;
   pass_on(SIGTERM);
 }
 
@@ -94,8 +98,7 @@ void WorkerGroup::ended(WorkerIndex index, Member& member, int wait_status) {
   end_orphans();
   if (ending_) return;
   if (++member.accidents < kMostAccidents) return start(index, member);
-  broken_ = true;
-  pass_on(SIGTERM);
+  give_up({index, false});
 }
 
 // What a dead supervisor's tasks had started holds GPU memory and ports that the next one needs.

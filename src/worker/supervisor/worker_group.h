@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,7 +35,13 @@ class WorkerGroup {
   static constexpr std::chrono::milliseconds kLeaveTogether{10'000};
 
   WorkerGroup(const std::vector<WorkerIndex>& members, Start start, std::chrono::milliseconds leave_together = kLeaveTogether);
-  int run();  // until all have ended; its exit code, as SupervisorEnd has them
+  int run();  // until all have ended; its exit code, as SupervisorEnd has them, and 1 where a member is given up
+
+  struct GivenUp {
+    WorkerIndex member;
+    bool never_ran;  // no process of it could be started
+  };
+  const std::optional<GivenUp>& given_up() const { return given_up_; }  // the first one
 
  private:
   struct Member {
@@ -44,6 +51,7 @@ class WorkerGroup {
   };
 
   void start(WorkerIndex index, Member& member);
+  void give_up(GivenUp member);
   void pass_on(int signal);
   void reap();
   void ended(WorkerIndex index, Member& member, int wait_status);
@@ -55,7 +63,8 @@ class WorkerGroup {
   const Start start_;
   const std::chrono::milliseconds leave_together_;
   std::map<WorkerIndex, Member> members_;
-  bool ending_ = false, broken_ = false;
+  std::optional<GivenUp> given_up_;
+  bool ending_ = false;
 };
 
 }  // namespace pounce::worker

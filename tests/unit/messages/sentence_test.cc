@@ -46,6 +46,14 @@ TEST(SentenceTest, APreemptedJobTellsTheGraceThatItHad) {
   EXPECT_EQ(sentence({.code = CauseCode::kJobPreempted, .job = 7}), "Slurm job 7 was preempted by a job that goes first.");
 }
 
+TEST(SentenceTest, WhereSrunIsTheCauseItsErrorSaysWhatToDoThere) {
+  for (const CauseCode code : {CauseCode::kJobNoSrun, CauseCode::kJobSrunFailed}) {
+    EXPECT_THAT(sentence({.code = code, .job = 7}), HasSubstr("srun"));
+    EXPECT_FALSE(remedy({code}).empty());
+  }
+  EXPECT_TRUE(remedy({CauseCode::kJobExited}).empty()) << "the error code's own";
+}
+
 TEST(SentenceTest, WhatLiesBehindIsSaidToo) {
   EXPECT_EQ(sentence({.code = CauseCode::kRetrySoon, .because = {{.code = CauseCode::kJobExited, .job = 7, .number = 1}}}),
             "trying again soon: Slurm job 7 ended by itself with exit code 1.");

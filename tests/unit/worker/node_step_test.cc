@@ -13,7 +13,7 @@ using testing::Contains;
 using testing::ElementsAre;
 
 TEST(NodeStepTest, IsThisProgramAgainWithItsNodeAndLaterEpochs) {
-  const Program step = node_step({"/opt/pounce-worker", "serve", "--lease", "17", "--", "/usr/bin/python3"}, 2, Epoch{64'000'000});
+  const Program step = node_step({"/opt/pounce-worker", "serve", "--lease", "17", "--", "/usr/bin/python3"}, "7", 2, Epoch{64'000'000});
 
   EXPECT_EQ(step.command.front(), "srun");
   const auto program = std::ranges::find(step.command, "/opt/pounce-worker");
@@ -22,9 +22,9 @@ TEST(NodeStepTest, IsThisProgramAgainWithItsNodeAndLaterEpochs) {
 }
 
 TEST(NodeStepTest, IsOneProcessOnThatNodeThatSharesTheJobsDevicesAndEndsWithUs) {
-  const Program step = node_step({"w", "serve"}, 1, {});
+  const Program step = node_step({"w", "serve"}, "7", 1, {});
 
-  for (const char* option : {"--relative=1", "--nodes=1", "--ntasks=1", "--overlap"}) EXPECT_THAT(step.command, Contains(option));
+  for (const char* option : {"--jobid=7", "--relative=1", "--nodes=1", "--ntasks=1", "--overlap"}) EXPECT_THAT(step.command, Contains(option));
   EXPECT_EQ(step.death_signal, SIGTERM);
 }
 

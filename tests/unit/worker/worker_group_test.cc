@@ -129,6 +129,24 @@ TEST_F(WorkerGroupTest, TheBatchSystemsSignalsReachEachSupervisor) {
   EXPECT_EQ(said(), (Words{"0.0", "1.0"}));
 }
 
+TEST_F(WorkerGroupTest, TellsWhichMemberWasGivenUpAndWhetherItEverRan) {
+  for (const bool runs : {true, false}) {
+    const auto start = [&](WorkerIndex worker, Epoch) -> Result<pid_t> {
+      if (worker.value == 1 && !runs) return failure(Error{ErrorCode::kInternal, "no such program", {}, {}});
+      return start_function(Standing::kOurs, SIGTERM, [&] { return worker.value == 1 ? 1 : (wait_for(SIGTERM), 0); });
+    };
+    const pid_t child = ::fork();
+    if (child == 0) {
+      WorkerGroup group({{0}, {1}}, start);
+      const bool is_given_up = group.run() == 1 && group.given_up() && group.given_up()->member == WorkerIndex{1};
+      ::_exit(is_given_up && group.given_up()->never_ran == !runs ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0) << (runs ? "one that ends by accident" : "one that cannot be started");
+  }
+}
+
 // A further node: its first worker stands for the step with all of its own.
 TEST_F(WorkerGroupTest, ItsMembersNeedNotBeTheFirstOfTheLease) {
   const pid_t child = ::fork();

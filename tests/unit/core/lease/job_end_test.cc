@@ -69,6 +69,20 @@ TEST(ErrorOfEndTest, CarriesTheEvidence) {
   EXPECT_EQ(error.context.at("signal"), "9");
 }
 
+TEST(ErrorOfEndTest, AJobThatSrunLeftWithoutWorkersSaysSo) {
+  JobView view;
+  view.job_identity.job = {7};
+  view.end = JobEnd::kFailed;
+  for (const auto &[exit, cause] : {std::pair{JobExit::kNoSrun, CauseCode::kJobNoSrun}, {JobExit::kSrunFailed, CauseCode::kJobSrunFailed}}) {
+    view.exit_code = static_cast<int>(exit);
+    const Error error = error_of_end(view);
+    EXPECT_EQ(error.cause, (Cause{.code = cause, .job = 7}));
+    EXPECT_TRUE(is_of_srun(error));
+  }
+  view.exit_code = 1;
+  EXPECT_FALSE(is_of_srun(error_of_end(view)));
+}
+
 TEST(ErrorOfEndTest, AJobThatSlurmCouldNotStartIsNobodysCancel) {
   JobView view;
   view.job_identity.job = {7};

@@ -98,6 +98,18 @@ TEST_F(JobTest, NewCallsDoNotHurryTheNextTryAfterABadStart) {
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
+// The workers of the first node were ready each time: a job a second was asked for, without end.
+TEST_F(JobTest, WhereSrunGivesNoFurtherWorkersTheRequestFailsAtOnceAndNoOtherJobIsAskedFor) {
+  given_busy();
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link});
+  JobView ended = view(JobState::kEnded, JobEnd::kFailed);
+  ended.exit_code = static_cast<int>(JobExit::kNoSrun);
+  tell(Polled{std::vector{ended}});
+  ASSERT_EQ(count<TellRequestFailed>(), 1u);
+  EXPECT_EQ(only<TellRequestFailed>()[0].error.cause.code, CauseCode::kJobNoSrun);
+  EXPECT_EQ(count<SubmitJob>(), 0u);
+}
+
 TEST_F(JobTest, OurOwnCancelIsNotSomebodys) {
   given_ending();
   polled(view(JobState::kEnded, JobEnd::kCancelled));
