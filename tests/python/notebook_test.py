@@ -67,7 +67,7 @@ def test_the_small_examples_run_to_their_end(home, example):
 
 def test_the_example_with_optuna_runs_to_its_end(home):
     pytest.importorskip("optuna")
-    runs_to_its_end(home, "16_optuna/optuna_study")
+    runs_to_its_end(home, "09_optuna/optuna_study")
 
 
 @pytest.mark.parametrize("example", ["10_ddp/ddp", "11_chtc_port/chtc_port"])

@@ -58,8 +58,8 @@ def test_a_class_that_slurm_does_not_offer_is_refused_before_the_script_is_writt
 
 def test_the_example_runs_as_one_job_of_its_class_and_is_executed(make_user):
     alice = make_user()
-    folder = alice.folder / "09_batch"
-    shutil.copytree(ROOT / "examples" / "09_batch", folder)
+    folder = alice.folder / "12_batch"
+    shutil.copytree(ROOT / "examples" / "12_batch", folder)
     shutil.copy(ROOT / "packaging" / "run_notebook.py", folder)
     folder.chmod(0o777)  # alice writes there
 
