@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import time
 from pathlib import Path
@@ -410,18 +411,29 @@ def test_an_environment_that_is_gone_is_named(slurm):
         run.submit().result(60)
 
 
-def test_it_runs_where_there_is_no_pounce_and_no_cloudpickle(slurm, monkeypatch):
-    run = run_of("""
-        def work():
-            import pounce
-            pounce.checkpoint(1)
-            return pounce.restored(), pounce.time_left(), list(pounce.steps([1])), pounce.__file__""")
+ASKS_POUNCE = """
+import pounce
+pounce.checkpoint(1)
+said = pounce.restored(), pounce.time_left(), list(pounce.steps([1])), pounce.__file__"""
+
+
+@pytest.mark.parametrize("kind", ["function", "notebook"])
+def test_it_runs_where_there_is_no_pounce_and_no_cloudpickle(slurm, tmp_path, kind):
+    if kind == "function":
+        run = run_of("def work():" + ASKS_POUNCE.replace("\n", "\n    ") + "\n    return said")
+    else:
+        run = notebook_run(ASKS_POUNCE, brings=("said",))
+    (others := tmp_path / "others").mkdir()  # for what executes a notebook
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if kind == "notebook" and not path.name.startswith(("pounce", "_pounce", "__", "cloudpickle")) and path.suffix != ".pth":
+            (others / path.name).symlink_to(path)
     bare = [sys.base_prefix + "/bin/" + name for name in ("python3", "python") if os.path.exists(sys.base_prefix + "/bin/" + name)]
     text = run.script.read_text().replace('"$python" -c', '"$python" -I -c')  # not our tree on PYTHONPATH
     run.script.write_text(re.sub(r"^python=.*$", f"python={bare[0]}", text, flags=re.M))
-    (run.folder / "environment.sh").write_text("unset PYTHONPATH\n")
+    (run.folder / "environment.sh").write_text(f"export PYTHONPATH={others}\n")
 
-    assert run.submit().result(60) == (1, None, [1], str(run.folder / "without_pounce" / "pounce.py"))
+    said = (1, None, [1], str(run.folder / "without_pounce" / "pounce.py"))
+    assert run.submit().result(60) == (said if kind == "function" else {"said": said})
 
 
 def test_folders_with_spaces_and_quotes_hold_a_run(slurm, tmp_path):
