@@ -26,7 +26,7 @@ ROOMS: dict[str, list[str]] = {
     "sweeps": ["future", "_engine", "errors", "_core"],
     "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_common.rank", "_common.ref", "errors"],
     "calls": ["executor", "sweeps", "gangs", "future", "_engine", "_common.map_store", "errors"],
-    "client": ["calls", "gangs", "future", "lease", "_engine", "_common.ref", "errors"],
+    "client": ["_batch.job", "calls", "gangs", "future", "lease", "_engine", "_common.ref", "errors"],
     "_batch": ["_engine", "_common", "errors", "_core"],
     "_batch.job": [],  # it is copied to where there is no pounce
     "batch_runs": ["_batch", "future", "lease", "errors"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ._batch.job import pounce_here
 from ._common.ref import Ref
 from ._engine import allocation
 from ._engine.classes import Classes, classes_of
@@ -74,7 +75,7 @@ class Client(View):
         if here not in (None, True, False, "auto"):
             raise BadRequest(f"here= is True, False or 'auto', not {here!r}")
         asks = Options().changed(**options)
-        if here is None and launcher is None and config is None:
+        if here is None and launcher is None and config is None and os.environ.get(pounce_here.FOLDER):
             here = allocation.serves_batch_run(asks)
         if here is True or (here == "auto" and allocation.is_inside()):
             if launcher is not None or config is not None:

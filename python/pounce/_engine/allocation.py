@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .. import _core
-from .._batch.job import pounce_here
 from ..errors import BadRequest
 from .options import Options
 
@@ -63,9 +62,9 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
 
 
 def serves_batch_run(asks: Options) -> bool:
-    """Whether a client that does not say where its work runs uses the job of the batch run that it is in: GPUs of that would idle beside
-    those that are leased. Where the job has GPUs it says what it does."""
-    if not os.environ.get(pounce_here.FOLDER) or not is_inside():
+    """In a batch run: whether a client that does not say where its work runs uses the run's job, whose GPUs would idle beside those that
+    are leased. Where the job has GPUs it says what it does."""
+    if not is_inside():
         return False
     has = found()
     if not has.gpus:
