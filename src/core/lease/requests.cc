@@ -13,7 +13,7 @@ void Requests::fail(const Owner& owner, RequestState& record, const Error& error
 }
 
 void Requests::fail(const Lease& lease, const Error& error) {
-  if (RequestState* record = context_.sessions.request_of(lease)) fail(*lease.owner, *record, error);
+  if (RequestState* record = context_.sessions.request_of(lease)) fail(*lease.owner, *record, with_evidence(lease, error));
 }
 
 void Requests::hold_off(RequestState& record, const Error& error) {
@@ -35,7 +35,7 @@ void Requests::count_bad_start(const Lease& lease, const Error& why, bool give_u
   RequestState* record = context_.sessions.request_of(lease);
   if (record == nullptr) return;
   if (++record->bad_starts < context_.times.crash_limit && !give_up) return hold_off(*record, why);
-  fail(*lease.owner, *record, why);
+  fail(lease, why);
 }
 
 }  // namespace pounce::lease

@@ -106,7 +106,9 @@ TEST_F(JobTest, WhereSrunGivesNoFurtherWorkersTheRequestFailsAtOnceAndNoOtherJob
   ended.exit_code = static_cast<int>(JobExit::kNoSrun);
   tell(Polled{std::vector{ended}});
   ASSERT_EQ(count<TellRequestFailed>(), 1u);
-  EXPECT_EQ(only<TellRequestFailed>()[0].error.cause.code, CauseCode::kJobNoSrun);
+  const Error told = only<TellRequestFailed>()[0].error;
+  EXPECT_EQ(told.cause.code, CauseCode::kJobNoSrun);
+  EXPECT_EQ(told.context.at("lease"), lease(1).hex()) << "whose log has srun's words";
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
