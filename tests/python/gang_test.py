@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import socket
+import threading
 import types
 
 import pytest
@@ -17,6 +18,7 @@ from pounce._engine.gang_plan import Failure, Kind
 from pounce._engine.gang_shape import Shape, shape_of
 from pounce._engine.options import Options
 from pounce._worker import interpreter, rank_run
+from pounce.gangs import rank_tasks
 
 
 RUN = Kind("run")
@@ -109,6 +111,45 @@ def peer_failed(first: int) -> PeerFailed:
     error = PeerFailed(first)
     error.__cause__ = RuntimeError("connection closed by peer")
     return error
+
+
+class Stopped:
+    """In the place of a gang's tasks: futures that the test ends, and which of them were to be stopped."""
+
+    def __init__(self):
+        self.started, self.stopped = [], threading.Event()
+
+    def start(self, *_):
+        self.started.append(concurrent.futures.Future())
+        return self.started[-1]
+
+    def stop(self, futures):
+        self.stopped.set()
+
+
+def run_of_two():
+    tasks = Stopped()
+    places = gang_plan.places([offer(0, "g1"), offer(1, "g2")], RUN)
+    return tasks, rank_tasks.Run(tasks, "train", [None, None], places, lambda place: (len, ()))
+
+
+def test_a_peer_that_notices_a_death_before_pounce_does_leaves_time_to_hear_of_it(monkeypatch):
+    """It was stopped at once, and of a rank that is stopped nobody hears that it died: its peer's failure was told."""
+    monkeypatch.setattr(rank_tasks, "NOTICE_S", 1000)
+    tasks, run = run_of_two()
+
+    tasks.started[0].set_exception(of_torch())
+    assert not tasks.stopped.is_set()
+    tasks.started[1].set_exception(errors.WorkerCrashed("it died"))
+
+    assert tasks.stopped.is_set() and gang_plan.cause(run.failures).rank == 1
+
+
+def test_a_failure_in_a_collective_stops_the_others_a_little_later(monkeypatch):
+    monkeypatch.setattr(rank_tasks, "NOTICE_S", 0.01)
+    tasks, _ = run_of_two()
+    tasks.started[0].set_exception(of_torch())
+    assert tasks.stopped.wait(30)
 
 
 # ---- what is said of a failure ----

@@ -107,7 +107,7 @@ def has_left(error: BaseException | None) -> bool:
 def notes(failure: Failure, returned: Sequence[int], size: int, is_checked: bool) -> list[str]:
     """What its traceback does not tell. `returned`: the ranks that ended well."""
     told = [f"rank {failure.rank} of {size}; the others were stopped"]
-    if not _is_of_a_collective(failure.error):
+    if not is_of_a_collective(failure.error):
         return told
     if returned:
         told.append(f"{_ranks(returned)} returned: what torch.distributed does together, every rank must call")
@@ -116,7 +116,7 @@ def notes(failure: Failure, returned: Sequence[int], size: int, is_checked: bool
     return told
 
 
-def _is_of_a_collective(error: BaseException) -> bool:
+def is_of_a_collective(error: BaseException) -> bool:
     """Raised by torch.distributed, or the end of a process by a library of its, which aborts when lengths differ."""
     if isinstance(error, errors.WorkerCrashed):
         return error.signal == signal.SIGABRT

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import errors
 from .._common.rank import PeerFailed, Place
+from .._engine import gang_plan
 from .._engine.gang_plan import Failure
 from .._engine.options import Options
 from .._engine.rank_output import RankOutput
@@ -16,6 +18,7 @@ from .._engine.submission import Submitter
 from .._engine.task import Task
 from ..future import Future, engine_of
 
+NOTICE_S = 1.0  # for the news that a worker died
 GRACE_S = 2.0  # for the other ranks, once one has failed: they wait in a collective that cannot end
 
 Call = Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]  # what a rank is to call, and with what
@@ -100,6 +103,12 @@ class Run:
         self.is_stopped = True
         self._tasks.stop(self.futures)
 
+    def _stop_soon(self, futures: Sequence[Future]) -> None:
+        """It failed in a collective: of a death, perhaps, that pounce has not heard of; of a task that is stopped nobody hears that."""
+        later = threading.Timer(NOTICE_S, self._tasks.stop, [futures])
+        later.daemon = True
+        later.start()
+
     def _ended(self, rank: int) -> Callable[[Any], None]:
         def look(future: Any) -> None:
             if future.cancelled() or self.is_stopped:
@@ -109,7 +118,11 @@ class Run:
                 self.failures.append(Failure(rank, error))
                 # The rank that failed first is on its way out: an interrupt could take the place of what it raised.
                 first = error.first if isinstance(error, PeerFailed) else None
-                self._tasks.stop([future for number, future in enumerate(self.futures) if number != first])
+                others = [future for number, future in enumerate(self.futures) if number != first]
+                if first is None and gang_plan.is_of_a_collective(error):
+                    self._stop_soon(others)
+                else:
+                    self._tasks.stop(others)
             else:
                 self.returned.append(rank)
 
