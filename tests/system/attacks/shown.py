@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 
 from attacks.table import BOB, SLURM, STRANGER, Attack, Outcome
 
@@ -12,19 +13,28 @@ KINDS = {"type": {"type": ESCAPES}, "version": {"type": "hello", "role": "client
          "role": {"type": "hello", "role": ESCAPES, "proof": "peer", "key": "x"}, "key": {"type": "hello", "role": "client",
                   "proof": "peer", "key": ESCAPES}}
 
+QUOTED = ("type", "role")  # in the refusal; of a version or key nothing is repeated
+LOGGED, LOGGED_S = "refused a hello", 10
+
 
 def logged(it, frame: dict) -> Outcome:
-    """What pounced's log has of it."""
+    """What pounced's log has of it. About one refusal a second is written, so it is said until one is."""
     path = it.alice.state / "pounced.log"
-    before = path.stat().st_size
-    it.strange(frame, "")
-    return {"log": path.read_bytes()[before:].decode(errors="replace")}
+    before, text, until = path.stat().st_size, "", time.monotonic() + LOGGED_S
+    while LOGGED not in text and time.monotonic() < until:
+        it.strange(frame, "")
+        text = path.read_bytes()[before:].decode(errors="replace")
+    return {"log": text}
 
 
 def clean(outcome: Outcome) -> bool:
     text = outcome["log"]
     forged = [line for line in text.splitlines() if line.startswith("2026-01-01") or len(line) > 500]
-    return not set(text) & set("\x1b\x07\r") and forged == []
+    return LOGGED in text and not set(text) & set("\x1b\x07\r") and forged == []
+
+
+def clean_and_quoted(outcome: Outcome) -> bool:
+    return clean(outcome) and r"\x1b]0;owned\x07" in outcome["log"]
 
 
 def said_much(it) -> Outcome:
@@ -75,7 +85,7 @@ def not_hers(outcome: Outcome) -> bool:
 
 ATTACKS = [
     *(Attack(f"control_characters_as_{name}", STRANGER, f"says hello with control characters and a whole line of a log as its {name}",
-             lambda it, frame=frame: logged(it, frame), clean) for name, frame in KINDS.items()),
+             lambda it, frame=frame: logged(it, frame), clean_and_quoted if name in QUOTED else clean) for name, frame in KINDS.items()),
     Attack("3000_hellos_for_the_log", STRANGER, "says hello 3,000 times with 2 KiB of text", said_much,
            lambda outcome: outcome["grown"] < 64 * 1024),
     *(Attack(f"a_job_whose_{option}_{what}".replace("-", "_"), BOB, f"submits a job whose {option} {what.replace('_', ' ')}",
