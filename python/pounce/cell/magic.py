@@ -89,7 +89,7 @@ class PounceMagics(Magics):
 
         %pounce status           which workers this notebook has
         %pounce explain          what waits, why, and what Slurm says about it
-        %pounce explain 48213    a job of this notebook, or a batch run by its name, as a script and lines for sbatch, squeue and scancel
+        %pounce explain 48213    a job of this notebook, or a batch run by its name, as a script and what does the same in a terminal
         %pounce vars             the variables on the worker
         %pounce pull x,y         brings variables into the notebook
         %pounce push a,b         sends variables of the notebook
