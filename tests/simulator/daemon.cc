@@ -159,6 +159,7 @@ void Daemon::to_worker(lease::WorkerLink link, Tell tell) {
 void Daemon::hear(const lease::Event& event) {
   if (life_ == 0) return;
   if (worth_telling(event)) world_.note(" pounced ", number(), " hears ", Heard{event});
+  if (const auto* asked = std::get_if<lease::ReleaseAsked>(&event); asked != nullptr && asked->now) world_.ledger.lease(asked->lease).ended_unheard = true;
   const std::uint64_t life = life_;
   std::vector<lease::Action> actions;
   try {

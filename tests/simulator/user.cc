@@ -101,7 +101,6 @@ void Client::release() {
   for (const task::Request& request : machine_.demand())
     for (const LeaseId& lease : request.holds) {
       const bool now = world_.random.chance(500'000);
-      world_.ledger.lease(lease).ended_unheard |= now;
       say(lease::ReleaseAsked{lease, now, why});
     }
 }

@@ -48,10 +48,11 @@ void Ending::cancel(Lease& lease) {
   detach(lease, *lease.end);
 }
 
-// Its worker is silent, its task may be running: the owner is told when the batch system shows that it ends.
+// Its worker is silent, its task may be running: a result may still come, until the batch system shows that it ends.
 void Ending::give_up(Lease& lease) {
   const auto silence = std::chrono::duration_cast<std::chrono::seconds>(context_.now() - lease.last_seen);
   lease.end = error_of(ErrorCode::kLost, {.code = CauseCode::kWorkerSilent, .time = silence, .node = lease.facts.node});
+  lease.may_run = true;
   end_job(lease);
 }
 
@@ -88,6 +89,15 @@ void Ending::on(const CancelDone& event) {
   context_.polling.soon(event.outcome ? Duration{} : Duration(context_.times.poll_min));
 }
 
+// A worker that was asked to leave if idle, and cannot answer, may have read a task that came meanwhile. Its owner would run it
+// elsewhere at once (`retries=`), and both runs would be under way.
+void Ending::leave_no_longer(Lease& lease) {
+  const RequestState* record = context_.sessions.request_of(lease);
+  lease.may_run = record != nullptr ? record->request.running > 0 : context_.sessions.needed(lease);
+  if (lease.may_run) return end_job(lease);
+  cancel(lease);
+}
+
 // One that saves has longer, and then as long as any other.
 TimePoint Ending::patience_until(const Lease& lease) const {
   const Defaults& times = context_.times;
@@ -97,7 +107,7 @@ TimePoint Ending::patience_until(const Lease& lease) const {
 
 void Ending::settle(Lease& lease) {
   if (lease.state == LeaseState::kDraining) {
-    if (context_.due(patience_until(lease)) && transitions_.accept(lease, News::kTimePassed)) cancel(lease);
+    if (context_.due(patience_until(lease)) && transitions_.accept(lease, News::kTimePassed)) leave_no_longer(lease);
     return;
   }
   if (lease.cancel_under_way || lease.job_ending || !lease.identified()) return;

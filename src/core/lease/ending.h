@@ -31,6 +31,7 @@ class Ending {
   void drain(Lease& lease, bool only_if_idle);
   void end_job(Lease& lease);
   void send_cancel(Lease& lease);
+  void leave_no_longer(Lease& lease);
   TimePoint patience_until(const Lease& lease) const;  // of a draining one
 
   Context& context_;

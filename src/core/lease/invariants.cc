@@ -13,7 +13,7 @@ std::optional<std::string> broken_by_itself(const Lease& lease, const Context& c
     return std::nullopt;
   }
   if (lease.owner && !context.sessions.here(lease.owner->session)) return "belongs to nobody who is here";
-  if (lease.owner && lease.end && lease.state != LeaseState::kDraining && !lease.lost()) return "ends and still belongs to somebody";
+  if (lease.owner && lease.end && lease.state != LeaseState::kDraining && !lease.may_run) return "ends and still belongs to somebody";
   if (lease.state == LeaseState::kRequested && (!lease.owner || lease.job || lease.journalled)) return "is more than wanted";
   if (lease.state > LeaseState::kRequested && !lease.journalled && lease.state != LeaseState::kSubmitting)
     return "acts without a line in the journal";

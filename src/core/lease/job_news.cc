@@ -127,7 +127,7 @@ void JobNews::runs(Lease& lease) {
 // Its processes are dying. Where the reason is known already, the owner need not wait for the rest.
 void JobNews::ends(Lease& lease, const JobView& view) {
   if (lease.state == LeaseState::kEnding) {
-    if (lease.lost()) ending_.detach(lease, reason_of_end(lease, view));
+    if (lease.may_run) ending_.detach(lease, reason_of_end(lease, view));
     return;
   }
   transitions_.enter(lease, LeaseState::kEnding, CauseCode::kSlurmEndsJob);
@@ -141,7 +141,7 @@ void JobNews::ends(Lease& lease, const JobView& view) {
 Error JobNews::reason_of_end(Lease& lease, const JobView& view) {
   if (view.end == JobEnd::kGone) context_.reconciliation.doubt();  // or was it requeued, and has another submit time?
   const bool foreign = view.end == JobEnd::kCancelled && !lease.cancelled_by_us;
-  const bool node_failed = view.end == JobEnd::kNodeFail && lease.lost();
+  const bool node_failed = view.end == JobEnd::kNodeFail && lease.may_run;
   if (lease.end && !foreign && !node_failed) return *lease.end;
   const Error why = error_of_end(view, std::chrono::seconds(lease.facts.grace_s));
   RequestState* record = context_.sessions.request_of(lease);

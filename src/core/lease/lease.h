@@ -105,6 +105,7 @@ struct Lease {
   std::optional<Error> end;       // why it ends, once that is decided
   bool release_asked = false;     // by a user: not kept when idle
   bool only_if_idle = false;      // draining: a busy worker may refuse
+  bool may_run = false;           // ending: a task of its owner, who is told when the batch system confirms the end
   bool cancelled_by_us = false;
   bool cancel_under_way = false;
   TimePoint cancel_again;         // when ending: next CancelJob if the job is still shown
@@ -140,8 +141,6 @@ struct Lease {
   bool saved() const {
     return free() && std::ranges::all_of(workers, [](const auto& entry) { return entry.second.state == NamespaceState::kSaved; });
   }
-  // Its owner is told when the batch system confirms the end: until then a result may come.
-  bool lost() const { return end && end->code == ErrorCode::kLost; }
   // Another of its workers serves it, or may come (again): a connection that was cut says nothing of what runs there.
   bool others_go_on() const {
     const auto goes_on = [](const auto& entry) { return !entry.second.spent && !entry.second.left; };

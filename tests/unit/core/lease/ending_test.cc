@@ -64,6 +64,26 @@ TEST_F(EndingTest, AWorkerThatEndsByItselfIsNotCancelled) {
   EXPECT_EQ(count<CancelJob>(), 0u);
 }
 
+// The simulator's seed 692557: the owner was told with the cancel, ran the task's second attempt elsewhere, and then the worker woke up.
+TEST_F(EndingTest, ATaskThatACutOffWorkerMayHaveReadIsLostOnlyWhenSlurmShowsTheEnd) {
+  given_draining();
+  demand(0, 1);  // sent before its client heard that the worker was asked to leave
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  wait_for<CancelJob>();
+  EXPECT_EQ(count<TellLeaseEnded>(), 0u);
+  tell(Polled{std::vector{view(JobState::kEnding, JobEnd::kCancelled)}});
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.cause.code, CauseCode::kIdle);
+}
+
+TEST_F(EndingTest, ATaskThatWaitsNeedNotWaitForTheEndOfAnUnansweredLease) {
+  given_draining();
+  demand(1, 0);
+  tell(WorkerLost{lease(1), WorkerIndex{0}, link, true});
+  wait_for<CancelJob>();
+  EXPECT_EQ(count<TellLeaseEnded>(), 1u);
+}
+
 TEST_F(EndingTest, TheOwnerHearsOfTheEndOnce) {
   given_draining();
   std::size_t told = count<TellLeaseEnded>();
