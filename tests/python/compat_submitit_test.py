@@ -103,6 +103,7 @@ def test_a_kernel_that_ends_before_its_array_is_submitted_says_how_many_jobs_are
 
 
 def test_a_checkpointable_goes_on_where_its_time_was_over(home):
+    """Its first run may be killed with a line open: the next run ends that, or the report here would stand on it."""
     run = home.run("""
         from pounce.compat import submitit
         class Train(submitit.helpers.Checkpointable):

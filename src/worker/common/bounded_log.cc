@@ -64,4 +64,10 @@ void append_to_log(int fd, std::string_view bytes) {
   if (::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > static_cast<off_t>(kLogBytes)) shorten(fd, facts.st_size);
 }
 
+void end_open_line(int fd) {
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0 || facts.st_size == 0) return;
+  if (read_at(fd, 1, facts.st_size - 1) != "\n") write_all(fd, "\n");
+}
+
 }  // namespace pounce::worker

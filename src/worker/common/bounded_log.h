@@ -17,4 +17,8 @@ inline constexpr std::size_t kLogKeptBytes = 1024 * 1024;  // of the end, when i
 // nothing else.
 void append_to_log(int fd, std::string_view bytes);
 
+// A run that was killed in the middle of a line has left it open: the next one's text, and what a terminal shows behind the log,
+// begin on a line of their own. fd: appends, and can be read.
+void end_open_line(int fd);
+
 }  // namespace pounce::worker

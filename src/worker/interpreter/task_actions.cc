@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "worker/common/bounded_log.h"
 #include "worker/interpreter/outcome_message.h"
 #include "worker/interpreter/worker_engine.h"
 
@@ -147,7 +148,8 @@ std::optional<Error> WorkerEngine::not_shared(const TaskId& task, const std::str
 }
 
 Job WorkerEngine::named_job(const TaskId& task, std::string folder) {
-  named_log_.reset(::open(log_of(task, folder).c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  named_log_.reset(::open(log_of(task, folder).c_str(), O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  if (named_log_) end_open_line(named_log_.get());  // of an earlier run
   Job job;
   job.task = task;
   if (!named_log_) job.failure = not_shared(task, folder);

@@ -42,6 +42,21 @@ TEST_F(BoundedLogTest, KeepsAllUpToTheLimit) {
   EXPECT_EQ(whole().size(), kLogBytes);
 }
 
+TEST_F(BoundedLogTest, EndsALineThatAKilledRunHasLeftOpen) {
+  append("the first run says: the time is nearly ov");
+  end_open_line(log.get());
+  append("the second run\n");
+  EXPECT_EQ(whole(), "the first run says: the time is nearly ov\nthe second run\n");
+}
+
+TEST_F(BoundedLogTest, HasNoLineToEndWhereNothingWasPrintedOrALineHasEnded) {
+  end_open_line(log.get());
+  EXPECT_EQ(whole(), "");
+  append("a line\n");
+  end_open_line(log.get());
+  EXPECT_EQ(whole(), "a line\n");
+}
+
 TEST_F(BoundedLogTest, SaysHowManyBytesAreMissing) {
   append_lines(kLogBytes);
   append("over\n");
