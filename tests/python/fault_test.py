@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
+import time
+
+import pytest
 
 
 def test_an_argument_of_three_gibibytes_arrives(home):
@@ -123,3 +126,21 @@ def test_a_worker_that_stands_still_when_its_lease_is_released_is_ended_and_its_
 
     print("MEASURED release --now until the worker that stands still is gone:", run.reports["seconds"])
     assert run.reports["elsewhere"] and run.reports["ended"] and run.reports["began"] == ["once"]
+
+
+@pytest.mark.parametrize("home", [{"orphan_grace_s": 4, "heartbeat_ms": 1000, "idle_release_s": 300, "daemon_idle_exit_s": 5}], indirect=True)
+def test_a_pounced_whose_only_client_was_killed_ends_itself(home):
+    """Its worker had nothing to do, and 290 s of its idle time left."""
+    run = home.start("""
+        client = pounce.Client()
+        report(result=client.submit(pow, 2, 3).result())
+        signal.pause()
+    """).until(lambda script: "result" in script.reports, "its result")
+    (endpoint,) = home.folder.glob(".local/state/pounce/*/*/endpoint")
+
+    run.process.kill()
+    run.ended(code=-9)
+    deadline = time.monotonic() + 60
+    while endpoint.exists():  # pounced removes it when it ends by itself
+        assert time.monotonic() < deadline, "it did not end"
+        time.sleep(0.05)

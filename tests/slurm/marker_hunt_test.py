@@ -158,21 +158,26 @@ def core_files(folders: set[Path]) -> set[tuple[Path, int]]:
 
 
 def test_pounced_and_supervisor_leave_no_core_file(make_user):
-    """They end by a signal that makes one, in a place where others leave one, and their memory holds keys; nor may anybody
+    """They, and pounce-slurm, end by a signal that makes one, in a place where others leave one, and their memory holds keys; nor may anybody
     of the same user read that memory."""
     user = make_user(idle_release_s=30)
     assert "core" in user.run("sh", "-c", ABORTED, check=False) or Path("/proc/sys/kernel/core_pattern").read_text().startswith(("|", "/"))
     alice = Alice(user)
     pids = (alice.endpoint["pid"], alice.supervisor)
-    places = {Path(os.readlink(f"/proc/{pid}/cwd")) for pid in pids} | {alice.state}
+    (speaker,) = [pid for pid in children(pids[0]) if Path(f"/proc/{pid}/comm").read_text() == "pounce-slurm\n"]
+    places = {Path(os.readlink(f"/proc/{pid}/cwd")) for pid in (speaker, *pids)} | {alice.state}
     before = core_files(places)
 
     assert [os.stat(f"/proc/{pid}/mem").st_uid for pid in pids] == [0, 0]  # not dumpable: root's
-    for pid in pids:
+    for pid in (speaker, *pids):
         os.kill(pid, signal.SIGABRT)
-    wait_until(lambda: not any(is_alive(pid) for pid in pids), 30, "their end")
+    wait_until(lambda: not any(is_alive(pid) for pid in (speaker, *pids)), 30, "their end")
 
     assert core_files(places) == before
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def is_alive(pid: int) -> bool:
