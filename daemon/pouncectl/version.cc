@@ -29,9 +29,12 @@ json versions(const std::string& python_named) {
                    {"protocol", kProtocolVersion},
                    {"libzmq", transport::library_version()},
                    {"libsodium", identity::library_version()},
-                   {"openssl", said("openssl")},
+                   {"libmunge", identity::munge_library()},
+                  {"openssl", said("openssl")},
                    {"glibc", ::gnu_get_libc_version()},
                    {"python", {{"program", python}, {"version", said("python")}, {"pounce", said("version")}}},
+                  {"cloudpickle", said("cloudpickle")},
+                  {"tblib", said("tblib")},
                    {"pounce_slurm", slurm::find_helper(own_folder())},
                    {"libslurm", nullptr}};
   if (libslurm)
@@ -61,9 +64,12 @@ int version(const std::string& python, bool json_wanted) {
   print_line("protocol      " + std::to_string(kProtocolVersion));
   print_line("libzmq        " + word(document, "libzmq", ""));
   print_line("libsodium     " + word(document, "libsodium", ""));
+  print_line("libmunge      " + word(document, "libmunge", ""));
   print_line("OpenSSL       " + word(document, "openssl", "none: bulk data takes ZeroMQ"));
   print_line("glibc         " + word(document, "glibc", ""));
   print_line("Python        " + python_words(document["python"]));
+  for (const char* package : {"cloudpickle", "tblib"})
+    print_line(std::string(package) + std::string(14 - std::string_view(package).size(), ' ') + word(document, package, "none"));
   print_line("libslurm      " + (document.contains("libslurm_error") ? "none: " + word(document, "libslurm_error", "") : word(document, "libslurm", "")));
   if (!document.contains("libslurm_error")) print_line("pounce-slurm  " + word(document, "pounce_slurm", ""));
   return kOk;

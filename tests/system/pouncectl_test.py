@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 
+import cloudpickle
 import pytest
+import tblib
 from daemon_world import DEADLINE_S, program, wait
 
 LONG = 3600  # no lease of these tests is given back by time
@@ -72,6 +75,8 @@ def test_version_tells_its_parts(home):
     version = json.loads(ctl(home, "version", "--json"))
     assert version["pounce"] and version["protocol"] >= 1
     assert "libslurm" in version
+    assert re.search(r"/libmunge[^/]*\.so\.\d", version["libmunge"])
+    assert {name: version[name] for name in ("cloudpickle", "tblib")} == {"cloudpickle": cloudpickle.__version__, "tblib": tblib.__version__}
 
 
 @pytest.mark.parametrize("command", ["status", "leases", "release", "cancel", "logs", "queue", "doctor", "setup", "version"])
