@@ -115,11 +115,13 @@ def test_variables_survive_the_shell():
 
 def test_cells_that_went_to_workers_run_in_the_job():
     cells = ("%%pounce --gpu 1\nx = 1", "import pounce\n%load_ext pounce\n%pounce status\ny = 2", "s = '%d'",
-             "%pounce status\ns = '100%pounce'\nif s:\n    %pounce vars")
+             "%pounce status\ns = '100%pounce'\nif s:\n    %pounce vars",
+             "if s:\n    %pounce hold --gpu 1 \\\n        --mem 2GB \\\n        --time 8h\ny = 1 + \\\n    1")
     made = notebook.for_batch(notebook_of(*cells), {})
     assert [notebook.source_of(cell) for _, cell in notebook.code_cells(made)] == [
         "# %%pounce --gpu 1\nx = 1", "import pounce\n# %load_ext pounce\n# %pounce status\ny = 2", "s = '%d'",
-        "# %pounce status\ns = '100%pounce'\nif s:\n    pass  # %pounce vars"]
+        "# %pounce status\ns = '100%pounce'\nif s:\n    pass  # %pounce vars",
+        "if s:\n    pass  # %pounce hold --gpu 1 \\\n    # --mem 2GB \\\n    # --time 8h\ny = 1 + \\\n    1"]
 
 
 def test_a_notebook_has_the_resources_of_its_cells_where_the_line_names_none():
@@ -138,6 +140,7 @@ def test_parameters_follow_the_cell_of_defaults():
     (("x = 1",), {"lr": 1}, "no cell of parameters"),
     (("# parameters\nlr = 1",), {"rl": 1}, "did you mean lr"),
     (("x = 1", "name = input('who? ')"), {}, r"code cell 2 calls input\(\)"),
+    (("%pounce hold --gpu 1 \\\n    --time 8h\nname = input('who? ')",), {}, r"code cell 1 calls input\(\)"),
     (("import getpass\nkey = getpass.getpass()",), {}, r"calls getpass\(\)"),
 ])
 def test_a_notebook_that_no_batch_job_can_run_is_refused(cells, parameters, words):
@@ -187,6 +190,13 @@ def test_a_notebook_that_holds_its_worker_has_the_hold_s_resources_and_time():
 
     assert (asked.options, asked.env) == (Options().changed(gpus=1, cpus=4, memory="2GB", time="8h"), sys.prefix)
     assert with_lines(parse(["t.ipynb", "--cpus", "2"]), [], notebook.hold_lines(source)).options == Options().changed(cpus=2)
+
+
+def test_a_hold_that_goes_on_behind_a_backslash_is_read_to_its_end():
+    """Its second line was left out, and stood in the job's cell as Python."""
+    held = notebook.hold_lines(notebook_of("import pounce\n%pounce hold --gpu 1 \\\n    --mem 2GB \\\n    --time 8h\nx = 1"))
+
+    assert with_lines(parse(["t.ipynb"]), [], held).options == Options().changed(gpus=1, memory="2GB", time="8h")
 
 
 @pytest.mark.parametrize("line, words", [("hold --gpu 1 --out x", "are a cell's"), ("hold gpu", "takes options"), ("hold --gpus 1", "mean --gpu")])

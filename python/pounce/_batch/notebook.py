@@ -12,8 +12,10 @@ from typing import Any
 
 from ..errors import BadRequest
 
-_OURS = re.compile(r"^(?P<indent>[ \t]*)(?P<line>%%?pounce\b.*|%(?:load_ext|reload_ext)[ \t]+pounce\b.*)", re.MULTILINE)
-_HOLD = re.compile(r"^[ \t]*%pounce[ \t]+(hold\b.*)", re.MULTILINE)
+_REST = r"(?:.*\\\n)*.*"  # a line magic goes on behind a backslash at the line's end
+_OURS = re.compile(rf"^(?P<indent>[ \t]*)(?P<line>%%pounce\b.*|%(?:pounce|(?:load_ext|reload_ext)[ \t]+pounce)\b{_REST})", re.MULTILINE)
+_HOLD = re.compile(rf"^[ \t]*%pounce[ \t]+(hold\b{_REST})", re.MULTILINE)
+_GOES_ON = re.compile(r"^[%!](?:.*\\\n)+.*", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
 
@@ -82,16 +84,19 @@ def worker_lines(notebook: Mapping[str, Any]) -> list[str]:
 
 def hold_lines(notebook: Mapping[str, Any]) -> list[str]:
     """What stands behind ``%pounce`` where the notebook takes a worker and keeps it."""
-    return [found[1].strip() for _, cell in code_cells(notebook) for found in _HOLD.finditer(source_of(cell))]
+    return [found[1].replace("\\\n", " ").strip() for _, cell in code_cells(notebook) for found in _HOLD.finditer(source_of(cell))]
 
 
 def _as_comment(found: re.Match[str]) -> str:
     """A block may hold nothing else."""
-    return f"{found['indent']}{'pass  ' if found['indent'] else ''}# {found['line']}"
+    first, *more = found["line"].split("\n")
+    indent = found["indent"]
+    return "\n".join([f"{indent}{'pass  ' if indent else ''}# {first}", *(f"{indent}# {line.strip()}" for line in more)])
 
 
 def _tree(text: str) -> ast.Module | None:
     """Lines of IPython aside; None: it is no Python, and its run will say so."""
+    text = _GOES_ON.sub(lambda found: found[0].replace("\\\n", " "), text)
     try:
         return ast.parse("\n".join("pass" if _NO_PYTHON.search(line) and not line[:1].isspace() else line for line in text.splitlines()))
     except SyntaxError:
