@@ -70,12 +70,12 @@ def test_every_docstrings_example_runs(home):
 
 def test_what_the_page_for_those_who_come_from_elsewhere_shows_runs(home):
     programs = blocks("docs/migrate.md", "python")
-    assert len(programs) == 5
+    assert len(programs) == 6
 
     run = home.run("\n".join(programs))
 
-    assert run.stdout.split("\n")[:9] == ["[1, 2, 3]", "[9, 1024]", "1024 COMPLETED", "[1, 2, 3]", "1024", "[1, 2, 4, 8, 16]", "1024", "[1, 2]", "6"]
-    assert run.stdout.split("\n")[9:] == ["trained", "1024", ""]
+    assert run.stdout.split("\n")[:9] == ["[1, 2, 3]", "[9, 1024]", "[1, 2, 3]", "1024 COMPLETED", "[1, 2, 3]", "1024", "[1, 2, 4, 8, 16]", "1024", "[1, 2]"]
+    assert run.stdout.split("\n")[9:] == ["6", "trained", "1024", ""]
 
 
 def test_what_the_page_of_many_workers_shows_runs(home):
