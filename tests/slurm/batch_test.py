@@ -172,7 +172,7 @@ def test_a_folder_with_spaces_and_quotes_is_sbatch_s_too(make_user):
     assert run.reported("value", 120) == 3 and run.reported("log")
 
 
-def test_a_run_whose_time_was_over_is_resumed_and_one_that_asks_for_it_goes_back_into_the_queue(make_user):
+def test_a_run_whose_time_was_over_is_resumed_and_one_that_asks_twice_goes_back_into_the_queue_twice(make_user):
     """Two runs side by side, since a walltime of Slurm's is a minute at least. It keeps a job that was put back for two: here not."""
     alice = make_user()
     run = written(alice, """
@@ -190,21 +190,22 @@ def test_a_run_whose_time_was_over_is_resumed_and_one_that_asks_for_it_goes_back
             done = pounce.restored(0) + 1
             pounce.checkpoint(done)
             left = pounce.time_left()
-            if done < 2: sys.exit(85)
+            if done < 3: sys.exit(85)
             return done, left is not None and 0 < left <= 600
         over, again = run_of(long_work, time="1min").submit(), run_of(asks_again, time="10min").submit()
-        while "goes back" not in again.log(): time.sleep(0.1)
         state = lambda: subprocess.check_output(["squeue", "--noheader", f"--jobs={again.job}", "--format=%T"], text=True).strip()
-        while state() != "PENDING": time.sleep(0.1)  # not COMPLETING any more
-        # Not at once: slurmd takes a credential of the second in which it revoked the last one for revoked, and the job has FAILED.
-        subprocess.run(["scontrol", "update", f"JobId={again.job}", "StartTime=now+3"], check=True)
+        for times in (1, 2):
+            while again.log().count("goes back") < times: time.sleep(0.1)
+            while state() != "PENDING": time.sleep(0.1)  # not COMPLETING any more
+            # Not at once: slurmd takes a credential of the second in which it revoked the last one for revoked, and the job has FAILED.
+            subprocess.run(["scontrol", "update", f"JobId={again.job}", "StartTime=now+3"], check=True)
         report(over=error_of(lambda: over.result(250)))
         report(steps=over.submit().result(100), jobs=len((over.folder / "jobs").read_text().split()))
         report(again=again.result(250), job=again.job, log=again.log())
     """)
     assert run.reported("over", 280)["type"] == "WalltimeReached"
     assert run.reported("steps", 120) > 100 and run.reported("jobs") == 2
-    assert run.reported("again", 280) == [2, True] and run.reported("log").count("goes back into the queue") == 1
+    assert run.reported("again", 280) == [3, True] and run.reported("log").count("goes back into the queue") == 2
     assert len(accounted(alice, run.reported("job"))) == 1
 
 
@@ -227,3 +228,39 @@ def test_a_script_that_is_submitted_while_it_runs_is_refused_by_its_lock(make_us
     assert run.reported("value", 150) == 1
     assert run.reported("code") == 1 and run.reported("lock") in run.reported("log")
     assert run.reported("twice")["type"] == "NameTaken"
+
+
+@pytest.mark.xdist_group("nodes")  # with the others that take a node of the spare cluster down
+def test_a_run_whose_node_is_lost_goes_on_from_its_checkpoint(quiet_cluster, admin, login_node, make_user):
+    """Slurm ends it as NODE_FAIL and puts it back by itself, under the same number; it keeps such a job for a while: here not."""
+    alice = make_user(node=login_node(quiet_cluster))
+    run = written(alice, """
+        gate = Path.home() / f"gate-{os.getpid()}"
+        def steps(gate):
+            import os, pounce, time
+            begun_at = done = pounce.restored(0)
+            print("on", os.environ["SLURMD_NODENAME"], flush=True)
+            while not os.path.exists(gate):
+                done += 1
+                pounce.checkpoint(done)
+                time.sleep(0.05)
+            return begun_at
+        run = run_of(steps, str(gate), cpus=1, time="10min").submit()
+        while not (run.folder / "checkpoint").exists(): time.sleep(0.1)
+        report(job=run.job, lost=run.log().split()[1])
+        while run.log().count("on g") < 2: time.sleep(0.1)
+        gate.touch()
+        report(end=run.result(100), job_after=run.job, jobs=len((run.folder / "jobs").read_text().split()))
+    """)
+    lost, job = run.reported("lost", 100), run.reported("job")
+
+    admin("scontrol", "update", f"nodename={lost}", "state=down", "reason=test")
+    show = lambda: admin("scontrol", "show", "job", str(job))
+    wait_until(lambda: "JobState=PENDING" in show() and "Restarts=1" in show(), 60, "Slurm has put it back")
+    admin("scontrol", "update", f"JobId={job}", "StartTime=now+3")  # a slurmd remembers the credential that it has just revoked
+    steps = run.reported("end", 150)
+
+    assert steps > 0
+    assert run.reported("job_after") == job and run.reported("jobs") == 1
+    is_back = lambda: "down" not in admin("sinfo", "--noheader", f"--nodes={lost}", "--format=%T")
+    wait_until(is_back, 60, "its slurmd has told that it is there (ReturnToService)")
