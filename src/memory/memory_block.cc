@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,12 @@ bool more_than_there_is(std::size_t size) {
   return size / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) > static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
 }
 
+// Beyond it the kernel does not only refuse: it ends by a signal (SIGXFSZ) whoever does not ignore that.
+bool more_than_a_file_may_have(std::size_t size) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur;
+}
+
 bool write_all_at(int fd, std::size_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -42,6 +49,10 @@ bool write_all_at(int fd, std::size_t offset, std::span<const std::byte> bytes) 
 Result<std::unique_ptr<MemoryBlock>> MemoryBlock::make(std::size_t capacity) {
   if (more_than_there_is(capacity)) {
     errno = ENOMEM;
+    return no_memory(capacity);
+  }
+  if (more_than_a_file_may_have(capacity)) {
+    errno = EFBIG;
     return no_memory(capacity);
   }
   UniqueFd fd(::memfd_create("pounce-object", MFD_CLOEXEC | MFD_ALLOW_SEALING));

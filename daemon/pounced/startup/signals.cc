@@ -18,7 +18,7 @@ void ring(int) {
   errno = saved;
 }
 
-void pass_over(int) {}  // SIGPIPE: a handler that does nothing, since SIG_IGN would be inherited by workers
+void pass_over(int) {}  // a handler that does nothing, since SIG_IGN would be inherited by workers
 
 void handle(int signal_number, void (*handler)(int)) {
   struct sigaction action {};
@@ -35,6 +35,7 @@ Signals::Signals() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   handle(SIGTERM, ring);
   handle(SIGINT, ring);
   handle(SIGPIPE, pass_over);
+  handle(SIGXFSZ, pass_over);  // a write beyond `ulimit -f` is an error of the write
   handle(SIGHUP, pass_over);  // the terminal of a `serve` by hand may go
 }
 

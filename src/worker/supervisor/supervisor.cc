@@ -29,10 +29,11 @@ constexpr std::uint32_t kEpochsOfOneRun = 1'000'000;
 void pass_over(int) {}
 
 UniqueFd open_signals() {
-  // libmunge writes to a munged that may have hung up. A handler, since SIG_IGN would be inherited by the interpreter.
+  // libmunge writes to a munged that may have hung up, and we into files, which `ulimit -f` may bound. A handler, since SIG_IGN
+  // would be inherited by the interpreter.
   struct sigaction action {};
   action.sa_handler = pass_over;
-  ::sigaction(SIGPIPE, &action, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaction(signal, &action, nullptr);
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,21 @@ TEST(MemoryBlockTest, OutlivesItsPool) {
   const auto block = filled(*pool, kMib, 'e');
   pool.reset();
   EXPECT_EQ(text_of(block, 0, 1), "e");
+}
+
+// Where the kernel was asked for it, SIGXFSZ would end this program.
+TEST(MemoryBlockTest, MoreThanAFileMayHaveIsAnErrorAndNoSignal) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{kMib, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+
+  const auto block = MemoryBlock::make(2 * kMib);
+
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(block.has_value());
+  EXPECT_EQ(block.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_NE(block.error().text.find("File too large"), std::string::npos) << block.error().text;
 }
 
 TEST(MemoryBlockTest, SaysOutOfMemoryWhereTheKernelRefuses) {
