@@ -206,7 +206,9 @@ void Engine::release_object(const ObjectId& id) {
 
 void Engine::let_go(const ObjectId& id) {
   objects_.release(id);
-  relay_.released(id);
+  if (objects_.find(id) != nullptr) return;
+  relay_.forget(id);
+  for (auto& [place, peer] : peers_) peer.link->held().let_go(id);
 }
 
 std::uint32_t Engine::ask(const protocol::Header& question, std::uint32_t asked) {
@@ -331,12 +333,14 @@ void Engine::end(Ended ended) {
 
 void Engine::drop_unneeded(const task::Place& place, WorkerLink& link) {
   const auto needed = [this](const ObjectId& id) { return objects_.find(id) != nullptr; };
-  protocol::Drop unneeded;
-  unneeded.objects = link.held().drop_over(HeldObjects::kBudgetBytes, needed);
-  for (const ObjectId& id : link.held().drop_parts(needed)) unneeded.objects.push_back(id);
-  unneeded.functions = link.functions().drop_over(HeldFunctions::kBudgetBytes);
-  for (const ObjectId& id : unneeded.objects) relay_.dropped(place, id);
-  if (!unneeded.objects.empty() || !unneeded.functions.empty()) link.send(unneeded);
+  protocol::Drop unneeded{link.held().drop_parts(needed), link.functions().drop_over(HeldFunctions::kBudgetBytes)};
+  for (bool more = true; more; unneeded = {}) {
+    const auto dropped = link.held().drop_over(HeldObjects::kBudgetBytes, needed);
+    unneeded.objects.insert(unneeded.objects.end(), dropped.begin(), dropped.end());
+    for (const ObjectId& id : unneeded.objects) relay_.dropped(place, id);
+    if (!unneeded.objects.empty() || !unneeded.functions.empty()) link.send(unneeded);
+    more = dropped.size() == HeldObjects::kMostDropped;
+  }
 }
 
 }  // namespace pounce::client

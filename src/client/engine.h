@@ -139,7 +139,7 @@ class Engine final : public transport::Engine {
   control::ControlConnection daemon_;
   LeaseCache cache_;
   Objects objects_;
-  ObjectRelay relay_{objects_, [this](const task::Place& place) { return link_at(place); }};
+  ObjectRelay relay_{objects_, [this](const task::Place& place) { return link_at(place); }, [this](const ObjectId& id) { let_go(id); }};
   std::map<task::Place, Grant> grants_;
   std::map<task::Place, Peer> peers_;
   std::vector<std::unique_ptr<WorkerLink>> retired_;  // closed after the loop that may be using them

@@ -1,6 +1,5 @@
 #include "client/held_objects.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace pounce::client {
@@ -15,11 +14,24 @@ void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes) {
 }
 
 void HeldObjects::used(const ObjectId& id) {
-  if (const auto found = objects_.find(id); found != objects_.end()) found->second.used_at = ++uses_;
+  const auto found = objects_.find(id);
+  if (found == objects_.end()) return;
+  auto place = perhaps_unneeded_.extract(std::exchange(found->second.used_at, ++uses_));
+  if (place.empty()) return;
+  place.key() = uses_;
+  perhaps_unneeded_.insert(std::move(place));
 }
 
 void HeldObjects::confirm(const ObjectId& id) {
-  if (const auto found = objects_.find(id); found != objects_.end()) found->second.confirmed = true;
+  const auto found = objects_.find(id);
+  if (found == objects_.end()) return;
+  found->second.confirmed = true;
+  let_go(id);  // it may have been while it was on its way
+}
+
+void HeldObjects::let_go(const ObjectId& id) {
+  const auto found = objects_.find(id);
+  if (found != objects_.end() && found->second.confirmed) perhaps_unneeded_.emplace(found->second.used_at, id);
 }
 
 void HeldObjects::take_stock(const std::vector<protocol::Reached>& all) {
@@ -58,13 +70,10 @@ void HeldObjects::forget_unconfirmed() {
 
 std::vector<ObjectId> HeldObjects::drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed) {
   std::vector<ObjectId> dropped;
-  if (bytes_ <= budget) return dropped;
-  std::vector<std::pair<std::uint64_t, ObjectId>> unneeded;
-  for (const auto& [id, held] : objects_)
-    if (held.confirmed && !needed(id)) unneeded.emplace_back(held.used_at, id);
-  std::ranges::sort(unneeded);
-  for (const auto& [used_at, id] : unneeded) {
-    if (bytes_ <= budget) break;
+  while (bytes_ > budget && !perhaps_unneeded_.empty() && dropped.size() < kMostDropped) {
+    const ObjectId id = perhaps_unneeded_.begin()->second;
+    perhaps_unneeded_.erase(perhaps_unneeded_.begin());
+    if (needed(id)) continue;
     bytes_ -= objects_.at(id).bytes;
     objects_.erase(id);
     dropped.push_back(id);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,7 @@ namespace pounce::client {
 class HeldObjects {
  public:
   static constexpr std::uint64_t kBudgetBytes = 2ull * 1024 * 1024 * 1024;
+  static constexpr std::size_t kMostDropped = 1000;
 
   bool contains(const ObjectId& id) const { return objects_.contains(id); }
   bool confirmed(const ObjectId& id) const;
@@ -36,7 +38,10 @@ class HeldObjects {
   std::vector<ObjectId> drop_parts(const std::function<bool(const ObjectId&)>& needed);
   // The connection broke: what was not confirmed may not have arrived.
   void forget_unconfirmed();
-  // The least recently used ones over the budget that nobody needs; they are forgotten here.
+  // Nobody needs it any more. It is looked at once: thousands that are needed, beyond the budget, cost the others nothing.
+  void let_go(const ObjectId& id);
+  // The least recently used ones over the budget that nobody needs, as many as one message names; they are forgotten here.
+  // One that is needed after all is not looked at again before it is let go.
   std::vector<ObjectId> drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed);
 
  private:
@@ -46,6 +51,7 @@ class HeldObjects {
   };
   std::unordered_map<ObjectId, Held> objects_;
   std::unordered_map<ObjectId, protocol::Reached> parts_;
+  std::map<std::uint64_t, ObjectId> perhaps_unneeded_;  // confirmed ones, by their last use
   std::uint64_t uses_ = 0, bytes_ = 0;
 };
 

@@ -44,17 +44,10 @@ void ObjectRelay::gone(const task::Place& place) {
     if (arranged_.erase({fetch.object, fetch.to}) > 0) act(broadcast_.failed(fetch.object, fetch.to));
 }
 
-void ObjectRelay::released(const ObjectId& object) {
-  if (objects_.find(object) == nullptr) broadcast_.forget(object);
-}
-
 void ObjectRelay::act(const task::Broadcast::Decisions& decisions) {
   for (const auto& fetch : decisions.over) end(fetch);
   for (const auto& fetch : decisions.begin) begin(fetch);
-  for (const ObjectId& id : decisions.settled) {
-    objects_.release(id);
-    released(id);
-  }
+  for (const ObjectId& id : decisions.settled) let_go_(id);
 }
 
 void ObjectRelay::begin(const task::Broadcast::Fetch& fetch) {

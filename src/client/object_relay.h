@@ -17,8 +17,9 @@ namespace pounce::client {
 class ObjectRelay {
  public:
   using LinkAt = std::function<WorkerLink*(const task::Place&)>;  // null: it is gone
+  using LetGo = std::function<void(const ObjectId&)>;             // of one that it held
 
-  ObjectRelay(Objects& objects, LinkAt link_at) : objects_(objects), link_at_(std::move(link_at)) {}
+  ObjectRelay(Objects& objects, LinkAt link_at, LetGo let_go) : objects_(objects), link_at_(std::move(link_at)), let_go_(std::move(let_go)) {}
 
   void see_to_wanted(const task::Place& place);  // after something was sent to it
   void has(const task::Place& place, const ObjectId& object) { act(broadcast_.has(object, place)); }
@@ -27,7 +28,7 @@ class ObjectRelay {
   void slow(const task::Place& place) { act(broadcast_.slow(place)); }
   void gone(const task::Place& place);
   void dropped(const task::Place& place, const ObjectId& object) { broadcast_.dropped(object, place); }
-  void released(const ObjectId& object);
+  void forget(const ObjectId& object) { broadcast_.forget(object); }  // nobody needs it any more
 
  private:
   struct Arranged {  // the source was told, the reader not yet
@@ -42,6 +43,7 @@ class ObjectRelay {
 
   Objects& objects_;
   const LinkAt link_at_;
+  const LetGo let_go_;
   task::Broadcast broadcast_;
   std::map<std::pair<ObjectId, task::Place>, Arranged> arranged_;  // by the reader
 };

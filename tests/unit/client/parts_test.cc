@@ -51,6 +51,65 @@ TEST(HeldObjectsTest, NothingGoesWithinTheBudget) {
   EXPECT_THAT(held.drop_over(100, kNothingNeeded), IsEmpty());
 }
 
+ObjectId numbered_object(std::size_t number) { return ObjectId({static_cast<std::uint8_t>(number), static_cast<std::uint8_t>(number >> 8)}); }
+
+// A look at all of them whenever one goes would be fifty million.
+TEST(HeldObjectsTest, OfTenThousandThatAreNeededBeyondTheBudgetEachIsLookedAtTwiceBeforeAllAreGone) {
+  constexpr std::size_t kMany = 10'000;
+  HeldObjects held;
+  for (std::size_t n = 0; n < kMany; ++n) {
+    held.sent(numbered_object(n), 1000);
+    held.confirm(numbered_object(n));
+  }
+  std::size_t looks = 0, dropped = 0;
+  std::vector<bool> gone(kMany);
+  const auto needed = [&](const ObjectId& id) {
+    ++looks;
+    return !gone[id.bytes()[0] + 256u * id.bytes()[1]];
+  };
+
+  for (std::size_t n = kMany; n-- > 0;) {
+    gone[n] = true;
+    held.let_go(numbered_object(n));
+    dropped += held.drop_over(0, needed).size();
+  }
+
+  EXPECT_EQ(dropped, kMany);
+  EXPECT_EQ(held.bytes(), 0u);
+  EXPECT_LE(looks, 2 * kMany);
+}
+
+TEST(HeldObjectsTest, OfManyThatGoAtOnceSomeAreNamedAtATimeUntilAllAreGone) {
+  HeldObjects held;
+  for (std::size_t n = 0; n < 2 * HeldObjects::kMostDropped + 1; ++n) {
+    held.sent(numbered_object(n), 1);
+    held.confirm(numbered_object(n));
+  }
+  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), HeldObjects::kMostDropped);
+  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), HeldObjects::kMostDropped);
+  EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), 1u);
+}
+
+TEST(HeldObjectsTest, WhatWasLetGoOnItsWayGoesOnceItIsThere) {
+  HeldObjects held;
+  held.sent(object(1), 100);
+  held.let_go(object(1));
+  EXPECT_THAT(held.drop_over(0, kNothingNeeded), IsEmpty());
+  held.confirm(object(1));
+  EXPECT_THAT(held.drop_over(0, kNothingNeeded), ElementsAre(object(1)));
+}
+
+TEST(HeldObjectsTest, WhatIsNeededOnceMoreWhenItIsDueStaysUntilItIsLetGoAgain) {
+  HeldObjects held;
+  held.sent(object(1), 100);
+  held.confirm(object(1));
+  EXPECT_THAT(held.drop_over(0, [](const ObjectId&) { return true; }), IsEmpty());
+  held.used(object(1));
+  EXPECT_THAT(held.drop_over(0, kNothingNeeded), IsEmpty());
+  held.let_go(object(1));
+  EXPECT_THAT(held.drop_over(0, kNothingNeeded), ElementsAre(object(1)));
+}
+
 TEST(HeldObjectsTest, WhatWasOnItsWayWhenTheConnectionBrokeIsSentAgain) {
   HeldObjects held;
   held.sent(object(1), 100);
