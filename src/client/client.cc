@@ -3,9 +3,11 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <string>
 #include <utility>
 
 #include "identity/key_pair.h"
+#include "protocol/message_limits.h"
 #include "transport/leader_token.h"
 
 namespace pounce::client {
@@ -69,6 +71,11 @@ Result<void> Client::daemon_failed(const Error& error) {
 
 Result<void> Client::submit(Call call) {
   if (auto error = unusable()) return failure(*std::move(error));
+  if (call.objects.size() > protocol::kTaskObjects)
+    return failure(Error{ErrorCode::kTooLarge,
+                         "The call has " + std::to_string(call.objects.size()) + " handles in its arguments, and one call takes " +
+                             std::to_string(protocol::kTaskObjects) + " at most.",
+                         "Scatter lists of values instead of single ones, or make several calls of it.", {}});
   parts_->leader_token.hold([&] { parts_->engine.submit(std::move(call)); });
   return {};
 }

@@ -144,3 +144,23 @@ def test_a_pounced_whose_only_client_was_killed_ends_itself(home):
     while endpoint.exists():  # pounced removes it when it ends by itself
         assert time.monotonic() < deadline, "it did not end"
         time.sleep(0.05)
+
+
+def test_a_call_with_thousands_of_handles_or_of_small_arrays_runs_and_one_with_too_many_is_told_before_it_is_sent(home):
+    run = home.run("""
+        import numpy as np
+        with pounce.Client() as client:
+            handles = [client.scatter(n) for n in range(3000)]
+            report(handles=client.submit(lambda *given: sum(given), *handles).result())
+            arrays = [np.zeros(3) for _ in range(2000)]
+            report(in_one=client.submit(len, arrays).result(), each=client.submit(lambda *given: len(given), *arrays).result())
+            report(back=len(client.submit(lambda: [np.zeros(3) for _ in range(12_000)]).result()))
+            report(error=error_of(lambda: client.submit(sum, handles * 2 + [client.scatter(-n) for n in range(1, 16_000)])))
+            report(after=client.submit(abs, -1).result())
+    """)
+
+    reports = run.reports
+    assert reports["handles"] == 4_498_500
+    assert (reports["in_one"], reports["each"], reports["back"]) == (2000, 2000, 12_000)
+    assert reports["error"]["type"] == "TooLarge" and "16384" in reports["error"]["text"]
+    assert reports["after"] == 1

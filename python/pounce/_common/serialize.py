@@ -16,15 +16,18 @@ from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
 NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # of a call: neither side pickles it again
+MOST_BUFFERS = 10_000  # of one value: a header lists their sizes (src/protocol/message_limits.h)
 
 
-def dumps(obj: Any, by_file: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
+def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     """Pickles `obj`.
 
     Parameters
     ----------
     by_file : bool
         What lies in files becomes buffers over them (file_regions.py), which the caller sends by name.
+    most_buffers : int
+        The memory of what comes after so many is copied into the pickle.
 
     Returns
     -------
@@ -42,8 +45,15 @@ def dumps(obj: Any, by_file: bool = False) -> tuple[bytes, list[pickle.PickleBuf
     if type(obj) in ATOMS:
         return pickle.dumps(obj, 5), [], []
     buffers: list[pickle.PickleBuffer] = []
+
+    def copied(buffer: pickle.PickleBuffer) -> bool:
+        if len(buffers) == most_buffers:
+            return True
+        buffers.append(buffer)
+        return False
+
     if _is_plain(obj):
-        return pickle.dumps(obj, 5, buffer_callback=buffers.append), buffers, []
+        return pickle.dumps(obj, 5, buffer_callback=copied), buffers, []
     from .arrays import Pickler
 
     file = io.BytesIO()
@@ -51,7 +61,7 @@ def dumps(obj: Any, by_file: bool = False) -> tuple[bytes, list[pickle.PickleBuf
     ids: dict[str, int] = {}
     pickling.ids, pickling.by_file = ids, by_file
     try:
-        Pickler(file, protocol=5, buffer_callback=buffers.append).dump(obj)
+        Pickler(file, protocol=5, buffer_callback=copied).dump(obj)
     finally:
         pickling.ids, pickling.by_file = outer
     return file.getvalue(), buffers, list(ids)

@@ -24,6 +24,9 @@ from .session import Session
 from .task import Task
 
 INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/message_limits.h)
+_INLINE_BUFFERS = 1000  # of a call: each is a frame of its message, which has 1,024 at most
+_MESSAGE_BYTES = 32 * 1024 * 1024  # a frame has at most 64 MiB
+_SMALL_BYTES = 4096  # of an argument that is no object of its own in any case
 _LOOKED_INTO = 16  # of the calls that wait: for the modules that they name
 _NO_ARGUMENTS = [serialize.NO_ARGUMENTS]
 
@@ -174,21 +177,30 @@ class Submitter:
         try:
             data, buffers, objects = serialize.dumps((args, kwargs), by_file=True)
             if _is_large(data, buffers):
-                args = tuple(self._large(arg, holds) for arg in args)
-                kwargs = {key: self._large(arg, holds) for key, arg in kwargs.items()}
+                args, kwargs = self._with_objects(args, kwargs, holds, INLINE_BYTES)
                 data, buffers, objects = serialize.dumps((args, kwargs), by_file=True)
+            if len(buffers) > _INLINE_BUFFERS or len(data) > _MESSAGE_BYTES:  # many that are not large each
+                args, kwargs = self._with_objects(args, kwargs, holds, _SMALL_BYTES)
+                data, buffers, objects = serialize.dumps((args, kwargs), by_file=True, most_buffers=_INLINE_BUFFERS)
+            if len(data) > 2 * _MESSAGE_BYTES:
+                raise errors.TooLarge(
+                    f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes", "Scatter it, and pass its Ref."
+                )
         except errors.PounceError:
             raise
         except Exception as error:
             raise _not_picklable_arguments(args, kwargs, name, error) from error
         return [data, *buffers], objects
 
-    def _large(self, arg: Any, holds: list[Any]) -> Any:
+    def _with_objects(self, args: tuple[Any, ...], kwargs: dict[str, Any], holds: list[Any], least: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return tuple(self._large(arg, holds, least) for arg in args), {key: self._large(arg, holds, least) for key, arg in kwargs.items()}
+
+    def _large(self, arg: Any, holds: list[Any], least: int) -> Any:
         if isinstance(arg, (int, float, bool, type(None), Ref)):
             return arg
         data, buffers, objects = serialize.dumps(arg, by_file=True)
         # Refs inside stay inside: an object's own pickle has no list of objects to point to.
-        if objects or not _is_large(data, buffers):
+        if objects or not _is_large(data, buffers, least):
             return arg
         return self._hold(data, buffers, holds)
 
@@ -208,11 +220,12 @@ class Submitter:
         return ref
 
 
-def _is_large(data: bytes, buffers: list[Any]) -> bool:
+def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> bool:
     """It becomes an object of its own."""
     if not buffers:
-        return len(data) > INLINE_BYTES
-    return len(data) + sum(buffer.raw().nbytes for buffer in buffers) > INLINE_BYTES or have_to_travel_as_files(buffers)
+        return len(data) > least
+    nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
+    return nbytes > least or len(buffers) > _INLINE_BUFFERS or have_to_travel_as_files(buffers)
 
 
 def name_of(function: Any) -> str:

@@ -23,6 +23,7 @@ TEST(ProtocolDocTest, GivesTheLimitsOfTheCode) {
   expect("| hello, all frames together | " + std::to_string(kHandshakeMessageBytes / 1024) + " KiB |");
   expect("| header on the control channel | " + std::to_string(kControlMessageBytes / 1024) + " KiB |");
   expect("| header on a data socket | " + std::to_string(kHeaderBytes / 1024) + " KiB |");
+  expect("| objects of a task | " + std::to_string(kTaskObjects) + " |");
   expect("| payload of a chunk | " + std::to_string(kChunkBytes / 1024 / 1024) + " MiB |");
   expect("| pickle or buffer that may go inline | " + std::to_string(kInlineBytes / 1024 / 1024) + " MiB |");
   expect(" pounced introduced (`admit`) | " + std::to_string(kDataFrameBytes / 1024 / 1024) + " MiB |");
