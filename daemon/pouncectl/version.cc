@@ -30,11 +30,11 @@ json versions(const std::string& python_named) {
                    {"libzmq", transport::library_version()},
                    {"libsodium", identity::library_version()},
                    {"libmunge", identity::munge_library()},
-                  {"openssl", said("openssl")},
+                   {"openssl", said("openssl")},
                    {"glibc", ::gnu_get_libc_version()},
                    {"python", {{"program", python}, {"version", said("python")}, {"pounce", said("version")}}},
-                  {"cloudpickle", said("cloudpickle")},
-                  {"tblib", said("tblib")},
+                   {"cloudpickle", said("cloudpickle")},
+                   {"tblib", said("tblib")},
                    {"pounce_slurm", slurm::find_helper(own_folder())},
                    {"libslurm", nullptr}};
   if (libslurm)
