@@ -140,6 +140,8 @@ def test_parameters_follow_the_cell_of_defaults():
     (("x = 1",), {"lr": 1}, "no cell of parameters"),
     (("# parameters\nlr = 1",), {"rl": 1}, "did you mean lr"),
     (("x = 1", "name = input('who? ')"), {}, r"code cell 2 calls input\(\)"),
+    (("if True:\n    %matplotlib inline\n    name = input('who? ')",), {}, r"code cell 1 calls input\(\)"),
+    (("x = (7\n    % int(input('who? ')))",), {}, r"code cell 1 calls input\(\)"),
     (("%pounce hold --gpu 1 \\\n    --time 8h\nname = input('who? ')",), {}, r"code cell 1 calls input\(\)"),
     (("import getpass\nkey = getpass.getpass()",), {}, r"calls getpass\(\)"),
 ])

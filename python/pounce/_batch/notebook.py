@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import difflib
 import json
@@ -15,7 +16,7 @@ from ..errors import BadRequest
 _REST = r"(?:.*\\\n)*.*"  # a line magic goes on behind a backslash at the line's end
 _OURS = re.compile(rf"^(?P<indent>[ \t]*)(?P<line>%%pounce\b.*|%(?:pounce|(?:load_ext|reload_ext)[ \t]+pounce)\b{_REST})", re.MULTILINE)
 _HOLD = re.compile(rf"^[ \t]*%pounce[ \t]+(hold\b{_REST})", re.MULTILINE)
-_GOES_ON = re.compile(r"^[%!](?:.*\\\n)+.*", re.MULTILINE)
+_GOES_ON = re.compile(r"^[ \t]*[%!](?:.*\\\n)+.*", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
 
@@ -96,11 +97,17 @@ def _as_comment(found: re.Match[str]) -> str:
 
 def _tree(text: str) -> ast.Module | None:
     """Lines of IPython aside; None: it is no Python, and its run will say so."""
-    text = _GOES_ON.sub(lambda found: found[0].replace("\\\n", " "), text)
-    try:
-        return ast.parse("\n".join("pass" if _NO_PYTHON.search(line) and not line[:1].isspace() else line for line in text.splitlines()))
-    except SyntaxError:
-        return None
+    lines = _GOES_ON.sub(lambda found: found[0].replace("\\\n", " "), text).splitlines()
+    for in_blocks in (False, True):  # an expression may go on with a line that begins so too: `    % divisor)`
+        with contextlib.suppress(SyntaxError):
+            return ast.parse("\n".join(_without_ipython(line, in_blocks) for line in lines))
+    return None
+
+
+def _without_ipython(line: str, in_blocks: bool) -> str:
+    code = line.lstrip()
+    indent = line[: len(line) - len(code)]
+    return f"{indent}pass" if _NO_PYTHON.search(line) and (in_blocks or not indent) else line
 
 
 def asks(text: str) -> str:

@@ -192,7 +192,8 @@ class Submitter:
             raise _not_picklable_arguments(args, kwargs, name, error) from error
         return [data, *buffers], objects
 
-    def _with_objects(self, args: tuple[Any, ...], kwargs: dict[str, Any], holds: list[Any], least: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _with_objects(self, args: tuple[Any, ...], kwargs: dict[str, Any], holds: list[Any],
+                      least: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return tuple(self._large(arg, holds, least) for arg in args), {key: self._large(arg, holds, least) for key, arg in kwargs.items()}
 
     def _large(self, arg: Any, holds: list[Any], least: int) -> Any:
