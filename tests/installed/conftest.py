@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -22,6 +23,7 @@ FOUND = {version: next((str(path) for path in (Path(f"/usr/bin/python{version}")
 SYSTEMS = f"{sys.version_info.major}.{sys.version_info.minor}"  # the environment of the tests is the system's Python
 
 
+@functools.cache
 def built_wheel(version: str) -> Path:
     """As docs/admin.md says, in a build folder that stays, so that what did not change is not compiled again.
 
