@@ -192,6 +192,7 @@ class FakeClient:
     def open(self, endpoint: str, key: str):
         self.socket = self.daemon.context.socket(zmq.DEALER)
         self.socket.sndtimeo = DEADLINE_S * 1000
+        self.socket.rcvhwm = 16  # so that what overtakes 300 MiB does so however late this process looks
         self.socket.curve_serverkey = key.encode()
         self.socket.curve_publickey, self.socket.curve_secretkey = self.key.public, self.key.secret
         self.events = self.socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_DISCONNECTED)

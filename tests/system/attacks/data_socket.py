@@ -84,7 +84,7 @@ ATTACKS = [
     Attack("sizes_that_wrap", TASK, "announces buffers whose sum is more than 2^64", object_of([2**63, 2**63, 2**63]),
            answered("too_large")),
     Attack("an_object_larger_than_the_machine", TASK, "announces 2^60 bytes", object_of([2**60]), answered("too_large")),
-    Attack("a_header_over_64_kib", TASK, "says a header of 70 KiB", to_the_worker({"text": " ", "times": 70_000}), answered("too_large")),
+    Attack("a_header_over_1_mib", TASK, "says a header of 1.1 MiB", to_the_worker({"text": " ", "times": 1_100_000}), answered("too_large")),
     Attack("a_frame_over_64_mib", TASK, "sends a frame of 65 MiB: its connection is cut, and comes back",
            cut_and_back({"text": " ", "times": 65 << 20}), lambda outcome: outcome["alive"]),
     Attack("2000_frames_to_a_worker", TASK, "says a message of 2,000 frames", to_the_worker(*["{}"] * 2000), ignored),
