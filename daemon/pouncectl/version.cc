@@ -68,8 +68,8 @@ int version(const std::string& python, bool json_wanted) {
   print_line("OpenSSL       " + word(document, "openssl", "none: bulk data takes ZeroMQ"));
   print_line("glibc         " + word(document, "glibc", ""));
   print_line("Python        " + python_words(document["python"]));
-  for (const char* package : {"cloudpickle", "tblib"})
-    print_line(std::string(package) + std::string(14 - std::string_view(package).size(), ' ') + word(document, package, "none"));
+  print_line("cloudpickle   " + word(document, "cloudpickle", "none"));
+  print_line("tblib         " + word(document, "tblib", "none"));
   print_line("libslurm      " + (document.contains("libslurm_error") ? "none: " + word(document, "libslurm_error", "") : word(document, "libslurm", "")));
   if (!document.contains("libslurm_error")) print_line("pounce-slurm  " + word(document, "pounce_slurm", ""));
   return kOk;

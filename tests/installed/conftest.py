@@ -3,6 +3,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,12 @@ def built_wheel(version: str) -> Path:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def install_commands(apps: Path, python: Path | str) -> str:
+    """What docs/admin.md has a user type, with that folder in place of /apps."""
+    (commands,) = re.findall(r"^<!-- installed by a user -->\n```sh\n(.*?)^```", (ROOT / "docs" / "admin.md").read_text(), re.M | re.S)
+    return commands.replace("/apps/", f"{apps}/").replace("python3 ", f"{python} ")
 
 
 class Installation:

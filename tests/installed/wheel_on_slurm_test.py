@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bare_user import LIBRARIES, ROOT
-from conftest import LONG, SYSTEMS, built_wheel
+from conftest import LONG, SYSTEMS, built_wheel, install_commands
 
 pytestmark = pytest.mark.skipif(not LONG, reason="it compiles for some minutes and starts a Slurm: in long runs")
 CLUSTER = ROOT / "packaging" / "cluster"
@@ -64,8 +64,7 @@ def site(readable_folder):
     shutil.copy(wheel, site.apps / "wheels")
     site.cluster("up")
     shutil.chown(site.apps, "alice")
-    (commands,) = re.findall(r"^<!-- installed by a user -->\n```sh\n(.*?)^```", (ROOT / "docs" / "admin.md").read_text(), re.M | re.S)
-    site.alice("sh", "-ec", commands.replace("/apps/", f"{site.apps}/").replace("python3 ", "/usr/bin/python3 "))
+    site.alice("sh", "-ec", install_commands(site.apps, "/usr/bin/python3"))
     yield site
     site.cluster("down")
 

@@ -10,8 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from bare_user import LIBRARIES, ROOT, hidden_libraries
-from conftest import FOUND, LONG, SYSTEMS, Installation, built_wheel
+from bare_user import LIBRARIES, hidden_libraries
+from conftest import FOUND, LONG, SYSTEMS, Installation, built_wheel, install_commands
 
 CALL = """
 import json, os, pounce
@@ -40,8 +40,7 @@ def installation(request, readable_folder):
     place = Installation(readable_folder / request.param, Path(FOUND[request.param]))
     wheel = built_wheel(request.param)
     (place.folder / "apps" / "wheels" / wheel.name).write_bytes(wheel.read_bytes())
-    (commands,) = re.findall(r"^<!-- installed by a user -->\n```sh\n(.*?)^```", (ROOT / "docs" / "admin.md").read_text(), re.M | re.S)
-    place.said = place.run("sh", "-ec", commands.replace("/apps/", f"{place.folder}/apps/").replace("python3 ", f"{place.python} "))
+    place.said = place.run("sh", "-ec", install_commands(place.folder / "apps", place.python))
     return place
 
 

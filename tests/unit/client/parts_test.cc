@@ -15,7 +15,7 @@ namespace pounce::client {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-ObjectId object(std::uint8_t number) { return ObjectId({number}); }
+ObjectId object(std::size_t number) { return ObjectId({static_cast<std::uint8_t>(number), static_cast<std::uint8_t>(number >> 8)}); }
 constexpr auto kNothingNeeded = [](const ObjectId&) { return false; };
 
 TEST(ClockOffsetTest, TheQuickestRoundTripCounts) {
@@ -51,16 +51,19 @@ TEST(HeldObjectsTest, NothingGoesWithinTheBudget) {
   EXPECT_THAT(held.drop_over(100, kNothingNeeded), IsEmpty());
 }
 
-ObjectId numbered_object(std::size_t number) { return ObjectId({static_cast<std::uint8_t>(number), static_cast<std::uint8_t>(number >> 8)}); }
+HeldObjects holding(std::size_t many, std::uint64_t bytes) {
+  HeldObjects held;
+  for (std::size_t n = 0; n < many; ++n) {
+    held.sent(object(n), bytes);
+    held.confirm(object(n));
+  }
+  return held;
+}
 
 // A look at all of them whenever one goes would be fifty million.
 TEST(HeldObjectsTest, OfTenThousandThatAreNeededBeyondTheBudgetEachIsLookedAtTwiceBeforeAllAreGone) {
   constexpr std::size_t kMany = 10'000;
-  HeldObjects held;
-  for (std::size_t n = 0; n < kMany; ++n) {
-    held.sent(numbered_object(n), 1000);
-    held.confirm(numbered_object(n));
-  }
+  HeldObjects held = holding(kMany, 1000);
   std::size_t looks = 0, dropped = 0;
   std::vector<bool> gone(kMany);
   const auto needed = [&](const ObjectId& id) {
@@ -70,7 +73,7 @@ TEST(HeldObjectsTest, OfTenThousandThatAreNeededBeyondTheBudgetEachIsLookedAtTwi
 
   for (std::size_t n = kMany; n-- > 0;) {
     gone[n] = true;
-    held.let_go(numbered_object(n));
+    held.let_go(object(n));
     dropped += held.drop_over(0, needed).size();
   }
 
@@ -80,11 +83,7 @@ TEST(HeldObjectsTest, OfTenThousandThatAreNeededBeyondTheBudgetEachIsLookedAtTwi
 }
 
 TEST(HeldObjectsTest, OfManyThatGoAtOnceSomeAreNamedAtATimeUntilAllAreGone) {
-  HeldObjects held;
-  for (std::size_t n = 0; n < 2 * HeldObjects::kMostDropped + 1; ++n) {
-    held.sent(numbered_object(n), 1);
-    held.confirm(numbered_object(n));
-  }
+  HeldObjects held = holding(2 * HeldObjects::kMostDropped + 1, 1);
   EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), HeldObjects::kMostDropped);
   EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), HeldObjects::kMostDropped);
   EXPECT_EQ(held.drop_over(0, kNothingNeeded).size(), 1u);
