@@ -14,6 +14,7 @@ from fault_table import BY_NAME
 
 LINGERS_S = 90  # so long after a fault an error that it causes may be told: a call that waits learns of it late
 FORGETS_S = 15  # what a controller told within these seconds before it was killed, the next one may not know
+LOOKS_S = 10  # at most, between two looks at whether slurmctld answers
 SLURM_SAYS = {"Preempted": "PREEMPTED", "NodeFailed": "NODE_FAIL", "WalltimeReached": "TIMEOUT"}  # its own word is the proof
 NEVER = {"InternalError", "ProtocolError", "NotAuthenticated", "VersionMismatch", "BadRequest", "Timeout", "NoSuchName", "NameTaken"}
 
@@ -42,6 +43,7 @@ class History:
             self.ends[row["task"], row["part"]].append(row)
         self.faults = by("fault")
         self.accounts = by("account")
+        self.silent = by("slurm silent")
         self.after = (by("after") or [{}])[-1]
 
     def outcomes(self) -> Iterable[tuple[dict, dict]]:
@@ -109,6 +111,9 @@ def false_error(history: History, asked: dict, said: dict) -> str:
     if state := SLURM_SAYS.get(said["error"]):
         jobs = {row["job"] for row in history.accounts if row["state"].startswith(state)} | forgotten_ends(history, asked)
         return "" if said["context"].get("job") in jobs or jobs and "job" not in said["context"] else f"for Slurm its job was not {state}"
+    if said["error"] == "SlurmUnreachable":
+        silent = any(asked["at"] - LOOKS_S < look["at"] and look["since"] < said["at"] for look in history.silent)
+        return "" if silent else "slurmctld answered all the time"
     may = [fault for fault in history.faults if said["error"] in BY_NAME[fault["kind"]].may]
     if not may:
         return "no fault of this run may cause it"

@@ -15,6 +15,7 @@ KEPT = {"what": "kept", "at": 40, "task": "t", "client": "collector", "value": [
 AFTER = {"what": "after", "at": 50, "jobs": [], "leases": [], "held": {"g1": "", "g2": ""}, "processes": []}
 CLIENT = {"what": "client", "at": 1, "client": "c", "login": "a", "pid": 1}
 OTHER = [{**TASK, "task": "u"}, *({**row, "task": "u"} for row in (BEGIN, END)), {**TOLD, "task": "u", "value": ["u", 0]}]  # one that ends well
+SILENT = {"what": "slurm silent", "at": 12, "since": 11}
 ACCOUNT = {"what": "account", "at": 49, "job": "7", "state": "COMPLETED", "tag": "i:l"}
 
 
@@ -39,6 +40,7 @@ def found(*rows: dict) -> set[str]:
     (TASK, BEGIN, error("Preempted", job="7"), ACCOUNT, fault("slurmctld killed", since=15)),
     (TASK, BEGIN, error("NodeFailed", job="7"), {**ACCOUNT, "state": "NODE_FAIL"}),
     (TASK, BEGIN, {"what": "killed", "at": 12, "client": "c"}),
+    (TASK, error("SlurmUnreachable"), SILENT),
     ({**TASK, "retries": 1}, BEGIN, {**BEGIN, "run": "r2"}, {**END, "run": "r2"}, TOLD),
 ])
 def test_a_history_as_it_should_be_shows_nothing(rows):
@@ -63,6 +65,8 @@ def test_a_history_as_it_should_be_shows_nothing(rows):
     ("every_error_is_true", (TASK, BEGIN, error("Preempted", job="7"), {**ACCOUNT, "state": "TIMEOUT"}, fault("slurmctld killed", since=15))),
     ("every_error_is_true", (TASK, BEGIN, error("InternalError"), fault("pounced killed", login="a"))),
     ("every_error_is_true", (TASK, BEGIN, {**error("KeyError"), "ours": False})),
+    ("every_error_is_true", (TASK, error("SlurmUnreachable"))),
+    ("every_error_is_true", (TASK, error("SlurmUnreachable"), {**SILENT, "at": 23, "since": 20})),
     ("every_error_is_true", (TASK, BEGIN, error("DaemonUnavailable"), fault("disk full", login="b"))),
     ("every_lease_went_back", ({**ACCOUNT, "state": "RUNNING"},)),
     ("no_lease_had_two_jobs", (ACCOUNT, {**ACCOUNT, "job": "8"})),

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +62,7 @@ class SlurmAdmin:
     def mend(self) -> None:
         """What Slurm 22.05 does not mend by itself after its controller was killed (docs/gotchas.md, S24): GPUs that it has given
         out and no job has, until it is restarted in order, and a node that it has drained for a job that it had forgotten."""
-        self.silent = 0 if self.answers() else self.silent + 1
+        self.silent = 0 if self.looks() else self.silent + 1
         if self.silent >= LONG_SILENCE:  # longer than any fault: two of them have met
             self.heal()
             self.silent = 0
@@ -78,6 +79,13 @@ class SlurmAdmin:
         for node in self.nodes:
             if "Duplicate jobid" in self.run("scontrol", "show", "node", node):
                 self.resume(node)
+
+    def looks(self) -> bool:
+        """Whether slurmctld answers now; where it does not, the history knows it."""
+        since = time.monotonic()
+        if not (answers := self.answers()):
+            self.history.note("slurm silent", since=since)
+        return answers
 
     def answers(self) -> bool:
         return " is UP" in self.run("scontrol", "ping", seconds=3)

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from cluster_parts import end
 from faults import assert_told, submit_script
 from login_node import wait_until
 
@@ -50,15 +51,18 @@ def test_root_is_refused_where_slurm_is(make_user):
     assert_told(error, "RefusesRoot")
 
 
+SUBMIT_AT_START = """
+    import pounce
+    try:
+        pounce.Client().submit(pow, 2, 3).result(100)
+    except Exception as e:
+        report(error=error(e))
+    report(kernel_lives=True)
+"""
+
+
 def submit_failing_at_start(who, **extra):
-    return who.python("""
-        import pounce
-        try:
-            pounce.Client().submit(pow, 2, 3).result(100)
-        except Exception as e:
-            report(error=error(e))
-        report(kernel_lives=True)
-    """, **extra).ended().reported("error")
+    return who.python(SUBMIT_AT_START, **extra).ended().reported("error")
 
 
 def test_a_broken_slurm_conf_is_an_error_and_the_kernel_lives_on(make_user):
@@ -150,3 +154,19 @@ def test_a_hung_slurmctld_during_a_submit_leaves_exactly_one_job(quiet_cluster, 
 
     assert run.ended(120).reported("result") == 1024
     assert run.reported("jobs") == 1
+
+
+def test_kernels_that_start_while_slurmctld_is_down_are_all_told_why_by_one_start(quiet_cluster, login_node, make_user):
+    """One kernel's pounced tries; the others, which waited for it, are told what it was told."""
+    alice = make_user(node=login_node(quiet_cluster))
+    logs = Path(f"/home/alice/.local/state/pounce/pounce{quiet_cluster}")
+    failed_starts = lambda: sum(log.read_text().count("slurmctld did not answer") for log in logs.glob("*/pounced.log"))
+    before = failed_starts()
+    end(quiet_cluster, "slurmctld")
+
+    runs = [alice.python(SUBMIT_AT_START) for _ in range(5)]
+    errors = [run.ended().reported("error") for run in runs]
+
+    for error in errors:
+        assert_told(error, "SlurmUnreachable", "slurmctld did not answer")
+    assert failed_starts() == before + 1

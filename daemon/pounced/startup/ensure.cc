@@ -15,6 +15,7 @@
 #include "pounced/net/endpoint.h"
 #include "pounced/startup/programs.h"
 #include "pounced/startup/spawn.h"
+#include "pounced/startup/start_failure.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/storage/file.h"
 
@@ -71,14 +72,22 @@ Error start_error(const std::string& report, const Folders& folders) {
   return error;
 }
 
+struct Waited {
+  std::optional<protocol::EndpointFile> endpoint;
+  std::optional<std::string> report;  // of the start that was waited for, and failed
+};
+
 // Waits while the lock's holder lives and has not published yet.
-std::optional<protocol::EndpointFile> wait_for_endpoint(const Folders& folders, TimePoint deadline) {
+Waited wait_for_endpoint(const Folders& folders, TimePoint deadline) {
+  std::optional<LockOwner> starter;
   while (Clock::now() < deadline) {
-    if (auto endpoint = live_endpoint(folders)) return endpoint;
-    if (!StartLock::holder(folders.lock())) return std::nullopt;
+    if (auto endpoint = live_endpoint(folders)) return {endpoint, {}};
+    const auto holder = StartLock::holder(folders.lock());
+    if (!holder) break;
+    starter = holder;
     std::this_thread::sleep_for(kLook);
   }
-  return std::nullopt;
+  return {{}, starter ? start_failure_of(folders, *starter) : std::nullopt};
 }
 
 }  // namespace
@@ -87,17 +96,20 @@ Result<protocol::EndpointFile> ensure_daemon(const CommandLine& command, bool st
   const auto setup = set_up(command);
   if (!setup) return failure(setup.error());
   const Folders& folders = setup->folders;
-  const TimePoint deadline = Clock::now() + setup->config.times.slurm_request + kStartSlack;
+  const auto takes = setup->config.times.slurm_request + kStartSlack;
+  const TimePoint deadline = Clock::now() + takes;
   if (auto endpoint = setup->live ? setup->live : live_endpoint(folders)) return *endpoint;
   if (!start)
     return failure(ErrorCode::kDaemonUnavailable, "no pounced runs here", "It is started by the first client.");
   std::string report;
   do {
-    if (auto endpoint = wait_for_endpoint(folders, deadline)) return *endpoint;
+    auto waited = wait_for_endpoint(folders, deadline);
+    if (waited.endpoint) return *waited.endpoint;
+    if (waited.report) return failure(start_error(*waited.report, folders));
     if (const auto made = make_folders(folders); !made) return failure(made.error());
     const auto pipe = spawn_detached(serve_command(command, *setup), folders.log());
     if (!pipe) return failure(pipe.error());
-    report = read_report(*pipe, deadline);
+    report = read_report(*pipe, Clock::now() + takes);  // its own time: somebody else's start has taken some of ours
   } while ((report == "ready" || report == "another") && Clock::now() < deadline);
   return failure(start_error(report, folders));
 }

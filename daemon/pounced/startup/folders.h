@@ -14,6 +14,7 @@ struct Folders {
   bool shared = true;  // state, with the hosts that workers run on
 
   std::string lock() const { return state + "/lock"; }
+  std::string start_failure() const { return state + "/start_failure"; }
   std::string endpoint() const { return state + "/endpoint"; }
   std::string key_file() const { return state + "/key"; }
   std::string journal() const { return state + "/journal"; }

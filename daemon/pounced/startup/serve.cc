@@ -19,9 +19,11 @@
 #include "pounced/startup/backend.h"
 #include "pounced/startup/gone_folders.h"
 #include "pounced/startup/signals.h"
+#include "pounced/startup/start_failure.h"
 #include "pounced/startup/start_lock.h"
 #include "pounced/startup/start_report.h"
 #include "pounced/storage/expired_states.h"
+#include "protocol/codec.h"
 #include "transport/event_loop.h"
 
 namespace pounce::daemon {
@@ -100,7 +102,10 @@ Result<void> live(const Setup& setup, const StartLock& lock, StartReport& report
   const auto launcher = make_backend(loop, setup);
   auto facts = wait_for_facts(loop, *launcher);
   if (!facts) return failure(ErrorCode::kDaemonUnavailable, "pounced was told to end while it started");
-  if (!*facts) return failure(facts->error());
+  if (!*facts) {  // what Slurm says now it would say to the next one too
+    leave_start_failure(setup.folders, this_process(), protocol::encode_error(facts->error()));
+    return failure(facts->error());
+  }
   auto daemon = Daemon::open(loop, setup, std::move(**facts), *launcher);
   if (!daemon) return failure(daemon.error());
   if (const auto started = (*daemon)->start(); !started) return started;

@@ -28,24 +28,8 @@ std::uint64_t pid_namespace() {
   return ::stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
 }
 
-std::string encode(const LockOwner& owner) {
-  return json{{"pid", owner.pid},
-              {"start_ticks", owner.start_ticks},
-              {"pid_namespace", owner.pid_namespace},
-              {"boot", owner.boot}}
-             .dump() +
-         "\n";
-}
-
 std::optional<LockOwner> read_owner(const std::string& path) {
-  const auto text = read_own_file(path);
-  const auto record = json::parse(text.value_or(""), nullptr, false);
-  if (!record.is_object()) return std::nullopt;
-  try {
-    return LockOwner{record.at("pid"), record.at("start_ticks"), record.at("pid_namespace"), record.at("boot")};
-  } catch (const json::exception&) {
-    return std::nullopt;  // written whole or not at all: somebody edited it, and an edited lock holds nothing
-  }
+  return decode_owner(read_own_file(path).value_or(""));
 }
 
 std::string path_of(const std::string& base, std::uint32_t number) { return base + "." + std::to_string(number); }
@@ -68,7 +52,7 @@ std::set<std::uint32_t> numbers_of(const std::string& base) {
 // Exclusive and whole at once: the record is complete before its name exists.
 Result<bool> make(const std::string& path, const LockOwner& owner) {
   const std::string draft = path + ".draft." + std::to_string(owner.pid);
-  if (const auto written = replace_file(draft, encode(owner)); !written) return failure(written.error());
+  if (const auto written = replace_file(draft, encode_owner(owner)); !written) return failure(written.error());
   const int made = ::link(draft.c_str(), path.c_str());
   const int why = errno;
   ::unlink(draft.c_str());
@@ -85,6 +69,25 @@ void remove_older(const std::string& base, std::uint32_t number) {
 }  // namespace
 
 LockOwner this_process() { return {::getpid(), launch::start_ticks(::getpid()).value_or(0), pid_namespace(), boot_id()}; }
+
+std::string encode_owner(const LockOwner& owner) {
+  return json{{"pid", owner.pid},
+              {"start_ticks", owner.start_ticks},
+              {"pid_namespace", owner.pid_namespace},
+              {"boot", owner.boot}}
+             .dump() +
+         "\n";
+}
+
+std::optional<LockOwner> decode_owner(const std::string& text) {
+  const auto record = json::parse(text, nullptr, false);
+  if (!record.is_object()) return std::nullopt;
+  try {
+    return LockOwner{record.at("pid"), record.at("start_ticks"), record.at("pid_namespace"), record.at("boot")};
+  } catch (const json::exception&) {
+    return std::nullopt;  // written whole or not at all: somebody edited it, and an edited lock holds nothing
+  }
+}
 
 std::optional<bool> runs(const LockOwner& owner) {
   if (owner.boot != boot_id()) return false;

@@ -24,6 +24,8 @@ struct LockOwner {
 };
 
 LockOwner this_process();
+std::string encode_owner(const LockOwner& owner);  // a line of JSON
+std::optional<LockOwner> decode_owner(const std::string& text);
 // Whether that process still runs; nullopt: cannot be told from here (another PID namespace of this boot).
 std::optional<bool> runs(const LockOwner& owner);
 
