@@ -39,6 +39,7 @@ struct Worker {
   bool linked = true;  // its connection is up
   bool left = false;   // it went with a farewell: nothing runs there any more
   bool ready = false;  // an interpreter is up
+  bool ever_ready = false;
   bool heard = false;  // a beat of it on this connection: what it runs is known
   bool spent = false;  // it died too often: sent away, while others of the lease go on
   Epoch epoch;         // of the last interpreter told of
@@ -91,7 +92,6 @@ struct Lease {
 
   // Workers
   std::map<WorkerIndex, Worker> workers;  // those that came, in the order of their indexes
-  bool ever_ready = false;                // one of them has had an interpreter
   TimePoint last_seen;                    // any of them
   bool silence_noted = false;
   TimePoint last_saving;                  // the last moment at which one of them was saving
@@ -145,6 +145,10 @@ struct Lease {
   bool others_go_on() const {
     const auto goes_on = [](const auto& entry) { return !entry.second.spent && !entry.second.left; };
     return workers.size() < resources.workers || std::ranges::any_of(workers, goes_on);
+  }
+  // All that were asked for have had an interpreter, if not at the same time.
+  bool was_whole() const {
+    return workers.size() >= resources.workers && std::ranges::all_of(workers, [](const auto& entry) { return entry.second.ever_ready; });
   }
   bool linked() const {
     return std::ranges::any_of(workers, [](const auto& entry) { return entry.second.linked; });

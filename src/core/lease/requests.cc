@@ -31,7 +31,7 @@ void Requests::no_replacement(RequestState& record, CauseCode why) {
 }
 
 void Requests::count_bad_start(const Lease& lease, const Error& why, bool give_up) {
-  if (lease.ever_ready) return;
+  if (lease.was_whole()) return;
   RequestState* record = context_.sessions.request_of(lease);
   if (record == nullptr) return;
   if (++record->bad_starts < context_.times.crash_limit && !give_up) return hold_off(*record, why);

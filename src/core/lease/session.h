@@ -19,7 +19,7 @@ struct RequestState {
   TimePoint starts_at{};        // when this daemon may start a lease for it, where starts are counted
   Cause wait_reason;            // why not, for the user
   Duration backoff{};
-  std::uint32_t bad_starts = 0;  // leases in a row that ended without a ready interpreter
+  std::uint32_t bad_starts = 0;  // leases in a row that ended before each of their workers had an interpreter
 
   bool demanded() const { return request.waiting > 0 || request.running > 0; }  // their sum may wrap: a client says them
 };

@@ -127,9 +127,9 @@ void Workers::on(const InterpreterStarted& event) {
   if (lease == nullptr || gone(*worker, event.epoch)) return;
   if (worker->spent) return context_.act(EndWorker{lease->id, worker->link, spent_because(*worker, {}), false});  // it did not hear
   worker->epoch = event.epoch;
-  worker->ready = lease->ever_ready = true;
+  worker->ready = worker->ever_ready = true;
   lease->last_busy = context_.now();
-  if (RequestState* record = context_.sessions.request_of(*lease)) record->bad_starts = 0;
+  if (RequestState* record = context_.sessions.request_of(*lease); record != nullptr && lease->was_whole()) record->bad_starts = 0;
   transitions_.refresh(*lease);
   notices_.introduce(*lease, event.worker);
 }

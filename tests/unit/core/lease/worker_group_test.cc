@@ -48,6 +48,16 @@ class WorkerGroupTest : public LeaseTest {
     tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, trouble(ErrorCode::kWorkerCrashed),
                          restarting});
   }
+  // Of three workers two come, one gets its interpreter, and the job ends.
+  void fail_half_ready(int n) {
+    const JobIdentity its = job(static_cast<std::uint32_t>(6 + n));
+    tell(Submitted{lease(n), its});
+    for (std::uint32_t worker : {0u, 1u})
+      tell(WorkerConnected{lease(n), WorkerIndex{worker}, link_of(worker), its.job, 0, "g1", "GPU"});
+    tell(InterpreterStarted{lease(n), WorkerIndex{0}, link_of(0), Epoch{1}});
+    for (std::uint32_t worker : {0u, 1u}) tell(WorkerLost{lease(n), WorkerIndex{worker}, link_of(worker)});
+    tell(Polled{std::vector{view(JobState::kEnded, JobEnd::kFailed, its, n)}});
+  }
   void leave_idle(std::uint32_t worker, std::uint32_t epoch = 1) {
     const Error left = error_of(ErrorCode::kLeaseEnded, Cause{CauseCode::kIdle}, {{"started", ""}});
     tell(InterpreterDied{lease(1), WorkerIndex{worker}, link_of(worker), Epoch{epoch}, left, false});
@@ -86,6 +96,21 @@ TEST_F(WorkerGroupTest, AWorkerThatConnectsLateDoesNotDisturbTheOthers) {
 TEST_F(WorkerGroupTest, EachWorkersDevicesAreTold) {
   given_three_starting();
   EXPECT_EQ(core.leases()[0].devices, "GPU 0, GPU 1, GPU 2");
+}
+
+// One worker was ready each time, and so no start was a bad one: jobs were asked for without end.
+TEST_F(WorkerGroupTest, LeasesInARowThatEndBeforeAllTheirWorkersWereReadyFailTheRequest) {
+  start();
+  open();
+  demand(1, 0, three());
+  const int limit = static_cast<int>(defaults.crash_limit);
+  for (int n = 1; n < limit; ++n) {
+    fail_half_ready(n);
+    EXPECT_EQ(count<TellRequestFailed>(), 0u);
+    advance_alive(10s);
+  }
+  fail_half_ready(limit);
+  EXPECT_EQ(count<TellRequestFailed>(), 1u);
 }
 
 TEST_F(WorkerGroupTest, AWorkerMoreThanTheLeaseHasIsSentAway) {
