@@ -85,6 +85,7 @@ namespace pounce {
   X(kClientClosed, "client_closed")                                                        \
   X(kSubmittedLate, "submitted_late")           /* the client was closed before */         \
   X(kRelayed, "relayed")                        /* node, time: that it stays there */      \
+  X(kNotWritten, "not_written")                 /* said: what cannot be written, and why */ \
   X(kNotFetched, "not_fetched")                 /* word: its name; time */                 \
   /* a limit of a class that a request would meet. word: the class; number: the limit */    \
   X(kClassWithoutGpu, "class_without_gpu")                                                 \

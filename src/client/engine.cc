@@ -250,7 +250,7 @@ void Engine::perform(const task::Action& action) {
   } else if (const auto* failed = std::get_if<task::Fail>(&action)) {
     Ended ended;
     ended.task = failed->task;
-    ended.error = failed->error;
+    ended.error = cache_.with_job(failed->error);
     end(std::move(ended));
   } else if (const auto* open = std::get_if<task::Connect>(&action)) {
     connect(*open);

@@ -34,6 +34,14 @@ std::optional<protocol::LeaseStatus> LeaseCache::of_lease(const LeaseId& lease) 
   return found == status_.end() ? std::nullopt : std::optional(found->second);
 }
 
+Error LeaseCache::with_job(Error error) const {
+  const auto named = error.context.find("lease");
+  if (named == error.context.end()) return error;
+  const auto status = of_lease(LeaseId::from_hex(named->second).value_or(LeaseId{}));
+  if (status && status->job != 0) error.context.try_emplace("job", std::to_string(status->job));
+  return error;
+}
+
 std::vector<protocol::LeaseStatus> LeaseCache::all() const {
   std::vector<protocol::LeaseStatus> all;
   for (const auto& [lease, status] : status_) all.push_back(status);

@@ -182,6 +182,8 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kRelayed:
       return "the worker" + on(cause.node) + " does not see the results folder: what it returns stays there for " + span(cause.time) +
              " after its end, for a notebook that fetches it";
+    case CauseCode::kNotWritten:
+      return cause.said + "; it starts when there is room";
     case CauseCode::kNotFetched:
       return "nobody fetched what " + cause.word + " returned, within " + span(cause.time) +
              " of its end on a worker that does not see the results folder";

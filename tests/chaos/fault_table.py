@@ -28,10 +28,10 @@ def errors(*names: str) -> frozenset:
     return frozenset(names)
 
 
-KINDS = [
+KINDS = [  # a killed supervisor that is one of several of its lease is started again, and its Python anew
     Kind("worker killed", targets.workers, actions.kill, may=errors("WorkerCrashed", "LeaseEnded"), weight=2),
     Kind("worker hung", targets.workers, actions.hang, (0.5, 3)),
-    Kind("supervisor killed", targets.supervisors, actions.kill, may=errors("LeaseEnded", "LostError"), weight=2),
+    Kind("supervisor killed", targets.supervisors, actions.kill, may=errors("LeaseEnded", "LostError", "WorkerCrashed"), weight=2),
     Kind("supervisor hung", targets.supervisors, actions.hang, (0.5, 3)),
     Kind("pounced killed", targets.daemons, actions.kill, weight=2),
     Kind("pounced hung", targets.daemons, actions.hang, (0.5, 6)),

@@ -89,6 +89,8 @@ def no_acknowledged_result_was_lost(history: History):
         told, kept = history.told.get(task), history.kept.get(task)
         if kept is None:
             yield f"{task} was accepted under a name, and nobody could fetch it"
+        elif kept.get("error") == "Timeout":
+            yield f"{task} was accepted under a name, and who asked for it later was told nothing"
         elif kept.get("error") == "NoSuchName":
             yield f"{task} was accepted under a name that is not there any more"
         elif told and "error" not in told and "error" in kept and kept["error"] != "ResultGone":

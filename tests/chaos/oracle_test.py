@@ -55,6 +55,7 @@ def test_a_history_as_it_should_be_shows_nothing(rows):
     ("every_result_was_computed", (TASK, BEGIN, TOLD)),
     ("every_result_was_computed", (TASK, BEGIN, END, {**TOLD, "value": ["u", 0]})),
     ("no_acknowledged_result_was_lost", (TASK, ACCEPTED, BEGIN, END, TOLD)),
+    ("no_acknowledged_result_was_lost", (TASK, ACCEPTED, BEGIN, END, TOLD, {**error("Timeout"), "what": "kept"})),
     ("no_acknowledged_result_was_lost", (TASK, ACCEPTED, BEGIN, END, TOLD, {**error("NoSuchName"), "what": "kept"})),
     ("no_acknowledged_result_was_lost", (TASK, ACCEPTED, BEGIN, END, TOLD, {**error("ResultGone"), "what": "kept"})),
     ("every_error_is_true", (TASK, BEGIN, error("JobCancelled", job="7"))),

@@ -41,6 +41,7 @@ bool is_digest(const std::string& text) {
 
 std::optional<DetachedRecord> DetachedFolder::record(const std::string& name) const {
   if (!usable_name(name) || !private_folder(of(name))) return std::nullopt;
+  if (const auto kept = unwritten_.find(name); kept != unwritten_.end()) return kept->second;
   const auto text = read_own_file(of(name) + kRecord);
   auto record = text ? protocol::decode_detached_record(*text) : std::nullopt;
   if (!record || record->row.name != name) return std::nullopt;
@@ -70,6 +71,15 @@ Result<void> DetachedFolder::save(const DetachedRecord& record) const {
   return replace_file(of(record.row.name) + kRecord, protocol::encode_detached_record(record));
 }
 
+void DetachedFolder::keep(DetachedRecord record) {
+  std::string name = record.row.name;
+  unwritten_.insert_or_assign(std::move(name), std::move(record));
+}
+
+void DetachedFolder::write_kept() {
+  std::erase_if(unwritten_, [this](const auto& entry) { return !private_folder(of(entry.first)) || save(entry.second); });
+}
+
 std::optional<KeptOutcome> DetachedFolder::outcome(const std::string& name) const {
   std::error_code trouble;
   for (const auto& entry : fs::directory_iterator(of(name), trouble)) {
@@ -83,7 +93,8 @@ void DetachedFolder::drop_call(const protocol::DetachedRow& row) const {
   ::unlink((of(row.name) + "/" + row.task.hex() + ".call").c_str());
 }
 
-void DetachedFolder::remove(const std::string& name) const {
+void DetachedFolder::remove(const std::string& name) {
+  unwritten_.erase(name);
   std::error_code trouble;  // tried again at the next look
   if (usable_name(name)) fs::remove_all(of(name), trouble);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,13 +31,17 @@ class DetachedFolder {
   // kNameTaken when another task has it.
   Result<void> claim(const protocol::DetachedRecord& record) const;
   Result<void> save(const protocol::DetachedRecord& record) const;
+  // Of one that has ended, where its end cannot be written now: whoever asks here is told it, and it is written when it can be.
+  void keep(protocol::DetachedRecord record);
+  void write_kept();
   std::optional<KeptOutcome> outcome(const std::string& name) const;
   void drop_call(const protocol::DetachedRow& row) const;  // it will not run any more
-  void remove(const std::string& name) const;
+  void remove(const std::string& name);
   void remove_unclaimed(std::chrono::hours older) const;  // prepared by kernels that died before they claimed
 
  private:
   std::string path_;
+  std::map<std::string, protocol::DetachedRecord> unwritten_;  // by its name
 };
 
 // What becomes a folder's name: letters, digits, and . _ - inside, at most 64.

@@ -109,6 +109,7 @@ std::string DetachedTasks::key_of(const lease::GrantWorker& order) const {
 
 // Also repeated, for the same interpreter: then it answers again if it has ended the task.
 bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
+  live.put_off.reset();
   protocol::DetachedRecord& record = live.record;
   if (record.row.state == "running") {
     if (record.row.lease == order.lease && record.worker != order.worker) return true;  // the first of several has it
@@ -119,17 +120,28 @@ bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
     lost(live, error_of(ErrorCode::kLost, CauseCode::kMayHaveRun));
     return true;
   }
-  record.row.state = "running";
-  record.row.cause = {};
-  record.row.lease = order.lease;
-  record.worker = order.worker;
-  record.epoch = order.epoch;
-  record.key = key_of(order);
-  save(record);  // before it can start
+  protocol::DetachedRecord granted = record;
+  granted.row.state = "running";
+  granted.row.cause = {};
+  granted.row.lease = order.lease;
+  granted.worker = order.worker;
+  granted.epoch = order.epoch;
+  granted.key = key_of(order);
+  if (const auto saved = save(granted); !saved) {  // before it can start: else the next pounced would run it a second time
+    put_off(live, order, saved.error().text);
+    return true;
+  }
+  record = std::move(granted);
   publish(record.row);
   run(live);
   demand(live);
   return true;
+}
+
+void DetachedTasks::put_off(Live& live, const lease::GrantWorker& order, const std::string& why) {
+  live.put_off = order;
+  live.record.row.cause = {.code = CauseCode::kNotWritten, .said = why};
+  publish(live.record.row);
 }
 
 void DetachedTasks::run(Live& live) {
@@ -155,6 +167,7 @@ bool DetachedTasks::act(Live& live, const lease::TellStatus& order) {
 }
 
 bool DetachedTasks::act(Live& live, const lease::TellWorkerDown& order) {
+  if (live.put_off && live.put_off->lease == order.lease && live.put_off->worker == order.worker) live.put_off.reset();
   const protocol::DetachedRecord& record = live.record;
   if (record.row.state != "running" || record.row.lease != order.lease || record.worker != order.worker ||
       record.epoch != order.epoch)
@@ -168,6 +181,7 @@ bool DetachedTasks::act(Live& live, const lease::TellWorkerDown& order) {
 }
 
 bool DetachedTasks::act(Live& live, const lease::TellLeaseEnded& order) {
+  if (live.put_off && live.put_off->lease == order.lease) live.put_off.reset();
   if (live.record.row.state == "running" && live.record.row.lease == order.lease) lost(live, order.error);
   return true;
 }
@@ -214,7 +228,7 @@ void DetachedTasks::finish(Live& live, const DetachedRow& end) {
   row.error = end.error;
   row.end_time_s = std::time(nullptr);
   if (const auto kept = folder_.outcome(row.name)) row.size = kept->size;
-  save(live.record);
+  if (!save(live.record)) folder_.keep(live.record);
   folder_.drop_call(row);
   if (row.ok) checkpoints_.remove(row.task);
   spdlog::info("detached task {} ended: {}", row.name, row.digest.empty() ? messages::text(row.error) : "its outcome is kept");
@@ -225,8 +239,10 @@ void DetachedTasks::finish(Live& live, const DetachedRow& end) {
   driver_.tell(lease::SessionClosed{session});
 }
 
-void DetachedTasks::save(const protocol::DetachedRecord& record) {
-  if (const auto saved = folder_.save(record); !saved) spdlog::error("detached task {}: {}", record.row.name, saved.error().text);
+Result<void> DetachedTasks::save(const protocol::DetachedRecord& record) {
+  auto saved = folder_.save(record);
+  if (!saved) spdlog::error("detached task {}: {}", record.row.name, saved.error().text);
+  return saved;
 }
 
 void DetachedTasks::look_after() {
@@ -235,6 +251,9 @@ void DetachedTasks::look_after() {
   for (const auto& [session, live] : live_) sessions.push_back(session);
   for (const SessionId& session : sessions)  // the answer may be that its lease has ended, and so has it
     if (const Live* live = find(session)) demand(*live);
+  for (const SessionId& session : sessions)
+    if (Live* live = find(session); live != nullptr && live->put_off) act(*live, lease::GrantWorker(*live->put_off));
+  folder_.write_kept();
   const auto oldest = std::time(nullptr) - std::chrono::duration_cast<std::chrono::seconds>(setup_.keep).count();
   for (const protocol::DetachedRecord& record : folder_.records())
     if (record.row.state == "done" && record.row.end_time_s < oldest) folder_.remove(record.row.name);

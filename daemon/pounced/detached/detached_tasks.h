@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -54,6 +55,7 @@ class DetachedTasks {
     protocol::DetachedRecord record;
     std::map<WorkerIndex, lease::WorkerLink> links{};  // of the workers that know its session
     TimePoint relay_claimed{}, last_use{};           // of one that is relayed
+    std::optional<lease::GrantWorker> put_off{};     // its record could not be written
   };
 
   // what the lease core orders for these sessions
@@ -70,6 +72,7 @@ class DetachedTasks {
   }
 
   void begin(Live& live);
+  void put_off(Live& live, const lease::GrantWorker& order, const std::string& why);
   void demand(const Live& live);
   void run(Live& live);
   void wait_again(Live& live);
@@ -80,7 +83,7 @@ class DetachedTasks {
   void finish(Live& live, const protocol::DetachedRow& end);
   void fail(Live& live, Error why);
   void publish(const protocol::DetachedRow& row);
-  void save(const protocol::DetachedRecord& record);
+  Result<void> save(const protocol::DetachedRecord& record);
   void answer(Peer& client, std::uint32_t question, std::vector<protocol::DetachedRow> rows, Error error = {});
   void look_after();  // now and then: what the core may have forgotten, what is older than it should be
 
@@ -93,7 +96,7 @@ class DetachedTasks {
   DaemonState& state_;
   CoreDriver& driver_;
   ControlChannel& control_;
-  const DetachedFolder folder_;
+  DetachedFolder folder_;
   const CheckpointFolder checkpoints_;  // also those of tasks without a name, which no kernel lives to remove
   std::map<SessionId, Live> live_;
   transport::EventLoop::WatchId timer_ = 0;

@@ -78,8 +78,9 @@ void Machine::fence() {
   for (const auto& [queue, record] : queues_) dispatch(queue);
 }
 
-void Machine::lose_worker(Place place, const Error& reason, const Started& started) {
+void Machine::lose_worker(Place place, Error reason, const Started& started) {
   const auto found = workers_.find(place);
+  reason.context.try_emplace("lease", place.lease.hex());
   lose_window(found->second, reason, started);
   --requests_.at(found->second.request).workers;
   --queues_.at(found->second.queue).workers;

@@ -167,7 +167,7 @@ class Machine {
   void lose(TaskId id, const Error& reason, bool may_be_the_cause);
   // A copy of the place: it often is the key that is erased.
   void add_worker(const Place& place, Worker worker);
-  void lose_worker(Place place, const Error& reason, const Started& started = std::nullopt);
+  void lose_worker(Place place, Error reason, const Started& started = std::nullopt);
   TimePoint tell_reach_at(const Worker& worker) const;
   void attached(const Place& place, Worker& worker);
   void count_start(const Worker& worker);

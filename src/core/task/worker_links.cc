@@ -98,7 +98,7 @@ void Machine::on(const QueryAnswered& event) {
     if (never_arrived && !task->cancelling)
       wait_again(event.task, *task);
     else
-      lose(event.task, error_of(ErrorCode::kLost, CauseCode::kForgotten), true);
+      lose(event.task, error_of(ErrorCode::kLost, Cause{CauseCode::kForgotten}, {{"lease", event.place.lease.hex()}}), true);
     return dispatch(queue);
   }
   if (event.state == Known::kRunning) task->state = TaskState::kRunning;

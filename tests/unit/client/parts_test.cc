@@ -202,6 +202,17 @@ TEST(MemoryTest, ABorrowedBufferIsKeptUntilItsFrameIsGone) {
   EXPECT_TRUE(watch.expired());
 }
 
+TEST(LeaseCacheTest, AnErrorThatNamesALeaseNamesItsJob) {
+  LeaseCache cache;
+  protocol::LeaseStatus status;
+  status.lease = LeaseId({1});
+  status.job = 7;
+  cache.update(status, 10);
+  const auto of_lease = [](const LeaseId& lease) { return Error{ErrorCode::kWorkerCrashed, {}, {}, {{"lease", lease.hex()}}}; };
+  EXPECT_EQ(cache.with_job(of_lease(LeaseId({1}))).context.at("job"), "7");
+  EXPECT_FALSE(cache.with_job(of_lease(LeaseId({2}))).context.contains("job"));
+}
+
 TEST(LeaseCacheTest, AJobStartedWhenItWasFirstSaidToRun) {
   LeaseCache cache;
   protocol::LeaseStatus status;

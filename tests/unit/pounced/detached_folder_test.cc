@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "unit/pounced/scratch_folder.h"
 
@@ -22,6 +23,13 @@ class DetachedFolderTest : public ::testing::Test {
   std::string keep(const std::string& digest) {
     return scratch_.write("train-7/" + digest + ".outcome", "12345");
   }
+
+  // A folder in the place of the file, which no file can take.
+  static void block(const std::string& file) {
+    ::unlink(file.c_str());
+    ::mkdir(file.c_str(), 0700);
+  }
+  static void unblock(const std::string& file) { ::rmdir(file.c_str()); }
 
   ScratchFolder scratch_;
   DetachedFolder folder_{scratch_.path()};
@@ -61,6 +69,34 @@ TEST_F(DetachedFolderTest, WhatIsChangedIsRead) {
 
   EXPECT_EQ(folder_.record("train-7")->row.state, "running");
   EXPECT_EQ(folder_.record("train-7")->retries, 3u);
+}
+
+TEST_F(DetachedFolderTest, AnEndThatCannotBeWrittenIsToldAndWrittenWhenItCan) {
+  auto record = prepared(1);
+  ASSERT_TRUE(folder_.claim(record));
+  const std::string file = folder_.of("train-7") + "/record";
+  block(file);
+  record.row.state = "done";
+  ASSERT_FALSE(folder_.save(record));
+
+  folder_.keep(record);
+  folder_.write_kept();
+  EXPECT_EQ(folder_.record("train-7")->row.state, "done");
+
+  unblock(file);
+  folder_.write_kept();
+  EXPECT_EQ(DetachedFolder(scratch_.path()).record("train-7")->row.state, "done");
+}
+
+TEST_F(DetachedFolderTest, AnEndThatWasNotWrittenIsForgottenWithItsName) {
+  auto record = prepared(1);
+  ASSERT_TRUE(folder_.claim(record));
+  folder_.keep(record);
+
+  folder_.remove("train-7");
+  ASSERT_TRUE(folder_.claim(prepared(2)));
+
+  EXPECT_EQ(folder_.record("train-7")->row.task, prepared(2).row.task);
 }
 
 TEST_F(DetachedFolderTest, AnOutcomeIsFoundByItsDigestOnly) {

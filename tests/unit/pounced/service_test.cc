@@ -13,10 +13,13 @@ namespace {
 
 using namespace protocol;
 
-// One that never answers.
-class SilentLauncher : public launch::Launcher {
+// One that takes each job and says nothing else.
+class TakingLauncher : public launch::Launcher {
  public:
-  void send(slurm::Question, Reply<std::any>) override {}
+  void send(slurm::Question question, Reply<std::any> reply) override {
+    if (std::holds_alternative<slurm::Reconcile>(question)) reply(std::any(slurm::Reconcile::Answer{}));
+    if (std::holds_alternative<slurm::Submit>(question)) reply(std::any(JobIdentity{SlurmJobId{7}, 1007, 0}));
+  }
 };
 
 class ServiceTest : public testing::Test {
@@ -55,11 +58,14 @@ class ServiceTest : public testing::Test {
     up.lease = kLease, up.job = 7, up.interpreter_ready = true, up.endpoint = endpoint, up.key = kKey;
     return up;
   }
+  bool said(const std::string& words) const {
+    return std::ranges::any_of(sent_, [&](const std::string& frame) { return frame.find(words) != std::string::npos; });
+  }
   bool refused() const { return sent_.size() == 1 && sent_[0].find("\"refused\"") != std::string::npos; }
 
   ScratchFolder scratch_;
   daemon::Setup setup_;
-  SilentLauncher launcher_;
+  TakingLauncher launcher_;
   transport::EventLoop loop_;
   std::vector<std::string> sent_;
   std::unique_ptr<Service> service_;
@@ -107,6 +113,31 @@ TEST_F(ServiceTest, ANameIsTakenAlsoWhereItsTasksFolderWasRemoved) {
   }
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_NE(sent_[0].find("name_taken"), std::string::npos);
+}
+
+// It would run a second time where pounced ends before the disk has room again.
+TEST_F(ServiceTest, ADetachedTaskIsNotRunBeforeItsRecordSaysSo) {
+  const PublicKey kernel = client(id_of<SessionId>(0x60));
+  SubmitDetached submit;
+  submit.question = 1, submit.name = "train", submit.task = id_of<TaskId>(0x70);
+  ASSERT_EQ(::mkdir((setup_.folders.results() + "/." + submit.task.hex()).c_str(), 0700), 0);
+  hear(kernel, submit);
+  ASSERT_EQ(service_->core().leases().size(), 1u);
+  const LeaseId lease = service_->core().leases()[0].lease;
+  const std::string record = setup_.folders.results() + "/train/record";
+  std::filesystem::remove(record);
+  std::filesystem::create_directory(record);  // nothing can be written there
+
+  WorkerUp up = worker_up(kDataEndpoint);
+  up.lease = lease;
+  const PublicKey worker = admit(Role::kWorker, {}, lease);
+  hear(worker, up);
+  EXPECT_FALSE(said("\"run_detached\""));
+  EXPECT_TRUE(said("\"not_written\""));
+
+  std::filesystem::remove(record);
+  hear(worker, up);  // as after a lost connection
+  EXPECT_TRUE(said("\"run_detached\""));
 }
 
 }  // namespace

@@ -286,6 +286,14 @@ TEST_F(LossTest, AGrantWithAnotherKeyIsOfAnotherInterpreterWhateverItsEpoch) {
   }
 }
 
+TEST_F(LossTest, TheErrorOfALostTaskNamesItsLease) {
+  submit(1);
+  grant(1, 1, 1);
+  attach(1);
+  const auto lost = everything(WorkerGranted{RequestId{1}, place(1), Epoch{2}, key(2)});
+  EXPECT_EQ(std::get<Fail>(lost.front()).error.context.at("lease"), place(1).lease.hex());
+}
+
 TEST_F(LossTest, WhatTheFirstRunOfAJobThatWasStartedTwiceLostRunsAgainIfItMay) {
   submit(1, 1);
   grant(1, 1, 1);
