@@ -98,7 +98,7 @@ Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* no
     error.text += ": the site's policy does not tell what CUDA its GPUs run";
     error.remedy = "Name a GPU type instead: gpu_type=, or --gpu-type in a cell.";
   } else if (nodes != nullptr) {
-    error.remedy = (asked.nodes > 1 ? "Ask for fewer nodes, or less of each: one has at most " : "Ask for what one node has: at most ") + largest(*nodes) + ".";
+    error.remedy = what_fits(asked, *nodes);
   }
   return error;
 }

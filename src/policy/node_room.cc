@@ -78,4 +78,13 @@ std::string largest(const Nodes& nodes) {
          (gpus == 1 ? " GPU" : " GPUs") + (types.empty() ? "" : " (" + types + ")");
 }
 
+std::string what_fits(const Resources& asked, const Nodes& nodes) {
+  if (nodes.empty()) return "Leave fewer nodes out, or name another class.";
+  if (asked.nodes > 1) return "Ask for fewer nodes, or less of each: one has at most " + largest(nodes) + ".";
+  const std::string one = "Ask for what one node has: at most " + largest(nodes);
+  if (asked.workers == 1) return one + ".";
+  const std::string workers = std::to_string(asked.workers);
+  return one + "; or for workers on several nodes: " + (asked.gang > 0 ? "nodes=." : "workers=\"0:" + workers + "\".");
+}
+
 }  // namespace pounce::policy

@@ -91,9 +91,7 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingCo
     return failure(ErrorCode::kUnsatisfiable,
                    (asked.nodes > 1 ? "no " + std::to_string(asked.nodes) + " nodes" : std::string("no node")) +
                        (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this",
-                   nodes.empty() ? "Leave fewer nodes out, or name another class."
-                                 : asked.nodes > 1 ? "Ask for fewer nodes, or less of each: the " + std::to_string(nodes.size()) + " there are have at most " + largest(nodes) + "."
-                                                   : "Ask for what one node has: at most " + largest(nodes) + ".");
+                   what_fits(asked, nodes));
   place(choice, nodes, context);
   return {};
 }

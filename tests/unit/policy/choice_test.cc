@@ -252,6 +252,14 @@ TEST(NodeChoiceTest, RefusesWhatNoNodeHasAndSaysWhatOneHas) {
   EXPECT_EQ(choice.error().code, ErrorCode::kUnsatisfiable);
 }
 
+TEST(NodeChoiceTest, SaysHowWorkersThatNoNodeHoldsCanBeOnSeveral) {
+  Resources asked = in_cheetah({});
+  asked.cpus = 8, asked.workers = 16;
+  EXPECT_THAT(choose_now(asked).error().remedy, HasSubstr("for workers on several nodes: workers=\"0:16\"."));
+  asked.gang = 1;
+  EXPECT_THAT(choose_now(asked).error().remedy, HasSubstr("for workers on several nodes: nodes=."));
+}
+
 TEST(NodeChoiceTest, NamesANodeThatIsNone) {
   ClusterSnapshot cluster_snapshot = cluster();
   cluster_snapshot.not_nodes = {"bgi"};
