@@ -350,6 +350,7 @@ void bind_client(py::module_& m) {
       .def("state", &state)
       .def("lease_status",
            [](Client& self, const TaskId& task) { return without_gil([&] { return self.lease_status(task); }); })
+      .def("leases_of", [](Client& self, const TaskId& task) { return without_gil([&] { return self.leases_of(task); }); })
       .def("leases", [](Client& self) { return without_gil([&] { return self.leases(); }); })
       .def("move",
            [](Client& self, const TaskId& task, const Resources& resources) {

@@ -132,6 +132,13 @@ Result<std::optional<protocol::LeaseStatus>> Client::lease_status(const TaskId& 
   return status;
 }
 
+Result<std::vector<protocol::LeaseStatus>> Client::leases_of(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::vector<protocol::LeaseStatus> leases;
+  parts_->leader_token.hold([&] { leases = parts_->engine.leases_of(task); });
+  return leases;
+}
+
 Result<std::vector<protocol::LeaseStatus>> Client::leases() {
   if (auto error = unusable()) return failure(*std::move(error));
   std::vector<protocol::LeaseStatus> leases;

@@ -31,6 +31,7 @@ class Client {
   Result<bool> move(const TaskId& task, const Resources& resources);
   Result<std::optional<task::TaskState>> state(const TaskId& task);
   Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
+  Result<std::vector<protocol::LeaseStatus>> leases_of(const TaskId& task);
   Result<std::vector<protocol::LeaseStatus>> leases();
   Result<std::optional<RequestId>> request(const Resources& resources);
   // So many more tasks will come, or fewer; tells how many workers serve such, or are asked for.

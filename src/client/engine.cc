@@ -162,6 +162,13 @@ std::optional<protocol::LeaseStatus> Engine::lease_status(const TaskId& task) co
   return request ? cache_.of_request(*request) : std::nullopt;
 }
 
+std::vector<protocol::LeaseStatus> Engine::leases_of(const TaskId& task) const {
+  std::vector<protocol::LeaseStatus> leases;
+  for (const RequestId request : machine_.requests_of(task))
+    if (auto status = cache_.of_request(request)) leases.push_back(*std::move(status));
+  return leases;
+}
+
 void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
   objects_.hold(id, std::move(object));
   if (send_now) send_ahead(id);

@@ -53,6 +53,7 @@ class Engine final : public transport::Engine {
   bool move(const TaskId& task, const Resources& resources);  // false: it has been sent to a worker, or has ended
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
   std::optional<protocol::LeaseStatus> lease_status(const TaskId& task) const;
+  std::vector<protocol::LeaseStatus> leases_of(const TaskId& task) const;  // all that serve its queue
   std::vector<protocol::LeaseStatus> leases() const { return cache_.all(); }
   // What workers that are attached from now on load ahead.
   void set_modules(std::vector<std::string> needs, std::vector<std::string> imports) { needs_ = std::move(needs), imports_ = std::move(imports); }

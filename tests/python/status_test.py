@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from pounce import _core
+from pounce._engine.options import Options
+from pounce._engine.pools import pool_of
 from pounce._engine.queue import Queue, Row
 from pounce._engine.status_line import StatusLine
 
@@ -23,6 +25,20 @@ def test_a_file_gets_one_line_for_each_change_and_a_summary(capsys):
         "pounce: queued (waiting for a GPU) · job 17 · 3 s",
         "pounce: starting · job 17 · g1, gpu:a100:1(IDX:0) · 3 s",
         "pounce: running on g1, gpu:a100:1(IDX:0) after 3 s",
+    ]
+
+
+def test_a_pool_is_shown_as_a_whole(capsys):
+    line = StatusLine(waited_s=3)
+    asked = Options().changed(workers="0:16")
+    there = [STARTING._replace(state=state, node=node) for state, node in [("idle", "g1"), ("busy", "g1"), ("busy", "g2")]]
+
+    line.update("waiting", QUEUED, pool=pool_of([*there, QUEUED, QUEUED], asked))
+    line.update("running", STARTING, pool=pool_of(there, asked))
+
+    assert capsys.readouterr().err.splitlines() == [
+        "pounce: 3 of 16 workers, 2 nodes, 2 wait: waiting for a GPU · 3 s",
+        "pounce: running on 3 of 16 workers, 2 nodes after 3 s",
     ]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
+from .options import Options
 
+_READY, _WAITING = ("idle", "busy", "draining"), ("wanted", "submitting", "queued")  # docs/states.md
 _ASKED = [name.rstrip("_") for name in _core.Resources._fields]
 
 
@@ -29,6 +32,15 @@ class Pool(NamedTuple):
         return ", ".join(parts)
 
 
+def pool_of(leases: Sequence[_core.LeaseStatus], asked: Options) -> Pool:
+    """Of the leases that serve one task of a pool, as this client last heard of them."""
+    ready = [lease for lease in leases if lease.state in _READY]
+    waiting = [lease for lease in leases if lease.state in _WAITING]
+    nodes = {lease.node for lease in ready} - {""}
+    return Pool(workers=len(ready) * asked.workers, most=asked.leases_most * asked.workers, nodes=len(nodes), waiting=len(waiting),
+                why=_why(lease.reason for lease in waiting))
+
+
 def pools_of(document: dict[str, Any]) -> list[Pool]:
     """Of this process, from pounced's status document."""
     mine = {row["session"] for row in document["sessions"] if (row["pid"], row["host"]) == (os.getpid(), socket.gethostname())}
@@ -43,6 +55,10 @@ def _kind(lease: dict[str, Any]) -> str:
     return repr([lease.get(name) for name in _ASKED])
 
 
+def _why(reasons: Iterable[str | None]) -> str:
+    return next((reason.rstrip(".") for reason in reasons if reason), "")
+
+
 def _counted(count: int, one: str) -> str:
     return f"{count} {one}{'' if count == 1 else 's'}"
 
@@ -52,4 +68,4 @@ def _pool(leases: list[dict[str, Any]]) -> Pool:
     waiting = [lease for lease in leases if not lease["workers_ready"] and lease["waiting"]]
     return Pool(workers=sum(lease["workers_ready"] for lease in ready), most=leases[0]["leases_most"] * leases[0]["workers"],
                 nodes=len({lease["node"] for lease in ready} - {""}), waiting=len(waiting),
-                why=next((lease["reason"].rstrip(".") for lease in waiting if lease.get("reason")), ""))
+                why=_why(lease.get("reason") for lease in waiting))

@@ -28,6 +28,7 @@ from .gang_numbers import GangNumbers
 from .modules_ahead import ModulesAhead
 from .options import Options
 from .planner import Planner
+from .pools import Pool, pool_of
 from .questions import Answer, Question, Questions
 from .reclaimed import Reclaimed
 from .status_line import QUIET_S, StatusLine, output
@@ -161,6 +162,10 @@ class Session:
     def lease_status(self, task: Task) -> _core.LeaseStatus | None:
         return self.core.lease_status(task.id)
 
+    def pool(self, task: Task) -> Pool | None:
+        """That it waits in; None: it has one lease."""
+        return pool_of(self.core.leases_of(task.id), task.asks) if task.asks and task.asks.leases_most else None
+
     def why(self, task: Task) -> Wait | None:
         return wait_of(self.lease_status(task)) if self.state(task) == "waiting" else None
 
@@ -215,7 +220,7 @@ class Session:
                 if now >= look:
                     status = status or StatusLine(QUIET_S)
                     state, lease = self.state(task), self.lease_status(task)
-                    look = now + status.update(state, lease, hint(lease))
+                    look = now + status.update(state, lease, hint(lease), self.pool(task))
                     self._warn(state, lease)
                 if not waited.news and self.state(task) is None:
                     task.wait_over(0.05)  # another thread has its end in hand

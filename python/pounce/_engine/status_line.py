@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from .. import _core
+from .pools import Pool
 from .shell import has_page
 from .wait import wait_of
 
@@ -25,8 +26,8 @@ class StatusLine:
         self._out: _Output | None = None
         self._over = False
 
-    def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "") -> float:
-        """Shows how it stands; returns after how many seconds to come again."""
+    def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "", pool: Pool | None = None) -> float:
+        """Shows how it stands, of a pool as a whole; returns after how many seconds to come again."""
         if self._over:
             return _TICK_S
         unnoticed = self._since + QUIET_S - time.monotonic()
@@ -34,10 +35,10 @@ class StatusLine:
             return unnoticed
         if state in ("sent", "running", None):
             if lease is not None:
-                self._device = _device(lease)
+                self._device = str(pool or _device(lease))
             self._end("running" if state else "done")
             return _TICK_S
-        words, self._device = words_of(lease), _device(lease) if lease is not None else ""
+        words, self._device = str(pool or words_of(lease)), _device(lease) if lease is not None else ""
         words += f" · {hint}" if hint else ""
         if self._out is None:
             self._out = output()

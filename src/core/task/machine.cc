@@ -51,6 +51,11 @@ std::optional<RequestId> Machine::request_of(const Resources& resources) const {
   return queue == nullptr ? std::nullopt : request_of(*queue);
 }
 
+std::vector<RequestId> Machine::requests_of(TaskId id) const {
+  const auto found = tasks_.find(id);
+  return found == tasks_.end() ? std::vector<RequestId>() : queues_.at(found->second.queue).requests;
+}
+
 const Machine::Queue* Machine::queue_of(const Resources& resources) const {
   const auto& ids = resources.is_pool() ? pool_ids_ : queue_ids_;
   const auto found = resources.is_pool() ? ids.find(resources.of_one_lease()) : ids.find(resources);

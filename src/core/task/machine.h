@@ -48,6 +48,7 @@ class Machine {
   std::optional<TaskState> state(TaskId task) const;  // nullopt: unknown or ended
   std::optional<RequestId> request_of(TaskId task) const;
   std::optional<RequestId> request_of(const Resources& resources) const;
+  std::vector<RequestId> requests_of(TaskId task) const;  // of a pool: all that serve it
   std::uint32_t workers_for(const Resources& resources) const;  // that are there, and those that were asked for
   std::uint32_t free_workers(const Resources& resources) const;  // that would begin the next task at once
   bool needs_daemon() const;                          // something waits, runs or is held

@@ -48,6 +48,13 @@ TEST_F(PoolTest, TasksThatTakeLongBringMoreLeasesWhileTheyRun) {
   EXPECT_EQ(wanted().size(), 4u);
 }
 
+TEST_F(PoolTest, ATasksRequestsAreAllThatServeItsPool) {
+  ten_tasks(100ms);
+  passes(10s);
+  EXPECT_THAT(machine.requests_of(task(2)), ElementsAre(RequestId{1}, RequestId{2}, RequestId{3}, RequestId{4}));
+  EXPECT_THAT(machine.requests_of(task(99)), IsEmpty());
+}
+
 TEST_F(PoolTest, ItIsLookedAtAgainWithoutAnyNews) {
   ten_tasks(100ms);
   for (int look = 0; look < 20 && wanted().size() < 4; ++look) when_due();
