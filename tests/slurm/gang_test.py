@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from faults import assert_told
 from login_node import wait_until
 
 WHO = """
@@ -113,6 +114,22 @@ def test_a_rank_that_is_killed_inside_a_collective_ends_the_run_in_5_s_and_the_g
     """)
     assert run.reported("seconds", 200) < 5
     assert "SIGKILL" in run.reported("text") and run.reported("again") == [0, 1]
+
+
+def test_a_rank_out_of_memory_ends_the_run_by_its_name_while_its_peer_waits(make_user):
+    run = make_user().python("""
+        import pounce
+        def eats():
+            if pounce.rank().rank == 1: return len(bytearray(2_000_000_000))
+            time.sleep(120)
+        with pounce.gang(nodes=2, cpus=1, memory="300MB", class_="cheetah", time="10min") as gang:
+            try:
+                gang.run(eats)
+            except pounce.OutOfMemory as out:
+                report(error=error(out), notes=out.__notes__)
+    """).ended(120)
+    assert_told(run.reported("error"), "OutOfMemory", "(300 MiB)")
+    assert any("rank 1 of 2; the others were stopped" in note for note in run.reported("notes"))
 
 
 def test_a_cell_with_nodes_runs_on_every_rank(make_user):
