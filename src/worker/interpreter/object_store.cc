@@ -62,8 +62,10 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
   const auto block = offer.block;
   const bool in_place = !offer.places.empty(), fetched = offer.fetched;
   auto value = lay_out(std::move(offer));
+  const auto begun = incoming_.find(key);
+  if (value && fetched && begun != incoming_.end() && begun->second.value.sizes == value->sizes) return Receipt::kMore;
+  incoming_.erase(key);  // a repeated announcement starts anew, or is refused: nothing is left half, and its memory is the next one's
   if (!value) return failure(std::move(value.error()));
-  if (const auto begun = incoming_.find(key); fetched && begun != incoming_.end() && begun->second.value.sizes == value->sizes) return Receipt::kMore;
   const auto known = objects_.find(key.second);
   if (known != objects_.end())
     known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
@@ -71,7 +73,7 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
     value->block = pool_.own(block);
   else if (auto memory = find_memory(*value); !memory)
     return failure(std::move(memory.error()));
-  Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};  // a repeated announcement starts anew
+  Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};
   if (in_place || (fetched && known != objects_.end()))
     incoming.buffer = static_cast<std::uint32_t>(incoming.value.sizes.size());
   else

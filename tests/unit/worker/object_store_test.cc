@@ -1,6 +1,7 @@
 #include "worker/interpreter/object_store.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "ids.h"
 
@@ -11,6 +12,7 @@ using Receipt = ObjectStore::Receipt;
 
 const SessionId kAlice = id_of<SessionId>(1), kOther = id_of<SessionId>(2);
 const ObjectId kObject = id_of<ObjectId>(7);
+const std::uint64_t kMoreThanThereIs = std::uint64_t{2} * static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
 std::string text(const Lent& lent) {
   return {reinterpret_cast<const char*>(lent.bytes.data()), lent.bytes.size()};
@@ -89,6 +91,19 @@ TEST_F(ObjectStoreTest, RefusesGapsRepeatsAndOverrunsAndStartsAnewWithTheNextAnn
   EXPECT_EQ(chunk(kAlice, 1, 0, "e"), Receipt::kWhole);
 }
 
+TEST_F(ObjectStoreTest, OneThatIsAnnouncedAnewAndRefusedLeavesNothingHalf) {
+  for (const std::uint64_t refused : {kMoreThanThereIs, std::uint64_t{1} << 62}) {
+    announce(kAlice, {4 * ObjectStore::kPlainBytes});
+    chunk(kAlice, 0, 0, "abcd");
+
+    EXPECT_FALSE(announce(kAlice, {refused}).has_value());
+
+    EXPECT_TRUE(store.progress(kAlice).empty());
+    EXPECT_GT(store.kept_bytes(), 0u) << "its memory is nobody's again";
+    EXPECT_FALSE(chunk(kAlice, 0, 4, "efgh").has_value());
+  }
+}
+
 // ---- fetched over the bulk lane ----------------------------------------------------------------------------------------
 
 struct FetchedTest : ObjectStoreTest {
@@ -129,6 +144,14 @@ TEST_F(FetchedTest, GoesOnWhereItWasWhenItIsAnnouncedAgain) {
   write(rest->targets[1], 0, "ef");
   EXPECT_EQ(store.came_whole(kAlice, kObject), Receipt::kWhole);
   EXPECT_EQ(text(store.use(kObject)->buffers[0]), "abcd");
+}
+
+TEST_F(FetchedTest, OneThatIsAnnouncedAnewAndRefusedIsNotFetched) {
+  announce_fetched(kAlice, {4, 2});
+
+  EXPECT_EQ(announce_fetched(kAlice, {kMoreThanThereIs}).error().code, ErrorCode::kOutOfMemory);
+
+  EXPECT_FALSE(store.rest(kAlice, kObject));
 }
 
 TEST_F(FetchedTest, WhatAnotherSessionSentIsThereAtOnce) {
