@@ -1,4 +1,4 @@
-// What this process, which is both ends, has open: how many bytes took which way, and a way to cut them all.
+// What this process, which is one end or both, has open: how many bytes took which way, and a way to cut them all.
 #pragma once
 
 #include <arpa/inet.h>
@@ -24,13 +24,12 @@ inline std::vector<int> open_descriptors() {
 }
 
 // Of memory that one end hands to the other, or takes for what it receives.
-inline std::uint64_t object_memory() {
+inline std::uint64_t object_memory(const std::string& process = "self") {
   std::uint64_t bytes = 0;
   std::error_code gone;
   struct stat facts {};
-  for (const int fd : open_descriptors())
-    if (std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), gone).string().starts_with("/memfd:pounce-object") &&
-        ::fstat(fd, &facts) == 0)
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + process + "/fd", gone))
+    if (std::filesystem::read_symlink(entry, gone).string().starts_with("/memfd:pounce-object") && ::stat(entry.path().c_str(), &facts) == 0)
       bytes += static_cast<std::uint64_t>(facts.st_blocks) * 512;
   return bytes;
 }
@@ -67,6 +66,17 @@ inline std::uint64_t received_bytes(std::uint16_t port, bool others) {
     socklen_t size = sizeof info;
     if (one.local || (one.from == port || one.to == port) == others) continue;
     if (::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) bytes += info.tcpi_bytes_received;
+  }
+  return bytes;
+}
+
+// Of all that this process has, by whichever end it is: what has come, and what the other end's kernel has of it.
+inline std::uint64_t carried_bytes() {
+  std::uint64_t bytes = 0;
+  for (const Connection& one : connections()) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (!one.local && ::getsockopt(one.fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) bytes += info.tcpi_bytes_received + info.tcpi_bytes_acked;
   }
   return bytes;
 }

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kLarge = 64 * kMiB + 3;
 
-std::string road_name(const testing::TestParamInfo<Road>& info) { return name_of(info.param); }
-
 class EveryLane : public LanesTest, public testing::WithParamInterface<Road> {
  protected:
   void SetUp() override {

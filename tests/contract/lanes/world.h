@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 enum class Road : std::uint8_t { kMemory, kTls, kZeroMq };
 
 inline std::string name_of(Road road) { return road == Road::kMemory ? "Memory" : road == Road::kTls ? "Tls" : "ZeroMq"; }
+inline std::string road_name(const testing::TestParamInfo<Road>& info) { return name_of(info.param); }
 
 // One that no lane gets: it is the data socket's.
 inline std::string one_free_port() {
@@ -36,6 +37,14 @@ inline std::string one_free_port() {
                "a port is free");
   const std::string port = std::to_string(port_of(address));
   return port + "-" + port;
+}
+
+inline worker::JobResult returned(const std::shared_ptr<const Source>& source) {
+  worker::JobResult result;
+  result.ok = true;
+  result.pickle = worker::own_bytes("pickle");
+  if (source) result.buffers.push_back(std::make_shared<const worker::Bytes>(source->bytes(), [source] {}));
+  return result;
 }
 
 class RealWorker {
@@ -56,13 +65,11 @@ class RealWorker {
     engine_->runner_ready();
   }
 
-  void admit(const SessionId& session, const PublicKey& key) {
-    supervisor_->send(protocol::Admit{LeaseId{}, session, transport::to_z85(key)});
-    supervisor_->flush();
-  }
+  void admit(const SessionId& session, const PublicKey& key) { tell(protocol::Admit{LeaseId{}, session, transport::to_z85(key)}); }
+  void dismiss(const SessionId& session) { tell(protocol::Dismiss{LeaseId{}, session}); }
   // Runs what has come, as the main thread does.
-  void turn(const std::function<worker::JobResult(const worker::Job&)>& run) {
-    turn();
+  void turn(const std::function<worker::JobResult(const worker::Job&)>& run, Duration wait = {}) {
+    turn(wait);
     auto job = engine_->take_job();
     if (!job) return;
     worker::JobResult result = run(*job);
@@ -70,12 +77,17 @@ class RealWorker {
     job.reset();
     engine_->runner_ready();
   }
-  void turn() { engine_->turn(no_wake_.get(), Clock::now()); }  // and runs nothing
+  void turn(Duration wait = {}) { engine_->turn(no_wake_.get(), Clock::now() + wait); }  // and runs nothing
   const std::string& endpoint() const { return engine_->endpoint(); }
   std::uint16_t port() const { return static_cast<std::uint16_t>(std::atoi(endpoint().substr(endpoint().rfind(':') + 1).c_str())); }
   std::string key() const { return transport::to_z85(engine_->key()); }
 
  private:
+  void tell(const protocol::Header& header) {
+    supervisor_->send(header);
+    supervisor_->flush();
+  }
+
   std::unique_ptr<worker::RecordSocket> supervisor_;
   UniqueFd no_wake_{::eventfd(0, EFD_CLOEXEC)};
   std::unique_ptr<worker::WorkerEngine> engine_;
@@ -105,13 +117,6 @@ class LanesTest : public client::EngineTest {
     const auto id = random_id<ObjectId>();
     engine->hold_object(id, {client::own_buffer(""), {{bytes, std::move(keep)}}}, false);
     return id;
-  }
-  static worker::JobResult returned(const std::shared_ptr<const Source>& source) {
-    worker::JobResult result;
-    result.ok = true;
-    result.pickle = worker::own_bytes("pickle");
-    if (source) result.buffers.push_back(std::make_shared<const worker::Bytes>(source->bytes(), [source] {}));
-    return result;
   }
 
   void client_turn() { EngineTest::turn(); }
