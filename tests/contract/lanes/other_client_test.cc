@@ -37,8 +37,7 @@ class OtherClientTest : protected OtherEnd, public testing::TestWithParam<Road> 
     worker = std::make_unique<RealWorker>(GetParam());
     session = *SessionId::from_hex(line().hear());
     worker->admit(session, *transport::from_z85(line().hear()));
-    const bool lanes = GetParam() == Road::kTls && bulk::Lane::available();
-    descriptors = open_descriptors().size() + (lanes ? 2 : 0);  // where lanes come in: it listens from the first one on
+    descriptors = open_descriptors().size() + (is_lane(GetParam()) ? 2 : 0);  // where lanes come in: it listens from the first one on
   }
   void begin(const std::string& what) {
     line().tell(what);
