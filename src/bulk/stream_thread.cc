@@ -58,6 +58,7 @@ void StreamThread::run() {
     end("there is no memory");
   }
   channel_.reset();  // the other end hears of it now
+  asked_.clear();    // it does not come any more: the memory that it was for is not held
 }
 
 void StreamThread::turn_until_over() {

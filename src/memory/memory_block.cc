@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW;
 
-tl::unexpected<Error> no_memory(std::size_t size) {
+tl::unexpected<Error> no_memory(std::size_t size, int reason = errno) {
   return failure(ErrorCode::kOutOfMemory,
-                 "no " + std::to_string(size) + " bytes of shared memory for an object: " + std::strerror(errno));
+                 "no " + std::to_string(size) + " bytes of shared memory for an object: " + std::strerror(reason));
 }
 
 // The kernel promises any size and ends a process that believes it.
@@ -47,14 +47,8 @@ bool write_all_at(int fd, std::size_t offset, std::span<const std::byte> bytes) 
 }  // namespace
 
 Result<std::unique_ptr<MemoryBlock>> MemoryBlock::make(std::size_t capacity) {
-  if (more_than_there_is(capacity)) {
-    errno = ENOMEM;
-    return no_memory(capacity);
-  }
-  if (more_than_a_file_may_have(capacity)) {
-    errno = EFBIG;
-    return no_memory(capacity);
-  }
+  if (more_than_there_is(capacity)) return no_memory(capacity, ENOMEM);
+  if (more_than_a_file_may_have(capacity)) return no_memory(capacity, EFBIG);
   UniqueFd fd(::memfd_create("pounce-object", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(capacity)) != 0 || ::fcntl(fd.get(), F_ADD_SEALS, kFixedSize) != 0)
     return no_memory(capacity);
@@ -70,6 +64,7 @@ Result<std::unique_ptr<MemoryBlock>> MemoryBlock::adopt(UniqueFd fd) {
 }
 
 Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> bytes) {
+  if (more_than_a_file_may_have(offset + bytes.size())) return no_memory(capacity_, EFBIG);  // by now
   const bool written = in_parts(bytes.size(), [&](std::size_t begin, std::size_t size) {
     return write_all_at(fd_.get(), offset + begin, bytes.subspan(begin, size));
   });

@@ -64,6 +64,7 @@ class OtherProcess {
   }
 
   const Line& line() const { return *line_; }
+  pid_t process() const { return process_; }
   std::string pid() const { return std::to_string(process_); }
 
   void stop() {

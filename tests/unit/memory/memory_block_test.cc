@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "memory/packing.h"
 #include "memory/parts.h"
 #include "memory/view.h"
+#include "support/file_limit.h"
 
 namespace pounce::memory {
 namespace {
@@ -162,17 +162,26 @@ TEST(MemoryBlockTest, OutlivesItsPool) {
 
 // Where the kernel was asked for it, SIGXFSZ would end this program.
 TEST(MemoryBlockTest, MoreThanAFileMayHaveIsAnErrorAndNoSignal) {
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small{kMib, before.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &small);
+  const FileLimit small(kMib);
 
   const auto block = MemoryBlock::make(2 * kMib);
 
-  ::setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(block.has_value());
   EXPECT_EQ(block.error().code, ErrorCode::kOutOfMemory);
   EXPECT_NE(block.error().text.find("File too large"), std::string::npos) << block.error().text;
+}
+
+TEST(MemoryBlockTest, ALimitThatIsLoweredWhileItIsFilledIsAnErrorAndNoSignal) {
+  const auto block = *MemoryBlock::make(2 * kMib);
+  const std::string half(kMib, 'a');
+  ASSERT_TRUE(block->write(0, bytes_of(half)).has_value());
+  const FileLimit small(kMib);
+
+  const auto written = block->write(kMib, bytes_of(half));
+
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_NE(written.error().text.find("File too large"), std::string::npos) << written.error().text;
 }
 
 TEST(MemoryBlockTest, SaysOutOfMemoryWhereTheKernelRefuses) {
