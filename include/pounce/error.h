@@ -45,6 +45,7 @@ namespace pounce {
   X(kResultGone, "result_gone", "ResultGone", "Submit again: the result is not there any more.")                  \
   X(kFileChanged, "file_changed", "FileChanged", "Submit again with the file as it is now.")                       \
   X(kFileNotHere, "file_not_here", "FileNotHere", "Put the file where both sides see it, or pass its content.")    \
+  X(kDataChanged, "data_changed", "DataChanged", "Pass a copy, or change it when the call has ended.")              \
   X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                     \
   X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                   \
   X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                             \

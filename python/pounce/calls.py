@@ -53,8 +53,8 @@ class View:
             What exists only in this notebook travels by value, with what it captured; what can be imported, by reference.
         *args, **kwargs
             Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
-            once to each worker, without a copy here, so an array must not be changed while its task waits. A ``Ref``, at
-            any depth, arrives as its value.
+            once to each worker, without a copy here, so an array must not be changed until its task has ended
+            (docs/data.md; ``POUNCE_CHECK_MUTATION=1`` looks for that). A ``Ref``, at any depth, arrives as its value.
         pure : bool
             Accepted for the sake of ``distributed``'s signature; results are not cached.
         retries : int

@@ -93,7 +93,8 @@ class Client(View):
 
         Blocks until it is hashed (about 50 ms for a GiB), not until it is sent: that happens at once to workers that are
         there, and before the first task that needs it to others. The data stays with the client as long as the Ref lives,
-        shared and not copied: do not change an array that was scattered. The same content is the same object.
+        shared and not copied: do not change an array that was scattered (``POUNCE_CHECK_MUTATION=1`` looks for that: a call that took
+        the handle then ends with ``DataChanged``). The same content is the same object.
 
         Raises
         ------

@@ -19,6 +19,7 @@ from ..errors import BadRequest
 from . import detached
 from .file_objects import FileObject, FileObjects
 from .function_cache import FunctionCache, Pickled
+from .mutations import Watched, mutations
 from .options import Options
 from .session import Session
 from .task import Task
@@ -58,6 +59,7 @@ class Submitter:
         self._functions = FunctionCache()
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
+        self._mutations = mutations()
         self._like_us = (launcher, config, cancel_grace)
         self._imports = imports
         self._others: dict[str, Submitter] = {}  # by the prefix of their environment
@@ -97,14 +99,15 @@ class Submitter:
         pickled = self._pickled(function, task.name)
         if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
             # A function with much data in it is data: sent once, however often its small parts change.
-            args = (self._object(function, holds), *args)
+            self._object(function, f"what {task.name} captured", holds)
             pickled = self._pickled(apply, task.name)
-        payload, objects = self._arguments(args, kwargs, task.name, holds) if args or kwargs else (_NO_ARGUMENTS, [])
+        payload, objects = self._arguments(args, kwargs, task.name, holds) if args or kwargs or holds else (_NO_ARGUMENTS, [])
         if self._files or task.may_end is not None:
             call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs])
             objects = self._in_reach(task, call)
             if task.may_end is not None:
                 task.submit_copy = lambda copy: self._submit_copy(copy, call)
+        self._watch(task, objects)
         self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns)
         if options.wait_policy:
             self.session.planner.add(self.session, task, options.wait_policy)
@@ -132,7 +135,12 @@ class Submitter:
         """The bytes that were sent, whatever has become of the arguments since."""
         assert copy.asks is not None
         objects = self._files.in_reach(call.objects)
+        self._watch(copy, objects)
         self.session.submit(copy, call.function, call.payload, objects, copy.asks.resources, 0, time.monotonic_ns())
+
+    def _watch(self, task: Task, objects: list[str]) -> None:
+        if self._mutations is not None:
+            task.watched = self._mutations.of(objects)
 
     def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
                         retries: int) -> detached.DetachedTask:
@@ -162,7 +170,7 @@ class Submitter:
             raise not_picklable(value, "the value", error) from error
         if objects:
             raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
-        ref = self._hold(data, buffers, [], send_now=True, by_content=shared is None)
+        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, by_content=shared is None)
         if self.session.modules is not None:
             self.session.modules.scattered(ref, value)
         return ref if shared is None else shared.keep(ref)
@@ -174,14 +182,16 @@ class Submitter:
             raise not_picklable(function, name, error) from error
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any]) -> tuple[list[Any], list[str]]:
+        """With the function in front of them, where it is in `holds`."""
+        ahead = tuple(holds)
         try:
-            data, buffers, objects = serialize.dumps((args, kwargs), by_file=True)
+            data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs), by_file=True)
             if _is_large(data, buffers):
-                args, kwargs = self._with_objects(args, kwargs, holds, INLINE_BYTES)
-                data, buffers, objects = serialize.dumps((args, kwargs), by_file=True)
+                args, kwargs = self._with_objects(args, kwargs, name, holds, INLINE_BYTES)
+                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs), by_file=True)
             if len(buffers) > _INLINE_BUFFERS or len(data) > _MESSAGE_BYTES:  # many that are not large each
-                args, kwargs = self._with_objects(args, kwargs, holds, _SMALL_BYTES)
-                data, buffers, objects = serialize.dumps((args, kwargs), by_file=True, most_buffers=_INLINE_BUFFERS)
+                args, kwargs = self._with_objects(args, kwargs, name, holds, _SMALL_BYTES)
+                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs), by_file=True, most_buffers=_INLINE_BUFFERS)
             if len(data) > 2 * _MESSAGE_BYTES:
                 raise errors.TooLarge(
                     f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes", "Scatter it, and pass its Ref."
@@ -192,31 +202,36 @@ class Submitter:
             raise _not_picklable_arguments(args, kwargs, name, error) from error
         return [data, *buffers], objects
 
-    def _with_objects(self, args: tuple[Any, ...], kwargs: dict[str, Any], holds: list[Any],
+    def _with_objects(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any],
                       least: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return tuple(self._large(arg, holds, least) for arg in args), {key: self._large(arg, holds, least) for key, arg in kwargs.items()}
+        values = [self._large(arg, path, holds, least) for path, arg in _arguments_by_path(args, kwargs, name)]
+        return tuple(values[: len(args)]), dict(zip(kwargs, values[len(args) :], strict=True))
 
-    def _large(self, arg: Any, holds: list[Any], least: int) -> Any:
+    def _large(self, arg: Any, path: str, holds: list[Any], least: int) -> Any:
         if isinstance(arg, (int, float, bool, type(None), Ref)):
             return arg
         data, buffers, objects = serialize.dumps(arg, by_file=True)
         # Refs inside stay inside: an object's own pickle has no list of objects to point to.
         if objects or not _is_large(data, buffers, least):
             return arg
-        return self._hold(data, buffers, holds)
+        return self._hold(data, buffers, path, holds)
 
-    def _object(self, value: Any, holds: list[Any]) -> Ref:
+    def _object(self, value: Any, path: str, holds: list[Any]) -> None:
         data, buffers, objects = serialize.dumps(value, by_file=True)
         if objects:
             raise errors.NotPicklable(
                 "a pounce.Ref is captured by the function itself", "Pass the Ref as an argument of the function instead."
             )
-        return self._hold(data, buffers, holds)
+        self._hold(data, buffers, path, holds)
 
-    def _hold(self, data: bytes, buffers: list[Any], holds: list[Any], send_now: bool = False, by_content: bool = True) -> Ref:
+    def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False, by_content: bool = True) -> Ref:
+        """`path`: what it is to the user, for messages."""
         found = self._files.held(data, buffers, send_now) if buffers else None
+        watched = Watched(path, buffers) if self._mutations is not None and found is None else None
         hold = self.session.core.hold(data, buffers, send_now, by_content) if found is None else found.hold
-        ref = Ref(hold.id, len(data) + sum(buffer.raw().nbytes for buffer in buffers), found or hold)
+        if self._mutations is not None and watched is not None:
+            watched = self._mutations.add(hold.id, watched)
+        ref = Ref(hold.id, len(data) + sum(buffer.raw().nbytes for buffer in buffers), (found or hold, watched))
         holds.append(ref)
         return ref
 
@@ -248,12 +263,16 @@ def not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError
 
 
 def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, error: Exception) -> errors.PounceError:
-    named = [(f"argument {i} of {name}", arg) for i, arg in enumerate(args)]
-    named += [(f"argument {key}= of {name}", arg) for key, arg in kwargs.items()]
-    for path, arg in named:
+    for path, arg in _arguments_by_path(args, kwargs, name):
         if serialize.path_of_unpicklable(arg, path) is not None:
             return not_picklable(arg, path, error)
     return errors.NotPicklable(f"the arguments of {name} cannot be pickled: {error}")
+
+
+def _arguments_by_path(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[tuple[str, Any]]:
+    """Those by position first."""
+    return [*((f"argument {i} of {name}", arg) for i, arg in enumerate(args)),
+            *((f"argument {key}= of {name}", arg) for key, arg in kwargs.items())]
 
 
 @atexit.register

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core, errors
 from .._common import report, serialize
+from .mutations import Watched
 from .options import Options
 
 
@@ -18,7 +19,7 @@ class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "heard", "id", "may_end", "name", "objects", "over",
-                 "reports", "sends_again", "submit_copy", "why_cancelled", "why_given_up", "worker")
+                 "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
@@ -33,6 +34,7 @@ class Task:
         self.sends_again: Callable[[str], bool] | None = None  # with the file at that path as data; False: it cannot
         self.may_end: Callable[[_core.Ended], bool] | None = None  # of one that may run twice; False: this is not its end
         self.submit_copy: Callable[[Task], None] | None = None  # of such a one: that task, with what it was sent with itself
+        self.watched: list[Watched] = []  # data that it needs, while somebody looks for changes of it
         self.given_up = False  # somebody cancelled it, perhaps while it was sent again
         self.why_given_up = ""  # set by who cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
@@ -96,6 +98,7 @@ class Task:
                 "Import what it needs in this notebook too, or return plain data.",
             )
             failure.__cause__ = problem
+        failure = self._changed_data(failure) or failure
         timings = ended.timings
         if timings.arrived:
             self._timings, self._unpickled = timings, time.monotonic()
@@ -104,6 +107,14 @@ class Task:
         else:
             future.set_exception(failure)
         self._let_go()
+
+    def _changed_data(self, failure: BaseException | None) -> BaseException | None:
+        """That its data was changed: whatever the function made of that, or failed with, is not to be trusted."""
+        for each in self.watched:
+            if changed := each.changed(self.called()):
+                changed.__cause__ = failure
+                return changed
+        return None
 
     def _send_again(self, ended: _core.Ended, again: Callable[[str], bool]) -> None:
         """Its worker does not see a file: the file is read here, which takes a while."""
@@ -124,6 +135,7 @@ class Task:
     def _let_go(self) -> None:
         self.over = True
         self._future = self.sends_again = self.submit_copy = self.call = self.heard = None
+        self.watched = []
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""
