@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pounce.bench import bridge, cases, roads
+from pounce.bench import bridge, cases, roads, round_trips
 from pounce.bench.contenders import Curve
 from pounce.bench.server import TcpPeer, curve_socket
 
@@ -33,8 +33,9 @@ def bench(*words: str) -> str:
     "case, titles",
     [
         ("rtt", ["one call after another, median", "counted for each call"]),
+        pytest.param("rtt-bridge", ["one call after another, median, to another network namespace", "counted for each call"], marks=needs_root),
         ("throughput", ["200 calls submitted at once", "map over 2,000 items"]),
-        ("scatter", ["8 MiB from here to its use on a worker", "the same array once more", "8 MiB that nobody has to copy"]),
+        ("scatter", ["8 MiB from here to its use on a worker", "the same array once more", "8 MiB that nobody has to copy", "8 MiB that nobody has to copy, read once"]),
         ("gather", ["8 MiB made on a worker, until they are here"]),
         pytest.param("bridge", ["8 MiB to another network namespace, encrypted, to its use there", "8 MiB made there, until they are here"],
                      marks=needs_root),
@@ -61,6 +62,16 @@ def rows(report: dict) -> dict[str, dict]:
     return {row["name"]: row for table in report["tables"] for row in table["rows"]}
 
 
+def test_idle_notebooks_stand_beside_as_many_bare_processes():
+    tables = json.loads(bench("idle", "--notebooks", "2", "--json", *SMALL))["tables"]
+
+    assert [table["title"].partition(": ")[0] for table in tables] == ["1 idle leases, 2 idle notebooks, 1 s"] * 3
+    for table in tables:
+        assert {row["name"] for row in table["rows"]} >= {"pounced", "workers", "2 notebooks", "2 bare Python processes"}
+    memory = rows({"tables": tables[2:]})
+    assert memory["2 notebooks"]["median"] > memory["2 bare Python processes"]["median"] > 0
+
+
 @needs_root
 def test_an_object_for_many_workers_is_sent_to_few_of_them():
     report = json.loads(bench("scaling", "--json", *SMALL))
@@ -79,11 +90,12 @@ def test_the_curve_has_each_road_there_and_back_and_leaves_no_network_behind():
     assert [pid for pid in re.findall(r"pounce-bench-(\d+)", left) if not Path("/proc", pid).exists()] == []
 
 
-def test_what_needs_root_says_so_in_a_sentence(monkeypatch):
+@pytest.mark.parametrize("case", [roads.across, round_trips.rtt_bridge])
+def test_what_needs_root_says_so_in_a_sentence(monkeypatch, case):
     monkeypatch.setattr(bridge.os, "geteuid", lambda: 1000)
 
     with pytest.raises(SystemExit, match="this case needs root and the program ip, for another network namespace"):
-        roads.across(cases.Settings())
+        case(cases.Settings())
 
 
 def test_a_table_names_the_floors_the_goals_and_who_is_not_installed():

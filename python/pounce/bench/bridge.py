@@ -53,6 +53,12 @@ def bridge() -> Iterator[Bridge]:
         _ip("netns", "delete", made.name)
 
 
+def bridge_or_exit() -> contextlib.AbstractContextManager[Bridge]:
+    if not possible():
+        raise SystemExit(f"pounce-bench: this case needs {NEEDS}")
+    return bridge()
+
+
 def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 

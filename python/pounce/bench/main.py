@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cases, lease_times, park, roads
+from . import cases, idle, lease_times, park, roads, round_trips
 from .home import own_home
 from .rounds import Table
 
 _CASES = {
-    "rtt": (cases.rtt, "one call after another, and what each costs in wake-ups"),
+    "rtt": (round_trips.rtt, "one call after another, and what each costs in wake-ups"),
+    "rtt-bridge": (round_trips.rtt_bridge, "the same to another network namespace; needs root"),
     "throughput": (cases.throughput, "10,000 calls at once, and map over 100,000 items"),
     "scatter": (cases.scatter, "an array to a worker, and the same one again"),
     "gather": (cases.gather, "an array back"),
@@ -24,11 +25,11 @@ _CASES = {
     "scaling": (roads.scaling, "one array to 1, 2, 4 and 8 workers at once"),
     "curve": (roads.curve, "1 MiB to 4 GiB, over each road that data can take"),
     "lease": (lease_times.lease, "from nothing leased to the first line"),
-    "idle": (lease_times.idle, "what leases cost that nobody uses"),
+    "idle": (idle.idle, "what leases and notebooks cost that have nothing to do"),
     "park": (park.park, "a namespace to the disk and back, beside dill and cloudpickle"),
 }
 
-_OWN_HOMES = ("bridge", "scaling", "curve")  # their pounceds run elsewhere, or several of them
+_OWN_HOMES = ("rtt-bridge", "bridge", "scaling", "curve")  # their pounceds run elsewhere, or several of them
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--most", type=int, default=4096, help="MiB, the largest array of curve (default %(default)s)")
     common.add_argument("--seconds", type=float, default=30, help="how long idle looks (default %(default)s)")
     common.add_argument("--leases", type=int, default=3, help="how many idle holds (default %(default)s)")
+    common.add_argument("--notebooks", type=int, default=0, help="how many idle ones with a client stand beside them (default %(default)s)")
     common.add_argument("--launcher", choices=["local", "slurm"], default="local",
                         help="local (default): workers of a pounced of its own on this machine; slurm: yours")
     common.add_argument("--class", dest="class_", help="of the leases, with --launcher slurm")
@@ -58,8 +60,8 @@ def _parser() -> argparse.ArgumentParser:
 def _settings(chosen: argparse.Namespace) -> cases.Settings:
     wanted = {"class_": chosen.class_, "gpus": _number(chosen.gpus), "memory": chosen.memory}
     client = {"launcher": chosen.launcher, **{name: value for name, value in wanted.items() if value is not None}}
-    return cases.Settings(chosen.rounds, chosen.calls, chosen.mib, chosen.most, chosen.seconds, chosen.leases, chosen.peers, chosen.floors,
-                          chosen.folder, client)
+    return cases.Settings(chosen.rounds, chosen.calls, chosen.mib, chosen.most, chosen.seconds, chosen.leases, chosen.notebooks,
+                          chosen.peers, chosen.floors, chosen.folder, client)
 
 
 def _number(text: str | None) -> int | str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from .bridge import NEEDS, Bridge, bridge, home_across, possible
+from .bridge import NEEDS, bridge, bridge_or_exit, home_across, possible
 from .cases import MEMCPY, Report, Settings, gigabytes_per_second
 from .contenders import Curve, Pounce, Tcp
 from .counts import bytes_sent
@@ -18,12 +18,6 @@ from .work import meet
 
 MEMORY, LANE, ZEROMQ = "memory, one machine", "bulk lane, TLS 1.3", "ZeroMQ, CURVE"
 BEFORE_GB_S = 0.54  # 1 GiB to a worker before there were lanes (docs/performance.md)
-
-
-def _bridge() -> contextlib.AbstractContextManager[Bridge]:
-    if not possible():
-        raise SystemExit(f"pounce-bench: this case needs {NEEDS}")
-    return bridge()
 
 
 class _Array:
@@ -60,7 +54,7 @@ def _back(contender: Any, nbytes: int) -> float:
 def across(settings: Settings) -> Report:
     array, nbytes = _Array(settings.mib), settings.mib * 2**20
     with contextlib.ExitStack() as stack:
-        over = stack.enter_context(_bridge())
+        over = stack.enter_context(bridge_or_exit())
         stack.enter_context(home_across(over))
         everybody: list[Any] = [Pounce(launcher="local"), Tcp(over.prefix, over.address), Curve(over.prefix, over.address)]
         for contender in everybody:

@@ -1,0 +1,73 @@
+"""``pounce-bench rtt`` and ``rtt-bridge``: one call after another, on this machine and to another network namespace."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from .bridge import bridge_or_exit, home_across
+from .cases import FLOOR, Report, Settings, floor_program, open_contenders
+from .contenders import PEERS, Curve, Dask, Echo, IPyParallel, Pounce, Tcp
+from .counts import Usage, usage
+from .rounds import Goal, Table, interleaved
+from .work import noop
+
+_WARM_UP = 300
+_TITLE = "one call after another, median"
+
+
+def rtt(settings: Settings) -> Report:
+    with contextlib.ExitStack() as stack:
+        everybody, missing = open_contenders(settings, stack, [Echo, Tcp, Curve], PEERS)
+        figures, counted = _measured(everybody, settings, floor_program(settings, "bench_roundtrip", "p50_us", settings.calls))
+    goals = [
+        Goal("at most 1.3 x a bare ZeroMQ round trip with CURVE", Pounce.name, 1.3, True, FLOOR if FLOOR in figures else Echo.name),
+        Goal("at least 20 x faster than ipyparallel", Pounce.name, 20, False, IPyParallel.name, inverse=True),
+        Goal("at least 40 x faster than dask", Pounce.name, 40, False, Dask.name, inverse=True),
+    ]
+    return Report([Table(_TITLE, "µs", figures, goals), counted], missing)
+
+
+def rtt_bridge(settings: Settings) -> Report:
+    """By the network's road, which between two processes of one machine no call takes."""
+    with contextlib.ExitStack() as stack:
+        over = stack.enter_context(bridge_or_exit())
+        stack.enter_context(home_across(over))
+        everybody = [Pounce(launcher="local"), *(kind(over.prefix, over.address) for kind in (Echo, Tcp, Curve))]
+        for contender in everybody:
+            stack.callback(contender.close)
+        figures, counted = _measured(everybody, settings, {})
+    goal = Goal("at most 1.5 x a bare ZeroMQ round trip with CURVE over the same bridge", Pounce.name, 1.5, True, Echo.name)
+    return Report([Table(f"{_TITLE}, to another network namespace", "µs", figures, [goal]), counted])
+
+
+def _measured(everybody: list[Any], settings: Settings, floors: dict[str, Callable[[], float]]) -> tuple[dict[str, list[float]], Table]:
+    for contender in everybody:
+        _microseconds(contender, _WARM_UP // contender.slowness)
+    counted = _counts(everybody[0], settings.calls)
+    turns: dict[str, Callable[[], float]] = {c.name: partial(_microseconds, c, max(1, settings.calls // c.slowness)) for c in everybody}
+    return interleaved(turns | floors, settings.rounds), counted
+
+
+def _microseconds(contender: Any, calls: int) -> float:
+    took = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        contender.call(noop)
+        took.append(time.perf_counter() - start)
+    return statistics.median(took) * 1e6 if took else 0.0
+
+
+def _counts(pounce: Any, calls: int) -> Table:
+    """What a busy machine does not change much: the regression gate of tests/python/counts_test.py."""
+    there, here = pounce.call(usage), usage()
+    for _ in range(calls):
+        pounce.call(noop)
+    here, there = usage().since(here), Usage(*pounce.call(usage)).since(there)
+    figures = {f"{what}, {where}": [amount / calls] for where, of in (("client", here), ("worker", there))
+               for what, amount in (("wake-ups", of.switches), ("reads and writes", of.reads_writes), ("CPU in µs", of.cpu_s * 1e6))}
+    return Table("counted for each call", "", figures)
