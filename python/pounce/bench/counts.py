@@ -19,21 +19,45 @@ _BYTES_ACKED = 120
 class Usage(NamedTuple):
     """Of one process, all its threads, since it began."""
 
-    switches: int       # voluntary context switches: each is a sleep, and so a wake-up
-    reads_writes: int   # read(2) and write(2): signals between threads, pipes; network traffic is not among them
+    switches: int         # voluntary context switches: each is a sleep, and so a wake-up
+    zeromq_switches: int  # those of ZeroMQ's own threads among them
+    reads_writes: int     # read(2) and write(2): signals between threads, pipes; network traffic is not among them
     cpu_s: float
-    peak_bytes: int     # the most memory it ever held
+    memory_bytes: int     # that it holds now
+    peak_bytes: int       # the most that it held since usage() was asked for last; on a worker since the task began
 
     def since(self, before: Usage) -> Usage:
-        return Usage(self.switches - before.switches, self.reads_writes - before.reads_writes, self.cpu_s - before.cpu_s,
-                     self.peak_bytes - before.peak_bytes)
+        """`peak_bytes`: how much more than before it held at some time."""
+        return Usage(self.switches - before.switches, self.zeromq_switches - before.zeromq_switches,
+                     self.reads_writes - before.reads_writes, self.cpu_s - before.cpu_s,
+                     self.memory_bytes - before.memory_bytes, self.peak_bytes - before.memory_bytes)
 
 
 def usage() -> Usage:
     own = resource.getrusage(resource.RUSAGE_SELF)
-    with open("/proc/self/io") as file:
-        io = dict(line.split(": ") for line in file.read().splitlines())
-    return Usage(own.ru_nvcsw, int(io["syscr"]) + int(io["syscw"]), own.ru_utime + own.ru_stime, own.ru_maxrss * 1024)
+    memory = _fields("/proc/self/status")
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak begins anew
+    zeromq = sum(_switches_of_zeromq(thread) for thread in os.listdir("/proc/self/task"))
+    io = _fields("/proc/self/io")
+    return Usage(own.ru_nvcsw, zeromq, io["syscr"] + io["syscw"], own.ru_utime + own.ru_stime,
+                 memory["VmRSS"] * 1024, memory["VmHWM"] * 1024)
+
+
+def _switches_of_zeromq(thread: str) -> int:
+    try:
+        with open(f"/proc/self/task/{thread}/comm") as file:
+            is_zeromqs = file.read().startswith("ZMQbg")
+        return _fields(f"/proc/self/task/{thread}/status")["voluntary_ctxt_switches"] if is_zeromqs else 0
+    except FileNotFoundError:  # it has ended
+        return 0
+
+
+def _fields(path: str) -> dict[str, int]:
+    """Those that are numbers, by their names."""
+    with open(path) as file:
+        rows = [line.replace(":", " ").split() for line in file]
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
 
 
 def shared_bytes() -> int:

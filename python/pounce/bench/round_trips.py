@@ -69,5 +69,6 @@ def _counts(pounce: Any, calls: int) -> Table:
         pounce.call(noop)
     here, there = usage().since(here), Usage(*pounce.call(usage)).since(there)
     figures = {f"{what}, {where}": [amount / calls] for where, of in (("client", here), ("worker", there))
-               for what, amount in (("wake-ups", of.switches), ("reads and writes", of.reads_writes), ("CPU in µs", of.cpu_s * 1e6))}
+               for what, amount in (("wake-ups", of.switches), ("of these ZeroMQ's", of.zeromq_switches),
+                                    ("reads and writes", of.reads_writes), ("CPU in µs", of.cpu_s * 1e6))}
     return Table("counted for each call", "", figures)
