@@ -1,8 +1,8 @@
 """What a call costs, counted and not timed: the gate against a slow regression, on either road between client and worker.
 
 Calls are counted in five rounds and the least of each count is taken: on a busy machine a side that has to wait for a processor reads
-and writes more often. Each bound leaves a little over what was counted on a busy machine, which stands beside it; starved is one whose processors all had more
-urgent work.
+and writes more often. Each bound leaves a third to a half over what was counted on a busy machine, which stands beside it; starved is
+one whose processors all had more urgent work.
 """
 
 from __future__ import annotations
@@ -90,14 +90,14 @@ def test_a_call_wakes_each_side_once(counted):
 
 
 def test_a_call_wakes_zeromqs_thread_twice_or_not_at_all(counted):
-    usage, most = counted["one_by_one"], {"memory": 0.05, "network": 2.4}[counted["road"]]  # 0; 1.93, starved 2.02
+    usage, most = counted["one_by_one"], {"memory": 0.1, "network": 3}[counted["road"]]  # 0; 1.93, starved 2.02
 
     assert usage["here"]["zeromq_switches"] / CALLS <= most
     assert usage["there"]["zeromq_switches"] / CALLS <= most
 
 
 def test_a_call_makes_few_reads_and_writes(counted):
-    usage, (here, there) = counted["one_by_one"], {"memory": (0.1, 4.6), "network": (4.8, 10)}[counted["road"]]  # 0.04, 4.19; 4.31, 9.13
+    usage, (here, there) = counted["one_by_one"], {"memory": (0.2, 6), "network": (6, 13)}[counted["road"]]  # 0.04, 4.19; 4.31, 9.13
 
     assert usage["here"]["reads_writes"] / CALLS <= here
     assert usage["there"]["reads_writes"] / CALLS <= there
@@ -113,7 +113,7 @@ def test_many_calls_at_once_share_their_wake_ups(counted):
 
 
 def test_many_calls_at_once_share_their_reads_and_writes(counted):
-    usage, (here, there) = counted["at_once"], {"memory": (1, 2.6), "network": (1, 2.9)}[counted["road"]]  # 0.14, 2.32; 0.34, 2.51; here starved 0.42
+    usage, (here, there) = counted["at_once"], {"memory": (1, 3.2), "network": (1, 3.6)}[counted["road"]]  # 0.14, 2.32; 0.34, 2.51; here starved 0.42
 
     assert usage["here"]["reads_writes"] / AT_ONCE <= here
     assert usage["there"]["reads_writes"] / AT_ONCE <= there
@@ -161,6 +161,6 @@ def test_a_call_is_one_message_there_and_one_back(home, road):
     """).reports
 
     (sent, received), (sent_there, received_there) = traced["here"], traced["there"]
-    assert CALLS <= sent <= 1.5 * CALLS and CALLS <= received <= 1.5 * CALLS  # 1.21, 1.09
-    assert CALLS <= sent_there <= 1.5 * CALLS  # 1.20
-    assert CALLS <= received_there <= 2.7 * CALLS  # 2.39: it also looks whether its supervisor has said something
+    assert CALLS <= sent <= 1.8 * CALLS and CALLS <= received <= 1.8 * CALLS  # 1.21, 1.09
+    assert CALLS <= sent_there <= 1.8 * CALLS  # 1.20
+    assert CALLS <= received_there <= 3.5 * CALLS  # 2.39: it also looks whether its supervisor has said something
