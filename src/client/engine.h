@@ -125,6 +125,7 @@ class Engine final : public transport::Engine {
   bool may_be_told(const HeldEvent& held, TimePoint now);
   void release_held(TimePoint now);
   void on_link(const task::Place& place, LinkEvent event);
+  void on_object_refused(const task::Place& place, ObjectRefused& refused);
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
   void drop_unneeded(const task::Place& place, WorkerLink& link);
   void let_go(const ObjectId& id);

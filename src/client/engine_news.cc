@@ -184,12 +184,25 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     relay_.answered(place, *answer);
   } else if (const auto* not_fetched = std::get_if<protocol::NotFetched>(&event)) {
     relay_.not_fetched(place, not_fetched->object);
+  } else if (auto* no_object = std::get_if<ObjectRefused>(&event)) {
+    on_object_refused(place, *no_object);
   } else if (const auto* refused = std::get_if<LinkRefused>(&event)) {
     happened(task::WorkerRefusedUs{place, epoch, refused->error});
   } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {
     for (std::size_t i = 0; i < std::min(answer->tasks.size(), answer->states.size()); ++i)
       happened(task::QueryAnswered{place, epoch, answer->tasks[i], known(answer->states[i])});
   }
+}
+
+// It costs the calls that it was sent for; those that wait try it themselves.
+void Engine::on_object_refused(const task::Place& place, ObjectRefused& refused) {
+  relay_.refused(place, refused.object);
+  refused.error.context.try_emplace("lease", place.lease.hex());
+  std::vector<TaskId> sent;
+  for (const auto& [task, one] : under_way_)
+    if (one.place == place && std::ranges::count(one.call.objects, refused.object) > 0 && machine_.state(task) != task::TaskState::kWaiting)
+      sent.push_back(task);
+  for (const TaskId& task : sent) happened(task::TaskUnsendable{task, refused.error});
 }
 
 void Engine::on_outcome(const task::Place& place, OutcomeWhole& outcome) {

@@ -29,6 +29,14 @@ void HeldObjects::confirm(const ObjectId& id) {
   let_go(id);  // it may have been while it was on its way
 }
 
+bool HeldObjects::refused(const ObjectId& id) {
+  const auto found = objects_.find(id);
+  if (found == objects_.end() || found->second.confirmed) return false;
+  bytes_ -= found->second.bytes;
+  objects_.erase(found);
+  return true;
+}
+
 void HeldObjects::let_go(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found != objects_.end() && found->second.confirmed) perhaps_unneeded_.emplace(found->second.used_at, id);

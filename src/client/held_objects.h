@@ -29,6 +29,7 @@ class HeldObjects {
   void sent(const ObjectId& id, std::uint64_t bytes);
   void used(const ObjectId& id);
   void confirm(const ObjectId& id);
+  bool refused(const ObjectId& id);  // false: it was not on its way
 
   // A connection begins, and the worker says what came over the ones before: what is whole is there, what is not mentioned is
   // not. Of what came in part the rest is sent when somebody needs it.

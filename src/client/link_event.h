@@ -23,6 +23,10 @@ struct LinkSeen {};   // something came after a LinkSilent
 struct LinkRefused {  // for good: versions that do not match
   Error error;
 };
+struct ObjectRefused {  // that one: there is no memory for it, say
+  ObjectId object;
+  Error error;
+};
 struct TaskPrinted {
   TaskId task;
   std::string stream;
@@ -34,7 +38,7 @@ struct OutcomeWhole {
   TaskId task;
   std::int64_t received_ns = 0;
 };
-using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, TaskPrinted, OutcomeWhole,
+using LinkEvent = std::variant<LinkAttached, LinkLost, LinkSilent, LinkSeen, LinkRefused, ObjectRefused, TaskPrinted, OutcomeWhole,
                                protocol::Started, protocol::QueryIs, protocol::Leaving, protocol::Have, protocol::Serve,
                                protocol::NotFetched>;
 

@@ -23,6 +23,7 @@ class ObjectRelay {
 
   void see_to_wanted(const task::Place& place);  // after something was sent to it
   void has(const task::Place& place, const ObjectId& object) { act(broadcast_.has(object, place)); }
+  void refused(const task::Place& place, const ObjectId& object) { act(broadcast_.refused(object, place)); }
   void not_fetched(const task::Place& place, const ObjectId& object);
   void answered(const task::Place& source, const protocol::Serve& answer);  // it is ready, or has not got the object
   void slow(const task::Place& place) { act(broadcast_.slow(place)); }

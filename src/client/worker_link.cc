@@ -207,8 +207,7 @@ void WorkerLink::take_one(protocol::Header header, transport::Message message, s
   } else if (auto* attached = std::get_if<protocol::Attached>(&header)) {
     take_attached(std::move(*attached), message, events);
   } else if (auto* refused = std::get_if<protocol::Refused>(&header)) {
-    attached_by_ = TimePoint::max();
-    events.emplace_back(LinkRefused{std::move(refused->error)});
+    take_refused(std::move(refused->error), events);
   }
 }
 
@@ -234,6 +233,20 @@ void WorkerLink::take_have(const ObjectId& object) {
   lane_.arrived(object);
   outbox_.arrived(object);
   flush();
+}
+
+// Of one object, where it names one; else of us.
+void WorkerLink::take_refused(Error error, std::vector<LinkEvent>& events) {
+  const auto named = error.context.find("object");
+  if (named == error.context.end()) {
+    attached_by_ = TimePoint::max();
+    return static_cast<void>(events.emplace_back(LinkRefused{std::move(error)}));
+  }
+  const auto object = ObjectId::from_hex(named->second);
+  if (!object || !held_.refused(*object)) return;  // what is there already, or was asked back
+  lane_.arrived(*object);
+  outbox_.refused(*object);
+  events.emplace_back(ObjectRefused{*object, std::move(error)});
 }
 
 void WorkerLink::cancel(const protocol::CancelTask& order) {

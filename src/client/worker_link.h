@@ -71,6 +71,7 @@ class WorkerLink {
   void start_over(TimePoint at, std::vector<LinkEvent>& events);
   void take(transport::Message message, std::vector<LinkEvent>& events);
   void take_attached(protocol::Attached attached, const transport::Message& message, std::vector<LinkEvent>& events);
+  void take_refused(Error error, std::vector<LinkEvent>& events);
   void take_have(const ObjectId& object);
   void take_one(protocol::Header header, transport::Message message, std::vector<LinkEvent>& events);
   void take_beat(const protocol::Beat& beat);

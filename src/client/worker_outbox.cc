@@ -49,6 +49,14 @@ void Outbox::arrived(const ObjectId& object) {
   });
 }
 
+void Outbox::refused(const ObjectId& object) {
+  std::erase_if(bulk_, [&](const Bulk& one) {
+    const auto* transfer = std::get_if<ObjectTransfer>(&one);
+    return transfer != nullptr && transfer->id() == object;
+  });
+  arrived(object);  // the worker says of what needs it that it is not there
+}
+
 bool Outbox::post_behind_task(const TaskId& task, const protocol::Header& header) {
   TaskMessages* found = nullptr;
   for (Waiting& one : waiting_)

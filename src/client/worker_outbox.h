@@ -27,6 +27,7 @@ class Outbox {
   bool post_behind_task(const TaskId& task, const protocol::Header& header);
   void post_first(const protocol::Header& header);
   void arrived(const ObjectId& object);  // the worker has it
+  void refused(const ObjectId& object);  // it will not: no more of it goes
   void post_object(const ObjectId& id, const Object& object, const protocol::Reached* reached = nullptr);
   void clear();
   void pack() { packs_ = true; }  // until it is cleared: the other end reads several messages in one

@@ -27,6 +27,16 @@ Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) 
   return decisions;
 }
 
+Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) {
+  Decisions decisions;
+  const auto found = spreads_.find(object);
+  if (found == spreads_.end() || !found->second.under_way.contains(place)) return decisions;
+  end_fetch(object, found->second, place, decisions);
+  decisions.settled.push_back(object);
+  begin_what_can(object, found->second, decisions);
+  return decisions;
+}
+
 Broadcast::Decisions Broadcast::failed(const ObjectId& object, const Place& place) {
   Decisions decisions;
   const auto found = spreads_.find(object);

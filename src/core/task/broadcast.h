@@ -30,6 +30,7 @@ class Broadcast {
 
   Decisions wants(const ObjectId& object, const Place& place, const std::string& machine = {});  // empty: one of its own
   Decisions has(const ObjectId& object, const Place& place);
+  Decisions refused(const ObjectId& object, const Place& place);  // it does not get it
   // Its source does not give it: it comes from the client, and that source is asked by nobody any more.
   Decisions failed(const ObjectId& object, const Place& place);
   Decisions slow(const Place& place);  // it is silent: its sources serve others meanwhile

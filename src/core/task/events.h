@@ -129,7 +129,7 @@ struct QueryAnswered {
   TaskId task;
   Known state = Known::kUnknown;
 };
-struct TaskUnsendable {  // the engine cannot send it (its data changed after submit): it never left
+struct TaskUnsendable {  // its data cannot be had or was refused by its worker: it has not run
   TaskId task;
   Error error;
 };

@@ -64,6 +64,7 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
   auto value = lay_out(std::move(offer));
   const auto begun = incoming_.find(key);
   if (value && fetched && begun != incoming_.end() && begun->second.value.sizes == value->sizes) return Receipt::kMore;
+  refused_.insert(key);  // until all is well
   incoming_.erase(key);  // a repeated announcement starts anew, or is refused: nothing is left half, and its memory is the next one's
   if (!value) return failure(std::move(value.error()));
   const auto known = objects_.find(key.second);
@@ -73,6 +74,7 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
     value->block = pool_.own(block);
   else if (auto memory = find_memory(*value); !memory)
     return failure(std::move(memory.error()));
+  refused_.erase(key);
   Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};
   if (in_place || (fetched && known != objects_.end()))
     incoming.buffer = static_cast<std::uint32_t>(incoming.value.sizes.size());
@@ -92,20 +94,26 @@ Result<ObjectStore::Receipt> ObjectStore::chunk(const SessionId& session, const 
                                                 std::uint64_t offset, std::span<const std::byte> bytes) {
   const Key key{session, object};
   const auto found = incoming_.find(key);
+  if (found == incoming_.end() && refused_.contains(key)) return Receipt::kMore;  // sent before its sender heard that
   if (found == incoming_.end())
     return failure(ErrorCode::kProtocol, "a chunk of object " + object.hex() + " came without its announcement");
   Incoming& incoming = found->second;
   if (buffer != incoming.buffer || offset != incoming.offset || bytes.size() > incoming.value.sizes[buffer] - offset) {
-    incoming_.erase(found);
+    refuse(found);
     return failure(ErrorCode::kProtocol, "the chunks of object " + object.hex() + " do not follow each other");
   }
   if (auto written = incoming.value.write(incoming.value.offsets[buffer] + offset, bytes); !written) {
-    incoming_.erase(found);
+    refuse(found);
     return failure(std::move(written.error()));
   }
   incoming.offset += bytes.size();
   incoming.skip_full_buffers();
   return settle(key);
+}
+
+void ObjectStore::refuse(std::map<Key, Incoming>::iterator incoming) {
+  refused_.insert(incoming->first);
+  incoming_.erase(incoming);
 }
 
 ObjectStore::Receipt ObjectStore::settle(const Key& key) {
@@ -163,6 +171,7 @@ bool ObjectStore::holds(const SessionId& session, const ObjectId& object) const 
 
 void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
   incoming_.erase(Key{session, object});
+  refused_.erase(Key{session, object});
   const auto found = objects_.find(object);
   if (found == objects_.end()) return;
   found->second.holders.erase(session);
@@ -171,6 +180,7 @@ void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
 
 void ObjectStore::drop_all(const SessionId& session) {
   std::erase_if(incoming_, [&](const auto& entry) { return entry.first.first == session; });
+  std::erase_if(refused_, [&](const Key& key) { return key.first == session; });
   for (auto it = objects_.begin(); it != objects_.end();) {
     it->second.holders.erase(session);
     it = it->second.holders.empty() ? objects_.erase(it) : std::next(it);

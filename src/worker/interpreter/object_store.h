@@ -109,10 +109,12 @@ class ObjectStore {
   static Result<Value> placed(Value value, const ObjectOffer& offer);
   Result<void> find_memory(Value& value);
   Receipt settle(const Key& key);
+  void refuse(std::map<Key, Incoming>::iterator incoming);
 
   memory::BlockPool pool_;
   std::map<ObjectId, Value> objects_;
   std::map<Key, Incoming> incoming_;
+  std::set<Key> refused_;  // chunks of them may still come
 };
 
 }  // namespace pounce::worker

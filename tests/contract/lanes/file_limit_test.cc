@@ -19,6 +19,8 @@ TEST_P(FileLimitTest, LoweredInTheMiddleOfAnObjectRefusesItAndLeavesNothingHalf)
   EXPECT_EQ(end_of(task).error.code, ErrorCode::kOutOfMemory) << end_of(task).error.text;
   EXPECT_NE(end_of(task).error.text.find("File too large"), std::string::npos) << end_of(task).error.text;
   until([&] { return object_memory() == 0 && object_memory(pid()) == 0; });
+  const TaskId next = submit();
+  EXPECT_TRUE(end_of(next).ok) << end_of(next).error.text;
 }
 
 // What cannot be copied into memory to be handed over goes in pieces.

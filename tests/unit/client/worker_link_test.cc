@@ -395,6 +395,25 @@ TEST_F(WorkerTest, AWorkerOfAnotherVersionEndsItsTasksWithThatReason) {
   EXPECT_EQ(end_of(task).error.code, ErrorCode::kVersionMismatch);
 }
 
+// Found by hand: the worker was given up with it, and every later call waited for one that was there.
+TEST_F(WorkerTest, AnObjectThatAWorkerRefusesCostsTheCallThatItWasSentForAndNoOther) {
+  const ObjectId id = hold(object(10, {protocol::kChunkBytes}));
+  const TaskId needs = submit({id});
+  Peer& worker = add_worker(1);
+  settle([&] { return worker.count<protocol::Object>() == 1; });
+
+  worker.say(protocol::Refused{{ErrorCode::kOutOfMemory, "No memory.", {}, {{"object", id.hex()}}}});
+
+  EXPECT_EQ(end_of(needs).error.code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(end_of(needs).error.context.at("lease"), lease_id(1).hex());
+  const TaskId next = submit();
+  settle([&] { return worker.count<protocol::Task>() > 0 && worker.all<protocol::Task>().back().task == next; });
+  finish(worker, next);
+  end_of(next);
+  submit({id});
+  settle([&] { return worker.count<protocol::Object>() == 2; });
+}
+
 struct PackingTest : WorkerTest {
   void attach(bool several) {
     worker = workers.emplace_back(std::make_unique<Peer>(servers, "data", worker_keys, "tcp://127.0.0.1:*")).get();

@@ -74,6 +74,14 @@ TEST_F(BroadcastTest, OneThatDoesNotGetItFromBesideGetsItFromTheClient) {
   EXPECT_THAT(failed(2), ElementsAre("over w2<w1", "w2<client"));
 }
 
+TEST_F(BroadcastTest, OneThatRefusesItGetsItFromNobodyAndTheNextIsServed) {
+  wants(1);
+  wants(2);
+  EXPECT_THAT(take(broadcast.refused(object, place(1))), ElementsAre("over w1<client", "w2<client"));
+  EXPECT_EQ(settled, 1u);
+  EXPECT_THAT(take(broadcast.refused(object, place(1))), IsEmpty());
+}
+
 TEST_F(BroadcastTest, NobodyGivesItToTwoAtOnce) {
   wants(1);
   EXPECT_THAT(wants(2), IsEmpty());
