@@ -20,11 +20,21 @@ std::size_t rounded(std::size_t size) { return (size + kHugePage - 1) / kHugePag
 Result<std::shared_ptr<MemoryBlock>> BlockPool::take(std::size_t size) {
   std::shared_ptr<MemoryBlock> block = shelf_->best_fit(size);
   if (!block) {
-    auto made = MemoryBlock::make(rounded(size));
+    auto made = make(rounded(size));
     if (!made) return failure(std::move(made.error()));
     block = std::move(*made);
   }
   return own(std::move(block));
+}
+
+Result<std::unique_ptr<MemoryBlock>> BlockPool::make(std::size_t size) {
+  auto fits = fits_ ? fits_(size) : Result<void>{};
+  if (!fits && kept_bytes() > 0) {
+    shelf_->clear();  // what is kept for the next was in its way
+    fits = fits_(size);
+  }
+  if (!fits) return failure(std::move(fits.error()));
+  return MemoryBlock::make(size);
 }
 
 std::shared_ptr<MemoryBlock> BlockPool::own(std::shared_ptr<MemoryBlock> block) {
@@ -55,6 +65,12 @@ void BlockPool::Shelf::put_back(std::shared_ptr<MemoryBlock> block) {
   if (kept_ + block->capacity() > keep_bytes_) return;  // closed, which frees its pages
   kept_ += block->capacity();
   blocks_.push_back(std::move(block));
+}
+
+void BlockPool::Shelf::clear() {
+  const std::lock_guard lock(mutex_);
+  blocks_.clear();
+  kept_ = 0;
 }
 
 std::size_t BlockPool::Shelf::kept_bytes() const {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "memory/memory_block.h"
@@ -14,7 +17,8 @@ namespace pounce::memory {
 
 class BlockPool {
  public:
-  explicit BlockPool(std::size_t keep_bytes) : shelf_(std::make_shared<Shelf>(keep_bytes)) {}
+  using Fits = std::function<Result<void>(std::uint64_t size)>;  // whether there may be so much more
+  explicit BlockPool(std::size_t keep_bytes, Fits fits = {}) : shelf_(std::make_shared<Shelf>(keep_bytes)), fits_(std::move(fits)) {}
 
   // Not cleared: the receiver overwrites every byte it announced.
   Result<std::shared_ptr<MemoryBlock>> take(std::size_t size);
@@ -29,6 +33,7 @@ class BlockPool {
     explicit Shelf(std::size_t keep_bytes) : keep_bytes_(keep_bytes) {}
     std::shared_ptr<MemoryBlock> best_fit(std::size_t size);
     void put_back(std::shared_ptr<MemoryBlock> block);
+    void clear();
     std::size_t kept_bytes() const;
 
    private:
@@ -37,7 +42,10 @@ class BlockPool {
     std::vector<std::shared_ptr<MemoryBlock>> blocks_;
     std::size_t kept_ = 0;
   };
+  Result<std::unique_ptr<MemoryBlock>> make(std::size_t size);
+
   std::shared_ptr<Shelf> shelf_;
+  Fits fits_;
 };
 
 }  // namespace pounce::memory

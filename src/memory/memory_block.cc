@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -70,6 +71,12 @@ Result<void> MemoryBlock::write(std::size_t offset, std::span<const std::byte> b
   });
   if (!written) return no_memory(capacity_);
   return {};
+}
+
+std::size_t MemoryBlock::untouched() const {
+  struct stat facts {};
+  const std::size_t touched = ::fstat(fd_.get(), &facts) == 0 ? static_cast<std::size_t>(facts.st_blocks) * 512 : 0;
+  return capacity_ - std::min(capacity_, touched);
 }
 
 bool MemoryBlock::freeze() { return frozen() || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0; }

@@ -21,6 +21,7 @@ class MemoryBlock {
 
   std::size_t capacity() const { return capacity_; }
   int fd() const { return fd_.get(); }
+  std::size_t untouched() const;  // bytes of it that have no memory yet
 
   // Blocks while it copies; large pieces with several threads. kOutOfMemory: nothing may be read of it.
   Result<void> write(std::size_t offset, std::span<const std::byte> bytes);

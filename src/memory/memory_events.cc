@@ -26,7 +26,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
 }
 
 // "oom_kill 3" on a line of its own.
-std::optional<std::uint64_t> counter(const std::string& text, std::string_view name) {
+std::optional<std::uint64_t> counter(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ' ')
@@ -66,12 +66,41 @@ std::optional<std::uint64_t> MemoryEvents::kills() const {
 
 std::optional<std::uint64_t> MemoryEvents::limit() const {
   std::optional<std::uint64_t> least;
-  for (const Group& group : groups_) {
-    const auto text = read_(group.folder + (group.unified ? "/memory.max" : "/memory.limit_in_bytes"));
-    const auto limit = text ? number(*text) : std::nullopt;
-    if (limit && *limit < kNoLimit) least = std::min(least.value_or(*limit), *limit);
-  }
+  for (const Group& group : groups_)
+    if (const auto limit = limit_of(group)) least = std::min(least.value_or(*limit), *limit);
   return least;
+}
+
+std::optional<Room> MemoryEvents::room(std::uint64_t wanted) const {
+  std::optional<Room> narrowest;
+  for (const Group& group : groups_) {
+    const auto limit = limit_of(group), used = limit ? used_by(group) : std::nullopt;
+    if (!used) continue;
+    std::uint64_t left = *limit - std::min(*limit, *used);
+    if (left < wanted) left += std::min(*used, cached_by(group));  // the kernel adds this up when it is asked: not where it says nothing
+    if (!narrowest || left < narrowest->left) narrowest = Room{*limit, left};
+  }
+  return narrowest;
+}
+
+std::optional<std::uint64_t> MemoryEvents::limit_of(const Group& group) const {
+  const auto text = read_(group.folder + (group.unified ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto limit = text ? number(*text) : std::nullopt;
+  return limit && *limit < kNoLimit ? limit : std::nullopt;
+}
+
+std::optional<std::uint64_t> MemoryEvents::used_by(const Group& group) const {
+  const auto text = read_(group.folder + (group.unified ? "/memory.current" : "/memory.usage_in_bytes"));
+  return text ? number(*text) : std::nullopt;
+}
+
+// Of files alone: memory that processes share is not among it.
+std::uint64_t MemoryEvents::cached_by(const Group& group) const {
+  const auto text = read_(group.folder + "/memory.stat");
+  const std::string all = group.unified ? "" : "total_";  // with the groups below
+  std::uint64_t bytes = 0;
+  for (const char* name : {"inactive_file", "active_file"}) bytes += text ? counter(*text, all + name).value_or(0) : 0;
+  return bytes;
 }
 
 bool memory_is_limited() {

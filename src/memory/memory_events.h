@@ -1,6 +1,6 @@
 // How often the kernel killed a process of this job for memory, by the counters of the control groups that we are in
-// (version 1 and 2). Read before and after a death, the difference tells an out-of-memory kill from any other SIGKILL.
-// Thread: any.
+// (version 1 and 2). Read before and after a death, the difference tells an out-of-memory kill from any other SIGKILL. And how
+// much memory these groups leave us. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "memory/room.h"
 
 namespace pounce::memory {
 
@@ -26,12 +28,18 @@ class MemoryEvents {
   std::optional<std::uint64_t> kills() const;
   // The smallest limit over our group and those above it, in bytes.
   std::optional<std::uint64_t> limit() const;
+  // Of the group that leaves least.
+  std::optional<Room> room(std::uint64_t wanted) const;
 
  private:
   struct Group {
     std::string folder;
     bool unified;
   };
+  std::optional<std::uint64_t> limit_of(const Group& group) const;
+  std::optional<std::uint64_t> used_by(const Group& group) const;
+  std::uint64_t cached_by(const Group& group) const;
+
   std::vector<Group> groups_;
   ReadFile read_;
 };

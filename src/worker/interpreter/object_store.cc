@@ -57,6 +57,13 @@ Result<void> ObjectStore::find_memory(Value& value) {
   return {};
 }
 
+std::uint64_t ObjectStore::promised() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [key, incoming] : incoming_)
+    if (incoming.value.block) bytes += incoming.value.block->untouched();
+  return bytes;
+}
+
 Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, ObjectOffer offer) {
   const Key key{session, offer.object};
   const auto block = offer.block;

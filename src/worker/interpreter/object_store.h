@@ -17,6 +17,7 @@
 #include "bulk/offers.h"
 #include "memory/block_pool.h"
 #include "memory/memory_block.h"
+#include "memory/room.h"
 #include "pounce/ids.h"
 #include "pounce/result.h"
 
@@ -48,7 +49,10 @@ class ObjectStore {
   // Objects whose buffers are smaller in all than this live in plain memory and are copied at each use.
   static constexpr std::size_t kPlainBytes = 256 * 1024;
 
-  explicit ObjectStore(std::size_t keep_bytes) : pool_(keep_bytes) {}
+  explicit ObjectStore(std::size_t keep_bytes, memory::RoomFor room_for = {})
+      : pool_(keep_bytes, [this, room_for = std::move(room_for)](std::uint64_t size) { return memory::fits(size, promised(), room_for); }) {}
+  ObjectStore(const ObjectStore&) = delete;
+  ObjectStore& operator=(const ObjectStore&) = delete;
 
   enum class Receipt { kMore, kWhole };
   Result<Receipt> announce(const SessionId& session, ObjectOffer offer);
@@ -108,6 +112,7 @@ class ObjectStore {
   Result<Value> lay_out(ObjectOffer offer) const;
   static Result<Value> placed(Value value, const ObjectOffer& offer);
   Result<void> find_memory(Value& value);
+  std::uint64_t promised() const;  // to what is under way, and not come yet
   Receipt settle(const Key& key);
   void refuse(std::map<Key, Incoming>::iterator incoming);
 

@@ -63,7 +63,7 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
     : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
              std::move(setup.interrupt), std::move(setup.nudge), setup.interface, setup.ports,
-             setup.keep_bytes},
+             setup.keep_bytes, {}},
       keys_(identity::make_key_pair()),
       supervisor_(std::move(setup.supervisor)),
       pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
@@ -71,7 +71,7 @@ WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
       page_(std::move(page)),
       host_(host_name()),
       directory_(working_directory()),
-      store_(setup.keep_bytes) {}
+      store_(setup.keep_bytes, std::move(setup.room_for)) {}
 
 WorkerEngine::~WorkerEngine() = default;
 

@@ -16,6 +16,7 @@
 
 #include "base/curve_key.h"
 #include "core/exec/exec_core.h"
+#include "memory/memory_events.h"
 #include "pounce/namespace_state.h"
 #include "pounce/result.h"
 #include "protocol/messages.h"
@@ -48,6 +49,7 @@ struct EngineSetup {
   std::function<void()> nudge{};                  // ends the system call that it is in
   std::string interface{}, ports{};  // where to listen: "ib0", "50000-50999"; empty: the one facing the daemon, any
   std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
+  memory::RoomFor room_for = [groups = memory::MemoryEvents::of_this_process()](std::uint64_t wanted) { return groups.room(wanted); };
 };
 
 class WorkerEngine final : public transport::Engine {

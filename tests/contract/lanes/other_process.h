@@ -71,6 +71,7 @@ class OtherProcess {
     ::kill(process_, SIGSTOP);
     POUNCE_CHECK(::waitpid(process_, nullptr, WUNTRACED) == process_, "it stands still");
   }
+  bool lives() const { return ::waitpid(process_, nullptr, WNOHANG) == 0; }
   void go_on() { ::kill(process_, SIGCONT); }
   void kill() {
     ::kill(process_, SIGKILL);

@@ -24,7 +24,11 @@ inline void play_worker(const Line& client, Road road) {
 
 class OtherWorker : protected OtherEnd, public client::EngineTest, public testing::WithParamInterface<Road> {
  protected:
-  OtherWorker() : OtherEnd([](const Line& client) { play_worker(client, GetParam()); }) {}
+  explicit OtherWorker(const std::function<void(const Line&)>& first = [](const Line&) {})
+      : OtherEnd([first](const Line& client) {
+          first(client);
+          play_worker(client, GetParam());
+        }) {}
   void SetUp() override {
     EngineTest::SetUp();
     open_session();

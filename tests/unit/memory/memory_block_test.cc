@@ -153,6 +153,29 @@ TEST(MemoryBlockTest, DoesNotSpendALargeBlockOnASmallObject) {
   EXPECT_EQ((*pool.take(kMib))->capacity(), 2 * kMib);
 }
 
+TEST(MemoryBlockTest, WhatIsKeptMakesRoomForWhatDoesNotFitBesideIt) {
+  BlockPool pool(8 * kMib, [&pool](std::uint64_t) { return pool.kept_bytes() > 0 ? failure(ErrorCode::kOutOfMemory, "no room") : Result<void>{}; });
+  filled(pool, 2 * kMib, 'a').reset();
+  ASSERT_EQ(pool.kept_bytes(), 2 * kMib);
+
+  const auto taken = pool.take(8 * kMib);
+
+  EXPECT_TRUE(taken.has_value());
+  EXPECT_EQ(pool.kept_bytes(), 0u);
+}
+
+TEST(MemoryBlockTest, WhatDoesNotFitIsRefused) {
+  BlockPool pool(8 * kMib, [](std::uint64_t) { return failure(ErrorCode::kOutOfMemory, "no room"); });
+  EXPECT_EQ(pool.take(kMib).error().text, "no room");
+}
+
+TEST(MemoryBlockTest, KnowsHowMuchOfItHasNoMemoryYet) {
+  const auto block = *MemoryBlock::make(2 * kMib);
+  EXPECT_EQ(block->untouched(), 2 * kMib);
+  ASSERT_TRUE(block->write(0, bytes_of(std::string(kMib, 'a'))).has_value());
+  EXPECT_EQ(block->untouched(), kMib);
+}
+
 TEST(MemoryBlockTest, OutlivesItsPool) {
   auto pool = std::make_unique<BlockPool>(8 * kMib);
   const auto block = filled(*pool, kMib, 'e');

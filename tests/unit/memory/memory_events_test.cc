@@ -51,5 +51,38 @@ TEST_F(MemoryEventsTest, TakesVersionOnesHugeNumberForNoLimit) {
   EXPECT_EQ(of("4:memory:/a\n").limit(), std::nullopt);
 }
 
+TEST_F(MemoryEventsTest, TellsWhatTheNarrowestGroupLeaves) {
+  files["/sys/fs/cgroup/a/b/memory.max"] = "max\n";
+  files["/sys/fs/cgroup/a/b/memory.current"] = "10\n";
+  files["/sys/fs/cgroup/a/memory.max"] = "1000\n";
+  files["/sys/fs/cgroup/a/memory.current"] = "400\n";
+  files["/sys/fs/cgroup/c/memory.max"] = "5000\n";
+  EXPECT_EQ(of("0::/a/b\n").room(1)->limit, 1000u);
+  EXPECT_EQ(of("0::/a/b\n").room(1)->left, 600u);
+  EXPECT_FALSE(of("0::/c\n").room(1)) << "nobody knows what it has";
+  EXPECT_FALSE(of("0::/d\n").room(1));
+}
+
+TEST_F(MemoryEventsTest, WhatIsCachedOfFilesIsLeftWhereItMatters) {
+  files["/sys/fs/cgroup/a/memory.max"] = "1000\n";
+  files["/sys/fs/cgroup/a/memory.current"] = "900\n";
+  files["/sys/fs/cgroup/a/memory.stat"] = "anon 100\nfile 700\nshmem 300\ninactive_file 150\nactive_file 250\n";
+  EXPECT_EQ(of("0::/a\n").room(101)->left, 500u);
+  EXPECT_EQ(of("0::/a\n").room(100)->left, 100u);
+}
+
+TEST_F(MemoryEventsTest, ReadsVersionOnesUseWithTheGroupsBelow) {
+  files["/sys/fs/cgroup/memory/a/memory.limit_in_bytes"] = "1000\n";
+  files["/sys/fs/cgroup/memory/a/memory.usage_in_bytes"] = "900\n";
+  files["/sys/fs/cgroup/memory/a/memory.stat"] = "inactive_file 1\nactive_file 2\ntotal_inactive_file 150\ntotal_active_file 250\n";
+  EXPECT_EQ(of("4:memory:/a\n").room(500)->left, 500u);
+}
+
+TEST_F(MemoryEventsTest, AGroupThatHasMoreThanItMayLeavesNothing) {
+  files["/sys/fs/cgroup/a/memory.max"] = "1000\n";
+  files["/sys/fs/cgroup/a/memory.current"] = "1200\n";
+  EXPECT_EQ(of("0::/a\n").room(1)->left, 0u);
+}
+
 }  // namespace
 }  // namespace pounce::memory

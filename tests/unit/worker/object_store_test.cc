@@ -243,5 +243,41 @@ TEST_F(ObjectStoreTest, LetsAUseOutliveTheObject) {
   EXPECT_EQ(text(use->buffers[0]).back(), 'a');
 }
 
+// ---- a job that may use less than what is announced --------------------------------------------------------------------
+
+struct BoundedTest : testing::Test {
+  Result<Receipt> announce(const ObjectId& object, std::uint64_t size) { return store.announce(kAlice, {object, "pickle", {size}, false}); }
+  std::uint64_t left = std::uint64_t{100} << 20;
+  ObjectStore store{0, [this](std::uint64_t) { return memory::Room{std::uint64_t{1} << 30, left}; }};
+};
+
+TEST_F(BoundedTest, WhatDoesNotFitIsRefusedBySizeAndLimitBeforeItComes) {
+  const auto refused = announce(kObject, std::uint64_t{80} << 20);
+
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(refused.error().text, "an object of 80 MiB does not fit into this job's memory: of 1024 MiB there are 68 MiB left for it");
+  EXPECT_TRUE(store.progress(kAlice).empty());
+}
+
+TEST_F(BoundedTest, WhatIsUnderWayHasItsMemoryAlready) {
+  const ObjectId other = id_of<ObjectId>(8);
+  EXPECT_EQ(announce(kObject, std::uint64_t{40} << 20), Receipt::kMore);
+  EXPECT_FALSE(announce(other, std::uint64_t{40} << 20).has_value());
+
+  store.drop(kAlice, kObject);
+
+  EXPECT_EQ(announce(other, std::uint64_t{40} << 20), Receipt::kMore);
+}
+
+TEST_F(BoundedTest, WhatHasComeIsNotCountedTwice) {
+  const std::string half(std::size_t{20} << 20, 'a');
+  EXPECT_EQ(announce(kObject, std::uint64_t{40} << 20), Receipt::kMore);
+  store.chunk(kAlice, kObject, 0, 0, std::as_bytes(std::span(half)));
+  left -= half.size();  // as the kernel counts it
+
+  EXPECT_EQ(announce(id_of<ObjectId>(8), std::uint64_t{28} << 20), Receipt::kMore);
+}
+
 }  // namespace
 }  // namespace pounce::worker
