@@ -39,8 +39,10 @@ bool is_digest(const std::string& text) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
+bool DetachedFolder::has(const std::string& name) const { return usable_name(name) && private_folder(of(name)); }
+
 std::optional<DetachedRecord> DetachedFolder::record(const std::string& name) const {
-  if (!usable_name(name) || !private_folder(of(name))) return std::nullopt;
+  if (!has(name)) return std::nullopt;
   if (const auto kept = unwritten_.find(name); kept != unwritten_.end()) return kept->second;
   const auto text = read_own_file(of(name) + kRecord);
   auto record = text ? protocol::decode_detached_record(*text) : std::nullopt;
@@ -77,7 +79,7 @@ void DetachedFolder::keep(DetachedRecord record) {
 }
 
 void DetachedFolder::write_kept() {
-  std::erase_if(unwritten_, [this](const auto& entry) { return !private_folder(of(entry.first)) || save(entry.second); });
+  std::erase_if(unwritten_, [this](const auto& entry) { return !has(entry.first) || save(entry.second); });
 }
 
 std::optional<KeptOutcome> DetachedFolder::outcome(const std::string& name) const {

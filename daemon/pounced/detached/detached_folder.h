@@ -25,6 +25,7 @@ class DetachedFolder {
   explicit DetachedFolder(std::string path) : path_(std::move(path)) {}
 
   std::string of(const std::string& name) const { return path_ + "/" + name; }
+  bool has(const std::string& name) const;  // its folder, whatever is in it
   std::vector<protocol::DetachedRecord> records() const;
   std::optional<protocol::DetachedRecord> record(const std::string& name) const;
 

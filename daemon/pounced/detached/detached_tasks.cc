@@ -127,7 +127,9 @@ bool DetachedTasks::act(Live& live, const lease::GrantWorker& order) {
   granted.worker = order.worker;
   granted.epoch = order.epoch;
   granted.key = key_of(order);
-  if (const auto saved = save(granted); !saved) {  // before it can start: else the next pounced would run it a second time
+  // Before it can start: else the next pounced would run it a second time. Where somebody has taken its folder away the worker
+  // has no call to run, and says so.
+  if (const auto saved = save(granted); !saved && folder_.has(record.row.name)) {
     put_off(live, order, saved.error().text);
     return true;
   }

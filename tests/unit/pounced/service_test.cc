@@ -115,28 +115,45 @@ TEST_F(ServiceTest, ANameIsTakenAlsoWhereItsTasksFolderWasRemoved) {
   EXPECT_NE(sent_[0].find("name_taken"), std::string::npos);
 }
 
-// It would run a second time where pounced ends before the disk has room again.
-TEST_F(ServiceTest, ADetachedTaskIsNotRunBeforeItsRecordSaysSo) {
-  const PublicKey kernel = client(id_of<SessionId>(0x60));
-  SubmitDetached submit;
-  submit.question = 1, submit.name = "train", submit.task = id_of<TaskId>(0x70);
-  ASSERT_EQ(::mkdir((setup_.folders.results() + "/." + submit.task.hex()).c_str(), 0700), 0);
-  hear(kernel, submit);
-  ASSERT_EQ(service_->core().leases().size(), 1u);
-  const LeaseId lease = service_->core().leases()[0].lease;
-  const std::string record = setup_.folders.results() + "/train/record";
-  std::filesystem::remove(record);
-  std::filesystem::create_directory(record);  // nothing can be written there
+class GrantedTaskTest : public ServiceTest {
+ protected:
+  GrantedTaskTest() {
+    const PublicKey kernel = client(id_of<SessionId>(0x60));
+    SubmitDetached submit;
+    submit.question = 1, submit.name = "train", submit.task = id_of<TaskId>(0x70);
+    std::filesystem::create_directory(setup_.folders.results() + "/." + submit.task.hex());
+    ::chmod((setup_.folders.results() + "/." + submit.task.hex()).c_str(), 0700);
+    hear(kernel, submit);
+    up_ = worker_up(kDataEndpoint);
+    up_.lease = service_->core().leases().at(0).lease;
+    worker_ = admit(Role::kWorker, {}, up_.lease);
+  }
 
-  WorkerUp up = worker_up(kDataEndpoint);
-  up.lease = lease;
-  const PublicKey worker = admit(Role::kWorker, {}, lease);
-  hear(worker, up);
+  const std::string folder_ = setup_.folders.results() + "/train", record_ = folder_ + "/record";
+  WorkerUp up_;
+  PublicKey worker_;
+};
+
+// It would run a second time where pounced ends before the disk has room again.
+TEST_F(GrantedTaskTest, IsNotRunBeforeItsRecordSaysSo) {
+  std::filesystem::remove(record_);
+  std::filesystem::create_directory(record_);  // nothing can be written there
+
+  hear(worker_, up_);
   EXPECT_FALSE(said("\"run_detached\""));
   EXPECT_TRUE(said("\"not_written\""));
 
-  std::filesystem::remove(record);
-  hear(worker, up);  // as after a lost connection
+  std::filesystem::remove(record_);
+  hear(worker_, up_);  // as after a lost connection
+  EXPECT_TRUE(said("\"run_detached\""));
+}
+
+// The worker, which finds no call, says what is wrong.
+TEST_F(GrantedTaskTest, GoesToItsWorkerWhereItsFolderIsGone) {
+  std::filesystem::remove_all(folder_);
+
+  hear(worker_, up_);
+
   EXPECT_TRUE(said("\"run_detached\""));
 }
 
