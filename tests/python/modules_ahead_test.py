@@ -273,7 +273,7 @@ def test_a_new_worker_has_loaded_what_a_call_names_when_the_call_runs(home):
             return there
         data = b"x" * (64 << 20)  # while it travels there is time for the import
         ahead = []
-        for _ in range(3):  # on a busy machine the call may be quicker
+        while len(ahead) < 8 and (True, False) not in ahead:  # on a busy machine the call may be quicker
             with pounce.Client() as client:
                 future = client.submit(before_import, data)
                 ahead.append(future.result())
