@@ -58,12 +58,15 @@ std::vector<DetachedRecord> DetachedFolder::records() const {
   return found;
 }
 
-Result<void> DetachedFolder::claim(const DetachedRecord& record) const {
+Result<void> DetachedFolder::claim(const DetachedRecord& record) {
   const std::string prepared = path_ + "/." + record.row.task.hex();
   if (!private_folder(prepared)) return failure(ErrorCode::kBadRequest, "nothing is prepared in " + prepared);
   const std::string text = protocol::encode_detached_record(record);
   if (const auto written = replace_file(prepared + kRecord, text); !written) return written;
-  if (::rename(prepared.c_str(), of(record.row.name).c_str()) == 0) return {};
+  if (::rename(prepared.c_str(), of(record.row.name).c_str()) == 0) {
+    unwritten_.erase(record.row.name);  // of one whose folder somebody has removed
+    return {};
+  }
   if (errno == EEXIST || errno == ENOTEMPTY)
     return failure(ErrorCode::kNameTaken, "a task has the name " + record.row.name + " already");
   return failure(ErrorCode::kInternal, of(record.row.name) + " cannot be made: " + std::strerror(errno));

@@ -30,7 +30,7 @@ class DetachedFolder {
   std::optional<protocol::DetachedRecord> record(const std::string& name) const;
 
   // kNameTaken when another task has it.
-  Result<void> claim(const protocol::DetachedRecord& record) const;
+  Result<void> claim(const protocol::DetachedRecord& record);
   Result<void> save(const protocol::DetachedRecord& record) const;
   // Of one that has ended, where its end cannot be written now: whoever asks here is told it, and it is written when it can be.
   void keep(protocol::DetachedRecord record);

@@ -99,6 +99,18 @@ TEST_F(DetachedFolderTest, AnEndThatWasNotWrittenIsForgottenWithItsName) {
   EXPECT_EQ(folder_.record("train-7")->row.task, prepared(2).row.task);
 }
 
+TEST_F(DetachedFolderTest, AnEndThatWasNotWrittenIsNotTheNextTasksWhereSomebodyRemovedItsFolder) {
+  auto record = prepared(1);
+  ASSERT_TRUE(folder_.claim(record));
+  folder_.keep(record);
+  std::filesystem::remove_all(folder_.of("train-7"));
+
+  ASSERT_TRUE(folder_.claim(prepared(2)));
+  folder_.write_kept();
+
+  EXPECT_EQ(folder_.record("train-7")->row.task, prepared(2).row.task);
+}
+
 TEST_F(DetachedFolderTest, AnOutcomeIsFoundByItsDigestOnly) {
   ASSERT_TRUE(folder_.claim(prepared(1)));
   keep("not-a-digest");
