@@ -16,23 +16,17 @@ Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place
   return decisions;
 }
 
-Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) {
+Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) { return settle(object, place, true); }
+
+Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) { return settle(object, place, false); }
+
+Broadcast::Decisions Broadcast::settle(const ObjectId& object, const Place& place, bool has_it) {
   Decisions decisions;
   const auto found = spreads_.find(object);
   if (found == spreads_.end() || !found->second.under_way.contains(place)) return decisions;  // it came some other way
   end_fetch(object, found->second, place, decisions);
   decisions.settled.push_back(object);
-  found->second.sources.emplace(place, 0);
-  begin_what_can(object, found->second, decisions);
-  return decisions;
-}
-
-Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) {
-  Decisions decisions;
-  const auto found = spreads_.find(object);
-  if (found == spreads_.end() || !found->second.under_way.contains(place)) return decisions;
-  end_fetch(object, found->second, place, decisions);
-  decisions.settled.push_back(object);
+  if (has_it) found->second.sources.emplace(place, 0);
   begin_what_can(object, found->second, decisions);
   return decisions;
 }

@@ -61,6 +61,7 @@ class Broadcast {
     std::uint32_t& given_by(const std::optional<Place>& source);
   };
 
+  Decisions settle(const ObjectId& object, const Place& place, bool has_it);
   static void end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions);
   static void begin_what_can(const ObjectId& object, Spread& spread, Decisions& decisions);
 
