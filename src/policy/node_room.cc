@@ -61,6 +61,9 @@ std::vector<std::string> gpu_types_of(const Nodes& nodes) {
   return {types.begin(), types.end()};
 }
 
+namespace {
+
+// "32 CPUs, 128GB of memory, 4 GPUs (a100, v100)": the most that any of them has of each.
 std::string largest(const Nodes& nodes) {
   std::uint32_t cpus = 0, gpus = 0;
   std::uint64_t memory = 0;
@@ -77,6 +80,8 @@ std::string largest(const Nodes& nodes) {
   return std::to_string(cpus) + " CPUs, " + memory_text(memory) + " of memory, " + std::to_string(gpus) +
          (gpus == 1 ? " GPU" : " GPUs") + (types.empty() ? "" : " (" + types + ")");
 }
+
+}  // namespace
 
 std::string what_fits(const Resources& asked, const Nodes& nodes) {
   if (nodes.empty()) return "Leave fewer nodes out, or name another class.";

@@ -21,8 +21,6 @@ bool has_room(const NodeUse& node, const Resources& asked, const std::string& ty
 bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type);
 bool enough_have_room(const Nodes& nodes, const Resources& asked, const std::string& type);
 
-// "32 CPUs, 128GB of memory, 4 GPUs (a100, v100)": the most that any of them has of each.
-std::string largest(const Nodes& nodes);
 // The remedy where that is too much: what would fit.
 std::string what_fits(const Resources& asked, const Nodes& nodes);
 std::vector<std::string> gpu_types_of(const Nodes& nodes);
