@@ -53,7 +53,10 @@ struct Welcome {
 };
 struct Refused {
   static constexpr char kType[] = "refused";
-  static constexpr About kAbout{"D, I → any", "", "the last message was not accepted"};
+  static constexpr About kAbout{"D, I → any", "",
+                                "the last message was not accepted. An interpreter whose error's context has `object` does not take "
+                                "that one, for want of memory say: it passes over what still comes of it, and a task that needs it is "
+                                "answered that it is not there. All else goes on"};
   Error error;
 
   static constexpr auto fields() {
