@@ -109,11 +109,10 @@ int serve(const SupervisorOptions& options, const std::vector<std::string>& argv
   };
   if (options.workers == 1) return serve_as({}, {}), 0;
 
-  const auto named = environment.find("SLURM_JOB_ID");
-  const std::string job = named == environment.end() ? "" : named->second;
+  const pounce::JobNodes nodes = pounce::job_nodes(environment);
   const auto start = [&](pounce::WorkerIndex worker, pounce::Epoch later) {
     const std::uint32_t node = worker.value / each;
-    if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, job, node, {later.value * kLivesOfAStep}));
+    if (node != options.node) return pounce::start_process(pounce::worker::node_step(argv, nodes, node, {later.value * kLivesOfAStep}));
     // A function and no program: it serves with what this process was told and has read already. SIGTERM: an orderly end,
     // should this process be killed. Our signals stay blocked: one that comes before the supervisor listens waits for it.
     const pounce::Epoch first{options.first_epoch.value + later.value};

@@ -79,7 +79,7 @@ void Daemon::choose_proof() {
 
 // One address, never all of them: a handshake endpoint stands only where somebody is expected.
 Result<std::string> Daemon::address() const {
-  if (setup_.launcher == LauncherKind::kLocal) return std::string("127.0.0.1");
+  if (setup_.launcher == LauncherKind::kLocal && setup_.config.local_nodes.empty()) return std::string("127.0.0.1");
   if (!setup_.config.advertise_address.empty()) return setup_.config.advertise_address;
   if (!service_->policy().now().interface.empty()) return address_of_interface(service_->policy().now().interface);
   return address_facing(facts_.controller_address);

@@ -14,6 +14,7 @@
 
 #include "base/bounded_file.h"
 #include "base/job_tag.h"
+#include "base/join.h"
 #include "base/unique_fd.h"
 #include "launch/process_table.h"
 
@@ -25,6 +26,11 @@ constexpr std::size_t kMostBytes = 64 << 10;  // of a record
 
 std::string path_of(const std::string& folder, const LocalJob& job) {
   return folder + "/" + kPrefix + std::to_string(job.pid());
+}
+
+// "1:0,3": the room, and its devices.
+std::string text_of(const LocalPlace& place) {
+  return std::to_string(place.room) + ":" + joined(place.gpus, ",", [](std::uint32_t gpu) { return std::to_string(gpu); });
 }
 
 // A line is "key=value"; no value has a line break, since names and numbers have none.
@@ -50,7 +56,8 @@ std::string text_of(const LocalJob& job) {
   line("time_min", std::to_string(view.resources.time.count()));
   line("workers", std::to_string(view.resources.workers));
   line("devices", view.devices);
-  for (const std::uint32_t gpu : job.gpus) line("gpu", std::to_string(gpu));
+  line("nodes", std::to_string(view.resources.nodes));
+  for (const LocalPlace& place : job.places) line("place", text_of(place));
   line("end", "of record");
   return text;
 }
@@ -60,6 +67,13 @@ T number(const std::string& text) {
   T value{};
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+LocalPlace place_of(const std::string& text) {
+  LocalPlace place{number<std::uint32_t>(text), {}};
+  std::istringstream gpus(text.substr(std::min(text.size(), text.find(':') + 1)));
+  for (std::string gpu; std::getline(gpus, gpu, ',');) place.gpus.push_back(number<std::uint32_t>(gpu));
+  return place;
 }
 
 std::multimap<std::string, std::string> lines_of(const std::filesystem::path& path) {
@@ -97,12 +111,13 @@ std::optional<LocalJob> read_record(const std::filesystem::path& path) {
                     number<std::uint32_t>(value("cpus")),
                     number<std::uint64_t>(value("memory_mib")),
                     std::chrono::minutes(number<std::int64_t>(value("time_min"))),
-                    std::max(1u, number<std::uint32_t>(value("workers")))};
+                    std::max(1u, number<std::uint32_t>(value("workers"))),
+                    std::max(1u, number<std::uint32_t>(value("nodes")))};
   view.devices = value("devices");
   view.submit_time_s = view.start_time_s = view.job_identity.submit_time_s;
   view.end_time_s = number<std::int64_t>(value("end_s"));
-  const auto [first, last] = lines.equal_range("gpu");
-  for (auto gpu = first; gpu != last; ++gpu) job.gpus.push_back(number<std::uint32_t>(gpu->second));
+  const auto [first, last] = lines.equal_range("place");
+  for (auto place = first; place != last; ++place) job.places.push_back(place_of(place->second));
   return job;
 }
 

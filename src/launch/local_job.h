@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "launch/local_room.h"
 #include "pounce/job.h"
 #include "pounce/result.h"
 
@@ -18,7 +19,7 @@ namespace pounce::launch {
 struct LocalJob {
   JobView view;
   std::uint64_t started = 0;        // start_ticks() of its process
-  std::vector<std::uint32_t> gpus;  // indexes of the devices that it was given
+  LocalPlaces places;               // where it lies, and the indexes of the devices that it was given there
   bool child = false;               // of this process: its exit status will come
   JobEnd ending = JobEnd::kNone;    // why we have told it to end
   TimePoint kill_at = TimePoint::max();

@@ -12,6 +12,7 @@
 #include "base/join.h"
 #include "base/process.h"
 #include "launch/child_process.h"
+#include "launch/local_nodes.h"
 #include "launch/process_table.h"
 
 namespace pounce::launch {
@@ -51,19 +52,21 @@ JobView view_of(const JobSpec& spec, pid_t pid, const std::string& devices) {
   return view;
 }
 
-void show_running(JobView& view) {
+void show_running(JobView& view, const std::string& nodes) {
   view.state = JobState::kRunning;
   view.state_name = "RUNNING";
-  view.nodes = host_name();  // as its workers call it
+  view.nodes = nodes;
 }
 
 std::string device_words(const std::vector<std::uint32_t>& gpus) {
   return "gpu:" + std::to_string(gpus.size()) + "(IDX:" + list_of(gpus) + ")";
 }
 
-// As CUDA_VISIBLE_DEVICES takes them.
-std::string names_of(const std::vector<std::uint32_t>& gpus, const std::optional<LocalRoom>& room) {
-  return joined(gpus, ",", [&](std::uint32_t gpu) { return room ? room->gpus.at(gpu) : std::to_string(gpu); });
+std::string device_words(const LocalPlaces& places) {
+  std::vector<std::string> words;
+  for (const LocalPlace& place : places)
+    if (!place.gpus.empty()) words.push_back(device_words(place.gpus));
+  return joined(words);
 }
 
 JobEnd end_of(int status) {
@@ -98,7 +101,8 @@ LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)
   const TimePoint now = Clock::now();
   const std::int64_t now_s = std::time(nullptr);
   for (LocalJob& job : read_records(options_.folder)) {
-    show_running(job.view);
+    std::erase_if(job.places, [this](const LocalPlace& place) { return place.room >= std::max<std::size_t>(options_.rooms.size(), 1); });
+    show_running(job.view, node_names(options_.rooms, job.places));
     const JobIdentity name = job.view.job_identity;
     if (job.view.end_time_s > 0) walltimes_[name] = now + std::chrono::seconds(job.view.end_time_s - now_s);
     if (job.process != 0) next_number_ = std::max(next_number_, name.job.value + 1);
@@ -134,7 +138,8 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
   }
   const auto users = [this](std::uint32_t gpu) {
     return std::ranges::count_if(jobs_, [gpu](const auto& item) {
-      return !item.second.over() && std::ranges::count(item.second.gpus, gpu) > 0;
+      const LocalJob& job = item.second;
+      return !job.over() && !job.places.empty() && std::ranges::count(job.places.front().gpus, gpu) > 0;
     });
   };
   std::ranges::stable_sort(here, {}, users);
@@ -143,12 +148,10 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
   return device_words(given);
 }
 
-Result<LocalJob> LocalLauncher::launched(const JobSpec& spec, std::vector<std::uint32_t> gpus, const std::string& devices) {
+Result<LocalJob> LocalLauncher::launched(const JobSpec& spec, LocalPlaces places, const std::string& devices) {
   LocalJob job;
-  job.gpus = std::move(gpus);
-  JobSpec started = spec;
-  if (!job.gpus.empty()) started.environment["CUDA_VISIBLE_DEVICES"] = names_of(job.gpus, options_.room);
-  const auto pid = start_detached(started, [&](pid_t child) {
+  job.places = std::move(places);
+  const auto pid = start_detached(begun_on(options_.rooms, options_.slurm_job, spec, job.places), [&](pid_t child) {
     job.view = view_of(spec, child, devices);
     job.started = start_ticks(child).value_or(0);
     return write_record(options_.folder, job);
@@ -158,19 +161,19 @@ Result<LocalJob> LocalLauncher::launched(const JobSpec& spec, std::vector<std::u
     return failure(pid.error());
   }
   job.child = true;
-  show_running(job.view);
+  show_running(job.view, node_names(options_.rooms, job.places));
   return job;
 }
 
 Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
+  if (!options_.rooms.empty()) return in_room(spec);
   if (spec.resources.nodes > 1)
     return failure(ErrorCode::kUnsatisfiable, "here is one node, not " + std::to_string(spec.resources.nodes),
                    "Ask for workers= without nodes=, or run it where pounce leases from Slurm.");
-  if (options_.room) return in_room(spec);
-  std::vector<std::uint32_t> gpus;
-  const auto devices = give_gpus(spec.resources, gpus);
+  LocalPlace here;
+  const auto devices = give_gpus(spec.resources, here.gpus);
   if (!devices) return failure(devices.error());
-  auto job = launched(spec, std::move(gpus), *devices);
+  auto job = launched(spec, {std::move(here)}, *devices);
   if (!job) return failure(job.error());
   const JobIdentity name = job->view.job_identity;
   if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
@@ -180,7 +183,7 @@ Result<JobIdentity> LocalLauncher::start(const JobSpec& spec) {
 }
 
 Result<JobIdentity> LocalLauncher::in_room(const JobSpec& spec) {
-  if (const auto possible = can_ever_fit(*options_.room, spec.resources); !possible) return failure(possible.error());
+  if (const auto possible = can_ever_fit(options_.rooms, spec.resources); !possible) return failure(possible.error());
   LocalJob job;
   job.view = view_of(spec, static_cast<pid_t>(next_number_++), "");
   job.view.start_time_s = job.view.end_time_s = 0;
@@ -198,33 +201,38 @@ Result<JobIdentity> LocalLauncher::in_room(const JobSpec& spec) {
 RoomUse LocalLauncher::used() const {
   RoomUse used;
   for (const auto& [name, job] : jobs_)
-    if (!job.over() && job.view.state != JobState::kQueued) used.add(job.view.resources, job.gpus);
+    if (!job.over() && job.view.state != JobState::kQueued) used.add(job.view.resources, job.places);
   return used;
 }
 
 // Those behind one that does not fit wait with it: a large one would else wait for ever.
 void LocalLauncher::start_waiting() {
-  while (!waiting_.empty()) {
-    const auto [name, spec] = waiting_.front();
-    LocalJob& job = jobs_[name];
-    if (!job.over()) {
-      auto gpus = fit(*options_.room, used(), spec.resources);
-      if (!gpus) return;
-      const std::string devices = gpus->empty() ? "" : device_words(*gpus);
-      auto started = launched(spec, std::move(*gpus), devices);
-      if (started) {
-        started->process = started->pid();
-        started->view.job_identity = name;
-        // A later daemon finds it under the number that it had. If this fails it takes the job for one that is gone.
-        static_cast<void>(write_record(options_.folder, *started));
-        if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
-        job = std::move(*started);
-      } else {
-        show_ended(job, JobEnd::kFailed, 0);
-      }
-    }
-    waiting_.erase(waiting_.begin());
-  }
+  while (!waiting_.empty() && start_first_waiting()) waiting_.erase(waiting_.begin());
+}
+
+bool LocalLauncher::start_first_waiting() {
+  const auto& [name, spec] = waiting_.front();
+  LocalJob& job = jobs_[name];
+  if (job.over()) return true;
+  if (!can_ever_fit(options_.rooms, spec.resources)) return show_ended(job, JobEnd::kNodeFail, 0), true;  // by now
+  auto places = fit(options_.rooms, used(), spec.resources);
+  if (!places) return false;
+  const std::string devices = device_words(*places);
+  auto started = launched(spec, std::move(*places), devices);
+  if (!started) return show_ended(job, JobEnd::kFailed, 0), true;
+  started->process = started->pid();
+  started->view.job_identity = name;
+  // A later daemon finds it under the number that it had. If this fails it takes the job for one that is gone.
+  static_cast<void>(write_record(options_.folder, *started));
+  if (spec.resources.time.count() > 0) walltimes_[name] = Clock::now() + spec.resources.time;
+  job = std::move(*started);
+  return true;
+}
+
+void LocalLauncher::count_accident(const LocalJob& job) {
+  if (job.places.size() != 1 || job.places.front().room == 0) return;
+  std::uint32_t& accidents = options_.rooms[job.places.front().room].accidents;
+  accidents = job.view.end == JobEnd::kFailed ? accidents + 1 : 0;
 }
 
 Result<slurm::Done> LocalLauncher::answer(const slurm::Cancel& asked) {
@@ -260,6 +268,7 @@ void LocalLauncher::refresh(LocalJob& job) {
     if (start_ticks(job.pid()) == job.started) return;
     show_ended(job, JobEnd::kGone, 0);
   }
+  count_accident(job);
   walltimes_.erase(job.view.job_identity);
   remove_record(options_.folder, job);
 }

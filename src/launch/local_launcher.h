@@ -1,7 +1,8 @@
 // The local backend: workers are child processes of pounced, for machines without Slurm. Same tags, same states, same
 // endings as a batch job, so that everything above it is the same code. A job's number is its pid. Every class name is
-// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Where a room is counted, as in a
-// job of Slurm's, what does not fit waits until something has ended, in the order of arrival. Jobs outlive the daemon;
+// accepted; a walltime is kept, GPUs are handed out by number, memory and CPUs are only noted. Where rooms are counted, as in a
+// job of Slurm's, what does not fit waits until something has ended, in the order of arrival; what lies on another node of that
+// job is a step there, and its srun the child. Jobs outlive the daemon;
 // a later one finds them by their records, but cannot learn how those ended (JobEnd::kGone). Answers come from within
 // the call. Thread: loop.
 #pragma once
@@ -23,7 +24,8 @@ struct LocalOptions {
   std::string folder;                          // where job records are kept: 0700, ours
   std::uint32_t stand_in_gpus = 0;             // so many GPUs are granted as "CPU standing in"
   std::chrono::milliseconds kill_wait{30000};  // from TERM to KILL, as Slurm's KillWait
-  std::optional<LocalRoom> room{};             // unset: nothing is counted, and nobody waits
+  LocalRooms rooms{};                          // none: nothing is counted, and nobody waits. The first is this machine
+  std::string slurm_job{};                     // whose nodes the others are: srun starts what runs there
 };
 
 inline constexpr char kStandIn[] = "CPU standing in";
@@ -54,10 +56,12 @@ class LocalLauncher final : public Launcher {
   }
 
   Result<JobIdentity> start(const JobSpec& spec);
-  Result<LocalJob> launched(const JobSpec& spec, std::vector<std::uint32_t> gpus, const std::string& devices);
+  Result<LocalJob> launched(const JobSpec& spec, LocalPlaces places, const std::string& devices);
   Result<JobIdentity> in_room(const JobSpec& spec);
   RoomUse used() const;
   void start_waiting();
+  bool start_first_waiting();  // false: it goes on waiting
+  void count_accident(const LocalJob& job);
   Result<std::string> give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const;
   void end(LocalJob& job, JobEnd why, TimePoint now);
   void refresh(LocalJob& job);

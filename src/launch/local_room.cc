@@ -9,6 +9,29 @@ namespace {
 // A worker runs on one CPU at least, whatever it says.
 std::uint64_t cpus_of(const Resources& asked) { return std::max<std::uint64_t>(asked.node_cpus(), asked.workers_of_node()); }
 
+// The GPUs that the workers of one node get there.
+std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const RoomUse::OfRoom& used, const Resources& asked) {
+  if (room.lost() || used.cpus + cpus_of(asked) > room.cpus) return std::nullopt;
+  if (room.memory_mib > 0 && used.memory_mib + asked.node_memory_mib() > room.memory_mib) return std::nullopt;
+  std::vector<std::uint32_t> given;
+  for (std::uint32_t gpu = 0; gpu < room.gpus.size() && given.size() < asked.node_gpus(); ++gpu)
+    if (std::ranges::count(used.gpus, gpu) == 0) given.push_back(gpu);
+  if (given.size() < asked.node_gpus()) return std::nullopt;
+  return given;
+}
+
+std::string words(const LocalRoom& room) {
+  const std::string memory = room.memory_mib > 0 ? ", " + std::to_string(room.memory_mib) + " MiB of memory" : "";
+  return std::to_string(room.cpus) + " CPUs" + memory + " and " + std::to_string(room.gpus.size()) + " GPUs on ";
+}
+
+std::string words(const LocalRooms& rooms) {
+  std::string all;
+  for (const LocalRoom& room : rooms)
+    if (!room.lost()) all += (all.empty() ? "" : "; ") + words(room) + (room.node.empty() ? "this node" : room.node);
+  return all;
+}
+
 }  // namespace
 
 LocalRoom room_of(std::uint64_t cpus, std::uint64_t memory_mib, const std::string& gpus) {
@@ -19,28 +42,31 @@ LocalRoom room_of(std::uint64_t cpus, std::uint64_t memory_mib, const std::strin
   return room;
 }
 
-void RoomUse::add(const Resources& held, const std::vector<std::uint32_t>& held_gpus) {
-  cpus += cpus_of(held);
-  memory_mib += held.node_memory_mib();
-  gpus.insert(gpus.end(), held_gpus.begin(), held_gpus.end());
+void RoomUse::add(const Resources& held, const LocalPlaces& places) {
+  for (const LocalPlace& place : places) {
+    if (rooms_.size() <= place.room) rooms_.resize(place.room + 1);
+    OfRoom& room = rooms_[place.room];
+    room.cpus += cpus_of(held);
+    room.memory_mib += held.node_memory_mib();
+    room.gpus.insert(room.gpus.end(), place.gpus.begin(), place.gpus.end());
+  }
 }
 
-Result<void> can_ever_fit(const LocalRoom& room, const Resources& asked) {
-  if (fit(room, {}, asked)) return {};
-  const std::string memory = room.memory_mib > 0 ? ", " + std::to_string(room.memory_mib) + " MiB of memory" : "";
-  return failure(ErrorCode::kUnsatisfiable,
-                 "this job has " + std::to_string(room.cpus) + " CPUs" + memory + " and " + std::to_string(room.gpus.size()) + " GPUs on this node",
-                 "Ask for less, or give the job more.");
+Result<void> can_ever_fit(const LocalRooms& rooms, const Resources& asked) {
+  if (fit(rooms, {}, asked)) return {};
+  const auto nodes = std::ranges::count_if(rooms, [](const LocalRoom& room) { return !room.lost(); });
+  if (nodes < asked.nodes)
+    return failure(ErrorCode::kUnsatisfiable, "this job has " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + ", not " + std::to_string(asked.nodes),
+                   "Ask for fewer nodes, or give the job more.");
+  return failure(ErrorCode::kUnsatisfiable, "this job has " + words(rooms), "Ask for less, or give the job more.");
 }
 
-std::optional<std::vector<std::uint32_t>> fit(const LocalRoom& room, const RoomUse& used, const Resources& asked) {
-  if (used.cpus + cpus_of(asked) > room.cpus) return std::nullopt;
-  if (room.memory_mib > 0 && used.memory_mib + asked.node_memory_mib() > room.memory_mib) return std::nullopt;
-  std::vector<std::uint32_t> given;
-  for (std::uint32_t gpu = 0; gpu < room.gpus.size() && given.size() < asked.node_gpus(); ++gpu)
-    if (std::ranges::count(used.gpus, gpu) == 0) given.push_back(gpu);
-  if (given.size() < asked.node_gpus()) return std::nullopt;
-  return given;
+std::optional<LocalPlaces> fit(const LocalRooms& rooms, const RoomUse& used, const Resources& asked) {
+  LocalPlaces places;
+  for (std::uint32_t room = 0; room < rooms.size() && places.size() < asked.nodes; ++room)
+    if (auto gpus = fit_here(rooms[room], used.of(room), asked)) places.push_back({room, std::move(*gpus)});
+  if (places.size() < asked.nodes) return std::nullopt;
+  return places;
 }
 
 }  // namespace pounce::launch

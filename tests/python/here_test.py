@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 
 import pytest
 from pounce import errors
-from pounce._engine.allocation import Allocation, found, is_inside
+from pounce._engine.allocation import Allocation, configuration, found, is_inside
+from pounce._engine.allocation_nodes import Node, asked
 
 JOB = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "g1", "SLURM_CPUS_ON_NODE": "1", "SLURM_MEM_PER_NODE": "4096", "SLURM_JOB_NUM_NODES": "1"}
 
@@ -137,6 +140,54 @@ def test_a_batch_run_without_a_gpu_and_a_client_that_says_where_lease_without_a_
     assert run.reports["gpu"] is None and "batch run" not in run.stderr
 
 
-def test_of_several_nodes_it_is_this_one_and_it_says_so(home):
-    script = in_job(home, SLURM_JOB_NUM_NODES="3").run(PROGRAM.format(here="True"))
-    assert "pounce: job 7 has 3 nodes; workers run on this one, g1" in script.stderr
+# ---- several nodes: what srun says of them is said by a program of that name ----
+
+ANSWERS = """#!/bin/sh
+echo "$@" >"$0.words"; env >"$0.environment"
+echo "srun: a line of a prolog's"
+echo "pounce|1|g2|10.0.0.1|8|4|0,MIG-1"
+echo "pounce|0|g1|10.0.0.1|4|4|NoDevFiles"
+"""
+
+
+@pytest.fixture
+def srun(tmp_path):
+    """Makes the program, and an environment that has it alone."""
+    def make(text=ANSWERS):
+        program = tmp_path / "srun"
+        program.write_text(text)
+        program.chmod(0o755)
+        return {**JOB, "PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_CONF": "/etc/slurm.conf", "SLURM_NTASKS": "1"}
+    return make
+
+
+def test_each_node_of_the_job_says_what_it_has(srun, tmp_path):
+    environment = srun()
+    assert asked("7", 2, environment) == [Node("g2", 1, 4, ("0", "MIG-1"), "10.0.0.1"), Node("g1", 0, 4, (), "10.0.0.1")]
+    assert {"--jobid=7", "--overlap", "--nodes=2", "--ntasks=2"} <= set((tmp_path / "srun.words").read_text().split())
+    seen = (tmp_path / "srun.environment").read_text()
+    assert "SLURM_CONF=" in seen and "SLURM_NTASKS" not in seen  # of which srun would take an option
+
+
+def test_the_configuration_has_the_further_nodes_and_where_they_find_us(srun):
+    environment = srun()
+    says = json.loads(Path(configuration(Allocation("7", "g1", 2, 4, 4096, ()), environment)).read_text())
+    assert says["advertise_address"] == "10.0.0.1" and says["local_relative"] == 0
+    assert says["local_nodes"] == [{"name": "g2", "relative": 1, "cpus": 4, "gpus": "0,MIG-1", "memory_mib": 4096}]
+
+
+@pytest.mark.parametrize("text, variables, why", [
+    ("#!/bin/sh\necho 'srun: error: Unable to create step' >&2; exit 1\n", {}, "srun: error: Unable to create step"),
+    ("#!/bin/sh\necho 'pounce|0|g1|10.0.0.1|4|4|'\n", {}, "srun ended with 0"),
+    (ANSWERS, {"SLURM_STEP_NUM_TASKS": "2"}, "this program is one of several tasks of its step"),
+])
+def test_where_the_other_nodes_cannot_be_had_it_is_this_one_and_it_says_why(srun, capfd, text, variables, why):
+    environment = {**srun(text), **variables}
+    says = json.loads(Path(configuration(Allocation("7", "g1", 2, 4, 4096, ()), environment)).read_text())
+    assert "local_nodes" not in says
+    assert f"pounce: job 7 has 2 nodes; workers run on this one, g1, alone: {why}" in capfd.readouterr().err
+
+
+def test_without_srun_it_is_this_node_alone(tmp_path, capfd):
+    configuration(Allocation("7", "g1", 2, 4, 4096, ()), {**JOB, "PATH": str(tmp_path)})
+    assert "alone: there is no srun here" in capfd.readouterr().err

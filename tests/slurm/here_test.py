@@ -48,6 +48,57 @@ def test_one_script_leases_on_the_login_side_and_uses_its_job_inside_one(make_us
     wait_until(lambda: "python|lion" in jobs(), 60, "slurmdbd has heard of the job that the script ran in")
 
 
+NODES = """
+import json, pounce
+def who():
+    import os
+    me = pounce.rank()
+    return dict(rank=me.rank, address=me.addresses[me.rank][0], store=os.environ["MASTER_ADDR"], devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+                slurm=sorted(name for name in os.environ if name.startswith("SLURM")))
+def holds(met):  # each call on a worker of its own: it waits for the others
+    import os, time
+    mine = os.environ["CUDA_VISIBLE_DEVICES"], os.getpid()
+    (met / str(os.getpid())).touch()
+    while len(list(met.iterdir())) < 3:
+        time.sleep(0.05)
+    return mine
+if __name__ == "__main__":
+    import pathlib, tempfile
+    met = pathlib.Path(tempfile.mkdtemp(dir=pathlib.Path.home()))
+    with pounce.Client(here=True) as client:
+        with client.gang(nodes=2, gpus=1) as gang:
+            print("REPORT " + json.dumps(dict(ranks=gang.run(who))), flush=True)
+        view = client.options(gpus=1, workers="0:3")
+        calls = [view.submit(holds, met) for _ in range(3)]
+        print("REPORT " + json.dumps(dict(held=[call.result(100) for call in calls], nodes=sorted(lease.node for lease in client.leases()))), flush=True)
+        try:
+            client.options(gpus=3).submit(pow, 2, 3).result(60)
+        except pounce.Unsatisfiable as error:
+            print("REPORT " + json.dumps(dict(refused=str(error))), flush=True)
+"""
+
+
+def test_a_job_of_several_nodes_has_the_workers_of_all_of_them(make_user):
+    """Gangs over its nodes, and leases on whichever has room: no other job is made, each is a step."""
+    alice = make_user()
+    program = alice.folder / "nodes.sh"
+    (alice.folder / "nodes.py").write_text(NODES)
+    program.write_text(f"#!/bin/sh\npython -u {alice.folder}/nodes.py\n")
+    for path in (program, alice.folder / "nodes.py"):
+        path.chmod(0o644)
+    submits = f"cd && sbatch --wait --parsable -N2 --gres=gpu:2 --cpus-per-task=2 --time=5 --output=nodes.out {program}; cat nodes.out"
+    run = alice.start(["sh", "-c", submits])
+
+    first, second = run.reported("ranks", 150)
+
+    assert first["address"] != second["address"] and first["store"] == second["store"] == first["address"]
+    assert first["devices"] and second["devices"] and not first["slurm"] and not second["slurm"]
+    held = run.reported("held", 10)
+    assert len({tuple(one) for one in held}) == 3 and len(set(run.reported("nodes"))) == 2
+    assert "GPUs on this node; " in run.reported("refused")
+    run.ended()
+
+
 ENDS_AT_ONCE = """
 import os, pounce
 client = pounce.Client(here=True)

@@ -55,8 +55,15 @@ class SlurmBackend final : public launch::Launcher {
 
 launch::LocalOptions options_for(const Setup& setup) {
   launch::LocalOptions options{setup.folders.leases(), setup.config.stand_in_gpus};
-  if (setup.config.local_cpus > 0)
-    options.room = launch::room_of(setup.config.local_cpus, setup.config.local_memory_mib, setup.config.local_gpus);
+  if (setup.config.local_cpus == 0) return options;
+  options.slurm_job = std::to_string(setup.place.outer_job);
+  options.rooms.push_back(launch::room_of(setup.config.local_cpus, setup.config.local_memory_mib, setup.config.local_gpus));
+  options.rooms.front().relative = setup.config.local_relative;
+  for (const ConfigNode& node : setup.config.local_nodes) {
+    options.rooms.push_back(launch::room_of(node.cpus, node.memory_mib, node.gpus));
+    options.rooms.back().node = node.name;
+    options.rooms.back().relative = node.relative;
+  }
   return options;
 }
 

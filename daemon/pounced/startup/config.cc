@@ -69,6 +69,18 @@ Result<void> take_value(const std::string& name, const json& value, std::optiona
   return {};
 }
 
+Result<void> take_value(const std::string& name, const json& value, std::vector<ConfigNode>& nodes) {
+  if (!value.is_array()) return bad(name + " is a list of nodes");
+  for (const json& entry : value) {
+    Result<void> taken = entry.is_object() ? Result<void>{} : bad(name + " is a list of nodes");
+    for_each_field(nodes.emplace_back(), [&](const auto& field, auto& member) {
+      if (taken && entry.contains(field.name)) taken = take_value(name + "." + std::string(field.name), entry.at(field.name), member);
+    });
+    if (!taken) return taken;
+  }
+  return {};
+}
+
 Result<void> take(const std::string& name, const json& value, Config& config) {
   std::optional<Result<void>> taken;
   for_each_field(config, [&](const auto& field, auto& member) {

@@ -10,10 +10,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import BadRequest
+from .allocation_nodes import NotReached, asked
 from .options import Options
 
 _IDLE_S = 2.0   # a worker that has nothing to do makes room for who asks for something else
@@ -51,14 +52,14 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
         raise BadRequest(f"here=True: job {job} is yours, but this process is not on its node", "Start it with srun, which runs it there.")
     cpus = min(len(os.sched_getaffinity(0)), _number(environment, "SLURM_CPUS_ON_NODE") or os.cpu_count() or 1)
     granted = _number(environment, "SLURM_CPUS_ON_NODE") or cpus
-    memory = _number(environment, "SLURM_MEM_PER_NODE") or _number(environment, "SLURM_MEM_PER_CPU") * granted
     # The first of them that is set says it: an empty one that there are none for this process.
     gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if name in environment), "")
     named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
     if _is_one_of_several(environment) and 0 < len(named) < _number(environment, "SLURM_GPUS_ON_NODE"):
         text = "here=True: this program is one of several tasks of its step with GPUs of their own, and one pounced would serve them all"
         raise BadRequest(text, "Start one program, which has all GPUs (srun -n1), or use the task's own GPU without pounce.")
-    return Allocation(job, environment["SLURMD_NODENAME"], _number(environment, "SLURM_JOB_NUM_NODES") or 1, cpus, memory, named)
+    nodes = _number(environment, "SLURM_JOB_NUM_NODES") or 1
+    return Allocation(job, environment["SLURMD_NODENAME"], nodes, cpus, _memory_on(environment, granted), named)
 
 
 def serves_batch_run(asks: Options) -> bool:
@@ -82,20 +83,39 @@ def _holds(has: Allocation, asks: Options) -> bool:
     return gpus <= len(has.gpus) and cpus <= has.cpus and (memory_mib <= has.memory_mib or not has.memory_mib)
 
 
-def configuration(allocation: Allocation) -> str:
+def configuration(allocation: Allocation, environment: Mapping[str, str] = os.environ) -> str:
     """A configuration of pounced's that hands out this and no more; its path. The file goes with this process."""
-    if allocation.nodes > 1:
-        text = f"pounce: job {allocation.job} has {allocation.nodes} nodes; workers run on this one, {allocation.node}"
-        print(_core.printable(text), file=sys.stderr)
+    says = {
+        "launcher": "local", "local_cpus": allocation.cpus, "local_memory_mib": min(allocation.memory_mib, _MOST_MIB),
+        "local_gpus": ",".join(allocation.gpus), "idle_release_s": _IDLE_S, "keep_warm_s": 0, "keep_warm_blind_s": 0,
+        "daemon_idle_exit_s": _GONE_S} | (_further_nodes(allocation, environment) if allocation.nodes > 1 else {})
     folder = tempfile.mkdtemp(prefix="pounce-job-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, "pounced.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({
-            "launcher": "local", "local_cpus": allocation.cpus, "local_memory_mib": min(allocation.memory_mib, _MOST_MIB),
-            "local_gpus": ",".join(allocation.gpus), "idle_release_s": _IDLE_S, "keep_warm_s": 0, "keep_warm_blind_s": 0,
-            "daemon_idle_exit_s": _GONE_S}, file)
+        json.dump(says, file)
     return path
+
+
+def _further_nodes(allocation: Allocation, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Nothing where only this node's workers can be had, which is said."""
+    try:
+        if (_number(environment, "SLURM_STEP_NUM_TASKS") or 1) > 1:
+            raise NotReached("this program is one of several tasks of its step")
+        nodes = {node.name: node for node in asked(allocation.job, allocation.nodes, environment)}
+        here = nodes.pop(allocation.node)
+    except NotReached as problem:
+        text = f"pounce: job {allocation.job} has {allocation.nodes} nodes; workers run on this one, {allocation.node}, alone: {problem}"
+        print(_core.printable(text), file=sys.stderr)
+        return {}
+    return {"advertise_address": here.sees_us_at, "local_relative": here.relative, "local_nodes": [
+        {"name": node.name, "relative": node.relative, "cpus": node.cpus, "gpus": ",".join(node.gpus),
+         "memory_mib": min(_memory_on(environment, node.cpus), _MOST_MIB)} for node in nodes.values()]}
+
+
+def _memory_on(environment: Mapping[str, str], cpus: int) -> int:
+    """What the job may use on one of its nodes, where it has so many CPUs."""
+    return _number(environment, "SLURM_MEM_PER_NODE") or _number(environment, "SLURM_MEM_PER_CPU") * cpus
 
 
 def _is_one_of_several(environment: Mapping[str, str]) -> bool:

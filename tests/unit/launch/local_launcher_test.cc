@@ -449,7 +449,7 @@ class RoomTest : public LocalLauncherTest {
   }
   ~RoomTest() override { open_gate(); }  // its jobs are not known by their processes' numbers
 
-  LocalOptions options() { return {.folder = folder_, .room = room_of(1, 0, "2,MIG-7")}; }
+  LocalOptions options() { return {.folder = folder_, .rooms = {room_of(1, 0, "2,MIG-7")}}; }
   JobSpec gated(const std::string& script = ":") { return spec("read line < gate; " + script); }
 
   // Whoever waits at it goes on; nobody does: nothing happens.
