@@ -106,6 +106,7 @@ void Engine::on_granted(const protocol::Granted& granted) {
 void Engine::on_status(const protocol::LeaseStatus& status) {
   cache_.update(status, nanoseconds_now());
   news_.push(StatusChanged{status.request});
+  happened(task::RequestBound{status.request, status.cause.code == CauseCode::kStartRate || !status.wait.limit.what.empty()});
 }
 
 void Engine::hold_back(task::Event event, Duration most, const LeaseId& lease, std::optional<WorkerIndex> worker) {

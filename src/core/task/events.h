@@ -82,6 +82,10 @@ struct RequestRefused {
   RequestId request;
   Error error;
 };
+struct RequestBound {  // its lease waits for a limit of its class, or of how many may be asked for in an hour; or does not any more
+  RequestId request;
+  bool bound = false;
+};
 
 // ---- workers -------------------------------------------------------------------------------------------------
 
@@ -139,7 +143,7 @@ struct TaskUnsendable {  // its data cannot be had or was refused by its worker:
 struct TimePassed {};  // at next_deadline(), or whenever
 
 using Event = std::variant<TaskSubmitted, CancelAsked, TaskMoved, MoreToCome, ClientClosing, SessionOpened, DaemonFailed, WorkerGranted,
-                           WorkerDied, LeaseLost, RequestRefused, WorkerAttached, WorkerUnreachable, WorkerSilent,
+                           WorkerDied, LeaseLost, RequestRefused, RequestBound, WorkerAttached, WorkerUnreachable, WorkerSilent,
                            WorkerSeen, WorkerRefusedUs, WorkerLeaving, TaskStarted, OutcomeArrived, QueryAnswered, TaskUnsendable, TimePassed>;
 
 }  // namespace pounce::task

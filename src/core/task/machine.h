@@ -84,6 +84,7 @@ class Machine {
     QueueId queue;
     bool wanted = true;                   // of a pool: it is one of those that the work needs
     bool refused = false;                 // of a pool: the others go on without it, until there is new work
+    bool bound = false;                   // what it waits for another one would wait for, too
     TimePoint wanted_since{};
     std::uint32_t workers = 0;
     std::uint32_t running = 0, peak = 0;  // peak: of tasks started since the daemon was told
@@ -127,6 +128,7 @@ class Machine {
   void on(const WorkerDied& event);
   void on(const LeaseLost& event);
   void on(const RequestRefused& event);
+  void on(const RequestBound& event);
   void on(const WorkerAttached& event);
   void on(const WorkerUnreachable& event);
   void on(const WorkerSilent& event);

@@ -50,6 +50,13 @@ void Machine::on(const MoreToCome& event) {
   demand_changed_ = true;
 }
 
+void Machine::on(const RequestBound& event) {
+  const auto found = requests_.find(event.request);
+  if (found == requests_.end() || found->second.bound == event.bound) return;
+  found->second.bound = event.bound;
+  demand_changed_ = true;
+}
+
 std::uint32_t Machine::workers_for(const Resources& resources) const {
   const Queue* queue = queue_of(resources);
   if (queue == nullptr) return 0;
@@ -71,14 +78,14 @@ std::uint32_t Machine::free_workers(const Resources& resources) const {
 
 PoolView Machine::view_of(QueueId id, const Queue& queue) const {
   PoolView view{.least = queue.resources.leases_least, .most = queue.resources.leases_most, .workers_each = queue.resources.workers};
-  bool is_refused = false;
+  bool no_more = false;
   for (const RequestId request : queue.requests) {
     const RequestRecord& record = requests_.at(request);
     view.held += record.workers > 0;
     view.coming += record.workers == 0 && record.wanted && !record.refused;
-    is_refused |= record.refused;
+    no_more |= record.refused || (record.bound && record.wanted && record.workers == 0);
   }
-  if (is_refused) view.most = view.held + view.coming;  // no more are to be had, until there is new work
+  if (no_more) view.most = view.held + view.coming;  // are to be had: until there is new work, or the limit has room
   view.waiting = queue.waiting.size() + (queue.waiting.empty() ? 0 : queue.to_come);
   view.working = queue.running > 0;
   view.start = std::max(queue.start == Duration{} ? settings_.usual_start : queue.start, settings_.least_start);

@@ -214,6 +214,30 @@ TEST_F(PoolTest, AFurtherLeaseThatIsRefusedFailsNothing) {
   EXPECT_EQ(wanted().size(), 3u);  // nor is another asked for in its place
 }
 
+TEST_F(PoolTest, NoFurtherLeaseIsAskedForWhileOneWaitsForALimitOfItsClass) {
+  resources.leases_most = 8;
+  ten_tasks(10s);
+  const std::size_t before = wanted().size();
+  told(MoreToCome{resources, 1000});
+  told(RequestBound{RequestId{2}, true});
+  passes(10s);
+  EXPECT_EQ(wanted().size(), before);
+
+  told(RequestBound{RequestId{2}, false});
+  passes(10s);
+  EXPECT_EQ(wanted().size(), 8u);
+}
+
+TEST_F(PoolTest, ALimitThatALeaseWaitedForBindsNobodyOnceItIsThere) {
+  resources.leases_most = 8;
+  ten_tasks(10s);
+  told(RequestBound{RequestId{2}, true});
+  serve(2, 2);
+  told(MoreToCome{resources, 1000});
+  passes(10s);
+  EXPECT_EQ(wanted().size(), 8u);
+}
+
 TEST_F(PoolTest, TheLastOneThatIsRefusedFailsWhatWaits) {
   submit(1);
   EXPECT_THAT(happens(RequestRefused{RequestId{1}, {ErrorCode::kUnsatisfiable, "", {}, {}}}), ElementsAre("fail t1 unsatisfiable"));
