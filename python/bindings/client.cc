@@ -193,12 +193,13 @@ struct SharableMemory {
 struct Hold {
   std::weak_ptr<Client> client;
   ObjectId id;
+  client::HolderNumber holder = 0;
   std::uint64_t nbytes = 0;
   ~Hold() {
     const auto alive = client.lock();
     if (alive == nullptr) return;
     const WithoutGil released;
-    static_cast<void>(alive->release_object(id));  // a closed client holds nothing any more
+    static_cast<void>(alive->release_object(id, holder));  // a closed client holds nothing any more
   }
 };
 
@@ -261,11 +262,11 @@ std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes&
     for (Buffer& buffer : object.buffers) buffer.view = client::sharable_memory_of(buffer.bytes);
   const std::uint64_t size = object.total_bytes();
   ObjectId id;
-  without_gil([&] {
+  const client::HolderNumber holder = without_gil([&] {
     id = by_content ? client::digest_object(object.pickle, object.buffers) : random_id<ObjectId>();
     return self->hold_object(id, std::move(object), send_now);
   });
-  return std::make_unique<Hold>(self, id, size);
+  return std::make_unique<Hold>(self, id, holder, size);
 }
 
 Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py::object& queue) {

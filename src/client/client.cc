@@ -170,15 +170,16 @@ Result<std::uint32_t> Client::free_workers(const Resources& resources) {
   return workers;
 }
 
-Result<void> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
+Result<HolderNumber> Client::hold_object(const ObjectId& id, Object object, bool send_now) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->leader_token.hold([&] { parts_->engine.hold_object(id, std::move(object), send_now); });
-  return {};
+  HolderNumber holder = 0;
+  parts_->leader_token.hold([&] { holder = parts_->engine.hold_object(id, std::move(object), send_now); });
+  return holder;
 }
 
-Result<void> Client::release_object(const ObjectId& id) {
+Result<void> Client::release_object(const ObjectId& id, HolderNumber holder) {
   if (auto error = unusable()) return failure(*std::move(error));
-  parts_->leader_token.hold([&] { parts_->engine.release_object(id); });
+  parts_->leader_token.hold([&] { parts_->engine.release_object(id, holder); });
   return {};
 }
 

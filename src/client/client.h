@@ -37,8 +37,8 @@ class Client {
   // So many more tasks will come, or fewer; tells how many workers serve such, or are asked for.
   Result<std::uint32_t> expect(const Resources& resources, std::int64_t tasks);
   Result<std::uint32_t> free_workers(const Resources& resources);  // that would begin the next such task at once
-  Result<void> hold_object(const ObjectId& id, Object object, bool send_now);
-  Result<void> release_object(const ObjectId& id);
+  Result<HolderNumber> hold_object(const ObjectId& id, Object object, bool send_now);
+  Result<void> release_object(const ObjectId& id, HolderNumber holder);
   Result<void> set_modules(std::vector<std::string> needs, std::vector<std::string> imports);
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
 

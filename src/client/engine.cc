@@ -169,9 +169,10 @@ std::vector<protocol::LeaseStatus> Engine::leases_of(const TaskId& task) const {
   return leases;
 }
 
-void Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
-  objects_.hold(id, std::move(object));
+HolderNumber Engine::hold_object(const ObjectId& id, Object object, bool send_now) {
+  const HolderNumber holder = objects_.hold(id, std::move(object));
   if (send_now) send_ahead(id);
+  return holder;
 }
 
 // To one worker of each lease, the one that was given least: calls that need it prefer that one, and whoever else needs it
@@ -206,13 +207,18 @@ std::uint64_t Engine::bytes_there(const task::Place& place, const TaskId& task) 
   return bytes;
 }
 
-void Engine::release_object(const ObjectId& id) {
-  let_go(id);
+void Engine::release_object(const ObjectId& id, HolderNumber holder) {
+  objects_.release(id, holder);
+  forget_unheld(id);
   for (auto& [place, peer] : peers_) drop_unneeded(place, *peer.link);
 }
 
 void Engine::let_go(const ObjectId& id) {
   objects_.release(id);
+  forget_unheld(id);
+}
+
+void Engine::forget_unheld(const ObjectId& id) {
   if (objects_.find(id) != nullptr) return;
   relay_.forget(id);
   for (auto& [place, peer] : peers_) peer.link->held().let_go(id);

@@ -64,8 +64,8 @@ class Engine final : public transport::Engine {
   // From now on the connections of a lease that has ended are read until its workers close them, so long at most.
   void read_to_the_end(Duration most) { read_to_the_end_ = most; }
   bool reads_on() const { return !held_events_.empty(); }  // after an end, or a death
-  void hold_object(const ObjectId& id, Object object, bool send_now);
-  void release_object(const ObjectId& id);
+  HolderNumber hold_object(const ObjectId& id, Object object, bool send_now);
+  void release_object(const ObjectId& id, HolderNumber holder);
 
   // Sends it, unless this connection to pounced has it already: `asked` is what the last call returned, from 0. Returns
   // the connection that has it; 0: none now, and one is seen to.
@@ -129,6 +129,7 @@ class Engine final : public transport::Engine {
   void on_outcome(const task::Place& place, OutcomeWhole& outcome);
   void drop_unneeded(const task::Place& place, WorkerLink& link);
   void let_go(const ObjectId& id);
+  void forget_unheld(const ObjectId& id);
   void ask_for_daemon();
   void want_daemon();
   WorkerLink* link_at(const task::Place& place);

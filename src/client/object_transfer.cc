@@ -32,7 +32,10 @@ Announcement::Announcement(const ObjectId& id, const Object& object) : pickle(ob
   for (const Buffer& part : parts) header.buffers.push_back(part.bytes.size());
 }
 
-ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached) : object_(id, object) {
+ObjectTransfer::ObjectTransfer(const ObjectId& id, const Object& object, const protocol::Reached* reached)
+    : object_(id, object), copy_(object.copies.under_way.lock()) {
+  if (!copy_) object.copies.under_way = copy_ = std::make_shared<std::optional<memory::Packing>>();
+  if (std::exchange(object.copies.is_asked_for_again, true)) object.copies.kept = copy_;
   if (reached == nullptr || reached->buffer >= object_.parts.size() || reached->offset > object_.header.buffers[reached->buffer]) return;
   announced_ = true;
   part_ = reached->buffer;
@@ -59,16 +62,17 @@ bool ObjectTransfer::in_place() const {
 
 bool ObjectTransfer::send_memory(transport::Channel& channel) {
   if (in_place() && object_.parts.front().view->block()->freeze()) return send_in_place(channel);
-  if (!packing_) {
+  auto& packing = *copy_;
+  if (!packing) {
     std::vector<std::span<const std::byte>> pieces;
     for (const Buffer& part : object_.parts) pieces.push_back(part.bytes);
     memory::BlockPool none(0);  // what is sent is given away: nothing comes back to be kept
     auto begun = memory::Packing::begin(none, std::move(pieces));
-    if (begun) packing_ = std::move(*begun);
+    if (begun) packing = std::move(*begun);
   }
-  no_memory_ = !packing_ || !packing_->step();
-  if (!no_memory_) return packing_->whole() && send_packed(channel);
-  packing_.reset();
+  no_memory_ = !packing || (!packing->whole() && !packing->step());
+  if (!no_memory_) return packing->whole() && send_packed(channel);
+  packing.reset();
   return send_chunks(channel);
 }
 
@@ -79,7 +83,12 @@ bool ObjectTransfer::send_in_place(transport::Channel& channel) {
   return send_block(channel, std::move(places), view->block());
 }
 
-bool ObjectTransfer::send_packed(transport::Channel& channel) { return send_block(channel, packing_->places(), packing_->block()); }
+// What others are handed, too, nobody writes any more; else it is the other end's alone.
+bool ObjectTransfer::send_packed(transport::Channel& channel) {
+  const memory::Packing& packing = **copy_;
+  if (copy_.use_count() > 1) packing.block()->freeze();
+  return send_block(channel, packing.places(), packing.block());
+}
 
 bool ObjectTransfer::send_block(transport::Channel& channel, std::vector<std::uint64_t> places, std::shared_ptr<memory::MemoryBlock> block) {
   object_.header.places = std::move(places);

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "client/objects.h"
-#include "memory/packing.h"
 #include "protocol/messages.h"
 #include "transport/channel.h"
 
@@ -33,7 +32,7 @@ class ObjectTransfer {
   bool send(transport::Channel& channel);
   // It goes as a copy of its own, which is the other end's to give back.
   bool copies(const transport::Channel& channel) const { return goes_as_memory(channel) && !in_place(); }
-  bool copied() const { return packing_.has_value(); }
+  bool copied() const { return copy_->has_value(); }
   const ObjectId& id() const { return object_.header.object; }
   std::uint64_t bytes() const;
 
@@ -48,7 +47,7 @@ class ObjectTransfer {
   bool skip_to_next();  // false: all sent
 
   Announcement object_;
-  std::optional<memory::Packing> packing_;
+  std::shared_ptr<std::optional<memory::Packing>> copy_;  // shared with the object's other transfers
   bool no_memory_ = false, announced_ = false;
   std::uint32_t part_ = 0;
   std::uint64_t offset_ = 0;

@@ -101,9 +101,10 @@ void Outbox::send_all(transport::Channel& channel) {
 }
 
 bool Outbox::send_object(ObjectTransfer& object, transport::Channel& channel) {
-  held_back_ = copied_bytes_ >= kMostCopied && !object.copied() && object.copies(channel);
+  const bool copies = object.copies(channel);
+  held_back_ = copied_bytes_ >= kMostCopied && !object.copied() && copies;
   if (held_back_ || !object.send(channel)) return false;
-  if (object.copied() && copies_.try_emplace(object.id(), object.bytes()).second) copied_bytes_ += object.bytes();
+  if (copies && copies_.try_emplace(object.id(), object.bytes()).second) copied_bytes_ += object.bytes();
   return true;
 }
 

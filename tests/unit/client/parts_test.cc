@@ -174,17 +174,6 @@ TEST(HeldFunctionsTest, ATaskThatIsSentTwiceNeedsItsFunctionOnce) {
   EXPECT_THAT(held.drop_over(0), ElementsAre(function(1)));
 }
 
-TEST(ObjectsTest, DataLivesAsLongAsItsLastHolder) {
-  Objects objects;
-  objects.hold(object(1), Object{own_buffer("data"), {}});
-  EXPECT_TRUE(objects.hold(object(1)));
-  objects.release(object(1));
-  EXPECT_NE(objects.find(object(1)), nullptr);
-  objects.release(object(1));
-  EXPECT_EQ(objects.find(object(1)), nullptr);
-  EXPECT_FALSE(objects.hold(object(1)));
-}
-
 TEST(MemoryTest, AnObjectsDigestDependsOnHowItsBytesAreSplit) {
   const std::vector<Buffer> one = {own_buffer("ab"), own_buffer("c")}, other = {own_buffer("a"), own_buffer("bc")};
   EXPECT_NE(digest_object(own_buffer("p"), one), digest_object(own_buffer("p"), other));
