@@ -13,6 +13,7 @@ def test_an_object_that_does_not_fit_ends_its_calls_and_the_worker_goes_on(home)
     run = home.run("""
         import numpy
         from pounce.bench.bridge import bridge, home_across
+        from pounce.cell.remote import python_died
         def take_no_more():
             import resource
             resource.setrlimit(resource.RLIMIT_FSIZE, (10 << 20, resource.RLIM_INFINITY))  # shared memory is a file
@@ -21,9 +22,11 @@ def test_an_object_that_does_not_fit_ends_its_calls_and_the_worker_goes_on(home)
             worker = client.submit(take_no_more).result()
             large = client.scatter(numpy.ones(100 << 20, "u1"))
             calls = [client.submit(len, large) for _ in range(3)]
-            report(errors=[type(call.exception(60)).__name__ for call in calls], text=str(calls[0].exception()))
+            report(errors=[type(call.exception(60)).__name__ for call in calls], text=str(calls[0].exception()),
+                   died=python_died(calls[0].exception()))
             report(same=client.submit(os.getpid).result(60) == worker, smaller=client.submit(len, numpy.ones(9 << 20, "u1")).result(60))
     """)
     assert run.reports["errors"] == ["OutOfMemory"] * 3
     assert "104857600 bytes" in run.reports["text"]
+    assert not run.reports["died"]  # a cell took it for that
     assert run.reports["same"] and run.reports["smaller"] == 9 << 20

@@ -13,7 +13,7 @@ from ..errors import BadRequest
 from .background import CellOutput
 from .hold import Hold
 from .options_line import CellLine
-from .remote import PYTHON_DIED, Remote
+from .remote import Remote, python_died
 from .stop import say, wait
 from .traceback import in_words
 
@@ -76,14 +76,15 @@ def run(remote: Remote, asked: CellLine, cell: Callable[[CellLine], Shown | None
         raise in_words(hold.why())
     try:
         return cell(replace(asked, place=hold.place, held=True))
-    except PYTHON_DIED:
-        remote.hold_again()
-        raise
     except errors.Cancelled:
         if hold.lease.state != "ended":
             raise
         remote.end_hold()
         raise in_words(hold.why()) from None
+    except BaseException as error:
+        if python_died(error):
+            remote.hold_again()
+        raise
     finally:
         if remote.hold is hold and hold.lease.state == "ended":
             remote.end_hold()

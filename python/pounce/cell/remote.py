@@ -31,8 +31,8 @@ from .stop import LeftBehind, say, wait
 from .traceback import remote_error
 from .workers import Workers
 
-PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)  # the lease may go on with a new one
-_DEATHS = (*PYTHON_DIED, errors.NodeFailed, errors.LostError)
+_PYTHON_DIED = (errors.WorkerCrashed, errors.OutOfMemory)
+_DEATHS = (*_PYTHON_DIED, errors.NodeFailed, errors.LostError)
 
 
 class Remote:
@@ -96,8 +96,8 @@ class Remote:
                 session.show_at(task, output)
                 self._goes_on(asked, number, parcel, words, future, output)
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
-            except _DEATHS:
-                state.crashed = True
+            except _DEATHS as error:
+                state.crashed |= not _was_refused(error)
                 raise
             if reply.get("strange"):
                 raise errors.Cancelled("the cell has not run: its worker is not the one that this notebook held",
@@ -208,8 +208,8 @@ class Remote:
             reply = future.result()
         except BaseException as error:
             state.ledger.withdraw(parcel)  # whether it has arrived nobody knows
-            state.crashed |= isinstance(error, _DEATHS)
-            if state.held and isinstance(error, PYTHON_DIED):
+            state.crashed |= isinstance(error, _DEATHS) and not _was_refused(error)
+            if state.held and python_died(error):
                 self.hold_again()
             raise
         if reply["lacks"]:
@@ -333,3 +333,13 @@ class Remote:
         self.jobs.clear()
         self.gang_cells.close()
         self.workers.release(lambda state: state.place in busy)
+
+
+def python_died(error: BaseException) -> bool:
+    """The lease may go on with a new one."""
+    return isinstance(error, _PYTHON_DIED) and not _was_refused(error)
+
+
+def _was_refused(error: BaseException) -> bool:
+    """What the cell needs did not come, since it had no room there: the worker is as it was."""
+    return isinstance(error, errors.OutOfMemory) and "object" in error.context
