@@ -1,0 +1,43 @@
+"""Ten thousand handles of more data than a worker keeps for nobody, dropped at once."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("numpy")
+
+MIB = 2**20
+KEPT = 2048 * MIB  # of what nobody needs any more (src/client/held_objects.h)
+
+
+@pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason="2.5 GiB: tests/run --long runs it")
+def test_ten_thousand_handles_dropped_at_once_leave_a_worker_that_answers_and_keeps_no_more_than_it_may(home):
+    run = home.run("""
+        import numpy, time
+        from pounce.bench.counts import shared_bytes
+        from pounce.bench.work import noop
+        def holds(*arrays):
+            return sum(int(array[0]) for array in arrays)
+        def numbered(n):
+            array = numpy.zeros(1 << 15, "u8")
+            array[0] = n
+            return array
+        with pounce.Client() as client:
+            refs = [client.scatter(numbered(n)) for n in range(10_000)]
+            report(sum=sum(client.submit(holds, *refs[n : n + 500]).result(200) for n in range(0, 10_000, 500)))
+            report(before=client.submit(shared_bytes).result(60))
+            begun = time.monotonic()
+            del refs
+            client.submit(noop).result(60)
+            report(answered=time.monotonic() - begun)
+            after, until = client.submit(shared_bytes).result(60), time.monotonic() + 60
+            while after > (2100 << 20) and time.monotonic() < until:
+                after = client.submit(shared_bytes).result(60)
+            report(after=after)
+    """, seconds=280)
+    assert run.reports["sum"] == sum(range(10_000))
+    assert run.reports["before"] >= 2500 * MIB
+    assert run.reports["after"] <= KEPT + 52 * MIB
+    assert run.reports["answered"] < 10
