@@ -73,10 +73,14 @@ Result<void> take_value(const std::string& name, const json& value, std::vector<
   if (!value.is_array()) return bad(name + " is a list of nodes");
   for (const json& entry : value) {
     Result<void> taken = entry.is_object() ? Result<void>{} : bad(name + " is a list of nodes");
+    std::size_t known = 0;
     for_each_field(nodes.emplace_back(), [&](const auto& field, auto& member) {
-      if (taken && entry.contains(field.name)) taken = take_value(name + "." + std::string(field.name), entry.at(field.name), member);
+      if (!taken || !entry.contains(field.name)) return;
+      taken = take_value(name + "." + std::string(field.name), entry.at(field.name), member);
+      ++known;
     });
     if (!taken) return taken;
+    if (known < entry.size()) return bad("a node in " + name + " has a key that is not known");
   }
   return {};
 }
