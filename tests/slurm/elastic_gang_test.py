@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from login_node import wait_until
 
 TRAINS = """
     import pounce
     def train(folder):
         import pathlib
-        me, kept = pounce.rank(), pathlib.Path(folder, "epoch")
-        begin = int(kept.read_text()) if kept.exists() else 0
+        me, kept = pounce.rank(), pathlib.Path(folder, "kept")
+        begin, weight = kept.read_text().split() if kept.exists() else (0, 1.0)
+        begin, weight = int(begin), float(weight)
         with open(f"{folder}/rounds", "a") as rounds:
             rounds.write(f"{me.rank} of {me.world_size} from {begin}\\n")
         for epoch in range(begin, 1_000_000):
             time.sleep(0.05)
+            weight -= 0.01 * 2 * weight  # a step down the slope of its square
             if me.rank == 0:
-                kept.with_suffix(".new").write_text(str(epoch + 1))
+                with open(f"{folder}/curve", "a") as curve:
+                    curve.write(f"{epoch} {weight ** 2}\\n")
+                kept.with_suffix(".new").write_text(f"{epoch + 1} {weight}")
                 kept.with_suffix(".new").rename(kept)
             if pathlib.Path(folder, "end").exists():
                 return me.world_size
@@ -32,7 +37,7 @@ def test_a_node_joins_late_another_one_leaves_and_the_program_goes_on_from_what_
     others = [alice.run("sbatch", "--parsable", "--qos=lion", "--time=10", "--mem=10", "--wrap=sleep 600").strip() for _ in range(3)]  # of four
     run = alice.python(TRAINS.replace("FOLDER", repr(str(folder))))
     rounds = lambda: alice.run("cat", str(folder / "rounds"), check=False).splitlines()
-    saved = lambda: int(alice.run("cat", str(folder / "epoch"), check=False) or 0)
+    saved = lambda: int((alice.run("cat", str(folder / "kept"), check=False) or "0").split()[0])
     wait_until(lambda: saved() > 3, 90, "the first round runs, on the one node that the class gives")
     assert rounds() == ["0 of 1 from 0"]
 
@@ -48,3 +53,8 @@ def test_a_node_joins_late_another_one_leaves_and_the_program_goes_on_from_what_
     assert int(rounds()[3].split()[-1]) > begin + 3
     alice.run("touch", str(folder / "end"))
     assert set(run.reported("ends", 90)) in ({1}, {2})
+
+    curve = [line.split() for line in alice.run("cat", str(folder / "curve")).splitlines()]
+    epochs = [int(epoch) for epoch, _ in curve]
+    assert sorted(set(epochs)) == list(range(max(epochs) + 1)) and len(epochs) - len(set(epochs)) <= 2  # at most the one that was saved last, twice
+    assert all(float(loss) == pytest.approx(0.98 ** (2 * (epoch + 1))) for epoch, (_, loss) in zip(epochs, curve, strict=True))
