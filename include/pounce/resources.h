@@ -58,6 +58,14 @@ struct Resources {
     return one;
   }
 
+  // Its workers as leases of their own, each on whatever node has room: a pool of so many.
+  Resources apart() const {
+    Resources one = *this;
+    one.workers = 1;
+    one.leases_least = 0, one.leases_most = workers < kMostLeases ? workers : kMostLeases;
+    return one;
+  }
+
   std::uint32_t workers_of_node() const { return workers / nodes; }
   // Of all workers, and of those on one node. Within the bounds below none of them wraps.
   std::uint64_t all_gpus() const { return std::uint64_t{workers} * gpus; }

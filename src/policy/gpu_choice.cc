@@ -98,7 +98,7 @@ Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* no
     error.text += ": the site's policy does not tell what CUDA its GPUs run";
     error.remedy = "Name a GPU type instead: gpu_type=, or --gpu-type in a cell.";
   } else if (nodes != nullptr) {
-    error.remedy = what_fits(asked, *nodes);
+    tell_what_fits(error, asked, *nodes);
   }
   return error;
 }

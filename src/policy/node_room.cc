@@ -81,8 +81,6 @@ std::string largest(const Nodes& nodes) {
          (gpus == 1 ? " GPU" : " GPUs") + (types.empty() ? "" : " (" + types + ")");
 }
 
-}  // namespace
-
 std::string what_fits(const Resources& asked, const Nodes& nodes) {
   if (nodes.empty()) return "Leave fewer nodes out, or name another class.";
   if (asked.nodes > 1) return "Ask for fewer nodes, or less of each: one has at most " + largest(nodes) + ".";
@@ -90,6 +88,18 @@ std::string what_fits(const Resources& asked, const Nodes& nodes) {
   if (asked.workers == 1) return one + ".";
   const std::string workers = std::to_string(asked.workers);
   return one + "; or for workers on several nodes: " + (asked.gang > 0 ? "nodes=." : "workers=\"0:" + workers + "\".");
+}
+
+// Ranks of a gang are one job.
+bool fits_apart(const Resources& asked, const Nodes& nodes) {
+  return asked.workers > 1 && asked.nodes == 1 && asked.gang == 0 && enough_can_hold(nodes, asked.apart(), asked.gpu_type);
+}
+
+}  // namespace
+
+void tell_what_fits(Error& error, const Resources& asked, const Nodes& nodes) {
+  error.remedy = what_fits(asked, nodes);
+  if (fits_apart(asked, nodes)) error.context[kFitsApart] = "1";
 }
 
 }  // namespace pounce::policy

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pounce/cluster.h"
+#include "pounce/error.h"
 #include "pounce/resources.h"
 
 namespace pounce::policy {
@@ -21,8 +22,8 @@ bool has_room(const NodeUse& node, const Resources& asked, const std::string& ty
 bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type);
 bool enough_have_room(const Nodes& nodes, const Resources& asked, const std::string& type);
 
-// The remedy where that is too much: what would fit.
-std::string what_fits(const Resources& asked, const Nodes& nodes);
+// Where that is too much: the remedy, which says what would fit, and in the context whether its workers would one by one (kFitsApart).
+void tell_what_fits(Error& error, const Resources& asked, const Nodes& nodes);
 std::vector<std::string> gpu_types_of(const Nodes& nodes);
 
 }  // namespace pounce::policy

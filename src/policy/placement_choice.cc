@@ -87,11 +87,12 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingCo
   if (!gpu) return failure(gpu.error());
   asked.gpu_type = gpu->type;
   if (!gpu->why.empty()) choice.why.push_back(gpu->why);
-  if (shown && !enough_can_hold(nodes, asked, asked.gpu_type))
-    return failure(ErrorCode::kUnsatisfiable,
-                   (asked.nodes > 1 ? "no " + std::to_string(asked.nodes) + " nodes" : std::string("no node")) +
-                       (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this",
-                   what_fits(asked, nodes));
+  if (shown && !enough_can_hold(nodes, asked, asked.gpu_type)) {
+    Error error{ErrorCode::kUnsatisfiable, asked.nodes > 1 ? "no " + std::to_string(asked.nodes) + " nodes" : "no node", {}, {}};
+    error.text += (choice.partition.empty() ? "" : " of partition " + choice.partition) + " can ever give this";
+    tell_what_fits(error, asked, nodes);
+    return failure(std::move(error));
+  }
   place(choice, nodes, context);
   return {};
 }

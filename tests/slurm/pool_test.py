@@ -31,6 +31,25 @@ def test_a_backlog_of_a_second_starts_no_second_job(make_user):
     assert run.reported("leases") == 1
 
 
+def test_workers_that_no_node_holds_together_are_leases_of_their_own_where_there_is_room(make_user):
+    """A node has 128 GB."""
+    run = make_user(idle_release_s=60).python(MEET + """
+    with pounce.Client(workers=2, memory="70GB") as client:
+        seen = client.gather([client.submit(meet, folder + "/a", 2) for _ in range(4)], timeout=150)
+        leases = client.leases()
+        report(pids=len({pid for pid, _ in seen}), jobs=len({lease.job for lease in leases}), nodes=len({lease.node for lease in leases}))
+        report(pool=client.pools()[0].most)
+    with pounce.gang(workers=2, memory="70GB") as gang:
+        try:
+            gang.run(os.getpid)
+        except pounce.Unsatisfiable as refused:
+            report(refused=str(refused))
+    """).ended(240)
+
+    assert run.reported("pids") == run.reported("jobs") == run.reported("nodes") == run.reported("pool") == 2
+    assert "nodes=" in run.reported("refused")
+
+
 def test_a_killed_worker_of_a_pool_costs_no_task_that_may_run_again(make_user):
     run = make_user(idle_release_s=60).python(MEET + """
     def number(n, folder):

@@ -87,6 +87,8 @@ void Machine::on(const RequestRefused& event) {
   told_end(event.request);
   demand_changed_ = true;
   RequestRecord& record = requests_.at(event.request);
+  const Queue& queue = queues_.at(record.queue);
+  if (event.error.context.contains(kFitsApart) && !queue.resources.is_pool() && queue.workers == 0) return take_apart(record.queue);
   if (others_serve(event.request)) {
     record.refused = true;
     return;

@@ -146,6 +146,7 @@ class Machine {
     actions_.emplace_back(std::in_place_type<Order>, std::move(order));
   }
   QueueId queue_for(const Resources& resources);
+  void take_apart(QueueId queue);
   const Queue* queue_of(const Resources& resources) const;
   RequestId add_request(QueueId queue);
   void told_end(RequestId request);

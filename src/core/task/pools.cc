@@ -50,6 +50,16 @@ void Machine::on(const MoreToCome& event) {
   demand_changed_ = true;
 }
 
+// Its workers fit on no node together: from now on whoever asks for them has a pool of as many.
+void Machine::take_apart(QueueId id) {
+  const Resources together = queues_.at(id).resources;
+  const QueueId pool = queue_for(together.apart());
+  queue_ids_[together] = pool;
+  queues_.at(pool).to_come += std::exchange(queues_.at(id).to_come, 0);
+  const auto waiting = queues_.at(id).waiting;
+  for (const auto& [sequence, task] : waiting) on(TaskMoved{task, together});
+}
+
 void Machine::on(const RequestBound& event) {
   const auto found = requests_.find(event.request);
   if (found == requests_.end() || found->second.bound == event.bound) return;
@@ -63,7 +73,7 @@ std::uint32_t Machine::workers_for(const Resources& resources) const {
   std::uint32_t count = 0;
   for (const RequestId id : queue->requests) {
     const RequestRecord& record = requests_.at(id);
-    if (record.wanted || record.workers > 0) count += std::max(record.workers, resources.workers);
+    if (record.wanted || record.workers > 0) count += std::max(record.workers, queue->resources.workers);
   }
   return count;
 }

@@ -256,8 +256,12 @@ TEST(NodeChoiceTest, SaysHowWorkersThatNoNodeHoldsCanBeOnSeveral) {
   Resources asked = in_cheetah({});
   asked.cpus = 8, asked.workers = 16;
   EXPECT_THAT(choose_now(asked).error().remedy, HasSubstr("for workers on several nodes: workers=\"0:16\"."));
+  EXPECT_TRUE(choose_now(asked).error().context.contains(kFitsApart));
   asked.gang = 1;
   EXPECT_THAT(choose_now(asked).error().remedy, HasSubstr("for workers on several nodes: nodes=."));
+  EXPECT_FALSE(choose_now(asked).error().context.contains(kFitsApart));
+  asked.gang = 0, asked.cpus = 64;
+  EXPECT_FALSE(choose_now(asked).error().context.contains(kFitsApart)) << "not even one fits";
 }
 
 TEST(NodeChoiceTest, NamesANodeThatIsNone) {

@@ -278,4 +278,48 @@ TEST_F(PoolTest, ATaskThatWaitsIsShownTheLeaseThatComes) {
   EXPECT_EQ(machine.request_of(task(9)), RequestId{2});
 }
 
+// ---- workers that fit on no node together ----
+
+class ApartTest : public PoolTest {
+ protected:
+  ApartTest() {
+    resources = {};
+    resources.workers = 4;
+  }
+  const Error too_much{ErrorCode::kUnsatisfiable, "", {}, {{kFitsApart, "1"}}};
+};
+
+TEST_F(ApartTest, BecomeAPoolOfAsManyForWhatWaitsAndForWhatComes) {
+  submit(1);
+  submit(2);
+  EXPECT_THAT(happens(RequestRefused{RequestId{1}, too_much}), IsEmpty());
+  EXPECT_EQ(machine.demand().at(0).waiting, 0u);
+  submit(3);
+  EXPECT_EQ(machine.request_of(task(1)), RequestId{2});
+  EXPECT_EQ(machine.request_of(task(3)), RequestId{2});
+  EXPECT_EQ(machine.requests_of(task(3)), machine.requests_of(task(1)));
+  EXPECT_EQ(wanted().size(), 1u);
+}
+
+TEST_F(ApartTest, RunOnAsManyLeasesAsTheWorkIsWorth) {
+  for (int n = 1; n <= 10; ++n) submit(n);
+  told(RequestRefused{RequestId{1}, too_much});
+  EXPECT_THAT(serve(2, 1), ElementsAre("send t1 w1"));
+  passes(60s);
+  EXPECT_EQ(wanted().size(), 4u);
+}
+
+TEST_F(ApartTest, AreCountedForWhoeverAsksHowManyThereAre) {
+  submit(1);
+  told(RequestRefused{RequestId{1}, too_much});
+  serve(2, 1);
+  EXPECT_EQ(machine.workers_for(resources), 1u);
+}
+
+TEST_F(ApartTest, FailWhereTheyDoNotFitEither) {
+  submit(1);
+  told(RequestRefused{RequestId{1}, too_much});
+  EXPECT_THAT(happens(RequestRefused{RequestId{2}, too_much}), ElementsAre("fail t1 unsatisfiable"));
+}
+
 }  // namespace pounce::task
