@@ -46,6 +46,8 @@ namespace pounce {
   X(kFileChanged, "file_changed", "FileChanged", "Submit again with the file as it is now.")                       \
   X(kFileNotHere, "file_not_here", "FileNotHere", "Put the file where both sides see it, or pass its content.")    \
   X(kDataChanged, "data_changed", "DataChanged", "Pass a copy, or change it when the call has ended.")              \
+  X(kDeviceUnavailable, "device_unavailable", "DeviceUnavailable", "Ask for a GPU: gpus=1.")                      \
+  X(kDeviceFailed, "device_failed", "DeviceFailed", "Submit again: another worker has another GPU.")              \
   X(kCancelled, "cancelled", "Cancelled", "Nothing to do: it was cancelled.")                                     \
   X(kTimeout, "timeout", "Timeout", "Wait longer: timeout=...")                                                   \
   X(kClosed, "closed", "ClientClosed", "Make a new pounce.Client().")                                             \
