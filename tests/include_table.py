@@ -33,7 +33,7 @@ MODULES = {
     "src/policy_simulator": ["pounce", "base", "core/lease"],
     "src/launch": ["pounce", "base", "slurm"],
     "src/client": ["pounce", "base", "bulk", "memory", "messages", "model", "control", "core/task", "protocol", "transport", "identity"],
-    "src/device": [],
+    "src/device": ["pounce", "base"],
     "src/worker/common": ["pounce", "base", "protocol"],
     "src/worker/supervisor": ["pounce", "base", "memory/memory_events.h", "messages", "model", "worker/common", "control", "device", "protocol", "transport", "identity"],
     "src/worker/interpreter": ["pounce", "base", "bulk", "memory", "model", "worker/common", "core/exec", "protocol", "transport", "identity"],

@@ -1,0 +1,74 @@
+// The one interface to devices: what a kind of device (host memory, CUDA) can do. Counting, staging, order and waiting
+// are made of it once for all kinds (device.h, upload.h, download.h, communicator.h), and no header of a foreign
+// library is seen above it. tests/contract/device holds every kind to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/device_facts.h"
+#include "pounce/ids.h"
+#include "pounce/result.h"
+
+namespace pounce::device {
+
+using Ordinal = Number<struct OrdinalTag, std::uint32_t>;  // of a visible device, from 0
+using Mark = Number<struct MarkTag, std::uint64_t>;  // a copy, from 1 in the order in which they were begun; 0: none
+using Rank = Number<struct RankTag, std::uint32_t>;
+using GroupId = HexId<struct GroupTag, 128>;  // which ranks belong together; made by one of them, given to all
+
+// One rank's place in a group of devices. Each call only begins something; is_done() tells. Thread: the device's.
+class Group {
+ public:
+  Group() = default;
+  virtual ~Group() = default;  // ends it at once, as abort() does
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  virtual Result<void> broadcast(std::byte* memory, std::size_t size, Rank from) = 0;
+  virtual Result<void> leave() = 0;    // done when all have left
+  virtual Result<bool> is_done() = 0;  // of what was begun last; to join is the first
+  virtual void abort() = 0;            // whatever goes on ends; the others hear of it, or their time is over
+};
+
+// One device. Nothing of it lasts longer than a chunk's copy. Thread: the device's (device_thread.h), from open() to
+// the end.
+class Driver {
+ public:
+  Driver() = default;
+  virtual ~Driver() = default;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  virtual Result<MemoryRoom> room() = 0;
+  virtual Result<std::byte*> allocate(std::size_t size) = 0;  // kOutOfMemory, in the driver's own words
+  virtual Result<void> free(std::byte* memory) = 0;
+  virtual Result<void> pin(std::span<std::byte> host) = 0;  // so that copies from and to it go on by themselves
+  virtual Result<void> unpin(std::span<std::byte> host) = 0;
+  // Copies are done in the order in which they were begun, in either direction.
+  virtual Result<Mark> copy_in(std::byte* to, std::span<const std::byte> from) = 0;
+  virtual Result<Mark> copy_out(std::span<std::byte> to, const std::byte* from) = 0;
+  virtual Result<void> wait(Mark mark) = 0;  // until that copy and all before it are done
+  virtual Result<std::unique_ptr<Group>> join(const GroupId& id, Rank rank, std::uint32_t ranks) = 0;
+  // Of the copies, for a framework that has to put its own work before or behind them (DLPack's `stream`); 0: there is
+  // none.
+  virtual std::uintptr_t stream() const = 0;
+};
+
+// A kind of device. Thread: any.
+class Backend {
+ public:
+  Backend() = default;
+  virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  virtual Result<std::vector<DeviceFacts>> devices() = 0;           // the visible ones; takes nothing of them
+  virtual Result<std::unique_ptr<Driver>> open(Ordinal which) = 0;  // on the thread that will use it
+  virtual Result<GroupId> new_group() = 0;
+};
+
+}  // namespace pounce::device
