@@ -1,0 +1,65 @@
+// The CUDA runtime's functions that we call, found in the library when it is opened: names and layouts are those of the
+// CUDA Runtime API reference, 12 and 13. For this folder only. Thread: any; a device's calls are made on its thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/driver.h"
+
+namespace pounce::device {
+
+struct CudaProperties {  // the beginning of cudaDeviceProp, which is the same in all versions, and room for the rest of
+                         // any
+  char name[256];
+  unsigned char uuid[16];
+  char luid[8];
+  unsigned luid_mask;
+  std::size_t total_memory;
+  char others[4096];
+};
+
+struct CudaRuntime {
+  using Stream = void*;
+  using Event = void*;
+
+  int (*device_count)(int*);
+  int (*driver_version)(int*);
+  int (*runtime_version)(int*);
+  int (*properties)(CudaProperties*, int);
+  int (*set_device)(int);
+  const char* (*error_string)(int);
+  int (*last_error)();
+  int (*memory_info)(std::size_t*, std::size_t*);
+  int (*malloc)(void**, std::size_t);
+  int (*free)(void*);
+  int (*host_register)(void*, std::size_t, unsigned);
+  int (*host_unregister)(void*);
+  int (*stream_create)(Stream*, unsigned);
+  int (*stream_destroy)(Stream);
+  int (*memcpy_async)(void*, const void*, std::size_t, int, Stream);
+  int (*event_create)(Event*, unsigned);
+  int (*event_record)(Event, Stream);
+  int (*event_synchronize)(Event);
+  int (*event_query)(Event);
+  int (*event_destroy)(Event);
+  int count = 0;  // of visible devices
+
+  // An error leaves nothing behind that another library on the same thread would take for its own.
+  Result<void> check(int code, std::string_view doing) const;
+
+  // The first of these that is there and finds a device with this node's driver; else why the first that is there does
+  // not, or that there is none. Takes nothing of any device.
+  static Result<std::shared_ptr<const CudaRuntime>> open(const std::vector<std::string>& libraries);
+};
+
+namespace cuda {
+
+inline constexpr int kHostToDevice = 1, kDeviceToHost = 2;                            // cudaMemcpyKind
+inline constexpr unsigned kNonBlockingStream = 1, kNoTiming = 2, kPlainRegister = 0;  // flags
+
+}  // namespace cuda
+
+}  // namespace pounce::device

@@ -1,0 +1,72 @@
+// NCCL's functions that we call, found in the library when it is opened: names and layouts are those of NCCL 2.14 and
+// newer. For this folder only. Thread: a communicator's calls are made on its device's thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/driver.h"
+
+namespace pounce::device {
+
+namespace nccl {  // ncclResult_t; tests/unit/device/nccl_declarations_test.cc compares all of this with NCCL's own
+                  // header
+
+inline constexpr int kSuccess = 0, kUnhandledCuda = 1, kSystem = 2, kInternal = 3, kInvalidArgument = 4,
+                     kInvalidUsage = 5, kRemote = 6, kInProgress = 7, kTimeout = 8;
+inline constexpr int kBytes = 0;  // ncclInt8
+
+struct UniqueId {
+  char bytes[128];
+};
+
+struct Config {  // ncclConfig_t as of 2.14 (gotchas G4)
+  std::size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21400;
+  int blocking = 0;
+};
+
+}  // namespace nccl
+
+struct Nccl {
+  using Comm = void*;
+
+  int (*version)(int*);
+  int (*unique_id)(nccl::UniqueId*);
+  int (*init_rank)(Comm*, int ranks, nccl::UniqueId, int rank, nccl::Config*);
+  int (*async_error)(Comm, int*);
+  int (*broadcast)(const void* from, void* to, std::size_t count, int type, int root, Comm, void* stream);
+  int (*finalize)(Comm);
+  int (*destroy)(Comm);
+  int (*abort)(Comm);
+  const char* (*error_string)(int);
+  const char* (*last_error)(Comm);
+
+  Result<void> check(int code, std::string_view doing, Comm comm = nullptr) const;  // under way is no error
+  Result<GroupId> new_group() const;
+
+  // kDeviceUnavailable: it is not there, or of another major version, or too old.
+  static Result<std::shared_ptr<const Nccl>> open(const std::vector<std::string>& libraries);
+};
+
+// The one place that knows what a number of NCCL's means to us.
+Error nccl_error(int code, std::string_view doing, std::string_view words);
+
+// Opened when it is first asked for: one GPU needs no NCCL. Thread: any.
+class LateNccl {
+ public:
+  explicit LateNccl(std::vector<std::string> libraries) : libraries_(std::move(libraries)) {}
+  Result<std::shared_ptr<const Nccl>> get();
+
+ private:
+  const std::vector<std::string> libraries_;
+  std::mutex mutex_;  // guards opened_
+  std::optional<Result<std::shared_ptr<const Nccl>>> opened_;
+};
+
+}  // namespace pounce::device
