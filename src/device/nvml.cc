@@ -1,50 +1,23 @@
 #include "device/nvml.h"
 
-#include <dlfcn.h>
-
+#include <bit>
 #include <cstdlib>
 #include <sstream>
+
+#include "device/nvml_calls.h"
 
 namespace pounce::device {
 namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
-
-struct Utilization {  // nvmlUtilization_t
-  unsigned gpu, memory;
-};
-struct Memory {  // nvmlMemory_v2_t; `used` is without what the driver keeps for itself
-  unsigned version;
-  unsigned long long total, reserved, free, used;
-};
-constexpr unsigned kMemoryVersion = sizeof(Memory) | (2u << 24);  // NVML_STRUCT_VERSION(Memory, 2)
-
-template <class Function>
-bool find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  return function != nullptr;
-}
+constexpr unsigned kTextBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the largest of those asked for
 
 }  // namespace
 
-struct Nvml::Calls {
-  int (*init)();
-  int (*by_index)(unsigned, Device*);
-  int (*by_uuid)(const char*, Device*);
-  int (*utilization)(Device, Utilization*);
-  int (*memory)(Device, Memory*);
-};
-
 std::optional<Nvml> Nvml::open(const std::string& library) {
-  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: it may have threads of its own
-  if (handle == nullptr) return std::nullopt;
-  Calls calls;
-  const bool complete = find(handle, "nvmlInit_v2", calls.init) && find(handle, "nvmlDeviceGetHandleByIndex_v2", calls.by_index) &&
-                        find(handle, "nvmlDeviceGetHandleByUUID", calls.by_uuid) &&
-                        find(handle, "nvmlDeviceGetUtilizationRates", calls.utilization) &&
-                        find(handle, "nvmlDeviceGetMemoryInfo_v2", calls.memory);
-  if (!complete || calls.init() != 0) return std::nullopt;
-  return Nvml(std::make_shared<const Calls>(calls));
+  const auto calls = Calls::find(library);
+  if (!calls || calls->init() != nvml::kSuccess) return std::nullopt;
+  return Nvml(std::make_shared<const Calls>(*calls));
 }
 
 std::vector<Nvml::Device> Nvml::devices(const std::string& visible) const {
@@ -55,18 +28,47 @@ std::vector<Nvml::Device> Nvml::devices(const std::string& visible) const {
     const unsigned long index = std::strtoul(word.c_str(), &end, 10);
     const bool is_index = end != word.c_str() && *end == '\0';
     Device device = nullptr;
-    const int code = is_index ? calls_->by_index(static_cast<unsigned>(index), &device) : calls_->by_uuid(word.c_str(), &device);
-    if (code == 0) devices.push_back(device);
+    const int code =
+        is_index ? calls_->by_index(static_cast<unsigned>(index), &device) : calls_->by_uuid(word.c_str(), &device);
+    if (code == nvml::kSuccess) devices.push_back(device);
   }
   return devices;
 }
 
 Nvml::Look Nvml::look(Device device) const {
   Look look;
-  if (Utilization is{}; calls_->utilization(device, &is) == 0) look.percent = is.gpu;
-  if (Memory is{kMemoryVersion, 0, 0, 0, 0}; calls_->memory(device, &is) == 0)
+  if (nvml::Utilization is{}; nvml::ask(calls_->utilization, device, &is)) look.percent = is.gpu;
+  if (nvml::Memory is{nvml::kMemoryVersion, 0, 0, 0, 0}; nvml::ask(calls_->memory, device, &is))
     look.used_mib = is.used / kMiB, look.total_mib = is.total / kMiB;
   return look;
+}
+
+std::vector<DeviceFacts> Nvml::facts(const std::vector<Device>& devices) const {
+  std::vector<DeviceFacts> all;
+  for (const Device device : devices) all.push_back(facts_of(device));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < all.size(); ++j)
+      if (int status = 0; i != j && nvml::ask(calls_->p2p_status, devices[i], devices[j], nvml::kOverNvlink, &status) &&
+                          status == nvml::kReachable)
+        all[i].nvlink_peers.push_back(all[j].uuid);
+  return all;
+}
+
+DeviceFacts Nvml::facts_of(Device device) const {
+  DeviceFacts facts;
+  char text[kTextBytes] = {};
+  if (nvml::ask(calls_->uuid, device, text, kTextBytes)) facts.uuid = text;
+  if (nvml::ask(calls_->name, device, text, kTextBytes)) facts.model = text;
+  if (nvml::ask(calls_->driver, text, kTextBytes)) facts.driver = text;
+  if (nvml::Memory is{nvml::kMemoryVersion, 0, 0, 0, 0}; nvml::ask(calls_->memory, device, &is))
+    facts.memory = {is.free, is.total};
+  if (unsigned now = 0, later = 0; nvml::ask(calls_->mig_mode, device, &now, &later)) facts.sliced = now != 0;
+  if (unsigned long nodes = 0; nvml::ask(calls_->memory_affinity, device, 1u, &nodes, nvml::kNodeScope) && nodes != 0)
+    facts.numa_node = static_cast<std::uint32_t>(std::countr_zero(nodes));
+  if (unsigned long long errors = 0;
+      nvml::ask(calls_->ecc_errors, device, nvml::kUncorrected, nvml::kSinceLoaded, &errors))
+    facts.uncorrected_errors = errors;
+  return facts;
 }
 
 }  // namespace pounce::device

@@ -1,6 +1,6 @@
-// What the driver says of its GPUs (NVML). The library is opened when it is asked for and never linked, so that one build runs
-// on nodes with and without GPUs; names and layouts are those of the NVML API reference, driver 510 or newer. A call may
-// never return where a GPU has failed. Thread: the one that opened it.
+// What the driver says of its GPUs (NVML). The library is opened when it is asked for and never linked, so that one
+// build runs on nodes with and without GPUs; names and layouts are those of the NVML API reference, driver 510 or
+// newer. A call may never return where a GPU has failed. Thread: the one that opened it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "device/device_facts.h"
+#include "device/gpu_health.h"
 
 namespace pounce::device {
 
@@ -24,12 +27,20 @@ class Nvml {
   // Those of CUDA_VISIBLE_DEVICES, "0,2", "GPU-…" or "MIG-…", that the driver knows.
   std::vector<Device> devices(const std::string& visible) const;
   Look look(Device device) const;
+  std::vector<DeviceFacts> facts(const std::vector<Device>& devices) const;  // of each, and how they are linked
+
+  // What happened to these since it was asked last; a driver or a GPU that reports nothing (a slice) has nothing to
+  // say.
+  std::vector<GpuHealth> health(const std::vector<Device>& devices);
 
  private:
   struct Calls;
+  struct Reports;
   explicit Nvml(std::shared_ptr<const Calls> calls) : calls_(std::move(calls)) {}
+  DeviceFacts facts_of(Device device) const;
 
   std::shared_ptr<const Calls> calls_;
+  std::shared_ptr<Reports> reports_;  // since health() was first asked for
 };
 
 }  // namespace pounce::device
