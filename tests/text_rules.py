@@ -56,7 +56,7 @@ _NAME = re.compile(r"(?<![\w/.}>$<*{-])[\w-]+\.(?:cc|h|py|md|sh)\b(?![./\w(])")
 _COMMENT = {".cc": "//", ".h": "//", ".py": "#"}
 
 # Of other projects, of a user in an example, or made by a build.
-NOT_OURS = {"slurm.h", "environment.sh", "read_config.h", "train.sh", "pounce.py", "tests/gateway_driver"}
+NOT_OURS = {"slurm.h", "cuda_runtime_api.h", "environment.sh", "read_config.h", "train.sh", "pounce.py", "tests/gateway_driver"}
 
 
 def named_files(file: str, text: str) -> Iterator[tuple[int, str]]:
