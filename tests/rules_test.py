@@ -200,12 +200,20 @@ def needed(binary: Path) -> set[str]:
     return set(re.findall(r"\(NEEDED\).*\[(.+?)\]", out))
 
 
-def test_only_the_helper_links_libslurm():
+def built_programs() -> list[Path]:
     build = Path(os.environ["POUNCE_BUILD_DIR"])
     programs = [build / name for name in ("pounced", "pounce-worker", "pouncectl")] + list(build.rglob("_core*.so"))
     assert len(programs) >= 4  # the extension module too
-    assert any("libslurm" in name for name in needed(build / "pounce-slurm"))
-    assert [str(program) for program in programs if any("slurm" in name for name in needed(program))] == []
+    return programs
+
+
+def test_only_the_helper_links_libslurm():
+    assert any("libslurm" in name for name in needed(Path(os.environ["POUNCE_BUILD_DIR"]) / "pounce-slurm"))
+    assert [str(program) for program in built_programs() if any("slurm" in name for name in needed(program))] == []
+
+
+def test_nothing_links_what_is_opened_where_there_is_a_gpu():
+    assert [str(program) for program in built_programs() if any(re.search("cuda|nccl|nvidia", name) for name in needed(program))] == []
 
 
 # ---- size --------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,14 @@ std::string absence(const std::vector<Rank>& missing, std::uint32_t ranks) {
 
 Communicator::~Communicator() { end(); }
 
+Result<void> Communicator::is_one_of_us(Rank rank) const {
+  if (rank.value < place_.ranks) return {};
+  return failure(ErrorCode::kBadRequest,
+                 "there is no rank " + std::to_string(rank.value) + " among " + std::to_string(place_.ranks));
+}
+
 Result<void> Communicator::join(std::chrono::milliseconds limit) {
+  if (auto is = is_one_of_us(place_.rank); !is) return is;
   if (step_ > 0) return failure(ErrorCode::kBadRequest, "a communicator joins its group once");
   return act("join the group", limit, [this]() -> Result<void> {
     auto joined = device_->driver().join(place_.id, place_.rank, place_.ranks);
@@ -30,9 +37,9 @@ Result<void> Communicator::join(std::chrono::milliseconds limit) {
 }
 
 Result<void> Communicator::broadcast(const Buffer& buffer, Rank from, std::chrono::milliseconds limit) {
-  if (from.value >= place_.ranks)
-    return failure(ErrorCode::kBadRequest,
-                   "there is no rank " + std::to_string(from.value) + " among " + std::to_string(place_.ranks));
+  if (auto is = is_one_of_us(from); !is) return is;
+  if (&buffer.device() != device_.get())
+    return failure(ErrorCode::kBadRequest, "this memory is of another device than the rank's");
   if (group_ == nullptr) return failure(ErrorCode::kClosed, "this rank is in no group (any more)", "Make a new gang.");
   return act("broadcast", limit, [&] { return group_->broadcast(buffer.data(), buffer.size(), from); });
 }

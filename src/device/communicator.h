@@ -38,6 +38,7 @@ class Communicator {
   template <class Begin>
   Result<void> act(const char* what, std::chrono::milliseconds limit, Begin begin);
   Result<void> until_done(const char* what, std::chrono::milliseconds limit);
+  Result<void> is_one_of_us(Rank rank) const;
   Error late(const char* what, std::chrono::milliseconds limit);
   Error with_absentees(Error error);
   bool stopped_within(std::chrono::microseconds time);

@@ -197,6 +197,19 @@ TEST_P(DeviceGroup, KnowsItsRanks) {
   EXPECT_THAT(members_[0].communicator->join(kLong), FailedWith(ErrorCode::kBadRequest));
 }
 
+TEST_P(DeviceGroup, HasNoRankBeyondItsLast) {
+  Communicator beyond(members_[0].device, {*backend_->new_group(), Rank{kRanks}, kRanks}, board_);
+
+  EXPECT_THAT(beyond.join(kLong), FailedWith(ErrorCode::kBadRequest));
+}
+
+TEST_P(DeviceGroup, BroadcastsTheMemoryOfEachRanksOwnDevice) {
+  ASSERT_THAT(join(all_), testing::Each(Succeeded()));
+
+  EXPECT_THAT(members_[0].communicator->broadcast(*members_[1].buffer, Rank{0}, kLong),
+              FailedWith(ErrorCode::kBadRequest));
+}
+
 TEST_P(DeviceGroup, KeepsNoCopyWaitingWhileARankIsWaitedFor) {
   auto waiting = std::async(std::launch::async, [this] { return join({0}); });
   board_.await(Rank{0}, 1);
@@ -207,6 +220,29 @@ TEST_P(DeviceGroup, KeepsNoCopyWaitingWhileARankIsWaitedFor) {
   EXPECT_EQ(checksum_on_device(GetParam(), *members_[0].buffer), checksum(bytes));
   members_[0].communicator->stop();
   EXPECT_THAT(waiting.get(), testing::ElementsAre(FailedWith(ErrorCode::kCancelled)));
+}
+
+class DeviceAlone : public OnEachKind {};
+
+INSTANTIATE_TEST_SUITE_P(, DeviceAlone, testing::Values(Kind::kHost, Kind::kFakeCuda, Kind::kCuda),
+                         testing::PrintToStringParamName());
+
+TEST_P(DeviceAlone, IsAGroupToo) {
+  const auto id = backend_->new_group();
+  if (GetParam() == Kind::kCuda && !id) GTEST_SKIP() << "not run: " << id.error().text;
+  const auto device = *Device::open(*backend_, Ordinal{0});
+  const Buffer buffer = *device->allocate(1000, "test");
+  const auto bytes = pattern(buffer.size());
+  Upload upload(buffer);
+  ASSERT_TRUE(upload.write(bytes) && upload.finish());
+  Board board;
+  Communicator alone(device, {*id, Rank{0}, 1}, board);
+
+  EXPECT_THAT(alone.join(kLong), Succeeded());
+  EXPECT_THAT(alone.broadcast(buffer, Rank{0}, kLong), Succeeded());
+  EXPECT_THAT(alone.leave(kLong), Succeeded());
+
+  EXPECT_EQ(checksum_on_device(GetParam(), buffer), checksum(bytes));
 }
 
 }  // namespace
