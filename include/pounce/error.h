@@ -96,10 +96,10 @@ struct Error {
   }
 };
 
-// What a core decided: no words, only why.
 // In the context of what cannot be had: its workers fit on no node together, but one by one.
 inline constexpr char kFitsApart[] = "fits_apart";
 
+// What a core decided: no words, only why.
 inline Error error_of(ErrorCode code, Cause cause, std::map<std::string, std::string> context = {}) {
   return {code, {}, {}, std::move(context), std::move(cause)};
 }

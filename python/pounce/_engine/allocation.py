@@ -103,7 +103,9 @@ def _further_nodes(allocation: Allocation, environment: Mapping[str, str]) -> di
         if (_number(environment, "SLURM_STEP_NUM_TASKS") or 1) > 1:
             raise NotReached("this program is one of several tasks of its step")
         nodes = {node.name: node for node in asked(allocation.job, allocation.nodes, environment)}
-        here = nodes.pop(allocation.node)
+        here = nodes.pop(allocation.node, None)
+        if here is None:
+            raise NotReached(f"they are {', '.join(nodes)}")
     except NotReached as problem:
         text = f"pounce: job {allocation.job} has {allocation.nodes} nodes; workers run on this one, {allocation.node}, alone: {problem}"
         print(_core.printable(text), file=sys.stderr)
