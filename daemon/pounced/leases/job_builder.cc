@@ -54,6 +54,7 @@ void JobBuilder::explain(const Error& refusal, const lease::SubmitJob& order, st
     if (choice || choice.error().code != ErrorCode::kUnsatisfiable) return reply(refusal);
     Error error = refusal;  // Slurm's words, and ours of what there is
     if (!choice.error().remedy.empty()) error.remedy = choice.error().remedy;
+    for (const auto& fact : choice.error().context) error.context.insert(fact);
     reply(error);
   });
 }
