@@ -66,18 +66,17 @@ struct Allocated {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mib = 0;
 };
-// Of a node that was loaded with SHOW_DETAIL. Later majors have it in the node itself.
-template <class Node>
-Allocated allocated_on(const Node& node) {
-  if constexpr (requires { node.alloc_cpus; }) {
-    return {node.alloc_cpus, node.alloc_memory};
-  } else {
-    std::uint16_t cpus = 0;
-    std::uint64_t memory = 0;
-    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_SUBCNT, NODE_STATE_ALLOCATED, &cpus);
-    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED, &memory);
-    return {cpus, memory};
-  }
+// Of a node that was loaded with SHOW_DETAIL.
+inline Allocated allocated_on(const node_info_t& node) {
+#if POUNCE_SLURM_AT_LEAST(25, 11)
+  return {node.alloc_cpus, node.alloc_memory};
+#else
+  std::uint16_t cpus = 0;
+  std::uint64_t memory = 0;
+  slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_SUBCNT, NODE_STATE_ALLOCATED, &cpus);
+  slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED, &memory);
+  return {cpus, memory};
+#endif
 }
 
 inline std::int64_t bit_size(bitstr_t* bits) { return slurm_bit_size(bits); }

@@ -48,14 +48,14 @@ def test_a_walltime_of_several_workers_ends_their_tasks_with_its_name(make_user)
 def test_more_than_one_user_gets_is_told_for_all_workers_together(make_user):
     run = make_user().python("""
     import pounce
-    with pounce.Client(gpus=4, workers=64) as client:
+    with pounce.Client(gpus=40, workers=64) as client:
         try:
             client.submit(pow, 2, 2).result(60)
         except pounce.Unsatisfiable as e:
             report(refusal=str(e))
     """).ended()
 
-    assert "64 workers, each with 4 GPUs" in run.reported("refusal")
+    assert "64 workers, each with 40 GPUs" in run.reported("refusal")
 
 
 def test_workers_of_one_node_have_an_object_of_another_machine_once_in_memory(make_user):
