@@ -287,7 +287,7 @@ def test_a_new_worker_has_loaded_what_a_call_names_when_the_call_runs(home):
     assert [True, False] in run.reports["ahead"] and run.reports["off"] == [False, False]
     assert not any(pandas for _, pandas in run.reports["ahead"])  # the call does not name it
     waited, imported = run.reports["timings"], run.reports["in_the_run"]
-    assert 0 < waited["import"] <= waited["send"] + waited["run"]
+    assert 0 <= waited["import"] <= waited["send"] + waited["run"]  # nothing, where they were loaded before it came
     assert 0 < imported["import"] <= imported["send"] + imported["run"]
 
 
