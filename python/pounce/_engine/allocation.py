@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import BadRequest
-from .allocation_nodes import NotReached, asked
+from .allocation_nodes import NotReached, asked, gpu_names
 from .options import Options
 
 _IDLE_S = 2.0   # a worker that has nothing to do makes room for who asks for something else
@@ -54,7 +54,7 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     granted = _number(environment, "SLURM_CPUS_ON_NODE") or cpus
     # The first of them that is set says it: an empty one that there are none for this process.
     gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if name in environment), "")
-    named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
+    named = gpu_names(gpus)
     if _is_one_of_several(environment) and 0 < len(named) < _number(environment, "SLURM_GPUS_ON_NODE"):
         text = "here=True: this program is one of several tasks of its step with GPUs of their own, and one pounced would serve them all"
         raise BadRequest(text, "Start one program, which has all GPUs (srun -n1), or use the task's own GPU without pounce.")

@@ -53,5 +53,9 @@ def asked(job: str, nodes: int, environment: Mapping[str, str] = os.environ) -> 
 
 def _node(line: str) -> Node:
     _, relative, name, sees_us_at, seen, granted, gpus = line.split("|", 6)
-    named = tuple(gpu for gpu in gpus.split(",") if gpu and gpu != "NoDevFiles")
-    return Node(name, int(relative), min(int(seen), int(granted or seen)), named, sees_us_at)
+    return Node(name, int(relative), min(int(seen), int(granted or seen)), gpu_names(gpus), sees_us_at)
+
+
+def gpu_names(listed: str) -> tuple[str, ...]:
+    """Of a list as CUDA_VISIBLE_DEVICES and Slurm's variables have it."""
+    return tuple(gpu for gpu in listed.split(",") if gpu and gpu != "NoDevFiles")
