@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import pounce
-from pounce._common import device_pickle
+from pounce._common import arrays, device_pickle, serialize
 from pounce._common.device_array import DeviceArray
 
 
@@ -106,6 +106,23 @@ def test_its_memory_is_given_back_when_nobody_needs_it_any_more(client):
     del ref
 
     assert client.submit(held).result() == 0
+
+
+class OnAGpu:
+    """As a tensor there."""
+
+    device = torch.device("cuda:0")
+
+    def cpu(self):
+        return torch.arange(3)
+
+
+def test_a_tensor_on_a_device_that_a_task_returns_is_a_cpu_tensor_here(monkeypatch):
+    monkeypatch.setitem(arrays._reducers, OnAGpu, arrays._tensor)
+
+    pickled, buffers, _ = serialize.dumps({"it": OnAGpu()}, to_host=True)
+
+    assert serialize.loads(pickled, buffers)["it"].tolist() == [0, 1, 2]
 
 
 # ---- what cannot ----

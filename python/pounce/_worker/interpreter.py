@@ -89,7 +89,7 @@ class Runner:
                 _write_back_files()
             del args, kwargs
             try:
-                pickle, buffers, _ = dumps(value)
+                pickle, buffers, _ = dumps(value, to_host=True)
             except Exception as error:
                 raise _ResultNotPicklable(_type_name(type(value))) from error
             return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
