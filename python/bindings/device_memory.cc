@@ -13,6 +13,7 @@
 #include "device/communicator.h"
 #include "device/download.h"
 #include "device/upload.h"
+#include "device/visible_devices.h"
 #include "dlpack.h"
 #include "records.h"
 
@@ -86,8 +87,11 @@ struct Devices {
     });
   }
 
-  std::uint32_t count(const std::string& word) const {
-    return without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->count(name.kind); }); });
+  std::vector<std::string> visible(const std::string& word) const {
+    const auto facts = without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->visible(name.kind); }); });
+    std::vector<std::string> uuids;
+    for (const device::DeviceFacts& each : facts) uuids.push_back(each.uuid);
+    return uuids;
   }
 
   device::GroupId new_group(const std::string& word) const {
@@ -168,13 +172,14 @@ void bind_device_memory(py::module_& m) {
   py::class_<Devices>(m, "Devices", "The devices of this process.")
       .def("allocate", &Devices::allocated)
       .def("put", &Devices::put)
-      .def("count", &Devices::count)
+      .def("visible", &Devices::visible)
       .def("new_group", &Devices::new_group)
       .def("use", &Devices::use);
   py::class_<Communicator>(m, "Communicator", "One rank's place in a group of devices.")
       .def(py::init<const Devices&, const std::string&, const device::GroupId&, std::uint32_t, std::uint32_t>())
       .def("join", &Communicator::join)
       .def("broadcast", &Communicator::broadcast);
+  m.def("one_rank_each", [](const std::vector<std::string>& uuids) { value_of(device::one_rank_each(uuids)); });
 }
 
 }  // namespace pounce

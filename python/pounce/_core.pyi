@@ -369,9 +369,11 @@ class Devices:
     # Opens the device, which may take seconds. Raises DeviceUnavailable, OutOfMemory
     def allocate(self, device: str, nbytes: int, holder: str, /) -> DeviceMemory: ...
     def put(self, device: str, data: Any, holder: str, /) -> DeviceMemory: ...  # a copy of these bytes; blocks until it is there
-    def count(self, device: str, /) -> int: ...  # of that kind, that this process sees
+    def visible(self, device: str, /) -> list[str]: ...  # UUIDs of those of its kind that this process sees
     def new_group(self, device: str, /) -> str: ...  # its id, for all ranks
     def use(self) -> dict[str, tuple[int, int]]: ...  # by device: bytes that pounce has of it now, and had at most
+
+def one_rank_each(uuids: Sequence[str], /) -> None: ...  # by rank: the device that it uses. Raises BadRequest: two have the same
 
 class Communicator:
     """One rank's place in a group of devices. One thread, the main one; a signal stops it. Raises Timeout, LostError, DeviceFailed;

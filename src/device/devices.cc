@@ -45,11 +45,9 @@ Result<GroupId> Devices::new_group(DeviceName::Kind kind) {
   return backend(kind).and_then([](Backend* known) { return known->new_group(); });
 }
 
-Result<std::uint32_t> Devices::count(DeviceName::Kind kind) {
+Result<std::vector<DeviceFacts>> Devices::visible(DeviceName::Kind kind) {
   const std::lock_guard held(mutex_);
-  return backend(kind).and_then([](Backend* known) { return known->devices(); }).map([](const std::vector<DeviceFacts>& all) {
-    return static_cast<std::uint32_t>(all.size());
-  });
+  return backend(kind).and_then([](Backend* known) { return known->devices(); });
 }
 
 std::map<DeviceName, MemoryUse> Devices::use() const {

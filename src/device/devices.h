@@ -21,7 +21,7 @@ class Devices {
 
   Result<std::shared_ptr<Device>> open(const DeviceName& name);  // the first time it may take seconds
   Result<GroupId> new_group(DeviceName::Kind kind);
-  Result<std::uint32_t> count(DeviceName::Kind kind);  // that this process sees
+  Result<std::vector<DeviceFacts>> visible(DeviceName::Kind kind);  // to this process
 
   // Each that was opened.
   std::map<DeviceName, MemoryUse> use() const;

@@ -276,3 +276,18 @@ def test_calls_that_take_the_same_handle_at_once_have_it_there_once(cuda):
         thread.join()
 
     assert found == [20 << 20] * 4
+
+
+def test_a_driver_that_is_older_than_the_runtime_is_named(tmp_path, monkeypatch):
+    (tmp_path / "libcudart.so.13").symlink_to(Path(os.environ["POUNCE_BUILD_DIR"]) / "tests" / "libfake_cuda.so")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+
+    def have_old_driver():
+        os.environ["FAKE_CUDA_DRIVER"] = "12040"
+
+    with pounce.Client(launcher="local", imports="no") as client:
+        client.submit(have_old_driver).result()
+        with pytest.raises(pounce.DeviceUnavailable, match="12.4") as old:
+            client.submit(id, client.scatter(numpy.ones(3), device="cuda")).result()
+
+    assert old.value.remedy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 
 import numpy
 import pounce
@@ -167,3 +168,46 @@ def test_ranks_without_a_gpu_say_so(gang):
         gang.scatter(numpy.ones(3), broadcast=True, device="cuda")
 
     assert gang.run(lambda: pounce.rank().rank) == [0, 1, 2]
+
+
+# ---- CUDA, with libraries of ours ----
+
+
+@pytest.fixture
+def cuda(tmp_path, monkeypatch):
+    """Workers find a CUDA runtime with four devices, and a NCCL."""
+    built = Path(os.environ["POUNCE_BUILD_DIR"]) / "tests"
+    (tmp_path / "libcudart.so.13").symlink_to(built / "libfake_cuda.so")
+    (tmp_path / "libnccl.so.2").symlink_to(built / "libfake_nccl.so")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    with pounce.Client(launcher="local", imports="no") as client:
+        yield client
+
+
+def test_a_gang_on_gpus_has_it_on_its_gpu(cuda):
+    with cuda.gang(workers=1) as gang:
+        placed = gang.scatter(numpy.arange(1000), broadcast=True, device="cuda")
+
+        assert gang.run(lambda array: (array.device, int(array.numpy().sum())), placed) == [("cuda:0", 499500)]
+
+
+def test_two_ranks_with_one_gpu_are_named(client):
+    ranks = broadcasts.Broadcasts(client._session)
+    group = ranks.group("cuda", [], lambda: "g")
+    for rank in range(2):
+        ranks.came(group, rank, 1, "GPU-1234")
+
+    failed = ranks.failed(group, pounce.DeviceFailed("Duplicate GPU detected"), 2)
+
+    assert isinstance(failed, pounce.BadRequest)
+    assert "ranks 0 and 1 would use one device, GPU-1234" in str(failed)
+
+
+def test_ranks_of_one_machines_memory_share_it(client):
+    ranks = broadcasts.Broadcasts(client._session)
+    group = ranks.group("host", [], lambda: "g")
+    for rank in range(2):
+        ranks.came(group, rank, 1, "")
+    error = pounce.DeviceFailed("something else")
+
+    assert ranks.failed(group, error, 2) is error

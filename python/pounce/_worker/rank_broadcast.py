@@ -47,6 +47,7 @@ class _Group:
 
     def __init__(self, place: Place, order: Order, device: str):
         self._name, self._rank, self._steps = order.group, place.rank.rank, 0
+        self._uuid = _uuid(device)
         self._communicator = _core.Communicator(interpreter.core.devices, device, order.group, self._rank, place.rank.world_size)
         self._came()
         self._communicator.join(order.limit)
@@ -59,16 +60,22 @@ class _Group:
     def _came(self) -> None:
         """The gang's client hears it, and can say who is missing."""
         self._steps += 1
-        content = {"group": self._name, "rank": self._rank, "step": self._steps}
+        content = {"group": self._name, "rank": self._rank, "step": self._steps, "uuid": self._uuid}
         interpreter.core.show(json.dumps({"type": CAME, "content": content}).encode(), [])
 
 
 def _own(place: Place, device: str) -> str:
     """Where each rank's libraries see the devices of all ranks of its node, its own is the one of its number there."""
     devices = interpreter.core.devices
-    if device == "cuda" and "CUDA_VISIBLE_DEVICES" in place.environment and devices.count(device) > 1:
+    if device == "cuda" and "CUDA_VISIBLE_DEVICES" in place.environment and len(devices.visible(device)) > 1:
         return f"cuda:{place.rank.local_rank}"
     return device
+
+
+def _uuid(device: str) -> str:
+    """Empty: host memory, which several may use."""
+    kind, _, number = device.partition(":")
+    return interpreter.core.devices.visible(device)[int(number or 0)] if kind == "cuda" else ""
 
 
 def _memory(order: Order, device: str, buffers: list[Any] | None) -> list[Any]:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .. import errors
+from .. import _core, errors
 from .._common import device_pickle
 from .._common.rank import CAME, Order, Place
 from .._engine.session import Session
@@ -62,6 +62,7 @@ class Broadcasts:
         self._alive: weakref.WeakSet[Broadcast] = weakref.WeakSet()
         self._groups: dict[tuple[str, tuple[str, ...]], str] = {}  # by the device, and the processes that joined
         self._came: dict[str, dict[int, int]] = {}  # by the group: the step that each rank has come to
+        self._uuids: dict[str, dict[int, str]] = {}  # likewise: the device that it came with
         self._session = session
 
     def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
@@ -86,7 +87,10 @@ class Broadcasts:
     def failed(self, group: str, error: BaseException, ranks: int) -> BaseException:
         """What to raise for it: of a limit that was reached, with the ranks that did not come."""
         came = self._came.get(group, {})
+        shared = _shared(self._uuids.pop(group, {}))
         self._groups = {known: name for known, name in self._groups.items() if name != group}
+        if shared is not None:
+            return shared
         if not isinstance(error, errors.Timeout):
             return error
         last = max(came.values(), default=0)
@@ -98,9 +102,19 @@ class Broadcasts:
         return errors.Timeout(text, "pouncectl logs shows what its node says; scatter it again when it runs.",
                               {**error.context, "missing": names})
 
-    def came(self, group: str, rank: int, step: int) -> None:
+    def came(self, group: str, rank: int, step: int, uuid: str) -> None:
         if group in self._came:
             self._came[group][rank] = step
+            self._uuids.setdefault(group, {})[rank] = uuid
+
+
+def _shared(uuids: dict[int, str]) -> errors.PounceError | None:
+    """What to say where two ranks came with one GPU, which NCCL refuses in words of its own."""
+    try:
+        _core.one_rank_each([uuids[rank] or str(rank) for rank in sorted(uuids)])
+    except errors.BadRequest as error:
+        return error
+    return None
 
 
 _of_sessions: weakref.WeakKeyDictionary[Session, weakref.WeakSet[Broadcasts]] = weakref.WeakKeyDictionary()
@@ -113,4 +127,4 @@ def _hear(session: Session, broadcasts: Broadcasts) -> None:
 
 def _rank_came(session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None:
     for each in _of_sessions.get(session, ()):
-        each.came(content["group"], content["rank"], content["step"])
+        each.came(content["group"], content["rank"], content["step"], content["uuid"])
