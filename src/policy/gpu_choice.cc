@@ -103,10 +103,15 @@ Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* no
   return error;
 }
 
-bool is_free(const Nodes& nodes, const Resources& asked, const std::string& type, const GpuCounts& awaited) {
+// What our own jobs wait for is theirs.
+bool some_are_left(const Nodes& nodes, const Resources& asked, const std::string& type, const GpuCounts& awaited) {
   const auto ours = awaited.find(type);
   const std::uint64_t earlier = ours == awaited.end() ? 0 : ours->second;
-  return enough_have_room(nodes, asked, type) && free_gpus(nodes, type) >= earlier + asked.all_gpus();
+  return free_gpus(nodes, type) >= earlier + asked.all_gpus();
+}
+
+bool is_free(const Nodes& nodes, const Resources& asked, const std::string& type, const GpuCounts& awaited) {
+  return enough_have_room(nodes, asked, type) && some_are_left(nodes, asked, type, awaited);
 }
 
 // The smallest with enough memory of which so many workers can have theirs, wherever they are.
@@ -146,7 +151,8 @@ Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const
   return GpuChoice{first, "GPU type " + first + ": none is free now, and it is the first that will do"};
 }
 
-std::string better_apart(const Policy& policy, const Resources& asked, const Nodes& nodes, const std::string& together, const GpuCounts& awaited) {
+std::string better_apart(const Policy& policy, const Resources& asked, const Nodes& nodes, const std::string& together,
+                         const GpuCounts& awaited) {
   const bool many = asked.workers > 1 && asked.nodes == 1 && asked.gang == 0 && !asked.is_pool();
   if (!many || asked.gpus == 0 || asked.gpu_memory_mib == 0 || !asked.gpu_type.empty()) return {};
   const std::string small = smallest_apart(policy, asked, nodes);
@@ -154,10 +160,8 @@ std::string better_apart(const Policy& policy, const Resources& asked, const Nod
   const std::string why = "as many " + small + ", which are smaller than " + together + ", are on several nodes";
   if (!enough_can_hold(nodes, asked, small)) return why;
   // A node has them, but not now: the others are worth it where they need not be waited for.
-  const auto ours = awaited.find(small);
-  const std::uint64_t earlier = ours == awaited.end() ? 0 : ours->second;
-  const bool free_apart = workers_with_room(nodes, asked.apart(), small) >= asked.workers && free_gpus(nodes, small) >= earlier + asked.all_gpus();
-  return free_apart ? why + ", and free" : "";
+  const bool room = workers_with_room(nodes, asked.apart(), small) >= asked.workers && some_are_left(nodes, asked, small, awaited);
+  return room ? why + ", and free" : "";
 }
 
 }  // namespace pounce::policy

@@ -24,7 +24,8 @@ Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const
 
 // Workers that ask for memory of their GPUs want many GPUs more than large ones: why they are better leases of their own than one on
 // `together`, since as many smaller ones are on several nodes. Empty: they are not.
-std::string better_apart(const Policy& policy, const Resources& asked, const Nodes& nodes, const std::string& together, const GpuCounts& awaited);
+std::string better_apart(const Policy& policy, const Resources& asked, const Nodes& nodes, const std::string& together,
+                         const GpuCounts& awaited);
 
 std::vector<std::string> named_types(const Resources& asked);  // "a100,v100" taken apart
 

@@ -31,7 +31,8 @@ struct Choice {
 
 // Whether more than the policy is needed to decide.
 bool needs_cluster_snapshot(const Policy& policy, const Resources& asked);
-// kUnsatisfiable: no waiting helps, and what would fit; with kFitsApart: or its workers are leases of their own. kBadRequest: an option that is not passed on, an unknown node.
+// kUnsatisfiable: no waiting helps, and what would fit; with kFitsApart: or its workers are leases of their own.
+// kBadRequest: an option that is not passed on, an unknown node.
 Result<Choice> choose(const Policy& policy, const Resources& asked, const SchedulingContext& context);
 
 // The classes to try where none is named: those of class_order; unset, all: the shortest walltime first, since it is let

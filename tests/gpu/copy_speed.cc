@@ -72,7 +72,9 @@ class CopySpeed {
   }
   Result<void> read() {
     Download download(buffer_);
-    return each_piece(download, [this](std::size_t at, std::span<const std::byte> piece) { std::memcpy(back_.data() + at, piece.data(), piece.size()); });
+    return each_piece(download, [this](std::size_t at, std::span<const std::byte> piece) {
+      std::memcpy(back_.data() + at, piece.data(), piece.size());
+    });
   }
   bool came_back() const { return back_ == bytes_; }
 

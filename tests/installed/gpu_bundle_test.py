@@ -32,7 +32,8 @@ def bundle(archive, tmp_path) -> Path:
 
 
 def run(bundle: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, str(bundle / "run"), *words], env=environment, cwd=bundle, capture_output=True, text=True, timeout=LIMIT_S)
+    program = [sys.executable, str(bundle / "run"), *words]
+    return subprocess.run(program, env=environment, cwd=bundle, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 def rows(said: str) -> dict[str, list[str]]:

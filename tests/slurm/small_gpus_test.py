@@ -11,7 +11,8 @@ SEEN = MEET + """
         with pounce.Client(**options) as client:
             seen = client.gather([client.submit(meet, folder + "/a", workers) for _ in range(workers)], timeout=150)
             jobs = subprocess.check_output(["squeue", "--me", "--noheader", "--states=RUNNING", "--format=%N %b"], text=True).splitlines()
-            return dict(pids=len({pid for pid, _ in seen}), gpus=sorted(job.replace("gres:", "") for job in jobs), most=[pool.most for pool in client.pools()])
+            gpus = sorted(job.replace("gres:", "") for job in jobs)
+            return dict(pids=len({pid for pid, _ in seen}), gpus=gpus, most=[pool.most for pool in client.pools()])
 """
 
 
@@ -33,7 +34,8 @@ def test_a_pool_takes_the_slices_and_then_the_large_gpus_that_are_free(quiet_clu
     assert sorted(gpus.split()[1] for gpus in seen["gpus"]) == ["gpu:a100:1", "gpu:a100:1", "gpu:a100_3g.20gb:1", "gpu:a100_3g.20gb:1"]
 
 
-def test_workers_of_one_job_are_a_pool_where_as_many_smaller_gpus_are_free_on_several_nodes(quiet_cluster, login_node, make_user, held_by_bob):  # noqa: F811
+def test_workers_of_one_job_are_a_pool_where_as_many_smaller_gpus_are_free_on_several_nodes(
+        quiet_cluster, login_node, make_user, held_by_bob):  # noqa: F811
     """As this site tells it, the slices are the larger ones. Of the small ones each node has one left."""
     held_by_bob(g1="gpu:a100:3", g2="gpu:a100:1")
     alice = user_of(make_user, login_node(quiet_cluster), {"a100": "16GB", "a100_3g.20gb": "40GB"})

@@ -260,7 +260,9 @@ class ManySmallTest : public ::testing::Test {
     asked = in_cheetah(gpus(1));
     asked.gpu_memory_mib = 16 * 1024, asked.workers = 8;
   }
-  Result<Choice> now() const { return choose(mlerp(), asked, {.cluster_snapshot = &cluster_snapshot, .awaited = awaited, .may_go_apart = true}); }
+  Result<Choice> now() const {
+    return choose(mlerp(), asked, {.cluster_snapshot = &cluster_snapshot, .awaited = awaited, .may_go_apart = true});
+  }
   std::string type() const {
     const auto choice = now();
     return choice ? choice->resources.gpu_type : choice.error().context.contains(kFitsApart) ? "apart" : choice.error().text;
