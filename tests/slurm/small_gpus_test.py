@@ -26,7 +26,7 @@ def test_a_pool_takes_the_slices_and_then_the_large_gpus_that_are_free(quiet_clu
     alice = user_of(make_user, login_node(quiet_cluster), {"a100": "40GB", "a100_3g.20gb": "20GB"})
 
     run = alice.python(SEEN + """
-    report(seen=kinds(dict(gpu_memory="16GB", workers="0:4", cpus=1, memory="200MB"), 4))
+    report(seen=kinds(dict(gpu_memory="16GB", workers="0:4", cpus=1, memory="200MB", class_="quick"), 4))
     """).ended(240)
 
     seen = run.reported("seen")
@@ -41,7 +41,7 @@ def test_workers_of_one_job_are_a_pool_where_as_many_smaller_gpus_are_free_on_se
     alice = user_of(make_user, login_node(quiet_cluster), {"a100": "16GB", "a100_3g.20gb": "40GB"})
 
     run = alice.python(SEEN + """
-    report(seen=kinds(dict(gpu_memory="16GB", workers=2, cpus=1, memory="200MB"), 2))
+    report(seen=kinds(dict(gpu_memory="16GB", workers=2, cpus=1, memory="200MB", class_="quick"), 2))
     """).ended(240)
 
     seen = run.reported("seen")
