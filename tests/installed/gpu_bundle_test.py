@@ -85,6 +85,48 @@ def test_a_part_that_fails_is_told_and_is_the_exit_code(bundle):
 
 
 @pytest.mark.timeout(25 * 60)
+def test_with_a_cuda_of_ours_in_the_place_of_nvidias_its_devices_are_measured_and_what_has_no_kernels_is_not_run(bundle):
+    folder = bundle / "fake"
+    folder.mkdir()
+    for name, fake in (("libcudart.so.13", "libfake_cuda.so"), ("libnccl.so.2", "libfake_nccl.so")):
+        (folder / name).symlink_to(bundle / "programs" / fake)
+
+    parts = ("contract", "broadcast", "broadcast_all")
+    done = run(bundle, "--mib", "16", "--only", *parts, LD_LIBRARY_PATH=str(folder), CUDA_VISIBLE_DEVICES="")
+
+    found = rows(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdict, reason = found["contract suite of devices"]
+    assert verdict == "not run" and reason, "it asks the build's own CUDA first"
+    assert found["broadcast, one rank"] == ["pass", "16 MiB, 1 rank"]
+    assert found["broadcast, all GPUs"][1].startswith("16 MiB, 4 ranks at ")
+    assert (bundle / "fake-gpu.md").read_text().startswith("# Fake GPU\n")
+
+
+SLOW = """#!/bin/sh
+case "$2" in
+devices) echo '[{"model": "Slow GPU", "driver": "1.0", "bytes": 1}]' ;;
+copy) echo '{"right": true, "gigabytes_a_second":
+  {"pinned_in": 10, "received": 9.1, "pinned_out": 10, "sent": 8.9, "written": 1, "read": 1}}' | tr -d '\\n' ;;
+broadcast) echo '{"right": false, "bytes": 1048576, "ranks": 1, "gigabytes_a_second": 1}' ;;
+esac
+"""
+
+
+@pytest.mark.timeout(25 * 60)
+def test_a_missed_goal_and_wrong_bytes_are_failures_and_one_gpu_is_no_group(bundle):
+    (bundle / "programs" / "device_speed").write_text(SLOW)
+
+    done = run(bundle, "--only", "copies", "broadcast", "broadcast_all")
+
+    found = rows(done.stdout)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert found["host ↔ device"][0] == "fail" and "back 8.9 GB/s, 0.89 ×" in found["host ↔ device"][1]
+    assert found["broadcast, one rank"] == ["fail", "other bytes came back than were sent"]
+    assert found["broadcast, all GPUs"] == ["not run", "one GPU"]
+
+
+@pytest.mark.timeout(25 * 60)
 def test_the_page_names_what_was_tested_and_where(bundle):
     run(bundle, "--host", "--mib", "16", "--only", "broadcast", "--page", str(bundle / "page.md"))
 
