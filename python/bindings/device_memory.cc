@@ -27,7 +27,8 @@ using device::DeviceName;
 bool is_cuda(const DeviceMemory& memory) { return memory.placed->device.kind == DeviceName::Kind::kCuda; }
 
 py::tuple dlpack_device(const DeviceMemory& memory) {
-  return is_cuda(memory) ? py::make_tuple(dlpack::kCuda, memory.placed->device.which.value) : py::make_tuple(dlpack::kCpu, 0);
+  if (is_cuda(memory)) return py::make_tuple(dlpack::kCuda, memory.placed->device.which.value);
+  return py::make_tuple(dlpack::kCpu, 0);  // newer pybind11 give the two tuples types of their own
 }
 
 py::capsule to_dlpack(const DeviceMemory& memory, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::uint8_t code,
