@@ -21,13 +21,17 @@ release_is_at_least() { # release_is_at_least 23.11
   [[ ! $release < $1 ]]
 }
 
-release_wanted() { # release_wanted RELEASE AUTH: by `up`, before anything is there
+release_check() { # release_check RELEASE AUTH
   [[ -z $1 || $1 =~ ^[0-9][0-9]\.[0-9][0-9]$ ]] || fail "up: --slurm takes a release as 25.11, not \"$1\"."
   case $2 in
     munge) ;;
     slurm) [[ -n $1 && ! $1 < 23.11 ]] || fail "up: Slurm has auth/slurm from 23.11 on; name such a release with --slurm." ;;
     *) fail "up: --auth takes munge or slurm, not \"$2\"." ;;
   esac
+}
+
+release_wanted() { # release_wanted RELEASE AUTH: by `up`, before anything is there
+  release_check "$@"
   if [[ -d $D/etc && ($1 != "$RELEASE" || $2 != "$AUTH") ]]; then
     fail "the cluster in $D has Slurm ${RELEASE:-of this machine} with auth/$AUTH; end it first with: $0 down"
   fi

@@ -36,7 +36,7 @@ cd "$work/build"
 # shellcheck disable=SC2086
 build_only src $parts
 # shellcheck disable=SC2086
-build_only "src/plugins" $plugins
+build_only "src/"plugins $plugins
 make -s -j"${POUNCE_BUILD_JOBS:-$(nproc)}" LIBTOOLFLAGS=--silent -C src
 make -s LIBTOOLFLAGS=--silent -C src install DESTDIR="$prefix.new"
 make -s install-pkgincludeHEADERS DESTDIR="$prefix.new"

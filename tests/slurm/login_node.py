@@ -20,6 +20,25 @@ ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "packaging" / "cluster"
 SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))  # the cluster of all tests but those that stop its daemons
 
+RELEASE = os.environ.get("POUNCE_CLUSTER_SLURM", "")  # of the clusters' Slurm; empty: the system's
+
+
+def release_is_at_least(release: str) -> bool:
+    return (RELEASE or "22.05") >= release
+
+
+def cluster_folder(cluster_id: int) -> Path:
+    return Path(os.environ.get("POUNCE_CLUSTER_DIR") or ("/opt/pounce-cluster" + (f"-{cluster_id}" if cluster_id else "")))
+
+
+def built_helper(build: Path) -> list[Path]:
+    """pounce-slurm for the cluster that is up, with the links to its library where it is not the system's."""
+    if not RELEASE:
+        return [build / "pounce-slurm"]
+    (folder,) = cluster_folder(SHARED).glob("share/pounce/pounce-slurm/*/libslurm.so.*")
+    return list(folder.iterdir())
+
+
 # What a scenario script starts with: every line it reports is one JSON object on standard output.
 PRELUDE = """
 import json, os, signal, sys, time
