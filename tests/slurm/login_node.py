@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -136,6 +137,8 @@ class LoginNode:
         ip("-n", self.name, "link", "set", "lo", "up")
         ip("-n", self.name, "address", "add", f"{self.address}/24", "dev", "eth0")
         ip("-n", self.name, "link", "set", "eth0", "up")
+        for address in re.findall(r"^nameserver\s+((?!127\.)[0-9.]+)", Path("/etc/resolv.conf").read_text(), re.M):
+            ip("-n", self.name, "route", "add", "unreachable", address)  # as in packaging/cluster.d/nodes.sh
         ip("-n", self.name, "route", "add", "default", "via", gateway)
 
     def pids(self) -> list[int]:
