@@ -52,6 +52,23 @@ ErrorCode code_of_loss(const Question& question) {
   return is_deed(question) ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
 }
 
+// What the dynamic linker prints, always in English, where the library that it was linked to is gone: "…: error while loading
+// shared libraries: libslurm.so.38: cannot open shared object file …". Nothing of the program has run then.
+std::string library_that_is_gone(const std::string& printed) {
+  constexpr std::string_view kWords = "error while loading shared libraries: ";
+  const auto at = printed.find(kWords);
+  if (at == std::string::npos) return {};
+  const auto start = at + kWords.size();
+  return printed.substr(start, printed.find(':', start) - start);
+}
+
+Error error_of_loss(const Question& question, const std::string& why, const std::string& printed) {
+  const std::string gone = library_that_is_gone(printed);
+  if (gone.empty()) return with_stderr({code_of_loss(question), why, {}, {}}, printed);
+  return with_stderr({ErrorCode::kVersionMismatch, "pounce-slurm was built for another Slurm than this machine's: " + gone + " cannot be loaded",
+                      "Run pouncectl rebuild, which needs no root.", {}}, printed);
+}
+
 }  // namespace
 
 struct SlurmGateway::Impl {
@@ -101,6 +118,7 @@ void SlurmGateway::Impl::send_front(TimePoint now) {
   if (queue.empty() || queue.front().sent || queue.front().verdict || now < not_before) return;
   Pending& pending = queue.front();
   const std::string record = protocol::frame_record(encode(pending.request));
+  std::string printed;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto running = ensure_helper();
     if (!running) {
@@ -114,11 +132,11 @@ void SlurmGateway::Impl::send_front(TimePoint now) {
       pending.deadline = now + options.request_deadline;
       return;
     }
+    printed = helper->take_stderr();
     helper.reset();
   }
   note_loss(now);
-  pending.verdict =
-      Error{code_of_loss(pending.request.question), "pounce-slurm ended before it took the request", {}, {}};
+  pending.verdict = error_of_loss(pending.request.question, "pounce-slurm ended before it took the request", printed);
   pending.deadline = now;
 }
 
@@ -162,7 +180,7 @@ void SlurmGateway::Impl::lose(const std::string& why, TimePoint now) {
   helper.reset();
   note_loss(now);
   if (!queue.empty() && queue.front().sent)
-    finish_front(failure(with_stderr({code_of_loss(queue.front().request.question), why, {}, {}}, printed)));
+    finish_front(failure(error_of_loss(queue.front().request.question, why, printed)));
   send_front(now);
 }
 
