@@ -23,6 +23,7 @@ SYSTEMS = "22.05"  # Debian 12's, of the suite without --slurm
 FEATURES = {
     "jobs, nodes, accounting as libslurm tells them": ["pounce_slurm", "cluster", "no_commands"],
     "a lease's life; what is asked for": ["lease_life", "request", "workers", "choices", "limits", "hold", "share", "idle_reuse", "timings"],
+    "auth/slurm, without munged": ["auth_slurm"],
     "classes, accounts, policies": ["account", "policy", "preempted", "no_slurmdbd"],
     "why something waits, and until when": ["waiting", "eta", "usage", "pouncectl"],
     "pools, gangs": ["pool", "gang", "elastic_gang", "crowd"],
@@ -34,7 +35,7 @@ FEATURES = {
     "the admin's page": ["admin_doc"],
 }
 # At most five minutes, of what differs between releases.
-SMOKE = [f"{name}_test.py" for name in ("pounce_slurm", "lease_life", "request", "gang", "here", "account", "workers")]
+SMOKE = [f"{name}_test.py" for name in ("pounce_slurm", "auth_slurm", "lease_life", "request", "gang", "here", "account", "workers")]
 
 
 def record(release: str, report: Path) -> None:

@@ -38,7 +38,7 @@ SlurmctldHost=$(hostname -s)($HOST_ADDRESS)
 SlurmctldPort=$SLURMCTLD_PORT
 SlurmUser=root
 $(auth_conf)
-$(if ! release_is_at_least 23.11; then echo CredType=cred/munge; fi)
+$(cred_conf)
 StateSaveLocation=$D/state
 SlurmdSpoolDir=$D/spool/%n
 SlurmctldPidFile=$D/run/slurmctld.own.pid

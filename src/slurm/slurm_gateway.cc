@@ -38,10 +38,21 @@ std::string in_one_line(std::string printed) {
   return line.substr(0, kQuoted);
 }
 
+// libslurm's words for a slurmctld that is more than two major releases newer: its code is that of a script's refusal.
+bool speaks_another_protocol(const std::string& printed) {
+  return printed.find("Incompatible versions of client and server code") != std::string::npos;
+}
+
 // libslurm says the decisive word on standard error only: which limit, which key of slurm.conf (gotchas S4).
 Error with_stderr(Error error, const std::string& printed) {
   if (printed.empty()) return error;
   error.context["stderr"] = printed;
+  if (speaks_another_protocol(printed)) {
+    error.code = ErrorCode::kVersionMismatch;
+    error.text = "pounce-slurm has the libslurm of an older Slurm than this cluster's slurmctld, which no longer speaks with it";
+    error.remedy = "Run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
+    return error;
+  }
   if (error.code == ErrorCode::kRejected || error.code == ErrorCode::kSlurmConfig)
     error.text += ": " + in_one_line(printed);
   return error;

@@ -217,6 +217,17 @@ TEST_F(GatewayTest, PutsWhatLibslurmPrintedIntoARefusal) {
   EXPECT_EQ(job.error().context.at("stderr"), "pounce-slurm: error: QOSMaxGRESPerUser");
 }
 
+TEST_F(GatewayTest, TellsASlurmctldThatIsTooNewForTheLibraryFromARefusal) {
+  plan("apart\n");
+
+  const auto job = submit();
+
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().code, ErrorCode::kVersionMismatch);
+  EXPECT_THAT(job.error().text, HasSubstr("the libslurm of an older Slurm than this cluster's slurmctld"));
+  EXPECT_THAT(job.error().remedy, HasSubstr("pouncectl rebuild"));
+}
+
 TEST_F(GatewayTest, LeavesTheSentenceOfAnErrorThatHasItsOwn) {
   plan("refuse unknown_class\n");
   EXPECT_EQ(submit().error().text, "Slurm refused");
