@@ -39,17 +39,15 @@ SMOKE = [f"{name}_test.py" for name in ("pounce_slurm", "auth_slurm", "lease_lif
 
 
 def record(release: str, report: Path) -> None:
-    """Puts a run's results into docs/slurm.json and its table; a feature counts where all of its tests ran or said why not."""
+    """Puts what a run saw of each file into docs/slurm.json and its table; what did not run stays as it was seen before."""
     if not report.exists():
         return
     seen = json.loads(SEEN.read_text()) if SEEN.exists() else {}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    counted = count(report)
-    for feature, names in FEATURES.items():
-        counts = sum((counted.get(name, Counter()) for name in names), Counter())
+    for name, counts in count(report).items():
         if counts["passed"] + counts["failed"]:
-            row = seen.setdefault(release or SYSTEMS, {})
-            row[feature] = {**{of: counts[of] for of in ("passed", "failed", "skipped")}, "date": time.strftime("%Y-%m-%d"), "commit": commit}
+            seen.setdefault(release or SYSTEMS, {})[name] = {"passed": counts["passed"], "ran": counts["passed"] + counts["failed"],
+                                                             "date": time.strftime("%Y-%m-%d"), "commit": commit}
     SEEN.write_text(json.dumps(seen, indent=1, sort_keys=True) + "\n")
     PAGE.write_text(with_table(PAGE.read_text(), seen))
 
@@ -68,15 +66,18 @@ def count(report: Path) -> dict[str, Counter]:
 def table(seen: dict) -> str:
     releases = sorted(seen)
     lines = ["| seen working | " + " | ".join(releases) + " |", "|---" * (len(releases) + 1) + "|"]
-    lines += [f"| {feature} | " + " | ".join(cell(seen[release].get(feature)) for release in releases) + " |" for feature in FEATURES]
+    lines += [f"| {feature} | " + " | ".join(cell(seen[release], names) for release in releases) + " |" for feature, names in FEATURES.items()]
     return "\n".join(lines) + "\n"
 
 
-def cell(result: dict | None) -> str:
-    if result is None:
+def cell(seen: dict, names: list[str]) -> str:
+    """Of all files of a feature, with the day and commit of what ran longest ago."""
+    rows = [seen[name] for name in names if name in seen]
+    if not rows:
         return "not run"
-    passed, ran = result["passed"], result["passed"] + result["failed"]
-    return f"{passed} of {ran}, {result['date']}, {result['commit']}"
+    oldest = min(rows, key=lambda row: row["date"])
+    left_out = "" if len(rows) == len(names) else ", in part"
+    return f"{sum(row['passed'] for row in rows)} of {sum(row['ran'] for row in rows)}{left_out}, {oldest['date']}, {oldest['commit']}"
 
 
 def with_table(text: str, seen: dict) -> str:

@@ -28,6 +28,9 @@ def release_is_at_least(release: str) -> bool:
     return (RELEASE or "22.05") >= release
 
 
+GPU_IN_SQUEUE = "gres/gpu" if release_is_at_least("23.11") else "gres:gpu"
+
+
 def cluster_folder(cluster_id: int) -> Path:
     return Path(os.environ.get("POUNCE_CLUSTER_DIR") or ("/opt/pounce-cluster" + (f"-{cluster_id}" if cluster_id else "")))
 

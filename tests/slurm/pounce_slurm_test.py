@@ -12,7 +12,7 @@ import gateway
 import pytest
 from conftest import worker_number
 from gateway import Gateway, of_cluster
-from login_node import CLUSTER, SHARED, wait_until
+from login_node import CLUSTER, SHARED, cluster_folder, wait_until
 
 CLASSES = ["cheetah", "lion", "panther", "tabby"]
 
@@ -106,7 +106,7 @@ def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
 
     assert facts["cluster"] == f"pounce{SHARED}" and facts["version"].startswith("slurm ")
     assert (
-        facts["auth_type"] == "auth/munge" and facts["munge_socket"] == "/opt/pounce-cluster/run/munge.sock"
+        facts["auth_type"] == "auth/munge" and facts["munge_socket"] == f"{cluster_folder(SHARED)}/run/munge.sock"
     )
     assert facts["controller_address"] == "10.77.0.254"
     assert facts["default_partition"] == "bigcats" and facts["default_class"] == "cheetah"
