@@ -1,9 +1,12 @@
 # Which Slurm the cluster is of: Debian's, or another release built once from its sources and kept; and all that differs.
 # shellcheck shell=bash disable=SC2034
 
-RELEASE='' AUTH=munge
-if [[ -r $RELEASE_FILE ]]; then read -r RELEASE <"$RELEASE_FILE"; fi
-if [[ -r $AUTH_FILE ]]; then read -r AUTH <"$AUTH_FILE"; fi
+release_read() { # again by who has waited for another that starts the same cluster
+  RELEASE='' AUTH=munge
+  if [[ -r $RELEASE_FILE ]]; then read -r RELEASE <"$RELEASE_FILE"; fi
+  if [[ -r $AUTH_FILE ]]; then read -r AUTH <"$AUTH_FILE"; fi
+}
+release_read
 
 release_cache() { echo "${POUNCE_BUILD_CACHE:-/var/cache/pounce-build}"; }
 release_prefix() { echo "$(release_cache)/slurm-$RELEASE"; }
