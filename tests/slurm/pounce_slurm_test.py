@@ -108,7 +108,7 @@ def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
     assert (
         facts["auth_type"] == "auth/munge" and facts["munge_socket"] == f"{cluster_folder(SHARED)}/run/munge.sock"
     )
-    assert facts["controller_address"] == "10.77.0.254"
+    assert facts["controller_address"] == f"10.77.{SHARED}.254"
     assert facts["default_partition"] == "bigcats" and facts["default_class"] == "cheetah"
     limits = {one["class"]: one for one in facts["classes"]}
     assert sorted(limits) == CLASSES, "normal is there too, but not open to alice"
