@@ -267,7 +267,7 @@ def test_nothing_of_an_outer_job_reaches_an_inner_one(start):
 def own_cluster():
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
-    number = 100 + worker_number()
+    number = SHARED + 110 + worker_number()
     subprocess.run([str(CLUSTER), "up"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
     yield number
     subprocess.run([str(CLUSTER), "down"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
