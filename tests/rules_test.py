@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import import_table
 import pytest
+import slurm_table
 from import_table import Import
 from include_table import Include, includes, trouble
 from text_rules import ALLOWED, OLD_WORDS, is_there, named_files, old_words
@@ -455,3 +457,25 @@ def test_every_suite_says_what_it_takes():
     suites = re.findall(r'^    Suite\("([a-z]+)"', text_of(ROOT / "tests" / "run"), re.M)
     assert len(suites) > 8
     assert [name for name in suites if not re.search(rf"^\| `{name}` \|", stated, re.M)] == []
+
+
+def test_each_scenario_on_slurm_belongs_to_one_feature_of_the_table():
+    there = sorted(path.name.removesuffix("_test.py") for path in (ROOT / "tests" / "slurm").glob("*_test.py"))
+    assert sorted(name for names in slurm_table.FEATURES.values() for name in names) == there
+    assert set(slurm_table.SMOKE) <= {f"{name}_test.py" for name in there}
+
+
+def test_the_page_of_slurms_releases_has_what_was_seen():
+    page = text_of(ROOT / "docs" / "slurm.md")
+    assert slurm_table.with_table(page, json.loads(text_of(ROOT / "docs" / "slurm.json"))) == page
+
+
+def test_a_feature_counts_what_passed_of_what_ran():
+    first, second, *_ = slurm_table.FEATURES["pools, gangs"]
+    seen = {"25.11": {first: {"passed": 3, "ran": 4, "date": "2026-11-25", "commit": "abc1234"},
+                      second: {"passed": 2, "ran": 2, "date": "2026-11-20", "commit": "bcd2345"}}}
+
+    lines = slurm_table.table(seen).splitlines()
+
+    assert lines[0] == "| seen working | 25.11 |"
+    assert "| pools, gangs | 5 of 6, in part, 2026-11-20, bcd2345 |" in lines and lines[2].endswith("| not run |")

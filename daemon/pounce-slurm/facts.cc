@@ -138,7 +138,7 @@ Result<void> check_libslurm() {
   return failure(
       ErrorCode::kVersionMismatch,
       "pounce-slurm was built for libslurm's API " + std::to_string(built) + " and found " + loaded_libslurm(),
-      "Install the pounce that was built for this Slurm.");
+      "Run pouncectl rebuild, which needs no root.");
 }
 
 }  // namespace pounce::slurm

@@ -77,7 +77,10 @@ std::string other_class(const Classes& classes, const Resources& asked, const st
 Result<void> given_by(const Classes& classes, const JobSpec& spec) {
   const Resources& asked = spec.resources;
   const UserClass* chosen = find(classes, qos_of(spec));
-  if (chosen == nullptr) return {};
+  // Slurm refuses it only where it enforces QoS. Where none is told, nothing is known.
+  if (chosen == nullptr && (qos_of(spec).empty() || classes.all.empty())) return {};
+  if (chosen == nullptr)
+    return failure(ErrorCode::kUnknownClass, "there is no " + class_words(spec) + "; the classes are " + class_names(classes));
   const std::string name = "class " + (asked.class_name.empty() ? chosen->limits.name : asked.class_name),
                     but = "; asked for: " + asked_for(asked);
   if (!gives_time(*chosen, asked)) {
@@ -113,6 +116,11 @@ const UserClass* find(const Classes& classes, const std::string& asked) {
 }
 
 std::string qos_of(const JobSpec& spec) { return spec.qos.empty() ? spec.resources.class_name : spec.qos; }
+
+std::string class_words(const JobSpec& spec) {
+  const std::string& name = spec.resources.class_name;
+  return "class '" + name + "'" + (qos_of(spec) == name ? "" : " (QoS '" + qos_of(spec) + "')");
+}
 
 std::string user_name() {
   const passwd* entry = ::getpwuid(::geteuid());

@@ -33,12 +33,14 @@ std::string user_name();
 // "long, short": those open to the user; all of them when none is.
 std::string class_names(const Classes& classes);
 
-// Slurm lets a job that is over its class's limits wait for ever (gotchas S7): told before it is submitted. Only
-// what no waiting can change is refused here; everything else is Slurm's to decide.
+// Slurm lets a job that is over its class's limits wait for ever (gotchas S7), and where it enforces no QoS it takes one that
+// does not exist for none: told before it is submitted. Only what no waiting can change is refused here; everything else is
+// Slurm's to decide.
 Result<void> check_limits(const JobSpec& spec);
 
 std::string qos_of(const JobSpec& spec);
 const UserClass* find(const Classes& classes, const std::string& qos);  // empty: the default class
+std::string class_words(const JobSpec& spec);                           // "class 'fast' (QoS 'f1')"
 std::string asked_for(const Resources& asked);                          // "1 GPU of type a100, 30 minutes"
 
 }  // namespace pounce::slurm

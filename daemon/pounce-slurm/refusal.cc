@@ -51,10 +51,8 @@ std::string accounts_with(std::uint32_t qos, const std::vector<UserAccount>& acc
 Error of_class(Error error, const JobSpec& spec) {
   const auto classes = load_classes();  // the newest: the user will act on it
   if (!classes) return error;
-  const std::string& qos = spec.qos.empty() ? spec.resources.class_name : spec.qos;
-  const std::string name = "class '" + spec.resources.class_name + "'" +
-                           (qos == spec.resources.class_name ? "" : " (QoS '" + qos + "')");
-  const UserClass* found = find(*classes, qos);
+  const std::string name = class_words(spec);
+  const UserClass* found = find(*classes, qos_of(spec));
   const auto accounts = load_accounts_of_user(user_name());
   if (found == nullptr)
     error.text = "there is no " + name;

@@ -62,7 +62,7 @@ Finding check_slurm_conf(const Facts& facts) {
 Finding check_libslurm(const Facts& facts) {
   if (!used(facts)) return not_used(facts);
   if (fact(facts, "pounce_slurm").empty())
-    return wrong("there is no pounce-slurm for the Slurm of this machine", "Build it: pouncectl setup");
+    return wrong("there is no pounce-slurm for the Slurm of this machine", "Build it: pouncectl rebuild");
   const auto loaded = ask_slurm(slurm::AskVersion{});
   return loaded ? fine(*loaded) : from(loaded.error());
 }

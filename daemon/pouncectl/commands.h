@@ -57,6 +57,7 @@ struct UsageOptions {
 
 int version(const std::string& python, bool json);
 int setup(const SetupOptions& options, bool json);
+int rebuild(SetupOptions options, bool json);
 int status(bool json);
 int queue(bool json);
 int classes(bool json);

@@ -25,6 +25,7 @@ constexpr char kExamples[] =
     "  pouncectl parked list         the variables of notebooks that are saved, and how much they take\n"
     "  pouncectl run --gpu 1 -- CMD  a program in a lease\n"
     "  pouncectl setup               make it fit this machine's Slurm\n"
+    "  pouncectl rebuild             after Slurm was updated: only the part that is linked to it\n"
     "  pouncectl doctor              what is wrong here, and the fix\n"
     "  pouncectl policy plan FILE    what a policy would change in Slurm (admins)\n"
     "`pouncectl COMMAND --help` has more.\n";
@@ -102,6 +103,12 @@ constexpr char kSetupExamples[] =
     "  pouncectl setup --rebuild                     also where one that fits is there\n"
     "  CXX=/opt/gcc/bin/g++ pouncectl setup          with that compiler; it must know C++20 (GCC 11 or newer)\n"
     "Needs no root: what is built goes into the installation where you may write it, else into ~/.local/share/pounce.\n";
+constexpr char kRebuildExamples[] =
+    "Examples:\n"
+    "  pouncectl rebuild                                   pounce-slurm for the Slurm of this machine, as it is now\n"
+    "  pouncectl rebuild --slurm-prefix /opt/slurm/25.11   where that Slurm was installed\n"
+    "  pouncectl rebuild --headers ~/slurm-headers         the folder that has slurm/slurm.h\n"
+    "Needs no root, and says where it put it: into the installation where you may write it, else into ~/.local/share/pounce.\n";
 constexpr char kDoctorExamples[] =
     "Examples:\n"
     "  pouncectl doctor\n"
@@ -207,13 +214,24 @@ void add_policy(Words& words) {
       ->add_option("--note", words.policy.note, "why, for the record");
 }
 
+// What setup and rebuild are told alike.
+void add_places(CLI::App* sub, SetupOptions& options) {
+  sub->add_option("--slurm,--slurm-prefix", options.slurm, "the folder that Slurm was installed into")->check(CLI::ExistingDirectory);
+  sub->add_option("--headers", options.headers, "the folder that has slurm/slurm.h")->check(CLI::ExistingDirectory);
+  sub->add_flag("--user", options.own, "into your own folder, even where you may write the installation's");
+}
+
+void add_rebuild(Words& words, const std::string& footer) {
+  add_places(words.add("rebuild", "build pounce-slurm, the part that is linked to Slurm, and nothing else", footer,
+                       [&] { return rebuild(words.setup, words.json); }),
+             words.setup);
+}
+
 void add_setup(Words& words, const std::string& footer) {
   CLI::App* sub = words.add("setup", "make pounce fit this machine's Slurm, and say what is wrong here", footer,
                             [&] { return setup(words.setup, words.json); });
-  sub->add_option("--slurm", words.setup.slurm, "the folder that Slurm was installed into")->check(CLI::ExistingDirectory);
-  sub->add_option("--headers", words.setup.headers, "the folder that has slurm/slurm.h")->check(CLI::ExistingDirectory);
+  add_places(sub, words.setup);
   sub->add_flag("--rebuild", words.setup.rebuild, "build one also where one that fits is there");
-  sub->add_flag("--user", words.setup.own, "into your own folder, even where you may write the installation's");
   sub->add_option("--python", words.setup.python, "the Python to look at; unset: the one beside this program");
 }
 
@@ -272,6 +290,7 @@ void describe(Words& words) {
            [&] { return version(words.python, words.json); })
       ->add_option("--python", words.python, "the Python to look at; unset: the one beside this program");
   add_setup(words, kSetupExamples + codes);
+  add_rebuild(words, kRebuildExamples + codes);
 }
 
 }  // namespace

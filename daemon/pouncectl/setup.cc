@@ -1,4 +1,5 @@
 // pouncectl setup: a pounce-slurm for the Slurm of this machine, found or built, and then what the doctor says.
+// pouncectl rebuild: it alone, built in any case.
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -66,16 +67,33 @@ Result<Outcome> find_or_build(const SetupOptions& options, bool json_wanted) {
                  "Show the admin: " + build->folder + "/pounce-slurm");
 }
 
+void tell(const Outcome& done) { print_line((done.built ? "built  " : "found  ") + done.helper + " for " + done.library.path); }
+
+json document_of(const Outcome& done) {
+  return {{"pounce_slurm", done.helper}, {"libslurm", done.library.path}, {"built", done.built}};
+}
+
 }  // namespace
 
 int setup(const SetupOptions& options, bool json_wanted) {
   const auto done = find_or_build(options, json_wanted);
   if (!done) return report(done.error(), json_wanted);
-  if (!json_wanted) print_line((done->built ? "built  " : "found  ") + done->helper + " for " + done->library.path);
+  if (!json_wanted) tell(*done);
   json document = doctor_report(options.python, !json_wanted);
-  document["setup"] = {{"pounce_slurm", done->helper}, {"libslurm", done->library.path}, {"built", done->built}};
+  document["setup"] = document_of(*done);
   if (json_wanted) print_json(document);
   return document["wrong"] == 0 ? kOk : kFailed;
+}
+
+int rebuild(SetupOptions options, bool json_wanted) {
+  options.rebuild = true;
+  const auto done = find_or_build(options, json_wanted);
+  if (!done) return report(done.error(), json_wanted);
+  if (json_wanted)
+    print_json(document_of(*done));
+  else
+    tell(*done);
+  return kOk;
 }
 
 }  // namespace pounce::ctl

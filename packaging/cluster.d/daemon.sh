@@ -28,7 +28,7 @@ daemon_start() { # daemon_start NAME CMD...   (CMD stays in the foreground)
   (
     daemon_close_descriptors
     cd /
-    exec setsid env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 SLURM_CONF="$CLUSTER_CONF" \
+    exec setsid env -i PATH="$(release_path)/usr/sbin:/usr/bin:/sbin:/bin" LANG=C.UTF-8 SLURM_CONF="$CLUSTER_CONF" \
       MYSQL_UNIX_PORT="$MYSQL_SOCKET" "$@"
   ) </dev/null >>"$D/log/$name.out" 2>&1 &
   echo $! >"$D/run/$name.pid"

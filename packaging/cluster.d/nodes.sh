@@ -94,7 +94,19 @@ node_connect() {
   ip -n "$namespace" link set lo up
   ip -n "$namespace" address add "$(node_address "$1")/24" dev eth0
   ip -n "$namespace" link set eth0 up
+  names_fail_at_once "$namespace"
   ip -n "$namespace" route add default via "$HOST_ADDRESS"
+}
+
+# From 25.11 on slurmd asks for the name of whoever connects to it: no name server is reached from here, and an answer that does
+# not come would be waited for, 20 s each time.
+names_fail_at_once() { # names_fail_at_once NAMESPACE
+  local word address
+  while read -r word address _; do
+    if [[ $word == nameserver && $address =~ ^[0-9.]+$ && $address != 127.* ]]; then
+      ip -n "$1" route replace unreachable "$address"
+    fi
+  done </etc/resolv.conf
 }
 
 # nsenter, not `ip netns exec`: the latter remounts /sys, where the cgroups are, and slurmd would die.

@@ -14,10 +14,13 @@ D=${D%/}
 ENVIRONMENT=${POUNCE_ENVIRONMENT:-/opt/pounce-demo}
 CLUSTER_NAME=pounce$CLUSTER_ID
 CLUSTER_CONF=$D/etc/slurm.conf
+HELPER_HOME=$D/share  # of a pounce-slurm that was built for this cluster's Slurm, as `pouncectl setup --user` puts one in a home
 MUNGE_SOCKET=$D/run/munge.sock
 MYSQL_SOCKET=$D/run/mysql.sock
 
 NO_SLURMDBD=$D/etc/no-slurmdbd  # a file: this cluster keeps no accounts
+RELEASE_FILE=$D/etc/slurm-release  # of a Slurm that was built for this cluster; absent: the system's
+AUTH_FILE=$D/etc/auth  # how the daemons and users prove who they are; absent: munge
 
 # The number of nodes is the only thing to say; a cluster that is there keeps the number that it was started with.
 NODE_COUNT_FILE=$D/etc/node-count

@@ -28,7 +28,8 @@ run_in_place() { # run_in_place NODE USER CMD...
 
 # The environment of a login, nothing of the caller's: SLURM_* of an outer job would change an inner one.
 run_as() { # run_as USER CMD...   (uses `enter` of run_in_place)
-  local user=$1 home become=()
+  local user=$1 home become=() own=()
+  if [[ -n $RELEASE ]]; then own=(XDG_DATA_HOME="$HELPER_HOME"); fi
   home=$(getent passwd "$user" | cut -d: -f6)
   [[ -n $home ]] || fail "run: no user $user on this machine; the cluster's users are ${USERS[*]}."
   if [[ $user != "$(id -un)" ]]; then
@@ -38,6 +39,6 @@ run_as() { # run_as USER CMD...   (uses `enter` of run_in_place)
   shift
   cd "$home" || fail "run: $user cannot enter $home."
   exec "${enter[@]}" "${become[@]}" env -i HOME="$home" USER="$user" LOGNAME="$user" SHELL=/bin/bash \
-    LANG=C.UTF-8 TERM="${TERM:-dumb}" PATH="$ENVIRONMENT/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" \
-    SLURM_CONF="$CLUSTER_CONF" "$@"
+    LANG=C.UTF-8 TERM="${TERM:-dumb}" PATH="$ENVIRONMENT/bin:$(release_path)/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" \
+    SLURM_CONF="$CLUSTER_CONF" "${own[@]}" "$@"
 }

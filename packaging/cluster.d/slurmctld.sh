@@ -37,9 +37,8 @@ ClusterName=$CLUSTER_NAME
 SlurmctldHost=$(hostname -s)($HOST_ADDRESS)
 SlurmctldPort=$SLURMCTLD_PORT
 SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket=$MUNGE_SOCKET
-CredType=cred/munge
+$(auth_conf)
+$(cred_conf)
 StateSaveLocation=$D/state
 SlurmdSpoolDir=$D/spool/%n
 SlurmctldPidFile=$D/run/slurmctld.own.pid
@@ -52,7 +51,7 @@ $(accounting_conf)
 
 ProctrackType=$PROCTRACK
 TaskPlugin=$TASK_PLUGIN
-JobAcctGatherType=jobacct_gather/none
+$(if ! release_is_at_least 24.11; then echo JobAcctGatherType=jobacct_gather/none; fi)
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
@@ -79,8 +78,7 @@ accounting_conf() {
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=$HOST_ADDRESS
 AccountingStoragePort=$SLURMDBD_PORT
-# the munge socket used towards slurmdbd
-AccountingStoragePass=$MUNGE_SOCKET
+$(if [[ $AUTH == munge ]]; then printf '# the munge socket used towards slurmdbd\nAccountingStoragePass=%s' "$MUNGE_SOCKET"; fi)
 AccountingStorageEnforce=associations,limits,qos
 AccountingStorageTRES=gres/gpu
 AccountingStoreFlags=job_comment

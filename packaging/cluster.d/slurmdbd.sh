@@ -11,8 +11,7 @@ slurmdbd_up() {
 # It refuses a configuration that others can read. StorageHost=localhost means the socket in MYSQL_UNIX_PORT.
 slurmdbd_configure() {
   (umask 077 && cat >"$D/etc/slurmdbd.conf") <<CONF
-AuthType=auth/munge
-AuthInfo=socket=$MUNGE_SOCKET
+$(auth_conf)
 DbdHost=localhost
 DbdAddr=$HOST_ADDRESS
 DbdPort=$SLURMDBD_PORT

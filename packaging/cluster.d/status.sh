@@ -1,7 +1,9 @@
 # Is everything there, and does it answer?
 # shellcheck shell=bash
 
-if has_slurmdbd; then DAEMONS=(munged mariadbd slurmdbd slurmctld); else DAEMONS=(munged slurmctld); fi
+DAEMONS=(slurmctld)
+if has_slurmdbd; then DAEMONS=(mariadbd slurmdbd "${DAEMONS[@]}"); fi
+if [[ $AUTH == munge ]]; then DAEMONS=(munged "${DAEMONS[@]}"); fi
 DAEMONS+=("${NODES[@]/#/slurmd-}")
 
 cluster_status() {

@@ -98,6 +98,14 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingCo
   return {};
 }
 
+// Where Slurm keeps no accounts it takes any class for none: what the policy does not have either is nowhere.
+Result<void> is_somewhere(const Policy& policy, const std::string& name, const SchedulingContext& context) {
+  if (context.has_qos || name.empty() || std::ranges::count(policy.classes, name, &Class::name) > 0) return {};
+  const std::string text = "there is no class '" + name + "'; this Slurm has no slurmdbd, so no classes";
+  if (policy.classes.empty()) return failure(ErrorCode::kUnknownClass, text, "Name none: leave class_ unset.");
+  return failure(ErrorCode::kUnknownClass, text + " but the policy's: " + joined(policy.classes, ", ", &Class::name));
+}
+
 Result<Choice> in_class(const Policy& policy, const Class& one, const Resources& asked, const SchedulingContext& context) {
   if (const auto within = within_limits(one, asked); !within) return failure(within.error());
   Choice choice{asked, {}, one.partition, {}};
@@ -162,6 +170,8 @@ Result<Choice> choose(const Policy& policy, const Resources& asked, const Schedu
   if (context.cluster_snapshot != nullptr)
     if (const auto known = known_nodes(*context.cluster_snapshot); !known) return failure(known.error());
   const bool open = asked.class_name.empty() && !policy.classes.empty();
+  if (!open)
+    if (const auto there = is_somewhere(policy, asked.class_name, context); !there) return failure(there.error());
   auto choice = open ? first_class(policy, asked, context) : in_class(policy, class_named(policy, asked.class_name), asked, context);
   if (!choice || choice->apart.empty()) return choice;
   return failure(Error{ErrorCode::kUnsatisfiable, "its workers are better leases of their own: " + choice->apart,

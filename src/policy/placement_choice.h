@@ -32,7 +32,7 @@ struct Choice {
 // Whether more than the policy is needed to decide.
 bool needs_cluster_snapshot(const Policy& policy, const Resources& asked);
 // kUnsatisfiable: no waiting helps, and what would fit; with kFitsApart: or its workers are leases of their own.
-// kBadRequest: an option that is not passed on, an unknown node.
+// kBadRequest: an option that is not passed on, an unknown node. kUnknownClass: one that nobody has, where Slurm would not say so.
 Result<Choice> choose(const Policy& policy, const Resources& asked, const SchedulingContext& context);
 
 // The classes to try where none is named: those of class_order; unset, all: the shortest walltime first, since it is let

@@ -42,7 +42,7 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::vector<st
                                                             const std::map<std::string, std::string>& environment) {
   if (::access(command.front().c_str(), X_OK) != 0)
     return failure(ErrorCode::kNoSlurm, "there is no program " + command.front(),
-                   "Run pouncectl setup, which builds it for this Slurm, or use launcher='local'.");
+                   "Run pouncectl rebuild, which makes one for this Slurm, or use launcher='local'.");
   auto requests = make_socket_pair(), errors = make_socket_pair();  // ours, the helper's
   if (!requests || !errors)
     return failure(ErrorCode::kOutcomeUnknown, std::string("no socketpair: ") + std::strerror(errno));

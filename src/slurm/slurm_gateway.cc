@@ -38,10 +38,21 @@ std::string in_one_line(std::string printed) {
   return line.substr(0, kQuoted);
 }
 
+// libslurm's words for a slurmctld that is more than two major releases newer: its code is that of a script's refusal.
+bool speaks_another_protocol(const std::string& printed) {
+  return printed.find("Incompatible versions of client and server code") != std::string::npos;
+}
+
 // libslurm says the decisive word on standard error only: which limit, which key of slurm.conf (gotchas S4).
 Error with_stderr(Error error, const std::string& printed) {
   if (printed.empty()) return error;
   error.context["stderr"] = printed;
+  if (speaks_another_protocol(printed)) {
+    error.code = ErrorCode::kVersionMismatch;
+    error.text = "pounce-slurm has the libslurm of an older Slurm than this cluster's slurmctld, which no longer speaks with it";
+    error.remedy = "Run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
+    return error;
+  }
   if (error.code == ErrorCode::kRejected || error.code == ErrorCode::kSlurmConfig)
     error.text += ": " + in_one_line(printed);
   return error;
@@ -50,6 +61,23 @@ Error with_stderr(Error error, const std::string& printed) {
 // Of a question nothing is lost; of a deed it is not known whether it was done.
 ErrorCode code_of_loss(const Question& question) {
   return is_deed(question) ? ErrorCode::kOutcomeUnknown : ErrorCode::kSlurmUnreachable;
+}
+
+// What the dynamic linker prints, always in English, where the library that it was linked to is gone: "…: error while loading
+// shared libraries: libslurm.so.38: cannot open shared object file …". Nothing of the program has run then.
+std::string library_that_is_gone(const std::string& printed) {
+  constexpr std::string_view kWords = "error while loading shared libraries: ";
+  const auto at = printed.find(kWords);
+  if (at == std::string::npos) return {};
+  const auto start = at + kWords.size();
+  return printed.substr(start, printed.find(':', start) - start);
+}
+
+Error error_of_loss(const Question& question, const std::string& why, const std::string& printed) {
+  const std::string gone = library_that_is_gone(printed);
+  if (gone.empty()) return with_stderr({code_of_loss(question), why, {}, {}}, printed);
+  return with_stderr({ErrorCode::kVersionMismatch, "pounce-slurm was built for another Slurm than this machine's: " + gone + " cannot be loaded",
+                      "Run pouncectl rebuild, which needs no root.", {}}, printed);
 }
 
 }  // namespace
@@ -101,6 +129,7 @@ void SlurmGateway::Impl::send_front(TimePoint now) {
   if (queue.empty() || queue.front().sent || queue.front().verdict || now < not_before) return;
   Pending& pending = queue.front();
   const std::string record = protocol::frame_record(encode(pending.request));
+  std::string printed;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto running = ensure_helper();
     if (!running) {
@@ -114,11 +143,11 @@ void SlurmGateway::Impl::send_front(TimePoint now) {
       pending.deadline = now + options.request_deadline;
       return;
     }
+    printed = helper->take_stderr();
     helper.reset();
   }
   note_loss(now);
-  pending.verdict =
-      Error{code_of_loss(pending.request.question), "pounce-slurm ended before it took the request", {}, {}};
+  pending.verdict = error_of_loss(pending.request.question, "pounce-slurm ended before it took the request", printed);
   pending.deadline = now;
 }
 
@@ -162,7 +191,7 @@ void SlurmGateway::Impl::lose(const std::string& why, TimePoint now) {
   helper.reset();
   note_loss(now);
   if (!queue.empty() && queue.front().sent)
-    finish_front(failure(with_stderr({code_of_loss(queue.front().request.question), why, {}, {}}, printed)));
+    finish_front(failure(error_of_loss(queue.front().request.question, why, printed)));
   send_front(now);
 }
 

@@ -12,6 +12,15 @@ from conftest import cluster_command
 from login_node import wait_until
 
 
+def restart(cluster_id: int, *daemons: str) -> None:
+    """What they have read they keep."""
+    for daemon in daemons:
+        pid = int(Path(f"/opt/pounce-cluster-{cluster_id}/run/{daemon}.pid").read_text())
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), 30, f"the end of {daemon}")
+    cluster_command(cluster_id, "up")
+
+
 @pytest.fixture
 def no_default_account(quiet_cluster):
     """Alice's association with account ml stays, but not as her default. sacctmgr refuses to do that; old databases have it."""
@@ -20,11 +29,7 @@ def no_default_account(quiet_cluster):
     def set_default(flag: int) -> None:
         subprocess.run(["mysql", f"--socket={home}/run/mysql.sock", "slurm_acct", "--execute",
                         f"update pounce{quiet_cluster}_assoc_table set is_def={flag} where user='alice' and acct='ml'"], check=True)
-        for daemon in ("slurmdbd", "slurmctld"):  # what they have read they keep
-            pid = int((home / "run" / f"{daemon}.pid").read_text())
-            os.kill(pid, signal.SIGTERM)
-            wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), 30, f"the end of {daemon}")
-        cluster_command(quiet_cluster, "up")
+        restart(quiet_cluster, "slurmdbd", "slurmctld")
 
     set_default(0)
     yield
@@ -48,3 +53,31 @@ def test_a_person_without_a_default_account_is_told_which_there_are(no_default_a
                                                "Name one of them: account=ml, or --account in a cell.")
     job = next(report for report in run.reports if "ran" in report)
     assert job["ran"] == 1024 and " Account=ml " in alice.run("scontrol", "show", "job", str(job["job"]))
+
+
+@pytest.fixture
+def nothing_enforced(quiet_cluster):
+    """Slurm keeps accounts and QoS, and holds nobody to them."""
+    conf = Path(f"/opt/pounce-cluster-{quiet_cluster}/etc/slurm.conf")
+    enforced = conf.read_text()
+    conf.write_text(enforced.replace("AccountingStorageEnforce=associations,limits,qos", "AccountingStorageEnforce=none"))
+    restart(quiet_cluster, "slurmctld")
+    yield
+    conf.write_text(enforced)
+    restart(quiet_cluster, "slurmctld")
+
+
+def test_a_class_that_does_not_exist_is_refused_also_where_slurm_enforces_none(nothing_enforced, quiet_cluster, login_node, make_user):
+    alice = make_user("alice", login_node(quiet_cluster), idle_release_s=1)
+
+    run = alice.python("""
+        import pounce
+        client = pounce.Client(class_="ocelot")
+        report(refused=error(client.submit(pow, 2, 3).exception(100)))
+        report(ran=client.options(class_="lion").submit(pow, 2, 10).result(100))
+        client.close()
+    """).ended()
+
+    assert run.reported("refused")["type"] == "UnknownClass"
+    assert run.reported("refused")["text"].startswith("there is no class 'ocelot'; the classes are cheetah, lion, panther, tabby.")
+    assert run.reported("ran") == 1024

@@ -8,7 +8,7 @@ import textwrap
 
 import nbformat
 import pytest
-from login_node import ROOT, wait_until
+from login_node import GPU_IN_SQUEUE, ROOT, wait_until
 from notebooks import Executed, code_cells, printed, shown
 from notebooks import written as notebook_of
 
@@ -135,7 +135,7 @@ facts, run("squeue", "--noheader", "--jobs", number, "--states=PENDING,RUNNING")
         alice, "import pounce\nclient = pounce.Client(gpus=1, cpus=2, class_='cheetah', time='10min')\nclient.submit(pow, 2, 3).result()",
         "job = str(client.leases()[0].job)", "%%capture said\n%pounce explain $job", by_hand, "client.close()")).cells()
 
-    assert shown(cells[3], "text/plain") == ["('cheetah gres:gpu:1 2 10:00', '')"]
+    assert shown(cells[3], "text/plain") == [f"('cheetah {GPU_IN_SQUEUE}:1 2 10:00', '')"]
 
 
 def test_a_policy_decides_class_qos_and_partition_as_for_a_lease(make_user):

@@ -9,11 +9,7 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
-from login_node import wait_until
-
-
-def cluster_folder(cluster_id: int) -> Path:
-    return Path(os.environ.get("POUNCE_CLUSTER_DIR") or f"/opt/pounce-cluster-{cluster_id}")
+from login_node import cluster_folder, wait_until
 
 
 def daemon_pid(cluster_id: int, name: str) -> int:

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from login_node import wait_until
+from login_node import SHARED, wait_until
 
 
 @pytest.fixture
@@ -102,11 +102,11 @@ def test_no_daemon_holds_a_descriptor_of_who_started_it(status):
 
 def test_the_host_keeps_its_hardware_address_when_a_login_node_with_a_lower_one_comes(cluster):
     """Else all who had learned that one find nobody, for half a minute, when the login node goes."""
-    address = Path("/sys/class/net/pounce0/address")
+    address = Path(f"/sys/class/net/pounce{SHARED}/address")
     before = address.read_text()
     subprocess.run(["ip", "link", "add", "lowest0", "address", "02:00:00:00:00:01", "type", "veth", "peer", "name", "lowest1"], check=True)
     try:
-        subprocess.run(["ip", "link", "set", "lowest0", "master", "pounce0", "up"], check=True)
+        subprocess.run(["ip", "link", "set", "lowest0", "master", f"pounce{SHARED}", "up"], check=True)
         assert address.read_text() == before
     finally:
         subprocess.run(["ip", "link", "delete", "lowest0"], check=True)

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from login_node import CLUSTER
+from login_node import CLUSTER, SHARED, built_helper
 
 
 def of_cluster(number: int) -> dict[str, str]:
@@ -26,8 +26,8 @@ def programs() -> Path:
     assert build, "set POUNCE_BUILD to a CMake build directory made with -DPOUNCE_TESTS=ON"
     folder = Path(tempfile.mkdtemp(prefix="pounce-programs-"))
     folder.chmod(0o755)
-    for name in ("pounce-slurm", "tests/gateway_driver", "tests/contract"):
-        shutil.copy(Path(build) / name, folder)
+    for path in (*built_helper(Path(build)), Path(build, "tests/gateway_driver"), Path(build, "tests/contract")):
+        shutil.copy(path, folder, follow_symlinks=False)
     return folder
 
 
@@ -59,7 +59,7 @@ class Gateway:
     """One gateway process of `user`. Each answer is (seconds it took, the answer)."""
 
     def __init__(
-        self, folder: Path, user: str, cluster_id: int = 0, deadline_ms: int = 30_000, **environment: str
+        self, folder: Path, user: str, cluster_id: int = SHARED, deadline_ms: int = 30_000, **environment: str
     ):
         settings = [f"{name}={value}" for name, value in environment.items()]
         words = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from login_node import User, wait_until
+from login_node import GPU_IN_SQUEUE, User, wait_until
 from notebooks import Executed, printed, shown, written
 
 IDLE_S = 3
@@ -33,7 +33,7 @@ def test_a_held_gpu_stays_when_idle_and_goes_with_release(make_user):
     flag.touch()
 
     cells = notebook.cells()
-    assert (left["state"], gres) == ("RUNNING", "gres:gpu:1")
+    assert (left["state"], gres) == ("RUNNING", f"{GPU_IN_SQUEUE}:1")
     assert "this notebook holds g" in printed(cells[1])
     assert shown(cells[5], "text/plain") == shown(cells[2], "text/plain") and shown(cells[7], "text/plain") == ["False"]
     assert "held for" in printed(cells[6])

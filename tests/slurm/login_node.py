@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,28 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "packaging" / "cluster"
 SHARED = int(os.environ.get("POUNCE_CLUSTER_ID", "0"))  # the cluster of all tests but those that stop its daemons
+
+RELEASE = os.environ.get("POUNCE_CLUSTER_SLURM", "")  # of the clusters' Slurm; empty: the system's
+
+
+def release_is_at_least(release: str) -> bool:
+    return (RELEASE or "22.05") >= release
+
+
+GPU_IN_SQUEUE = "gres/gpu" if release_is_at_least("23.11") else "gres:gpu"
+
+
+def cluster_folder(cluster_id: int) -> Path:
+    return Path(os.environ.get("POUNCE_CLUSTER_DIR") or ("/opt/pounce-cluster" + (f"-{cluster_id}" if cluster_id else "")))
+
+
+def built_helper(build: Path) -> list[Path]:
+    """pounce-slurm for the cluster that is up, with the links to its library where it is not the system's."""
+    if not RELEASE:
+        return [build / "pounce-slurm"]
+    (folder,) = cluster_folder(SHARED).glob("share/pounce/pounce-slurm/*/libslurm.so.*")
+    return list(folder.iterdir())
+
 
 # What a scenario script starts with: every line it reports is one JSON object on standard output.
 PRELUDE = """
@@ -117,6 +140,8 @@ class LoginNode:
         ip("-n", self.name, "link", "set", "lo", "up")
         ip("-n", self.name, "address", "add", f"{self.address}/24", "dev", "eth0")
         ip("-n", self.name, "link", "set", "eth0", "up")
+        for address in re.findall(r"^nameserver\s+((?!127\.)[0-9.]+)", Path("/etc/resolv.conf").read_text(), re.M):
+            ip("-n", self.name, "route", "add", "unreachable", address)  # as in packaging/cluster.d/nodes.sh
         ip("-n", self.name, "route", "add", "default", "via", gateway)
 
     def pids(self) -> list[int]:

@@ -58,6 +58,18 @@ def test_what_is_missing_is_said(alice):
     assert "Slurm does not enforce here:\n  night: walltime 14h, running_jobs_per_user 2, gpus_per_user 4\n" in plan
 
 
+def test_a_class_that_nobody_has_is_refused_by_name(alice):
+    run = alice.python("""
+        import pounce
+        client = pounce.Client(class_="cheetah")
+        report(refused=error(client.submit(pow, 2, 3).exception(100)))
+        client.close()
+    """).ended()
+
+    assert run.reported("refused")["type"] == "UnknownClass"
+    assert run.reported("refused")["text"].startswith("there is no class 'cheetah'; this Slurm has no slurmdbd, so no classes. Name none:")
+
+
 def test_usage_is_that_of_ones_own_leases_and_says_so(alice):
     alice.python("import pounce\nclient = pounce.Client()\nclient.options(gpus=1).submit(time.sleep, 2).result()\nclient.close()").ended()
 

@@ -128,7 +128,8 @@ def node_whose_prolog_fails(quiet_cluster, admin):
     conf.write_text(before)
     admin("scontrol", "reconfigure")
     if chosen.exists():
-        admin("scontrol", "update", f"nodename={chosen.read_text().strip()}", "state=resume")
+        if "drain" in admin("sinfo", "--noheader", f"--nodes={chosen.read_text().strip()}", "--format=%T"):  # else there is nothing to resume
+            admin("scontrol", "update", f"nodename={chosen.read_text().strip()}", "state=resume")
         chosen.unlink()
 
 

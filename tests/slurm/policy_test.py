@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from conftest import cluster_command
 from login_node import CLUSTER, ROOT, wait_until
 
 SHIPPED = ROOT / "examples" / "policies"
@@ -80,13 +81,10 @@ def controller_with(site):
     home = Path(f"/opt/pounce-cluster-{site.cluster}")
     conf, pid_file = home / "etc" / "slurm.conf", home / "run" / "slurmctld.pid"
     original = conf.read_text()
-    started: list[subprocess.Popen] = []
 
     def stop() -> None:
         pid = int(pid_file.read_text())
         os.kill(pid, signal.SIGTERM)
-        for process in started:
-            process.wait(30)
         wait_until(lambda: not Path(f"/proc/{pid}").exists(), 30, "slurmctld's end")
 
     def start(*lines: str) -> None:
@@ -94,11 +92,7 @@ def controller_with(site):
         kept = [line for line in original.splitlines() if not line.startswith(keys)]
         stop()
         conf.write_text("\n".join([*kept, *(line for line in lines if not line.endswith("=")), ""]))
-        with (home / "log" / "slurmctld.out").open("ab") as log:
-            started.append(subprocess.Popen(["slurmctld", "-D", "-i"], cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            start_new_session=True, env={"PATH": "/usr/sbin:/usr/bin", "SLURM_CONF": str(conf)}))
-        pid_file.write_text(f"{started[-1].pid}\n")
-        wait_until(lambda: site.run("scontrol", "ping").returncode == 0, 30, "slurmctld answers")
+        cluster_command(site.cluster, "start", "slurmctld")  # waits until it answers
 
     yield start
     stop()

@@ -12,13 +12,13 @@ import gateway
 import pytest
 from conftest import worker_number
 from gateway import Gateway, of_cluster
-from login_node import CLUSTER, wait_until
+from login_node import CLUSTER, SHARED, cluster_folder, wait_until
 
 CLASSES = ["cheetah", "lion", "panther", "tabby"]
 
 
 @pytest.fixture(scope="module")
-def folder():
+def folder(cluster):
     folder = gateway.programs()
     yield folder
     shutil.rmtree(folder)
@@ -29,7 +29,7 @@ def start(cluster, folder):
     """Starts gateways: `start("alice")` on the shared cluster, `start("alice", number)` on another."""
     started = []
 
-    def start(user="alice", cluster_id=0, **how) -> Gateway:
+    def start(user="alice", cluster_id=SHARED, **how) -> Gateway:
         started.append(Gateway(folder, user, cluster_id, **how))
         return started[-1]
 
@@ -38,7 +38,7 @@ def start(cluster, folder):
         one.close()
 
 
-def run(*words: str, cluster_id: int = 0) -> str:
+def run(*words: str, cluster_id: int = SHARED) -> str:
     done = subprocess.run(
         [str(CLUSTER), "run", "--", *words],
         capture_output=True,
@@ -104,11 +104,11 @@ def test_a_running_job_is_no_room_any_more(start):
 def test_facts_name_the_cluster_and_the_users_classes_with_their_limits(start):
     facts = start().ask("facts")["answer"]
 
-    assert facts["cluster"] == "pounce0" and facts["version"].startswith("slurm ")
+    assert facts["cluster"] == f"pounce{SHARED}" and facts["version"].startswith("slurm ")
     assert (
-        facts["auth_type"] == "auth/munge" and facts["munge_socket"] == "/opt/pounce-cluster/run/munge.sock"
+        facts["auth_type"] == "auth/munge" and facts["munge_socket"] == f"{cluster_folder(SHARED)}/run/munge.sock"
     )
-    assert facts["controller_address"] == "10.77.0.254"
+    assert facts["controller_address"] == f"10.77.{SHARED}.254"
     assert facts["default_partition"] == "bigcats" and facts["default_class"] == "cheetah"
     limits = {one["class"]: one for one in facts["classes"]}
     assert sorted(limits) == CLASSES, "normal is there too, but not open to alice"
@@ -267,7 +267,7 @@ def test_nothing_of_an_outer_job_reaches_an_inner_one(start):
 def own_cluster():
     if os.geteuid() != 0:
         pytest.skip("only root can start the disposable Slurm and its namespaces")
-    number = 100 + worker_number()
+    number = SHARED + 110 + worker_number()
     subprocess.run([str(CLUSTER), "up"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)
     yield number
     subprocess.run([str(CLUSTER), "down"], check=True, env=of_cluster(number), stdout=subprocess.DEVNULL)

@@ -2,6 +2,7 @@
 // so that a plan goes on through the deaths of helpers:
 //   answer         as pounce-slurm would; version tells pid, descriptors, blocked signals and environment names
 //   refuse CODE    an error with that code, and its reason on standard error only, as libslurm does
+//   apart          is refused, with libslurm's words for a slurmctld that does not speak its protocol
 //   die CODE       prints a fatal line and exits
 //   hang           takes the request and never answers
 //   garbage, wrong_id, long_record   lies
@@ -109,6 +110,10 @@ void answer(const slurm::Request& request) {
   if (word == "refuse") {
     std::fprintf(stderr, "pounce-slurm: error: QOSMaxGRESPerUser\n");
     said.value = failure(error_code_from_wire(code), "Slurm refused");
+  }
+  if (word == "apart") {
+    std::fprintf(stderr, "pounce-slurm: error: slurm_unpack_received_msg: Incompatible versions of client and server code\n");
+    said.value = failure(ErrorCode::kRejected, "this cluster refuses it");
   }
   send(protocol::frame_record(encode(said, request.question)));
 }

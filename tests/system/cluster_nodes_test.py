@@ -9,7 +9,7 @@ from pathlib import Path
 PARTS = Path(__file__).resolve().parents[2] / "packaging" / "cluster.d"
 PRINT = """
 set -eu
-for part in paths daemon munge database slurmdbd slurmctld nodes users run status; do . "$0/$part.sh"; done
+for part in paths release helper daemon munge auth database slurmdbd slurmctld nodes users run status; do . "$0/$part.sh"; done
 PROCTRACK=none TASK_PLUGIN=none
 mknod() { echo "mknod $3"; }
 make_directories; slurm_conf; gres_conf; nodes_make_gpus

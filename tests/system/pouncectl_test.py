@@ -79,7 +79,7 @@ def test_version_tells_its_parts(home):
     assert {name: version[name] for name in ("cloudpickle", "tblib")} == {"cloudpickle": cloudpickle.__version__, "tblib": tblib.__version__}
 
 
-@pytest.mark.parametrize("command", ["status", "leases", "release", "cancel", "logs", "queue", "doctor", "setup", "version"])
+@pytest.mark.parametrize("command", ["status", "leases", "release", "cancel", "logs", "queue", "doctor", "setup", "rebuild", "version"])
 def test_every_command_has_help_with_examples_and_exit_codes(home, command):
     text = ctl(home, command, "--help")
     assert f"pouncectl {command}" in text.partition("Examples:")[2] and "Exit codes:" in text

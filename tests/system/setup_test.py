@@ -36,9 +36,9 @@ class Site:
         (folder / "slurm_version.h").write_text(HEADER.format(release=release))
         (folder / "slurm.h").write_text("")
 
-    def setup(self, *words: str, **environment: str) -> dict:
+    def setup(self, *words: str, command: str = "setup", **environment: str) -> dict:
         bare = {"PATH": str(self.folder), "HOME": str(self.folder)}
-        done = subprocess.run([self.installed / "bin/pouncectl", "setup", "--json", *words], env=bare | environment,
+        done = subprocess.run([self.installed / "bin/pouncectl", command, "--json", *words], env=bare | environment,
                               capture_output=True, text=True, timeout=60)
         assert done.returncode == 1, (done.stdout, done.stderr)
         return json.loads(done.stdout)["error"]
@@ -108,3 +108,11 @@ def test_an_installation_without_the_sources_says_how_to_get_them(site):
     error = site.setup("--slurm", str(site.slurm))
 
     assert "sources of pounce-slurm did not come" in error["text"] and "pip install" in error["remedy"]
+
+
+def test_rebuild_is_told_the_same_and_builds_also_where_one_is_there(site):
+    site.put_headers("180503")
+
+    error = site.setup("--slurm-prefix", str(site.slurm), command="rebuild")
+
+    assert "compiler: error: no such thing" in error["text"] and "C++20" in error["remedy"]

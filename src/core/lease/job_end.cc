@@ -42,6 +42,7 @@ bool clear_refusal(ErrorCode code) {
     case ErrorCode::kUnsatisfiable:
     case ErrorCode::kRejected:
     case ErrorCode::kNoSlurm:
+    case ErrorCode::kVersionMismatch:  // no pounce-slurm that fits: Slurm was not asked
     case ErrorCode::kSlurmConfig:
     case ErrorCode::kRefusesRoot:
     case ErrorCode::kDaemonUnavailable:  // it could not write its journal: no job was asked for

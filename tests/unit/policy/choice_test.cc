@@ -384,6 +384,30 @@ TEST(NodeChoiceTest, SaysHowWorkersThatNoNodeHoldsCanBeOnSeveral) {
   EXPECT_FALSE(choose_now(asked).error().context.contains(kFitsApart)) << "not even one fits";
 }
 
+// ---- a Slurm without accounts ------------------------------------------------------------------------------------
+
+TEST(ClassOfOursAloneTest, IsRefusedByNameWhereNeitherSlurmNorThePolicyHasIt) {
+  Resources asked = gpus(1);
+  asked.class_name = "ocelot";
+
+  const auto with_policy = choose(mlerp(), asked, {nullptr, false, {}}), without = choose(Policy{}, asked, {nullptr, false, {}});
+
+  ASSERT_FALSE(with_policy || without);
+  EXPECT_EQ(with_policy.error().code, ErrorCode::kUnknownClass);
+  EXPECT_THAT(with_policy.error().text, HasSubstr("there is no class 'ocelot'; this Slurm has no slurmdbd, so no classes but the policy's: cheetah, lion"));
+  EXPECT_THAT(without.error().remedy, HasSubstr("leave class_ unset"));
+}
+
+TEST(ClassOfOursAloneTest, IsLeftToSlurmWhereItKeepsAccounts) {
+  Resources asked = gpus(1);
+  asked.class_name = "ocelot";
+
+  const auto choice = choose(mlerp(), asked, {nullptr, true, {}});
+
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->qos, "ocelot");
+}
+
 TEST(NodeChoiceTest, NamesANodeThatIsNone) {
   ClusterSnapshot cluster_snapshot = cluster();
   cluster_snapshot.not_nodes = {"bgi"};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -216,9 +217,43 @@ TEST_F(GatewayTest, PutsWhatLibslurmPrintedIntoARefusal) {
   EXPECT_EQ(job.error().context.at("stderr"), "pounce-slurm: error: QOSMaxGRESPerUser");
 }
 
+TEST_F(GatewayTest, TellsASlurmctldThatIsTooNewForTheLibraryFromARefusal) {
+  plan("apart\n");
+
+  const auto job = submit();
+
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().code, ErrorCode::kVersionMismatch);
+  EXPECT_THAT(job.error().text, HasSubstr("the libslurm of an older Slurm than this cluster's slurmctld"));
+  EXPECT_THAT(job.error().remedy, HasSubstr("pouncectl rebuild"));
+}
+
 TEST_F(GatewayTest, LeavesTheSentenceOfAnErrorThatHasItsOwn) {
   plan("refuse unknown_class\n");
   EXPECT_EQ(submit().error().text, "Slurm refused");
+}
+
+// What glibc prints where libslurm is another one, or none.
+TEST(GatewayWithForeignHelperTest, SaysInOneSentenceThatItWasBuiltForAnotherSlurm) {
+  const std::string program = testing::TempDir() + "foreign_helper_" + std::to_string(::getpid());
+  std::ofstream(program) << "#!/bin/sh\necho \"$0: error while loading shared libraries: libslurm.so.38: cannot open shared object file: "
+                            "No such file or directory\" >&2\nexit 127\n";
+  ::chmod(program.c_str(), 0755);
+  SlurmGateway gateway({program, seconds(30), {{"LD_PRELOAD", ""}}});
+  std::optional<Result<JobIdentity>> answer;
+  gateway.ask(Submit{}, [&](Result<JobIdentity> job) { answer = std::move(job); });
+
+  while (!answer) {
+    pollfd source{gateway.fd(), POLLIN, 0};
+    ::poll(&source, 1, gateway.fd() < 0 ? 0 : 10'000);
+    gateway.on_readable();
+    gateway.on_time(Clock::now());
+  }
+  ::unlink(program.c_str());
+
+  EXPECT_EQ(answer->error().code, ErrorCode::kVersionMismatch);
+  EXPECT_EQ(answer->error().text, "pounce-slurm was built for another Slurm than this machine's: libslurm.so.38 cannot be loaded");
+  EXPECT_THAT(answer->error().remedy, HasSubstr("pouncectl rebuild"));
 }
 
 TEST_F(GatewayTest, LetsAHelperPrintMoreThanAnybodyReads) {
