@@ -35,6 +35,22 @@ std::vector<Nvml::Device> Nvml::devices(const std::string& visible) const {
   return devices;
 }
 
+std::vector<Nvml::Device> Nvml::all() const {
+  std::vector<Device> devices;
+  for (Device device = nullptr; calls_->by_index(static_cast<unsigned>(devices.size()), &device) == nvml::kSuccess;) devices.push_back(device);
+  return devices;
+}
+
+std::vector<std::string> Nvml::uuids(const std::vector<Device>& devices) const {
+  std::vector<std::string> all;
+  for (const Device device : devices) {
+    char text[kTextBytes] = {};
+    nvml::ask(calls_->uuid, device, text, kTextBytes);
+    all.emplace_back(text);
+  }
+  return all;
+}
+
 Nvml::Look Nvml::look(Device device) const {
   Look look;
   if (nvml::Utilization is{}; nvml::ask(calls_->utilization, device, &is)) look.percent = is.gpu;

@@ -26,6 +26,8 @@ class Nvml {
 
   // Those of CUDA_VISIBLE_DEVICES, "0,2", "GPU-…" or "MIG-…", that the driver knows.
   std::vector<Device> devices(const std::string& visible) const;
+  std::vector<Device> all() const;  // that this process may see
+  std::vector<std::string> uuids(const std::vector<Device>& devices) const;  // empty where the driver does not tell
   Look look(Device device) const;
   std::vector<DeviceFacts> facts(const std::vector<Device>& devices) const;  // of each, and how they are linked
 
