@@ -12,6 +12,7 @@
 #include "policy/placement_choice.h"
 #include "policy/templates.h"
 #include "pounce/job.h"
+#include "pounced/leases/avoided_nodes.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/leases/worker_command.h"
@@ -21,6 +22,7 @@ namespace pounce::daemon {
 struct MadeJob {
   JobSpec spec;
   std::string note;  // what was decided, for the lease's history; may be empty
+  std::string not_nodes{};  // those that the user does not want, where the spec leaves out further ones
 };
 
 class JobBuilder {
@@ -35,8 +37,8 @@ class JobBuilder {
     policy::Who who;
   };
 
-  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver)
-      : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver) {}
+  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver, const AvoidedNodes& avoided)
+      : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver), avoided_(avoided) {}
 
   void make(const lease::SubmitJob& order, const protocol::OpenSession& session, Reply<MadeJob> reply);
   // The refusal, with what the cluster has instead where it is one for ever.
@@ -51,6 +53,7 @@ class JobBuilder {
   SitePolicy& policy_;
   launch::Launcher& launcher_;
   const CoreDriver& driver_;
+  const AvoidedNodes& avoided_;
 };
 
 }  // namespace pounce::daemon
