@@ -74,13 +74,19 @@ struct GpuMeter::Shared {
     tell();
   }
 
-  void note(std::size_t which, const GpuHealth& health) {
-    const std::string& uuid = facts->at(which).uuid;
+  void note(const std::string& uuid, const GpuHealth& health) {
     if (std::ranges::find(failures, uuid, &GpuFailure::uuid) != failures.end()) return;
     if (auto failed = failure_of(uuid, health)) {
       failures.push_back({uuid, std::move(*failed)});
       tell();
     }
+  }
+
+  void note_lost(const std::string& name) {
+    GpuHealth health;
+    health.gone = true;
+    const std::lock_guard held(lock);
+    note(name, health);
   }
 
   void say(std::optional<Uuids> found) {
@@ -91,7 +97,9 @@ struct GpuMeter::Shared {
 
   void watch(const std::string& visible, const std::string& library, std::chrono::milliseconds between) {
     auto nvml = Nvml::open(library);
-    const auto devices = nvml ? nvml->devices(visible) : std::vector<Nvml::Device>();
+    std::vector<std::string> lost;
+    const auto devices = nvml ? nvml->devices(visible, &lost) : std::vector<Nvml::Device>();
+    for (const std::string& name : lost) note_lost(name);
     if (!devices.empty()) look_after(*nvml, devices, between);
     const std::lock_guard held(lock);
     ended = true;
@@ -115,7 +123,7 @@ struct GpuMeter::Shared {
       if (asked) uuids = Uuids{nvml.uuids(devices), nvml.uuids(asked->visible ? nvml.devices(*asked->visible) : nvml.all())};
       held.lock();
       for (const Nvml::Look& look : looks) add(look);
-      for (std::size_t i = 0; i < health.size(); ++i) note(i, health[i]);
+      for (std::size_t i = 0; i < health.size(); ++i) note(facts->at(i).uuid, health[i]);
       if (asked) say(std::move(uuids));
       changed.wait_for(held, std::min(between, kAfterChange), [this] { return over || question; });
       changed.wait_for(held, between - std::min(between, kAfterChange), [this] { return over || wants_look || question; });

@@ -75,6 +75,7 @@ int nvmlInit_v2() { return hang_if_told(), 0; }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Gpu** device) {
   if (index > kSecond) return 2;
+  if (is_told("lost", index)) return kLost;
   *device = &gpus[index];
   return 0;
 }

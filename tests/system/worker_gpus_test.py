@@ -155,6 +155,19 @@ def test_one_that_names_the_same_gpus_otherwise_serves(start, tmp_path):
     assert world.client.result(world.client.submit(pow, 2, 3)) == 8
 
 
+def test_each_of_several_workers_has_its_own_of_a_job_whose_gpus_count_from_nought(start):
+    daemon = start(SLURM_JOB_GPUS="2,3", CUDA_VISIBLE_DEVICES="0,1", workers=2).daemon
+    daemon.wait_for("worker_gpus", 2)
+    told = {one["worker"]: [gpu["uuid"] for gpu in one["gpus"]] for one in daemon.all("worker_gpus")}
+    assert told == {0: ["GPU-first"], 1: ["GPU-second"]} and daemon.all("interpreter_down") == []
+
+
+def test_a_gpu_that_was_gone_before_ends_the_worker(refused, driver):
+    driver.lose(1)
+    error = refused(**ONE)["error"]
+    assert (error["code"], error["context"]["gpu"]) == ("device_failed", "1")
+
+
 def test_gpus_that_slurm_did_not_give_refuse_the_worker_before_it_starts(refused):
     down = refused(SLURM_JOB_GPUS="1", CUDA_VISIBLE_DEVICES="0,1")
     assert (down["error"]["code"], down["restarting"]) == ("device_unavailable", False)

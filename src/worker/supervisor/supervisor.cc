@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "messages/sentence.h"
-#include "worker/supervisor/leased_gpus.h"
 #include "worker/supervisor/process_tree.h"
 #include "worker/supervisor/tcp_endpoint.h"
 
@@ -66,10 +65,10 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
       meter_(Clock::now()),
       gpu_meter_(facts_.visible_gpus) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (const auto given = within_slurms(environment); given)
-    start_interpreter();
+  if (options_.unfit)
+    end_unfit(*options_.unfit);
   else
-    end_unfit(given.error());
+    start_interpreter();
   // From here on there are keys in memory: no core file, no debugger. Only now, since /proc/self closes with it.
   ::prctl(PR_SET_DUMPABLE, 0);
   loop_.watch_fd(signals_.get(), [this] { on_signal(); });

@@ -111,6 +111,7 @@ TEST(GpuMeterTest, TellsTheFactsAsNews) {
 TEST(GpuMeterTest, TellsOnceOfAGpuThatHasFallenOff) {
   const FakeFolder folder;
   GpuMeter meter("0,1", POUNCE_FAKE_NVML, 1ms);
+  heard(meter, [&] { return meter.facts(); });
   folder.tell("lost-1");
 
   heard(meter, [&] { return meter.failures().size() > 0; });
@@ -120,6 +121,17 @@ TEST(GpuMeterTest, TellsOnceOfAGpuThatHasFallenOff) {
   ASSERT_EQ(meter.failures().size(), 1u);
   EXPECT_EQ(meter.failures().front().uuid, "GPU-second");
   EXPECT_EQ(meter.failures().front().error.code, ErrorCode::kDeviceFailed);
+}
+
+TEST(GpuMeterTest, TellsOfAGpuThatWasGoneBeforeItCame) {
+  const FakeFolder folder;
+  folder.tell("lost-1");
+  const GpuMeter meter("1", POUNCE_FAKE_NVML, 1ms);
+
+  heard(meter, [&] { return meter.failures().size() > 0; });
+
+  ASSERT_EQ(meter.failures().size(), 1u);
+  EXPECT_EQ(meter.failures().front().error.text, "the GPU 1 failed: its driver does not reach it any more");
 }
 
 TEST(GpuMeterTest, OfWhatAProgramDidWrongSaysNothing) {
