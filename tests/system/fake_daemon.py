@@ -328,7 +328,8 @@ def package_path() -> dict[str, str]:
 class RealWorker:
     """The real pounce-worker with the real interpreter, in the role of a job's first process."""
 
-    def __init__(self, daemon: FakeDaemon, folder: Path, *options: str, interpreter=(sys.executable,), workers: int = 1, **environment: str):
+    def __init__(self, daemon: FakeDaemon, folder: Path, *options: str, interpreter=(sys.executable,), workers: int = 1,
+                 **environment: str):
         self.log = folder / "lease.log"
         self.directory = folder / "notebook"
         self.directory.mkdir(exist_ok=True)
