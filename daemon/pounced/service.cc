@@ -87,7 +87,7 @@ void Service::wire_handlers() {
         return status_document({setup_, facts_, state_, policy_, network_.listeners()}, driver_->core(), Clock::now());
       }};
   clients_ = std::make_unique<ClientHandler>(state_, *driver_, control_, *detached_, setup_.notice, std::move(answers));
-  workers_ = std::make_unique<WorkerHandler>(state_, *driver_, control_, *detached_, *notes_, setup_.config.times.avoid_node);
+  workers_ = std::make_unique<WorkerHandler>(state_, *driver_, control_, *detached_, *notes_, launcher_, setup_.config.times.avoid_node);
   control_.on_message([this](Peer& peer, const protocol::Header& header, bool back) {
     if (std::holds_alternative<protocol::Demand>(header)) policy_.look();
     if (peer.role == protocol::Role::kClient)

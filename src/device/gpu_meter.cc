@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -74,10 +75,10 @@ struct GpuMeter::Shared {
     tell();
   }
 
-  void note(const std::string& uuid, const GpuHealth& health) {
+  void note(const std::string& uuid, const std::string& name, const GpuHealth& health) {
     if (std::ranges::find(failures, uuid, &GpuFailure::uuid) != failures.end()) return;
     if (auto failed = failure_of(uuid, health)) {
-      failures.push_back({uuid, std::move(*failed)});
+      failures.push_back({uuid, name, std::move(*failed)});
       tell();
     }
   }
@@ -86,7 +87,7 @@ struct GpuMeter::Shared {
     GpuHealth health;
     health.gone = true;
     const std::lock_guard held(lock);
-    note(name, health);
+    note(name, name, health);
   }
 
   void say(std::optional<Uuids> found) {
@@ -98,16 +99,20 @@ struct GpuMeter::Shared {
   void watch(const std::string& visible, const std::string& library, std::chrono::milliseconds between) {
     auto nvml = Nvml::open(library);
     std::vector<std::string> lost;
-    const auto devices = nvml ? nvml->devices(visible, &lost) : std::vector<Nvml::Device>();
+    std::vector<Nvml::Device> devices;
+    std::vector<std::string> names;
+    std::istringstream words(nvml ? visible : std::string());
+    for (std::string word; std::getline(words, word, ',');)
+      for (const Nvml::Device device : nvml->devices(word, &lost)) devices.push_back(device), names.push_back(word);
     for (const std::string& name : lost) note_lost(name);
-    if (!devices.empty()) look_after(*nvml, devices, between);
+    if (!devices.empty()) look_after(*nvml, devices, names, between);
     const std::lock_guard held(lock);
     ended = true;
     if (question) say(std::nullopt);
     changed.notify_all();
   }
 
-  void look_after(Nvml& nvml, const std::vector<Nvml::Device>& devices, std::chrono::milliseconds between) {
+  void look_after(Nvml& nvml, const std::vector<Nvml::Device>& devices, const std::vector<std::string>& names, std::chrono::milliseconds between) {
     const auto told = nvml.facts(devices);
     const auto direct = gpu_direct_storage();
     std::unique_lock held(lock);
@@ -123,7 +128,7 @@ struct GpuMeter::Shared {
       if (asked) uuids = Uuids{nvml.uuids(devices), nvml.uuids(asked->visible ? nvml.devices(*asked->visible) : nvml.all())};
       held.lock();
       for (const Nvml::Look& look : looks) add(look);
-      for (std::size_t i = 0; i < health.size(); ++i) note(facts->at(i).uuid, health[i]);
+      for (std::size_t i = 0; i < health.size(); ++i) note(facts->at(i).uuid, names[i], health[i]);
       if (asked) say(std::move(uuids));
       changed.wait_for(held, std::min(between, kAfterChange), [this] { return over || question; });
       changed.wait_for(held, between - std::min(between, kAfterChange), [this] { return over || wants_look || question; });

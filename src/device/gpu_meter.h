@@ -28,7 +28,7 @@ struct TaskUse {
 };
 
 struct GpuFailure {
-  std::string uuid;
+  std::string uuid, name;  // as CUDA_VISIBLE_DEVICES names it
   Error error;
 };
 

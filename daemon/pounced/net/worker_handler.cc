@@ -81,6 +81,8 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
   spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(),
               message.worker.value, message.epoch.value, messages::text(message.error));
   if (const auto node = message.error.context.find("node"); node != message.error.context.end()) avoid(node->second, message.error);
+  if (const auto gpu = message.error.context.find("visible"); message.error.code == ErrorCode::kDeviceFailed && gpu != message.error.context.end())
+    launcher_.leave_out(message.lease, gpu->second);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
                                       message.restarting});
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "launch/launcher.h"
 #include "pounced/daemon_state.h"
 #include "pounced/detached/detached_tasks.h"
 #include "pounced/leases/core_driver.h"
@@ -14,8 +15,9 @@ namespace pounce::daemon {
 
 class WorkerHandler {
  public:
-  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached, JobNotes& notes, Duration avoid_node)
-      : state_(state), driver_(driver), control_(control), detached_(detached), notes_(notes), avoid_node_(avoid_node) {}
+  WorkerHandler(DaemonState& state, CoreDriver& driver, ControlChannel& control, DetachedTasks& detached, JobNotes& notes, launch::Launcher& launcher,
+                Duration avoid_node)
+      : state_(state), driver_(driver), control_(control), detached_(detached), notes_(notes), launcher_(launcher), avoid_node_(avoid_node) {}
 
   void hear(Peer& peer, const protocol::Header& header);
   void lost(const Peer& peer);  // its connection is gone
@@ -40,6 +42,7 @@ class WorkerHandler {
   ControlChannel& control_;
   DetachedTasks& detached_;
   JobNotes& notes_;
+  launch::Launcher& launcher_;
   const Duration avoid_node_;
 };
 

@@ -29,7 +29,11 @@ void Supervisor::watch_gpus() {
 
 void Supervisor::on_gpu_news() {
   tell_gpus();  // of a failed one before the death: pounced asks for the next lease elsewhere
-  if (const auto failures = gpu_meter_.failures(); !failures.empty()) return end_unfit(failures.front().error);
+  if (const auto failures = gpu_meter_.failures(); !failures.empty()) {
+    Error why = failures.front().error;
+    why.context["visible"] = failures.front().name;
+    return end_unfit(why);
+  }
   if (const auto answer = gpu_meter_.uuids(); answer && unannounced_) {
     if (const auto same = same_gpus(*answer, unannounced_->listed); !same) return end_unfit(same.error());
     announce();

@@ -73,7 +73,7 @@ TEST(LeasedGpusTest, AreToldWithTheirSliceAndTheirFailure) {
   facts.uuid = "MIG-a";
   facts.model = "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
   facts.memory.total_bytes = 20ull << 30;
-  const device::GpuFailure failed{"MIG-a", {ErrorCode::kDeviceFailed, "it fell off", {}, {}}};
+  const device::GpuFailure failed{"MIG-a", "0", {ErrorCode::kDeviceFailed, "it fell off", {}, {}}};
 
   const auto rows = gpu_rows({facts, {}}, {failed});
 
