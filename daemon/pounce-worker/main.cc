@@ -97,7 +97,7 @@ int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
   rlimit core_limit{};
   write_no_core(core_limit);
   const auto environment = pounce::environment_of(environ);
-  if (const auto given = pounce::worker::within_slurms(environment); !given) options.unfit = given.error();  // of all its workers together
+  if (const auto given = pounce::worker::within_slurms(environment, options.node == 0); !given) options.unfit = given.error();
   const std::uint32_t each = options.workers / options.nodes;
   const auto serve_as = [&](pounce::WorkerIndex worker, pounce::Epoch first) {
     SupervisorOptions own = options;

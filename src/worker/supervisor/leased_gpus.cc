@@ -49,8 +49,8 @@ std::string slice_of(const std::string& model) {
 
 }  // namespace
 
-Result<void> within_slurms(const Environment& environment) {
-  const std::string step = setting(environment, "SLURM_STEP_GPUS"), job = setting(environment, "SLURM_JOB_GPUS");
+Result<void> within_slurms(const Environment& environment, bool on_batch_host) {
+  const std::string step = setting(environment, "SLURM_STEP_GPUS"), job = on_batch_host ? setting(environment, "SLURM_JOB_GPUS") : "";
   const std::string visible = setting(environment, std::string(kVariable));
   const auto given = numbers_of(step.empty() ? job : step), seen = numbers_of(visible);
   if (!given || !seen) return {};

@@ -18,7 +18,8 @@ namespace pounce::worker {
 // CUDA_VISIBLE_DEVICES against Slurm's own list: it may name those GPUs as Slurm does, or count the job's own from 0, as where cgroups hide
 // the others, or leave some out. What is not a list of numbers says nothing. Of the whole job: a worker's part of either list does not show how it counts.
 // kDeviceUnavailable: there are others in it. Pure.
-Result<void> within_slurms(const Environment& environment);
+// on_batch_host: elsewhere SLURM_JOB_GPUS is that host's, and the step's own list alone counts.
+Result<void> within_slurms(const Environment& environment, bool on_batch_host = true);
 
 // What a process was started with; nothing: it cannot be seen.
 struct VisibleGpus {

@@ -33,6 +33,12 @@ TEST(LeasedGpusTest, AStepsOwnListCountsBeforeItsJobs) {
   EXPECT_FALSE(within_slurms(step));
 }
 
+TEST(LeasedGpusTest, OnAFurtherNodeTheListOfTheBatchHostSaysNothing) {
+  const Environment further{{"SLURM_JOB_GPUS", "0"}, {"CUDA_VISIBLE_DEVICES", "2,3"}};
+  EXPECT_FALSE(within_slurms(further));
+  EXPECT_TRUE(within_slurms(further, false));
+}
+
 TEST(LeasedGpusTest, WhatIsNoListOfNumbersSaysNothing) {
   EXPECT_TRUE(is_within("", "0"));
   EXPECT_TRUE(is_within("0", ""));
