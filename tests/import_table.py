@@ -24,7 +24,7 @@ ROOMS: dict[str, list[str]] = {
     "future": ["lease", "_engine", "errors", "_core"],
     "executor": ["future", "_engine", "_common.submitted_functions", "errors"],
     "sweeps": ["future", "_engine", "errors", "_core"],
-    "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_common.rank", "_common.ref", "errors"],
+    "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.device_pickle", "_common.rank", "_common.ref", "errors", "_core"],
     "calls": ["executor", "sweeps", "gangs", "future", "_engine", "_common.map_store", "errors"],
     "client": ["_batch.job", "calls", "gangs", "future", "lease", "_engine", "_common.ref", "errors"],
     "_batch": ["_engine", "_common", "errors", "_core"],
@@ -33,7 +33,7 @@ ROOMS: dict[str, list[str]] = {
     "cell": ["_batch", "batch_runs", "client", "calls", "gangs", "lease", "future", "_engine", "_worker.cell.parting", "_worker.cell.rank_cell", "_worker.cell.relay_calls", "_worker.cell.runner", "_worker.state", "_common", "errors", "_core"],
     "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.reports", "_worker.steps", "_common.rank"],
-    "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
+    "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
     "compat": ["", "calls", "client", "executor", "future", "_engine.durations", "_engine.options", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
     "bench": ["", "_engine.daemon", "_worker.state"],
 }

@@ -18,6 +18,7 @@ namespace pounce::daemon {
 struct ClientFacts {
   protocol::OpenSession opened;
   std::map<RequestId, Resources> requests;  // of its last demand
+  bool detached = false;                    // a task with a name: whoever submitted it may have gone
 };
 
 struct Interpreter {

@@ -254,10 +254,12 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
   return task;
 }
 
+// device: of the worker, where the buffers are to lie.
 // by_content: equal data is one object; else it is one of its own, and its bytes are not looked at.
-std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers, bool send_now, bool by_content) {
+std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes& pickle, const py::list& buffers, bool send_now, bool by_content,
+                           std::string device) {
   let_go().drain();
-  client::Object object{to_buffer(pickle, false), to_buffers(buffers, false)};
+  client::Object object{to_buffer(pickle, false), to_buffers(buffers, false), std::move(device)};
   if (!by_content)  // one that is named by its content may be written again: it is copied
     for (Buffer& buffer : object.buffers) buffer.view = client::sharable_memory_of(buffer.bytes);
   const std::uint64_t size = object.total_bytes();
@@ -367,7 +369,7 @@ void bind_client(py::module_& m) {
            [](Client& self, std::vector<std::string> needs, std::vector<std::string> imports) {
              without_gil([&] { return self.set_modules(std::move(needs), std::move(imports)); });
            })
-      .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true)
+      .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true, py::arg("device") = "")
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
       .def("wait_for_news",

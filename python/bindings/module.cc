@@ -17,5 +17,6 @@ PYBIND11_MODULE(_core, m) {
   pounce::bind_records(m);
   pounce::bind_errors(m);
   pounce::bind_client(m);
+  pounce::bind_device_memory(m);
   pounce::bind_worker(m);
 }

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "bindings.h"
+#include "device_memory.h"
 #include "news.h"
 #include "records.h"
 #include "worker/common/bounded_log.h"
@@ -201,11 +202,12 @@ NamespaceState namespace_state(const std::string& word) {
 class PyWorker {
  public:
   PyWorker(int supervisor, int output, int errors, int log, int page, std::string facing, std::string node,
-           std::string devices, std::string python, std::string interface, std::string ports) {
+           std::string devices, std::string python, std::string interface, std::string ports, std::vector<std::string> package_folders) {
     ::setvbuf(stdout, nullptr, _IOLBF, 0);  // C libraries' lines come live too
     for (const int fd : {supervisor, output, errors, log, page}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);  // not for user programs
     worker::EngineSetup setup{UniqueFd(supervisor), UniqueFd(output), UniqueFd(errors), UniqueFd(page), log,
                               std::move(facing), std::move(node), std::move(devices), std::move(python), {}, {}, std::move(interface), std::move(ports)};
+    setup.package_folders = std::move(package_folders);
     auto host = WorkerHost::start(std::move(setup));
     if (!host) throw std::runtime_error(host.error().text);
     host_ = std::move(*host);
@@ -290,6 +292,8 @@ class PyWorker {
 
   bool yield_asked() const { return host_ != nullptr && host_->yield_asked(); }  // any thread
 
+  py::object devices() const { return pounce::to_python(host_->devices()); }
+
   std::string endpoint() const { return host_ != nullptr ? host_->endpoint() : ""; }
   std::int64_t end_time() const { return host_ != nullptr ? host_->end_time_s() : 0; }
 
@@ -345,6 +349,7 @@ class PyWorker {
     }
     PickledObject object(std::size_t index) const {
       const worker::ObjectUse& use = job.objects.at(index);
+      if (use.on_device) return {to_python(use.pickle), pounce::to_python(use.on_device)};
       py::list list;
       for (const Lent& lent : use.buffers) list.append(writable(lent));
       return {to_python(use.pickle), list};
@@ -444,9 +449,10 @@ void bind_worker(py::module_& m) {
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);
   py::class_<PyWorker>(m, "Worker")
-      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string, std::string>(), py::kw_only(),
+      .def(py::init<int, int, int, int, int, std::string, std::string, std::string, std::string, std::string, std::string, std::vector<std::string>>(), py::kw_only(),
            py::arg("supervisor"), py::arg("output"), py::arg("errors"), py::arg("log"), py::arg("page"),
-           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "", py::arg("ports") = "")
+           py::arg("facing"), py::arg("node"), py::arg("devices"), py::arg("python"), py::arg("interface") = "", py::arg("ports") = "",
+           py::arg("package_folders") = std::vector<std::string>{})
       .def("serve", &PyWorker::serve, py::arg("execute"), py::arg("describe"), py::arg("idle") = py::none())
       .def("wanted", &PyWorker::wanted)
       .def("tell_state", &PyWorker::tell_state)
@@ -460,6 +466,7 @@ void bind_worker(py::module_& m) {
       .def("ending", &PyWorker::ending)
       .def("yield_asked", &PyWorker::yield_asked)
       .def_property_readonly("end_time", &PyWorker::end_time)
+      .def_property_readonly("devices", &PyWorker::devices)
       .def_property_readonly("endpoint", &PyWorker::endpoint)
       .def("remove_when_acknowledged", &PyWorker::remove_when_acknowledged)
       .def("set_cloudpickle", &PyWorker::set_cloudpickle)

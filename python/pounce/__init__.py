@@ -24,6 +24,7 @@ _HOMES = {
     "DetachedFuture": "future",
     "File": "_common.file",
     "Ref": "_common.ref",
+    "DeviceArray": "_common.device_array",
     "Queue": "_engine.queue",
     "Executor": "executor",
     "Choice": "_engine.choices",
@@ -49,10 +50,12 @@ _HOMES = {
     "gang": "client",
     "Gang": "gangs",
     "Sharded": "gangs",
+    "Broadcast": "gangs",
     "empty": "_common.sharable_array",
 }
 
 if TYPE_CHECKING:
+    from ._common.device_array import DeviceArray
     from ._common.file import File
     from ._common.rank import Rank
     from ._common.ref import Ref
@@ -65,7 +68,7 @@ if TYPE_CHECKING:
     from .client import Client, classes, gang
     from .errors import *  # noqa: F403
     from .future import DetachedFuture, Future
-    from .gangs import Gang, Sharded
+    from .gangs import Broadcast, Gang, Sharded
     from .lease import Lease
     from .on_worker import checkpoint, listener, rank, report, restored, steps, time_left
     from .sweeps import Sweep
@@ -109,11 +112,13 @@ _load_into_shell()
 
 __all__ = [
     "BatchRun",
+    "Broadcast",
     "Choice",
     "Class",
     "Classes",
     "Client",
     "DetachedFuture",
+    "DeviceArray",
     "Eta",
     "File",
     "Future",

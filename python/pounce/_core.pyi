@@ -330,7 +330,8 @@ class Client:
     def free_workers(self, resources: Resources, /) -> int: ...
     # Modules that workers load ahead which are attached from now on: those that waiting tasks name, then others
     def set_modules(self, needs: list[str], imports: list[str], /) -> None: ...
-    def hold(self, pickle: bytes, buffers: list[Any], send_now: bool, by_content: bool = True) -> Hold: ...
+    # device: of the worker, where the buffers are to lie; empty: in its memory
+    def hold(self, pickle: bytes, buffers: list[Any], send_now: bool, by_content: bool = True, device: str = "") -> Hold: ...
     # Questions to pounced; `asked` and the result number the connection that has it, 0 for none
     def ask_queue(self, request: int, asked: int, /) -> int: ...
     def ask_classes(self, request: int, asked: int, /) -> int: ...
@@ -354,6 +355,33 @@ class Job:
     def object(self, index: int, /) -> PickledObject: ...
     def cancel_asked(self) -> bool: ...
 
+class DeviceMemory:
+    """Memory of a device, as long as somebody has it."""
+    address: int  # 0: it has no bytes
+    nbytes: int
+    device: str  # "cuda:0"
+    dlpack_device: tuple[int, int]
+    def dlpack(self, shape: Sequence[int], strides: Sequence[int], code: int, bits: int, /) -> Any: ...  # a capsule; strides in elements
+    def read_into(self, buffer: Any, /) -> None: ...  # of the same size; blocks for the copy
+
+class Devices:
+    """The devices of this process."""
+    # Opens the device, which may take seconds. Raises DeviceUnavailable, OutOfMemory
+    def allocate(self, device: str, nbytes: int, holder: str, /) -> DeviceMemory: ...
+    def put(self, device: str, data: Any, holder: str, /) -> DeviceMemory: ...  # a copy of these bytes; blocks until it is there
+    def visible(self, device: str, /) -> list[str]: ...  # UUIDs of those of its kind that this process sees
+    def new_group(self, device: str, /) -> str: ...  # its id, for all ranks
+    def use(self) -> dict[str, tuple[int, int]]: ...  # by device: bytes that pounce has of it now, and had at most
+
+def one_rank_each(uuids: Sequence[str], /) -> None: ...  # by rank: the device that it uses. Raises BadRequest: two have the same
+
+class Communicator:
+    """One rank's place in a group of devices. One thread, the main one; a signal stops it. Raises Timeout, LostError, DeviceFailed;
+    then the group is over."""
+    def __init__(self, devices: Devices, device: str, group: str, rank: int, ranks: int, /) -> None: ...
+    def join(self, seconds: float, /) -> None: ...
+    def broadcast(self, memory: DeviceMemory, source: int, seconds: float, /) -> None: ...
+
 class Worker:
     """The interpreter's side of a worker."""
     def __init__(
@@ -370,11 +398,13 @@ class Worker:
         python: str,
         interface: str = ...,
         ports: str = ...,
+        package_folders: list[str] = ...,
     ) -> None: ...
     # Any thread. JSON of a Jupyter message and its buffers; blocks while the client is far behind.
     def show(self, message: bytes, buffers: Sequence[bytes], /) -> None: ...
     # Main thread, also when the worker ends: the client's answer to what was shown; None: none came in time, or nobody is there
     def answer(self, seconds: float, /) -> bytes | None: ...
+    devices: Devices  # of this process; nothing of them is taken before one is asked for
     endpoint: str  # "tcp://10.0.0.1:40123", where clients reach it. Any thread, never blocks
     end_time: int  # of the job, unix; 0: not known. Any thread, never blocks
     # The file at this path, once the client has the task's outcome

@@ -88,7 +88,7 @@ class Client(View):
 
     # ---- work ----
 
-    def scatter(self, value: Any) -> Ref:
+    def scatter(self, value: Any, device: str | None = None) -> Ref:
         """Makes `value` an object that workers hold, and returns its handle.
 
         Blocks until it is hashed (about 50 ms for a GiB), not until it is sent: that happens at once to workers that are
@@ -96,10 +96,23 @@ class Client(View):
         shared and not copied: do not change an array that was scattered (``POUNCE_CHECK_MUTATION=1`` looks for that: a call that took
         the handle then ends with ``DataChanged``). The same content is the same object.
 
+        Parameters
+        ----------
+        device : str, optional
+            "cuda", "cuda:1" (a worker's second GPU) or "host" (its memory, where there is no GPU): the numpy arrays and CPU tensors in
+            `value`, at any depth, go to that device while they arrive, once, and stay there for all tasks of the worker. A task gets a
+            ``DeviceArray`` for an array and a tensor on that device for a tensor. Calls that take the handle wait until it is there.
+            Workers without GPUs get it with such a call only.
+
         Raises
         ------
         NotPicklable
             Names the part that cannot travel.
+        BadRequest
+            `device` names none, or `value` has no array that could lie there.
+
+        A call that takes the handle ends with ``DeviceUnavailable`` where its worker has no such device, and with ``OutOfMemory``
+        where it does not fit there, with what pounce holds of the device.
 
         Examples
         --------
@@ -107,7 +120,7 @@ class Client(View):
         >>> client.submit(sum, numbers).result(), client.submit(max, numbers).result()
         (499500, 999)
         """
-        return self._submitter.scatter(value)
+        return self._submitter.scatter(value, device)
 
     def queue(self) -> Queue:
         """This user's jobs of pounce, of all notebooks, as Slurm shows them now. Blocks for one question to Slurm.

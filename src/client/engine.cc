@@ -183,8 +183,9 @@ void Engine::send_ahead(const ObjectId& id) {
     WorkerLink* link = nullptr;  // null: the lease has it
   };
   std::map<LeaseId, Chosen> chosen;
+  const std::string& device = objects_.find(id)->device;
   for (auto& [place, peer] : peers_) {
-    if (!peer.link->attached()) continue;
+    if (!peer.link->attached() || !peer.link->may_have(device)) continue;
     Chosen& one = chosen.try_emplace(place.lease, Chosen{place, peer.link.get()}).first->second;
     if (peer.link->held().contains(id))
       one.link = nullptr;

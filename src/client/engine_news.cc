@@ -181,6 +181,7 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     happened(task::WorkerSeen{place, epoch});
   } else if (const auto* have = std::get_if<protocol::Have>(&event)) {
     relay_.has(place, have->object);
+    if (WorkerLink* link = link_at(place); link != nullptr && objects_.find(have->object) == nullptr) drop_unneeded(place, *link);
   } else if (const auto* answer = std::get_if<protocol::Serve>(&event)) {
     relay_.answered(place, *answer);
   } else if (const auto* not_fetched = std::get_if<protocol::NotFetched>(&event)) {

@@ -9,8 +9,8 @@ bool HeldObjects::confirmed(const ObjectId& id) const {
   return found != objects_.end() && found->second.confirmed;
 }
 
-void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes) {
-  if (objects_.try_emplace(id, Held{bytes, ++uses_, false}).second) bytes_ += bytes;
+void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes, bool to_device) {
+  if (objects_.try_emplace(id, Held{bytes, ++uses_, false, to_device}).second) bytes_ += bytes;
 }
 
 void HeldObjects::used(const ObjectId& id) {
@@ -39,7 +39,11 @@ bool HeldObjects::refused(const ObjectId& id) {
 
 void HeldObjects::let_go(const ObjectId& id) {
   const auto found = objects_.find(id);
-  if (found != objects_.end() && found->second.confirmed) perhaps_unneeded_.emplace(found->second.used_at, id);
+  if (found == objects_.end() || !found->second.confirmed) return;
+  if (found->second.on_device)
+    perhaps_unneeded_on_device_.insert(id);
+  else
+    perhaps_unneeded_.emplace(found->second.used_at, id);
 }
 
 void HeldObjects::take_stock(const std::vector<protocol::Reached>& all) {
@@ -78,15 +82,23 @@ void HeldObjects::forget_unconfirmed() {
 
 std::vector<ObjectId> HeldObjects::drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed) {
   std::vector<ObjectId> dropped;
+  while (!perhaps_unneeded_on_device_.empty() && dropped.size() < kMostDropped) {
+    const ObjectId id = perhaps_unneeded_on_device_.extract(perhaps_unneeded_on_device_.begin()).value();
+    if (drop(id, needed)) dropped.push_back(id);
+  }
   while (bytes_ > budget && !perhaps_unneeded_.empty() && dropped.size() < kMostDropped) {
-    const ObjectId id = perhaps_unneeded_.begin()->second;
-    perhaps_unneeded_.erase(perhaps_unneeded_.begin());
-    if (needed(id)) continue;
-    bytes_ -= objects_.at(id).bytes;
-    objects_.erase(id);
-    dropped.push_back(id);
+    const ObjectId id = perhaps_unneeded_.extract(perhaps_unneeded_.begin()).mapped();
+    if (drop(id, needed)) dropped.push_back(id);
   }
   return dropped;
+}
+
+bool HeldObjects::drop(const ObjectId& id, const std::function<bool(const ObjectId&)>& needed) {
+  const auto found = objects_.find(id);
+  if (found == objects_.end() || needed(id)) return false;
+  bytes_ -= found->second.bytes;
+  objects_.erase(found);
+  return true;
 }
 
 }  // namespace pounce::client

@@ -16,7 +16,17 @@ void ObjectRelay::see_to_wanted(const task::Place& place) {
   WorkerLink* const link = link_at_(place);
   if (link == nullptr) return;
   for (const ObjectId& id : link->take_wanted())
-    if (objects_.hold(id)) act(broadcast_.wants(id, place, link->machine()));
+    if (objects_.hold(id)) act(broadcast_.wants(id, place, lies_on_device(id) ? std::string() : link->machine()));
+}
+
+// From a device it is given to nobody: to the others it is as if it had not come there.
+void ObjectRelay::has(const task::Place& place, const ObjectId& object) {
+  act(lies_on_device(object) ? broadcast_.refused(object, place) : broadcast_.has(object, place));
+}
+
+bool ObjectRelay::lies_on_device(const ObjectId& object) const {
+  const Object* const known = objects_.find(object);
+  return known != nullptr && !known->device.empty();
 }
 
 void ObjectRelay::not_fetched(const task::Place& place, const ObjectId& object) { act(broadcast_.failed(object, place)); }

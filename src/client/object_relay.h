@@ -22,7 +22,7 @@ class ObjectRelay {
   ObjectRelay(Objects& objects, LinkAt link_at, LetGo let_go) : objects_(objects), link_at_(std::move(link_at)), let_go_(std::move(let_go)) {}
 
   void see_to_wanted(const task::Place& place);  // after something was sent to it
-  void has(const task::Place& place, const ObjectId& object) { act(broadcast_.has(object, place)); }
+  void has(const task::Place& place, const ObjectId& object);
   void refused(const task::Place& place, const ObjectId& object) { act(broadcast_.refused(object, place)); }
   void not_fetched(const task::Place& place, const ObjectId& object);
   void answered(const task::Place& source, const protocol::Serve& answer);  // it is ready, or has not got the object
@@ -38,6 +38,7 @@ class ObjectRelay {
   };
 
   void act(const task::Broadcast::Decisions& decisions);
+  bool lies_on_device(const ObjectId& object) const;
   void begin(const task::Broadcast::Fetch& fetch);
   void arrange(const task::Broadcast::Fetch& fetch);
   void end(const task::Broadcast::Fetch& fetch);

@@ -27,6 +27,7 @@ transport::Message to_message(const protocol::Header& header, const std::vector<
 
 Announcement::Announcement(const ObjectId& id, const Object& object) : pickle(object.pickle), parts(object.buffers) {
   header.object = id;
+  header.device = object.device;
   header.pickle_follows = pickle.bytes.size() > protocol::kInlineBytes;
   if (header.pickle_follows) parts.insert(parts.begin(), pickle);
   for (const Buffer& part : parts) header.buffers.push_back(part.bytes.size());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace pounce::client {
 struct Object {
   Buffer pickle;
   std::vector<Buffer> buffers;
+  std::string device{};  // of the worker, that its buffers are to lie on; empty: in its memory
   // What workers of this machine are handed. The first one's is its own; the next one's is kept for all that come behind it.
   struct Copies {
     std::weak_ptr<std::optional<memory::Packing>> under_way;

@@ -221,6 +221,7 @@ void WorkerLink::take_attached(protocol::Attached attached, const transport::Mes
   attached_at_ = Clock::now();
   clock_questions_ = kClockQuestions;
   held_.take_stock(attached.reached);
+  has_devices_ = !attached.devices.empty();
   if (attached.several && !channel_->gathers()) outbox_.pack();
   beat_due_ = Clock::now() + kBeat;
   silent_at_ = Clock::now() + kSilence;
@@ -357,8 +358,11 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
   std::vector<ObjectId> awaited;
   for (const ObjectId& id : call.objects) {
     held_.used(id);
-    if (const Object* object = objects.find(id)) send_object(id, *object);
-    if (lane_.carries(id)) awaited.push_back(id);
+    const Object* object = objects.find(id);
+    if (object != nullptr) send_object(id, *object);
+    // To a device it is on its way, with nobody's message behind it, when all of it has been sent.
+    const bool to_device = object != nullptr && !object->device.empty() && !held_.confirmed(id);
+    if (lane_.carries(id) || to_device) awaited.push_back(id);
     behind_bulk |= !held_.confirmed(id);
   }
   const protocol::Task header{call.task, call.function, call.objects, attempt};
@@ -371,7 +375,7 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
 
 bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
-  held_.sent(id, object.total_bytes());
+  held_.sent(id, object.total_bytes(), !object.device.empty());
   const auto reached = held_.take_part(id);
   if (lane_.takes(object)) {
     lane_.expect(id);

@@ -38,6 +38,8 @@ class WorkerLink {
   TimePoint next_deadline() const;
   const transport::Descriptors& descriptors() const { return descriptors_; }
   bool connected() const { return stage_ != Stage::kConnecting; }
+  // What is to lie on such a device can be sent there before anybody asks for it.
+  bool may_have(const std::string& device) const { return has_devices_ || !device.starts_with("cuda"); }
   bool attached() const { return stage_ == Stage::kAttached; }
 
   void send_task(const Call& call, std::uint32_t attempt, const Objects& objects);
@@ -111,6 +113,7 @@ class WorkerLink {
   TimePoint silent_at_ = TimePoint::max();  // unless something comes before
   TimePoint attached_by_ = TimePoint::max();  // else another connection is tried
   bool silent_ = false;
+  bool has_devices_ = false;
   bool gathers_ = false;  // small messages wait in the channel for the next turn
   std::chrono::milliseconds reopen_pause_{5};
   std::uint32_t unanswered_ = 0;  // tasks sent on this connection whose outcomes have not come

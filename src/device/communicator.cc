@@ -76,7 +76,7 @@ Result<void> Communicator::act(const char* what, std::chrono::milliseconds limit
 
 // Whose time is over first ends the group for the others, who hear of that and not of its cause.
 Error Communicator::with_absentees(Error error) {
-  const std::vector<Rank> missing = attendance_.missing(step_);
+  const std::vector<Rank> missing = attendance_.missing(step_).value_or(std::vector<Rank>{});
   if (missing.empty() || (error.code != ErrorCode::kTimeout && error.code != ErrorCode::kLost)) return error;
   if (error.code == ErrorCode::kLost) error.text += "; " + absence(missing, place_.ranks);
   error.context["missing"] = rank_words(missing);
@@ -95,8 +95,10 @@ Result<void> Communicator::until_done(const char* what, std::chrono::millisecond
 }
 
 Error Communicator::late(const char* what, std::chrono::milliseconds limit) {
-  const std::vector<Rank> missing = attendance_.missing(step_);
-  const std::string who = missing.empty() ? "all ranks came, but could not " : absence(missing, place_.ranks) + " to ";
+  const auto missing = attendance_.missing(step_);
+  const std::string who = !missing           ? "not all ranks came to "
+                          : missing->empty() ? "all ranks came, but could not "
+                                             : absence(*missing, place_.ranks) + " to ";
   return {ErrorCode::kTimeout,
           who + what + " within " + std::to_string(limit.count()) + " ms",
           "Look why that worker is late, then make a new gang.",

@@ -20,8 +20,7 @@ std::uint64_t machine_memory() {
 
 class HostDriver final : public Driver {
  public:
-  HostDriver(std::uint64_t memory_bytes, std::shared_ptr<HostMeetings> meetings)
-      : total_(memory_bytes), meetings_(std::move(meetings)) {}
+  explicit HostDriver(std::uint64_t memory_bytes) : total_(memory_bytes) {}
 
   Result<MemoryRoom> room() override { return MemoryRoom{total_ - used_, total_}; }
 
@@ -57,14 +56,13 @@ class HostDriver final : public Driver {
   Result<void> wait(Mark) override { return {}; }
 
   Result<std::unique_ptr<Group>> join(const GroupId& id, Rank rank, std::uint32_t ranks) override {
-    return host_group(meetings_->of(id), rank, ranks);
+    return host_group(id, rank, ranks);
   }
 
   std::uintptr_t stream() const override { return 0; }
 
  private:
   const std::uint64_t total_;
-  std::shared_ptr<HostMeetings> meetings_;
   std::map<std::byte*, std::size_t> sizes_;
   std::uint64_t used_ = 0, copies_ = 0;
 };
@@ -88,14 +86,13 @@ class HostBackend final : public Backend {
   Result<std::unique_ptr<Driver>> open(Ordinal which) override {
     if (which.value >= size_.devices)
       return failure(ErrorCode::kDeviceUnavailable, "there is no device " + std::to_string(which.value) + " here");
-    return std::make_unique<HostDriver>(size_.memory_bytes, meetings_);
+    return std::make_unique<HostDriver>(size_.memory_bytes);
   }
 
   Result<GroupId> new_group() override { return random_id<GroupId>(); }
 
  private:
   HostSize size_;
-  std::shared_ptr<HostMeetings> meetings_ = std::make_shared<HostMeetings>();
 };
 
 }  // namespace

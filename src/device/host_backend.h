@@ -1,5 +1,5 @@
 // Devices made of this machine's memory: where there is no GPU, the same calls have the same results. A copy is done
-// when it has begun. A group's ranks are devices of one backend, in one process. Thread: any.
+// when it has begun. A group's ranks are on one machine. Thread: any.
 #pragma once
 
 #include <cstdint>

@@ -1,121 +1,111 @@
 #include "device/host_group.h"
 
+#include <algorithm>
 #include <cstring>
-#include <optional>
-#include <set>
+
+#include "device/host_meeting.h"
 
 namespace pounce::device {
-
-// Its lock is held during no copy: what is copied from stays until all have it, since its rank is not done before.
-class HostMeeting {
- public:
-  struct Sent {
-    std::byte* memory = nullptr;
-    std::size_t size = 0;
-  };
-  struct Step {
-    std::set<Rank> came, done;
-    std::optional<Sent> sent;
-  };
-
-  Result<void> come(std::uint64_t step, Rank rank, std::optional<Sent> sent) {
-    const std::lock_guard held(mutex_);
-    Step& at = steps_[step];
-    if (!at.came.insert(rank).second)
-      return failure(ErrorCode::kBadRequest, "rank " + std::to_string(rank.value) + " is there twice");
-    if (sent) at.sent = sent;
-    steps_.erase(steps_.begin(), steps_.lower_bound(step - 1));  // somebody may still look at the last one
-    return {};
-  }
-
-  Result<Step> look(std::uint64_t step) {
-    const std::lock_guard held(mutex_);
-    if (broken_) return failure(ErrorCode::kLost, "another rank gave up");
-    return steps_[step];
-  }
-
-  std::size_t have_it(std::uint64_t step, Rank rank) {
-    const std::lock_guard held(mutex_);
-    steps_[step].done.insert(rank);
-    return steps_[step].done.size();
-  }
-
-  void break_up() {
-    const std::lock_guard held(mutex_);
-    broken_ = true;
-  }
-
- private:
-  std::mutex mutex_;  // guards both
-  std::map<std::uint64_t, Step> steps_;
-  bool broken_ = false;
-};
-
 namespace {
 
 class HostGroup final : public Group {
  public:
-  HostGroup(std::shared_ptr<HostMeeting> meeting, Rank rank, std::uint32_t ranks)
-      : meeting_(std::move(meeting)), rank_(rank), ranks_(ranks) {}
+  HostGroup(std::unique_ptr<HostMeeting> meeting, Rank rank) : meeting_(std::move(meeting)), rank_(rank) {}
   ~HostGroup() override { abort(); }
 
   Result<void> join() {
-    auto joined = meeting_->come(++step_, rank_, {});
-    left_ = !joined;  // the one that was there before is none of ours
-    return joined;
+    std::uint64_t nobody = 0;
+    if (!seat(rank_).came.compare_exchange_strong(nobody, ++step_)) {
+      left_ = true;  // the one that is there is none of ours
+      meeting_->is_anothers();
+      return failure(ErrorCode::kBadRequest, "rank " + std::to_string(rank_.value) + " is there twice");
+    }
+    return {};
   }
 
   Result<void> broadcast(std::byte* memory, std::size_t size, Rank from) override {
-    memory_ = memory, size_ = size, receives_ = from != rank_;
-    return meeting_->come(++step_, rank_, receives_ ? std::nullopt : std::optional(HostMeeting::Sent{memory, size}));
+    memory_ = memory, size_ = size, moved_ = 0, from_ = from;
+    begin(size);
+    return {};
   }
 
   Result<void> leave() override {
     leaving_ = true;
-    return meeting_->come(++step_, rank_, {});
+    begin(0);
+    return {};
   }
 
+  // Moves as much as the others let it; it waits for nobody.
   Result<bool> is_done() override {
-    const auto step = meeting_->look(step_);
-    if (!step) return failure(step.error());
-    if (receives_ && !step->sent) return false;
-    if (receives_ && step->sent->size != size_)
+    HostMeeting::Shared& shared = meeting_->shared();
+    if (shared.broken) return failure(ErrorCode::kLost, "another rank gave up");
+    if (from_ && seat(*from_).came < step_) return false;
+    if (from_ && seat(*from_).size != size_)
       return failure(ErrorCode::kBadRequest, "this rank has room for " + std::to_string(size_) + " bytes, " +
-                                                 std::to_string(step->sent->size) + " are sent");
-    if (receives_ && size_ > 0) std::memcpy(memory_, step->sent->memory, size_);
-    receives_ = false;
-    if (meeting_->have_it(step_, rank_) < ranks_) return false;
+                                                 std::to_string(seat(*from_).size) + " are sent");
+    while (from_ && moved_ < size_)
+      if (!(rank_ == *from_ ? send() : take())) return false;
+    from_.reset();
+    seat(rank_).done = step_;
+    if (!std::ranges::all_of(meeting_->seats(), [this](const auto& one) { return one.done >= step_; })) return false;
+    if (step_ == 1) meeting_->all_are_here();
     left_ = leaving_;
     return true;
   }
 
   void abort() override {
-    if (!left_) meeting_->break_up();
+    if (!left_) meeting_->shared().broken = 1;
     left_ = true;
   }
 
  private:
-  std::shared_ptr<HostMeeting> meeting_;
+  HostMeeting::Seat& seat(Rank rank) const { return meeting_->seats()[rank.value]; }
+
+  void begin(std::size_t size) {
+    seat(rank_).size = size;
+    seat(rank_).came = ++step_;
+  }
+
+  std::size_t next_piece() const { return std::min(HostMeeting::kPieceBytes, size_ - moved_); }
+
+  // The next piece, once all others have the one before it. False: not yet.
+  bool send() {
+    HostMeeting::Shared& shared = meeting_->shared();
+    for (const auto& one : meeting_->seats())
+      if (&one != &seat(rank_) && one.taken < shared.sent) return false;
+    const std::size_t piece = next_piece();
+    std::memcpy(shared.piece, memory_ + moved_, piece);
+    moved_ += piece;
+    seat(rank_).taken += piece;  // whoever sends next counts it too
+    shared.sent += piece;
+    return true;
+  }
+
+  bool take() {
+    HostMeeting::Shared& shared = meeting_->shared();
+    if (shared.sent == seat(rank_).taken) return false;
+    const std::size_t piece = next_piece();
+    std::memcpy(memory_ + moved_, shared.piece, piece);
+    moved_ += piece;
+    seat(rank_).taken += piece;
+    return true;
+  }
+
+  std::unique_ptr<HostMeeting> meeting_;
   const Rank rank_;
-  const std::uint32_t ranks_;
   std::uint64_t step_ = 0;
   std::byte* memory_ = nullptr;
-  std::size_t size_ = 0;
-  bool receives_ = false, leaving_ = false, left_ = false;
+  std::size_t size_ = 0, moved_ = 0;
+  std::optional<Rank> from_;  // of a broadcast that is under way
+  bool leaving_ = false, left_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<HostMeeting> HostMeetings::of(const GroupId& id) {
-  const std::lock_guard held(mutex_);
-  std::erase_if(all_, [](const auto& one) { return one.second.expired(); });
-  auto meeting = all_[id].lock();
-  if (meeting == nullptr) all_[id] = meeting = std::make_shared<HostMeeting>();
-  return meeting;
-}
-
-Result<std::unique_ptr<Group>> host_group(std::shared_ptr<HostMeeting> meeting, Rank rank, std::uint32_t ranks) {
-  auto group = std::make_unique<HostGroup>(std::move(meeting), rank, ranks);
+Result<std::unique_ptr<Group>> host_group(const GroupId& id, Rank rank, std::uint32_t ranks) {
+  auto meeting = HostMeeting::open(id, ranks);
+  if (!meeting) return failure(meeting.error());
+  auto group = std::make_unique<HostGroup>(std::move(*meeting), rank);
   if (auto joined = group->join(); !joined) return failure(joined.error());
   return group;
 }

@@ -103,6 +103,24 @@ Error nothing_fits(const Policy& policy, const Resources& asked, const Nodes* no
   return error;
 }
 
+// What our own jobs wait for is theirs.
+bool some_are_left(const Nodes& nodes, const Resources& asked, const std::string& type, const GpuCounts& awaited) {
+  const auto ours = awaited.find(type);
+  const std::uint64_t earlier = ours == awaited.end() ? 0 : ours->second;
+  return free_gpus(nodes, type) >= earlier + asked.all_gpus();
+}
+
+bool is_free(const Nodes& nodes, const Resources& asked, const std::string& type, const GpuCounts& awaited) {
+  return enough_have_room(nodes, asked, type) && some_are_left(nodes, asked, type, awaited);
+}
+
+// The smallest with enough memory of which so many workers can have theirs, wherever they are.
+std::string smallest_apart(const Policy& policy, const Resources& asked, const Nodes& nodes) {
+  for (const std::string& type : described_types(policy))
+    if (shortcoming(policy, type, asked).empty() && workers_held(nodes, asked.apart(), type) >= asked.workers) return type;
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> named_types(const Resources& asked) {
@@ -115,16 +133,35 @@ std::vector<std::string> named_types(const Resources& asked) {
   return types;
 }
 
-Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const Nodes* nodes) {
+Result<GpuChoice> choose_gpu(const Policy& policy, const Resources& asked, const Nodes* nodes, const GpuCounts& awaited) {
   if (asked.gpus == 0 || !(says_which(asked) || wants_one_type(asked, nodes))) return GpuChoice{};
   const Sorted types = sorted(policy, asked, nodes);
   if (types.fit.empty()) return failure(nothing_fits(policy, asked, nodes, types));
   const std::string& first = types.fit.front();
-  if (nodes == nullptr || enough_have_room(*nodes, asked, first))
+  if (nodes == nullptr || is_free(*nodes, asked, first, awaited))
     return GpuChoice{first, "GPU type " + first + ": the first that will do"};
   for (const std::string& type : types.fit)
-    if (enough_have_room(*nodes, asked, type)) return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
+    if (is_free(*nodes, asked, type, awaited)) return GpuChoice{type, "GPU type " + type + ": it is free, " + first + " is not"};
+  // What a drained node has is waited for by nobody who can have another.
+  for (const std::string& type : types.fit) {
+    if (!enough_can_hold(that_take_work(*nodes), asked, type)) continue;
+    if (type != first) return GpuChoice{type, "GPU type " + type + ": none is free now, and no node that takes work has " + first};
+    break;
+  }
   return GpuChoice{first, "GPU type " + first + ": none is free now, and it is the first that will do"};
+}
+
+std::string better_apart(const Policy& policy, const Resources& asked, const Nodes& nodes, const std::string& together,
+                         const GpuCounts& awaited) {
+  const bool many = asked.workers > 1 && asked.nodes == 1 && asked.gang == 0 && !asked.is_pool();
+  if (!many || asked.gpus == 0 || asked.gpu_memory_mib == 0 || !asked.gpu_type.empty()) return {};
+  const std::string small = smallest_apart(policy, asked, nodes);
+  if (small.empty() || small == together || memory_of(policy, small) >= memory_of(policy, together)) return {};
+  const std::string why = "as many " + small + ", which are smaller than " + together + ", are on several nodes";
+  if (!enough_can_hold(nodes, asked, small)) return why;
+  // A node has them, but not now: the others are worth it where they need not be waited for.
+  const bool room = workers_with_room(nodes, asked.apart(), small) >= asked.workers && some_are_left(nodes, asked, small, awaited);
+  return room ? why + ", and free" : "";
 }
 
 }  // namespace pounce::policy

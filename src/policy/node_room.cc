@@ -1,6 +1,7 @@
 #include "policy/node_room.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/join.h"
@@ -15,16 +16,29 @@ struct Has {
   std::uint32_t GpuUse::*gpus;
 };
 
+// Without a type Slurm takes them of several types.
+std::uint32_t gpus_of(const NodeUse& node, std::uint32_t GpuUse::*which, const std::string& type) {
+  std::uint32_t gpus = 0;
+  for (const GpuUse& gpu : node.gpus)
+    if (type.empty() || gpu.type == type) gpus += gpu.*which;
+  return gpus;
+}
+
 bool enough(const NodeUse& node, const Has& has, const Resources& asked, const std::string& type) {
   const std::uint64_t cpus = std::max<std::uint64_t>(asked.node_cpus(), asked.workers_of_node());
   if (has.cpus < cpus || has.memory_mib < asked.node_memory_mib()) return false;
-  if (asked.node_gpus() == 0) return true;
-  // Without a type Slurm takes them of several types.
-  std::uint32_t gpus = 0;
-  for (const GpuUse& gpu : node.gpus)
-    if (type.empty() || gpu.type == type) gpus += gpu.*has.gpus;
-  return gpus >= asked.node_gpus();
+  return asked.node_gpus() == 0 || gpus_of(node, has.gpus, type) >= asked.node_gpus();
 }
+
+std::uint64_t times_enough(const NodeUse& node, const Has& has, const Resources& one, const std::string& type) {
+  std::uint64_t times = has.cpus / std::max(one.cpus, 1u);
+  if (one.memory_mib > 0) times = std::min(times, has.memory_mib / one.memory_mib);
+  if (one.gpus > 0) times = std::min<std::uint64_t>(times, gpus_of(node, has.gpus, type) / one.gpus);
+  return times;
+}
+
+Has all_of(const NodeUse& node) { return {node.cpus, node.memory_mib, &GpuUse::total}; }
+Has free_of(const NodeUse& node) { return {node.cpus_free, node.memory_free_mib, &GpuUse::free}; }
 
 }  // namespace
 
@@ -39,11 +53,11 @@ Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& part
 }
 
 bool can_hold(const NodeUse& node, const Resources& asked, const std::string& type) {
-  return enough(node, {node.cpus, node.memory_mib, &GpuUse::total}, asked, type);
+  return enough(node, all_of(node), asked, type);
 }
 
 bool has_room(const NodeUse& node, const Resources& asked, const std::string& type) {
-  return node.takes_work && enough(node, {node.cpus_free, node.memory_free_mib, &GpuUse::free}, asked, type);
+  return node.takes_work && enough(node, free_of(node), asked, type);
 }
 
 bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::string& type) {
@@ -52,6 +66,30 @@ bool enough_can_hold(const Nodes& nodes, const Resources& asked, const std::stri
 
 bool enough_have_room(const Nodes& nodes, const Resources& asked, const std::string& type) {
   return std::ranges::count_if(nodes, [&](const NodeUse* node) { return has_room(*node, asked, type); }) >= asked.nodes;
+}
+
+std::uint64_t workers_held(const Nodes& nodes, const Resources& one, const std::string& type) {
+  std::uint64_t workers = 0;
+  for (const NodeUse* node : nodes) workers += times_enough(*node, all_of(*node), one, type);
+  return workers;
+}
+
+std::uint64_t workers_with_room(const Nodes& nodes, const Resources& one, const std::string& type) {
+  std::uint64_t workers = 0;
+  for (const NodeUse* node : that_take_work(nodes)) workers += times_enough(*node, free_of(*node), one, type);
+  return workers;
+}
+
+Nodes that_take_work(const Nodes& nodes) {
+  Nodes working;
+  std::ranges::copy_if(nodes, std::back_inserter(working), &NodeUse::takes_work);
+  return working;
+}
+
+std::uint64_t free_gpus(const Nodes& nodes, const std::string& type) {
+  std::uint64_t gpus = 0;
+  for (const NodeUse* node : that_take_work(nodes)) gpus += gpus_of(*node, &GpuUse::free, type);
+  return gpus;
 }
 
 std::vector<std::string> gpu_types_of(const Nodes& nodes) {

@@ -83,7 +83,8 @@ Result<void> find_nodes(const Policy& policy, Choice& choice, const SchedulingCo
   }
   const Nodes nodes = nodes_for(*context.cluster_snapshot, choice.partition);
   const bool shown = !context.cluster_snapshot->nodes.empty();  // not where Slurm hides them (PrivateData=nodes)
-  const auto gpu = choose_gpu(policy, asked, shown ? &nodes : nullptr);
+  const auto gpu = choose_gpu(policy, asked, shown ? &nodes : nullptr, context.awaited);
+  if (gpu && shown && context.may_go_apart) choice.apart = better_apart(policy, asked, nodes, gpu->type, context.awaited);
   if (!gpu) return failure(gpu.error());
   asked.gpu_type = gpu->type;
   if (!gpu->why.empty()) choice.why.push_back(gpu->why);
@@ -160,8 +161,11 @@ Result<Choice> choose(const Policy& policy, const Resources& asked, const Schedu
   if (const auto fine = check_slurm_options(policy, asked.slurm); !fine) return failure(fine.error());
   if (context.cluster_snapshot != nullptr)
     if (const auto known = known_nodes(*context.cluster_snapshot); !known) return failure(known.error());
-  if (asked.class_name.empty() && !policy.classes.empty()) return first_class(policy, asked, context);
-  return in_class(policy, class_named(policy, asked.class_name), asked, context);
+  const bool open = asked.class_name.empty() && !policy.classes.empty();
+  auto choice = open ? first_class(policy, asked, context) : in_class(policy, class_named(policy, asked.class_name), asked, context);
+  if (!choice || choice->apart.empty()) return choice;
+  return failure(Error{ErrorCode::kUnsatisfiable, "its workers are better leases of their own: " + choice->apart,
+                       "Ask for workers=\"0:" + std::to_string(asked.workers) + "\".", {{kFitsApart, "1"}}});
 }
 
 }  // namespace pounce::policy

@@ -105,7 +105,7 @@ struct Object {
   ObjectId object;
   std::vector<std::uint64_t> buffers, places;
   bool pickle_follows = false, fetched = false;
-  std::string source{};
+  std::string source{}, device{};
 
   static constexpr auto fields() {
     return table(field("object", &Object::object),
@@ -113,7 +113,8 @@ struct Object {
                  field("pickle_follows", &Object::pickle_follows),
                  field("places", &Object::places, "where in that memory each begins").only_if_set(),
                  field("fetched", &Object::fetched, "no chunks follow: the receiver fetches them over the bulk lane").only_if_set(),
-                 field("source", &Object::source, "with `fetched`: from the worker whose bulk lane is there: tcp://host:port").only_if_set());
+                 field("source", &Object::source, "with `fetched`: from the worker whose bulk lane is there: tcp://host:port").only_if_set(),
+                 field("device", &Object::device, "where the buffers are to lie there, and not the pickle: `cuda`, `cuda:1`, `host`; it is whole when they do").only_if_set());
   }
 };
 // One worker is a source for another (docs/protocol.md §12).

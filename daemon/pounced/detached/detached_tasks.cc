@@ -77,6 +77,7 @@ void DetachedTasks::begin(Live& live) {
   const SessionId session = session_of(live.record.row.task);
   live.last_use = Clock::now();
   state_.clients[session].opened = live.record.opened;
+  state_.clients[session].detached = true;
   state_.clients[session].requests[kRequest] = live.record.resources;
   driver_.tell(lease::SessionOpened{session, true});
   if (const Live* still = find(session)) demand(*still);

@@ -51,7 +51,7 @@ void ActionExecutor::act(const lease::SubmitJob& order) {
     return driver_.tell(lease::SubmitFailed{order.lease, std::move(failed.mapped())});
   if (client == state_.clients.end())
     return driver_.tell(lease::SubmitFailed{order.lease, {ErrorCode::kInternal, "its session is gone", {}, {}}});
-  jobs_.make(order, client->second.opened, [this, order](Result<MadeJob> made) {
+  jobs_.make(order, client->second, [this, order](Result<MadeJob> made) {
     if (!made) return submission_failed(order, made.error());
     if (!made->note.empty()) spdlog::info("lease={} {}", order.lease.hex(), made->note);
     submit(order, std::move(*made));

@@ -1,5 +1,7 @@
 #include "pounced/leases/job_builder.h"
 
+#include <memory>
+
 #include "base/join.h"
 #include "policy/placement_choice.h"
 
@@ -21,17 +23,43 @@ void leave_out(MadeJob& job, const std::vector<std::string>& nodes) {
 
 }  // namespace
 
-void JobBuilder::make(const lease::SubmitJob& order, const protocol::OpenSession& session, Reply<MadeJob> reply) {
+void JobBuilder::make(const lease::SubmitJob& order, const ClientFacts& client, Reply<MadeJob> reply) {
   if (!site_.slurm)
-    return reply(MadeJob{job_spec(plan_, site_.instance, order.lease, order.resources, session), {}});
+    return reply(MadeJob{job_spec(plan_, site_.instance, order.lease, order.resources, client.opened), {}});
   policy_.look();
-  if (!policy::needs_cluster_snapshot(policy_.now(), order.resources)) return reply(made(order, session, context(order.session)));
-  launcher_.ask(slurm::AskClusterSnapshot{order.resources.not_nodes}, [this, order, session, reply = std::move(reply)](Result<ClusterSnapshot> cluster_snapshot) {
-    if (!cluster_snapshot) return reply(failure(cluster_snapshot.error()));
-    policy::SchedulingContext known = context(order.session);
-    known.cluster_snapshot = &*cluster_snapshot;
-    reply(made(order, session, known));
+  if (!policy::needs_cluster_snapshot(policy_.now(), order.resources)) return reply(made(order, client.opened, context(order.session)));
+  // Both at once, so that little happens between the two answers.
+  const auto asked = std::make_shared<Asked>();
+  launcher_.ask(slurm::AskClusterSnapshot{order.resources.not_nodes}, [=, this](Result<ClusterSnapshot> cluster) {
+    asked->cluster = std::move(cluster);
+    make_when_known(order, client, *asked, reply);
   });
+  launcher_.ask(slurm::AskQueue{}, [=, this](Result<std::vector<JobView>> jobs) {
+    asked->jobs = std::move(jobs);
+    make_when_known(order, client, *asked, reply);
+  });
+}
+
+void JobBuilder::make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const Asked& asked,
+                                 const Reply<MadeJob>& reply) {
+  if (!asked.cluster || !asked.jobs) return;
+  if (!*asked.cluster) return reply(failure(asked.cluster->error()));
+  policy::SchedulingContext known = context(order.session);
+  known.cluster_snapshot = &**asked.cluster;
+  known.may_go_apart = !client.detached;
+  if (*asked.jobs) known.awaited = awaited(**asked.jobs);  // else nothing is known of them: each takes what is free
+  reply(made(order, client.opened, known));
+}
+
+// Of leases that were decided about a moment ago Slurm knows nothing yet.
+policy::GpuCounts JobBuilder::awaited(const std::vector<JobView>& jobs) {
+  std::map<LeaseId, Resources> waiting;
+  for (const lease::LeaseView& lease : driver_.core().leases()) {
+    const bool begun = lease.state != lease::LeaseState::kSubmitting && lease.state != lease::LeaseState::kQueued;
+    if (const auto chosen = chosen_.find(lease.lease); !begun && chosen != chosen_.end()) waiting.insert(*chosen);
+  }
+  chosen_ = std::move(waiting);
+  return policy::awaited_gpus(jobs, chosen_);
 }
 
 Result<MadeJob> JobBuilder::made(const lease::SubmitJob& order, const protocol::OpenSession& session,
@@ -39,6 +67,7 @@ Result<MadeJob> JobBuilder::made(const lease::SubmitJob& order, const protocol::
   const policy::Policy& policy = policy_.now();
   auto choice = policy::choose(policy, order.resources, known);
   if (!choice) return failure(choice.error());
+  chosen_.insert_or_assign(order.lease, choice->resources);
   protocol::OpenSession where = session;
   where.interpreter = policy::worker_command(policy, session.interpreter, session.interpreter_chosen, site_.who);
   WorkerPlan plan = plan_;

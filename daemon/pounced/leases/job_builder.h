@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "policy/placement_choice.h"
 #include "policy/templates.h"
 #include "pounce/job.h"
+#include "pounced/daemon_state.h"
 #include "pounced/leases/avoided_nodes.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/site_policy.h"
@@ -40,11 +43,18 @@ class JobBuilder {
   JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver, const AvoidedNodes& avoided)
       : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver), avoided_(avoided) {}
 
-  void make(const lease::SubmitJob& order, const protocol::OpenSession& session, Reply<MadeJob> reply);
+  void make(const lease::SubmitJob& order, const ClientFacts& client, Reply<MadeJob> reply);
   // The refusal, with what the cluster has instead where it is one for ever.
   void explain(const Error& refusal, const lease::SubmitJob& order, std::function<void(Error)> reply);
 
  private:
+  // What has to be known of the cluster before it is decided.
+  struct Asked {
+    std::optional<Result<ClusterSnapshot>> cluster;
+    std::optional<Result<std::vector<JobView>>> jobs;
+  };
+  void make_when_known(const lease::SubmitJob& order, const ClientFacts& client, const Asked& asked, const Reply<MadeJob>& reply);
+  policy::GpuCounts awaited(const std::vector<JobView>& jobs);
   Result<MadeJob> made(const lease::SubmitJob& order, const protocol::OpenSession& session, const policy::SchedulingContext& context);
   policy::SchedulingContext context(const SessionId& session) const;
 
@@ -54,6 +64,7 @@ class JobBuilder {
   launch::Launcher& launcher_;
   const CoreDriver& driver_;
   const AvoidedNodes& avoided_;
+  std::map<LeaseId, Resources> chosen_;  // for leases that have not begun
 };
 
 }  // namespace pounce::daemon

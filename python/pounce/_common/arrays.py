@@ -114,6 +114,8 @@ class _Storage:
 def _tensor(tensor: Any) -> Any:
     import torch
 
+    if tensor.device.type != "cpu" and getattr(pickling, "to_host", False):
+        tensor = tensor.cpu()
     plain = tensor.device.type == "cpu" and tensor.layout is torch.strided and not tensor.is_quantized
     if not plain or tensor.is_conj() or tensor.is_neg() or tensor.__dict__:
         return tensor.__reduce_ex__(5)

@@ -41,6 +41,21 @@ class Place(NamedTuple):
         return self.rank.local_rank == 0
 
 
+CAME = "pounce_rank_came"  # the message of a rank that has come to a step of its group of devices
+
+
+class Order(NamedTuple):
+    """What the ranks are told of a value that one of them gives to the others' devices."""
+
+    key: str                # of the value
+    device: str             # "cuda": each rank's own
+    group: str              # whose communicator all use
+    pickle: bytes           # of the value, but for the memory of its arrays
+    sizes: tuple[int, ...]  # of these, in bytes
+    limit: float            # seconds, for each step
+    alive: frozenset[str]   # keys that somebody has still, and groups that are used; the others end
+
+
 class PeerFailed(Exception):
     """A rank failed after another one had: most likely of that. Its argument is that one's rank, its cause what it raised."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
+
+from .. import errors
 
 
 class Ref:
@@ -13,15 +16,33 @@ class Ref:
     the Ref lives, so that it can be sent again after a lease has ended. Made by ``Client.scatter``.
     """
 
-    __slots__ = ("__weakref__", "_keep", "id", "nbytes")
+    __slots__ = ("__weakref__", "_keep", "_on_device", "device", "id", "nbytes")
 
-    def __init__(self, id: str, nbytes: int, keep: Any):
+    def __init__(self, id: str, nbytes: int, keep: Any, device: str = "", on_device: Callable[[str], Ref] | None = None):
         self.id = id
         self.nbytes = nbytes
+        self.device = device  # of the worker, where the function gets it; empty: in its memory
         self._keep = keep  # lets go of the client's copy when the Ref dies
+        self._on_device = on_device
 
     def __repr__(self) -> str:
-        return f"<pounce.Ref {self.id[:8]} of {self.nbytes:,} bytes>"
+        return f"<pounce.Ref {self.id[:8]} of {self.nbytes:,} bytes{f' on {self.device}' if self.device else ''}>"
+
+    def on_device(self, device: str = "cuda") -> Ref:
+        """The same value, for functions that want its arrays on a device of the worker: as ``Client.scatter(value, device=…)``.
+
+        Blocks until it is hashed. A worker that has both has the data twice, once in its memory and once on the device.
+
+        Examples
+        --------
+        >>> import numpy
+        >>> numbers = client.scatter(numpy.arange(10))
+        >>> client.submit(lambda array: array.device, numbers.on_device("host")).result()
+        'host:0'
+        """
+        if self._on_device is None:
+            raise errors.BadRequest("what this handle stands for was made for no device", "Scatter the value with device=.")
+        return self if device == self.device else self._on_device(device)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ref) and other.id == self.id

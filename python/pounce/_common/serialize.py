@@ -16,10 +16,12 @@ from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
 NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # of a call: neither side pickles it again
+_OF_A_PICKLING = "ids", "by_file", "to_host"
 MOST_BUFFERS = 10_000  # of one value: a header lists their sizes (src/protocol/message_limits.h)
 
 
-def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
+def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
+          to_host: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     """Pickles `obj`.
 
     Parameters
@@ -28,6 +30,8 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS) -> 
         What lies in files becomes buffers over them (file_regions.py), which the caller sends by name.
     most_buffers : int
         The memory of what comes after so many is copied into the pickle.
+    to_host : bool
+        Tensors on a device become CPU tensors: whoever reads it has no such device.
 
     Returns
     -------
@@ -57,13 +61,13 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS) -> 
     from .arrays import Pickler
 
     file = io.BytesIO()
-    outer = getattr(pickling, "ids", None), getattr(pickling, "by_file", False)
+    outer = tuple(getattr(pickling, name, None) for name in _OF_A_PICKLING)
     ids: dict[str, int] = {}
-    pickling.ids, pickling.by_file = ids, by_file
+    pickling.ids, pickling.by_file, pickling.to_host = ids, by_file, to_host
     try:
         Pickler(file, protocol=5, buffer_callback=copied).dump(obj)
     finally:
-        pickling.ids, pickling.by_file = outer
+        pickling.ids, pickling.by_file, pickling.to_host = outer
     return file.getvalue(), buffers, list(ids)
 
 

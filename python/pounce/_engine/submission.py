@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import threading
 import time
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .. import errors
-from .._common import serialize, sharable_array
+from .._common import device_pickle, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
 from .._common.ref import Ref
 from .._worker.kernel_calls import apply
@@ -157,10 +158,12 @@ class Submitter:
             raise _not_picklable_arguments(args, kwargs, name, error) from error
         return detached.submit(self.session, options.name, parts, options.resources, retries)
 
-    def scatter(self, value: Any) -> Ref:
-        """`value` as an object of its own, sent at once to the workers that are there."""
+    def scatter(self, value: Any, device: str | None = None) -> Ref:
+        """`value` as an object of its own, sent at once to the workers that are there; with its arrays on a device of theirs."""
         if isinstance(value, Ref):
-            return value
+            return value if device is None else value.on_device(device)
+        if device is not None:
+            return self._scatter_to_device(value, device_pickle.check_name(device))
         shared = sharable_array.scattered(value, self._scattered)
         if shared is not None and shared.ref is not None:
             return shared.ref
@@ -168,12 +171,30 @@ class Submitter:
             data, buffers, objects = serialize.dumps(value, by_file=True)
         except Exception as error:
             raise not_picklable(value, "the value", error) from error
-        if objects:
-            raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
-        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, by_content=shared is None)
+        _no_refs_in_it(objects)
+        again = functools.partial(self.scatter, value) if buffers else None
+        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, by_content=shared is None, on_device=again)
         if self.session.modules is not None:
             self.session.modules.scattered(ref, value)
         return ref if shared is None else shared.keep(ref)
+
+    def _scatter_to_device(self, value: Any, device: str) -> Ref:
+        try:
+            data, buffers, objects = device_pickle.dumps(value, device)
+        except errors.PounceError:
+            raise
+        except Exception as error:
+            raise not_picklable(value, "the value", error) from error
+        _no_refs_in_it(objects)
+        watched = Watched("what was scattered", buffers) if self._mutations is not None else None
+        hold = self.session.core.hold(data, buffers, True, device=device)
+        if self._mutations is not None and watched is not None:
+            watched = self._mutations.add(hold.id, watched)
+        nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
+        ref = Ref(hold.id, nbytes, (hold, watched), device, functools.partial(self.scatter, value))
+        if self.session.modules is not None:
+            self.session.modules.scattered(ref, value)
+        return ref
 
     def _pickled(self, function: Callable[..., Any], name: str) -> Pickled:
         try:
@@ -224,16 +245,22 @@ class Submitter:
             )
         self._hold(data, buffers, path, holds)
 
-    def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False, by_content: bool = True) -> Ref:
+    def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False, by_content: bool = True,
+              on_device: Callable[[str], Ref] | None = None) -> Ref:
         """`path`: what it is to the user, for messages."""
         found = self._files.held(data, buffers, send_now) if buffers else None
         watched = Watched(path, buffers) if self._mutations is not None and found is None else None
         hold = self.session.core.hold(data, buffers, send_now, by_content) if found is None else found.hold
         if self._mutations is not None and watched is not None:
             watched = self._mutations.add(hold.id, watched)
-        ref = Ref(hold.id, len(data) + sum(buffer.raw().nbytes for buffer in buffers), (found or hold, watched))
+        ref = Ref(hold.id, len(data) + sum(buffer.raw().nbytes for buffer in buffers), (found or hold, watched), on_device=on_device)
         holds.append(ref)
         return ref
+
+
+def _no_refs_in_it(objects: list[str]) -> None:
+    if objects:
+        raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
 
 
 def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> bool:

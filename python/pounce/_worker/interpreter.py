@@ -89,7 +89,7 @@ class Runner:
                 _write_back_files()
             del args, kwargs
             try:
-                pickle, buffers, _ = dumps(value)
+                pickle, buffers, _ = dumps(value, to_host=True)
             except Exception as error:
                 raise _ResultNotPicklable(_type_name(type(value))) from error
             return _core.JobOutcome(True, pickle, buffers, None, self._figures(start, end))
@@ -133,9 +133,16 @@ class _Resolver:
 
     def __call__(self, index: int) -> Any:
         if index not in self._values:
-            kept = self._job.object(index)
-            self._values[index] = loads(kept.pickle, kept.buffers)
+            self._values[index] = _value_of(self._job.object(index))
         return self._values[index]
+
+
+def _value_of(kept: _core.PickledObject) -> Any:
+    if kept.buffers and type(kept.buffers[0]) is _core.DeviceMemory:
+        from .._common import device_pickle
+
+        return device_pickle.loads(kept.pickle, kept.buffers)
+    return loads(kept.pickle, kept.buffers)
 
 
 def _kept_call(job: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
@@ -284,6 +291,7 @@ def _start() -> Any:
     return _core.Worker(
         supervisor=supervisor, output=output, errors=errors, log=log, page=page,
         facing=facing, node=node, devices=devices, python=python, interface=interface, ports=ports,
+        package_folders=[folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))],
     )
 
 

@@ -32,13 +32,13 @@ def offer() -> Offer:
 
 def run(place: Place, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
     """Calls the function as that rank. Runs on the worker, as an ordinary task."""
-    with _as_rank(place), torch_store.one_group():
+    with as_rank(place), torch_store.one_group():
         return function(*args, **kwargs)
 
 
 def command(place: Place, environment: dict[str, str], words: list[str]) -> int | None:
     """Runs a program once on this node; None: another rank of the node does. `environment` is for the program, beside the rank's."""
-    with _as_rank(place, at_once=True):
+    with as_rank(place, at_once=True):
         if not place.is_leader:
             return None
         mine = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
@@ -69,8 +69,10 @@ def listener() -> socket.socket:
 
 
 @contextlib.contextmanager
-def _as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
-    """`at_once`: the store is wanted by a child, so nobody imports torch here."""
+def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
+    """The process is that rank meanwhile, to all that looks at its environment. `at_once`: the store is wanted by a child, so nobody
+    imports torch here.
+    """
     global _current
     if place.process != _process or _own is None or _store is None:
         raise errors.WorkerCrashed(f"rank {place.rank.rank} was replaced before it began", "Run it again.")

@@ -59,14 +59,17 @@ class ElasticGang(Gang):
         """The first of ``leases``. Does not block."""
         return next(iter(self.leases), None)
 
-    def scatter(self, value: Any, shard: int | None = None) -> Ref:
-        """As ``Gang.scatter``; every rank has all of it.
+    def scatter(self, value: Any, shard: int | None = None, *, broadcast: bool = False, device: str | None = None) -> Ref:
+        """As ``Gang.scatter``; every rank has all of it, in its memory.
 
         Raises
         ------
         BadRequest
-            ``shard=``: how many parts there would be changes.
+            ``shard=``: how many parts there would be changes; ``broadcast=`` and ``device=``: so do the ranks that would have it.
         """
+        if broadcast or device is not None:
+            raise BadRequest("the ranks of an elastic gang change, and a new one would not have what was broadcast",
+                             "Leave broadcast= and device= out, and move the data to the device in the function.")
         if shard is not None:
             raise BadRequest("the ranks of an elastic gang change, and with them the parts", "Take pounce.rank() 's part in the function.")
         return self._submitter.scatter(value)

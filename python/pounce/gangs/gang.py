@@ -16,9 +16,10 @@ from .._engine.gang_plan import Kind
 from .._engine.options import Options
 from .._engine.session import Session
 from .._engine.submission import Submitter, name_of
-from .._worker import rank_run
+from .._worker import rank_broadcast, rank_run
 from ..errors import BadRequest
 from ..lease import Lease
+from .broadcasts import Broadcast, Broadcasts, Value, value_of
 from .rank_tasks import Call, Rank, RankTasks, Run
 
 _ARRIVAL_S = 120.0  # between the first worker of a lease and the last
@@ -46,6 +47,7 @@ class Gang:
         self._submitter = submitter
         self._tasks = RankTasks(submitter)
         self._ends_with: list[Callable[[], None]] = []
+        self._broadcasts = Broadcasts(submitter.session)
         self._options = submitter.session.gangs.take(options)
         self._is_checked = is_checked
         self._one_run = threading.Lock()
@@ -127,7 +129,7 @@ class Gang:
 
         return [code for code in self._together(words[0], call) if code is not None]
 
-    def scatter(self, value: Any, shard: int | None = None) -> Any:
+    def scatter(self, value: Any, shard: int | None = None, *, broadcast: bool = False, device: str | None = None) -> Any:
         """Sends a value ahead of the runs that use it.
 
         Parameters
@@ -137,11 +139,24 @@ class Gang:
         shard : int, optional
             The axis along which each rank is to have its own part: an array's, or 0 for a list. The parts follow each other; the
             first ones are larger by one where it does not divide. None: every rank has all of it.
+        broadcast : bool
+            The value's numpy arrays and CPU tensors go to the device of each rank: to rank 0 over the network, and from its device to
+            those of the others by NCCL, so that the network carries them once. Blocks until they are there; stopping it (■, Ctrl-C)
+            stops all ranks. A run gets ``DeviceArray`` and tensors on the rank's device, as with ``Client.scatter(device=…)``.
+        device : str, optional
+            For a broadcast: "cuda", each rank's own GPU, or "host". Default: "cuda" where the gang has GPUs.
 
         Returns
         -------
-        Ref or Sharded
+        Ref, Sharded or Broadcast
             An argument for ``run``.
+
+        Raises
+        ------
+        Timeout
+            A rank did not come to the broadcast; it is named.
+        DeviceUnavailable, DeviceFailed, OutOfMemory
+            Of a broadcast: what one rank's device said.
 
         Examples
         --------
@@ -149,6 +164,12 @@ class Gang:
         ...     gang.run(sum, gang.scatter([1, 2, 3], shard=0))
         [3, 3]
         """
+        if broadcast:
+            if shard is not None:
+                raise BadRequest("shard= and broadcast= contradict each other", "Leave one of them out.")
+            return self._broadcast(value_of(value, device or ("cuda" if self._options.gpus else "host")))
+        if device is not None:
+            raise BadRequest("device= is for a broadcast: each rank has a device of its own", "Scatter it with broadcast=True.")
         if shard is None:
             return self._submitter.scatter(value)
         length = len(value) if shard == 0 else value.shape[shard]
@@ -203,6 +224,11 @@ class Gang:
         """The arguments of one rank."""
 
         def part(value: Any) -> Any:
+            if isinstance(value, Ref) and value.device:
+                raise BadRequest("a handle of data on a device is for calls: each rank of a gang has a device of its own",
+                                 "Use gang.scatter(value, broadcast=True).")
+            if isinstance(value, Broadcast):
+                return value.on_rank()
             return value.parts[place.rank.rank] if isinstance(value, Sharded) else value
 
         return {name: part(value) for name, value in values.items()} if isinstance(values, dict) else tuple(map(part, values))
@@ -218,6 +244,29 @@ class Gang:
         run = Run(self._tasks, name, ranks, gang_plan.places(self._offers(ranks), self._kind()), call)
         run.wait()
         return self._results(run)
+
+    def _broadcast(self, value: Value) -> Broadcast:
+        with self._one_run:
+            if self._closed:
+                raise BadRequest("this gang is closed", "Make another one.")
+            ranks = [Rank(self._options, worker) for worker in range(self.size)]
+            places = gang_plan.places(self._offers(ranks), self._kind())
+            group = self._broadcasts.group(value.device, places, lambda: self._new_group(ranks[0], value.device))
+            order, data = self._broadcasts.order(value, group), self._submitter.scatter(value.buffers)
+
+            def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+                return rank_broadcast.receive, (place, order, None if place.rank.rank else data)
+
+            run = Run(self._tasks, "scatter", ranks, places, call)
+            try:
+                run.wait()
+                self._results(run)
+            except BaseException as error:
+                raise self._broadcasts.failed(group, error, self.size) from error.__cause__
+            return self._broadcasts.done(order, value)
+
+    def _new_group(self, rank: Rank, device: str) -> str:
+        return str(self._tasks.start(rank, "new_group", rank_broadcast.new_group, (device,)).result())
 
     def _results(self, run: Run) -> list[Any]:
         """Of all ranks, or the cause of the failure."""

@@ -28,10 +28,22 @@ void WorkerEngine::on(const protocol::Object& object, DataMessage data_message) 
 }
 
 void WorkerEngine::take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) {
+  const ObjectId& id = wanted.object.object;
+  auto offer = offer_of(wanted, std::move(block));
+  if (!offer) return tell_not_kept(seat, std::move(offer.error()), id);
+  receipt(store_.announce(session, std::move(*offer)), session, id, seat);
+  if (wanted.object.fetched) begin_fetch(session, seat, wanted);
+}
+
+Result<ObjectOffer> WorkerEngine::offer_of(const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) const {
   const protocol::Object& object = wanted.object;
-  receipt(store_.announce(session, {object.object, wanted.pickle, object.buffers, object.pickle_follows, std::move(block), object.places, object.fetched}),
-          object.object, seat);
-  if (object.fetched) begin_fetch(session, seat, wanted);
+  ObjectOffer offer{object.object, wanted.pickle, object.buffers, object.pickle_follows, std::move(block), object.places, object.fetched};
+  if (object.device.empty() || (object.pickle_follows && object.buffers.empty())) return offer;
+  std::vector<std::uint64_t> sizes(object.buffers.begin() + (object.pickle_follows ? 1 : 0), object.buffers.end());
+  auto placement = device_objects_.placement(object.device, std::move(sizes), object.object);
+  if (!placement) return failure(std::move(placement.error()));
+  offer.placement = std::move(*placement);
+  return offer;
 }
 
 void WorkerEngine::begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted) {
@@ -51,7 +63,7 @@ void WorkerEngine::follow_memory() {
     ClientSeat* const seat = clients_.seat(session);
     if (seat == nullptr) continue;
     if (came)
-      receipt(store_.announce(session, std::move(*came)), wanted.object.object, *seat);
+      receipt(store_.announce(session, std::move(*came)), session, wanted.object.object, *seat);
     else if (lanes_.lane(session) != nullptr)
       take_in(session, *seat, wanted);
   }
@@ -74,14 +86,32 @@ void WorkerEngine::on(const protocol::Chunk& chunk, DataMessage data_message) {
   const auto object = ObjectId::from_hex(chunk.of);
   if (!object || data_message.frames.size() != 2)
     return refuse(data_message.seat, wrong("a chunk needs an object and one payload"));
-  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), *object, data_message.seat);
+  receipt(store_.chunk(data_message.session, *object, chunk.buffer, chunk.offset, data_message.frames[1].bytes()), data_message.session, *object,
+          data_message.seat);
 }
 
-void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, ClientSeat& seat) {
+void WorkerEngine::receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session, const ObjectId& object, ClientSeat& seat) {
   if (!receipt)
     tell_not_kept(seat, receipt.error(), object);
   else if (*receipt == ObjectStore::Receipt::kWhole)
     tell_whole(seat, object);
+  else if (*receipt == ObjectStore::Receipt::kToPlace)
+    if (auto begun = place(session, object); !begun) tell_not_kept(seat, std::move(begun.error()), object);
+}
+
+Result<void> WorkerEngine::place(const SessionId& session, const ObjectId& object) {
+  return store_.landed(session, object).and_then([&](const ObjectStore::Landed& landed) {
+    DeviceObjects::Work work{session, object, landed.placement, {}};
+    for (const Lent& buffer : landed.buffers) work.sources.push_back({buffer.bytes, buffer.keep});
+    return device_objects_.finish(std::move(work));
+  });
+}
+
+void WorkerEngine::follow_devices() {
+  for (auto& [session, object, placement, buffers] : device_objects_.events()) {
+    const auto placed = store_.placed(session, object, placement.get(), std::move(buffers));
+    if (ClientSeat* const seat = clients_.seat(session)) receipt(placed, session, object, *seat);
+  }
 }
 
 void WorkerEngine::tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object) {
@@ -117,7 +147,7 @@ void WorkerEngine::follow(const SessionId& session, const ObjectId& object, bulk
     store_.give_up(session, object);
     tell_not_kept(*seat, std::move(failed->error), object);
   } else if (std::holds_alternative<bulk::Whole>(event)) {
-    if (store_.came_whole(session, object) == ObjectStore::Receipt::kWhole) tell_whole(*seat, object);
+    receipt(store_.came_whole(session, object), session, object, *seat);
   } else if (const auto reached = lanes_.relays().reached(session, object)) {
     store_.came_to(session, object, *reached);
     seat->outbox.post(protocol::NotFetched{object});

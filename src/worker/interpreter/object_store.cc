@@ -26,6 +26,7 @@ Result<ObjectStore::Value> ObjectStore::lay_out(ObjectOffer offer) const {
   value.pickle = std::make_shared<std::string>(std::move(offer.pickle));
   value.pickle_follows = offer.pickle_follows;
   value.sizes = std::move(offer.sizes);
+  value.placement = std::move(offer.placement);
   if (!offer.places.empty()) return placed(std::move(value), offer);
   for (const std::uint64_t size : value.sizes) {
     value.offsets.push_back(value.bytes);
@@ -68,19 +69,22 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
   const Key key{session, offer.object};
   const auto block = offer.block;
   const bool in_place = !offer.places.empty(), fetched = offer.fetched;
+  const bool straight_to_device = offer.placement && fetched && !offer.pickle_follows;
   auto value = lay_out(std::move(offer));
   const auto begun = incoming_.find(key);
   if (value && fetched && begun != incoming_.end() && begun->second.value.sizes == value->sizes) return Receipt::kMore;
   refused_.insert(key);  // until all is well
+  placing_.erase(key);
   incoming_.erase(key);  // a repeated announcement starts anew, or is refused: nothing is left half, and its memory is the next one's
   if (!value) return failure(std::move(value.error()));
   const auto known = objects_.find(key.second);
-  if (known != objects_.end())
+  if (known != objects_.end()) {
     known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
-  else if (in_place)
+    value->placement.reset();
+  } else if (in_place)
     value->block = pool_.own(block);
-  else if (auto memory = find_memory(*value); !memory)
-    return failure(std::move(memory.error()));
+  else if (!straight_to_device)
+    if (auto memory = find_memory(*value); !memory) return failure(std::move(memory.error()));
   refused_.erase(key);
   Incoming& incoming = incoming_[key] = Incoming{std::move(*value)};
   if (in_place || (fetched && known != objects_.end()))
@@ -128,9 +132,45 @@ ObjectStore::Receipt ObjectStore::settle(const Key& key) {
   if (!found->second.whole()) return Receipt::kMore;
   Value& value = found->second.value;
   const auto known = objects_.find(key.second);
+  if (known == objects_.end() && value.placement) {
+    placing_[key] = std::move(value);
+    incoming_.erase(found);
+    return Receipt::kToPlace;
+  }
   Value& kept = known != objects_.end() ? known->second : objects_[key.second] = std::move(value);
   kept.holders.insert(key.first);
   incoming_.erase(found);
+  return Receipt::kWhole;
+}
+
+Result<ObjectStore::Landed> ObjectStore::landed(const SessionId& session, const ObjectId& object) const {
+  const Value& value = placing_.at(Key{session, object});
+  if (!value.block && !value.plain) return Landed{value.placement, {}};
+  return lent(value).map([&](std::vector<Lent> parts) {
+    if (value.pickle_follows) parts.erase(parts.begin());
+    return Landed{value.placement, std::move(parts)};
+  });
+}
+
+Result<ObjectStore::Receipt> ObjectStore::placed(const SessionId& session, const ObjectId& object, const device::Placement* placement,
+                                                 Result<device::Buffers> buffers) {
+  const Key key{session, object};
+  const auto found = placing_.find(key);
+  if (found == placing_.end() || found->second.placement.get() != placement) return Receipt::kMore;
+  Value value = std::move(found->second);
+  placing_.erase(found);
+  if (!buffers) return failure(std::move(buffers.error()));
+  if (value.pickle_follows) {
+    const auto parts = lent(value);
+    if (!parts) return failure(parts.error());
+    const auto pickle = parts->front().bytes;
+    value.pickle = std::make_shared<std::string>(reinterpret_cast<const char*>(pickle.data()), pickle.size());
+  }
+  value.block.reset();
+  value.plain.reset();
+  value.placement.reset();
+  value.on_device = std::move(*buffers);
+  objects_.try_emplace(object, std::move(value)).first->second.holders.insert(session);
   return Receipt::kWhole;
 }
 
@@ -140,12 +180,19 @@ std::optional<ObjectStore::Rest> ObjectStore::rest(const SessionId& session, con
   if (found == incoming_.end() || found->second.whole()) return std::nullopt;
   const Incoming& incoming = found->second;
   Rest rest{{}, {incoming.buffer, incoming.offset}};
-  for (std::size_t i = 0; i < incoming.value.sizes.size(); ++i) {
-    const auto write = [block = incoming.value.block, plain = incoming.value.plain, begin = incoming.value.offsets[i]](
-                           std::uint64_t offset, std::span<const std::byte> bytes) { return Value::into(block, plain, begin + offset, bytes); };
-    rest.targets.push_back({incoming.value.sizes[i], {}, write, {}});
-  }
+  for (std::size_t i = 0; i < incoming.value.sizes.size(); ++i) rest.targets.push_back(incoming.value.target(i));
   return rest;
+}
+
+bulk::Target ObjectStore::Value::target(std::size_t part) const {
+  bulk::Target target{sizes[part], {}, {}, {}};
+  if (!block && !plain && placement)
+    target.write = [to = placement, part](std::uint64_t offset, std::span<const std::byte> bytes) { return to->write(part, offset, bytes); };
+  else
+    target.write = [block = block, plain = plain, begin = offsets[part]](std::uint64_t offset, std::span<const std::byte> bytes) {
+      return into(block, plain, begin + offset, bytes);
+    };
+  return target;
 }
 
 void ObjectStore::came_to(const SessionId& session, const ObjectId& object, bulk::Position position) {
@@ -179,6 +226,7 @@ bool ObjectStore::holds(const SessionId& session, const ObjectId& object) const 
 void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
   incoming_.erase(Key{session, object});
   refused_.erase(Key{session, object});
+  placing_.erase(Key{session, object});
   const auto found = objects_.find(object);
   if (found == objects_.end()) return;
   found->second.holders.erase(session);
@@ -188,6 +236,7 @@ void ObjectStore::drop(const SessionId& session, const ObjectId& object) {
 void ObjectStore::drop_all(const SessionId& session) {
   std::erase_if(incoming_, [&](const auto& entry) { return entry.first.first == session; });
   std::erase_if(refused_, [&](const Key& key) { return key.first == session; });
+  std::erase_if(placing_, [&](const auto& entry) { return entry.first.first == session; });
   for (auto it = objects_.begin(); it != objects_.end();) {
     it->second.holders.erase(session);
     it = it->second.holders.empty() ? objects_.erase(it) : std::next(it);
@@ -217,6 +266,19 @@ Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
   if (found == objects_.end())
     return failure(ErrorCode::kProtocol, "object " + object.hex() + " is not on this worker");
   const Value& value = found->second;
+  ObjectUse use{{std::as_writable_bytes(std::span(*value.pickle)), value.pickle}, {}, value.on_device};
+  if (value.on_device) return use;
+  auto parts = lent(value);
+  if (!parts) return failure(std::move(parts.error()));
+  use.buffers = std::move(*parts);
+  if (value.pickle_follows) {
+    use.pickle = use.buffers.front();
+    use.buffers.erase(use.buffers.begin());
+  }
+  return use;
+}
+
+Result<std::vector<Lent>> ObjectStore::lent(const Value& value) {
   Lent whole;
   if (value.block) {
     auto view = memory::View::map(value.block, value.bytes, memory::Sharing::kPrivate);
@@ -226,14 +288,9 @@ Result<ObjectUse> ObjectStore::use(const ObjectId& object) const {
     auto copy = std::make_shared<std::string>(*value.plain);
     whole = {std::as_writable_bytes(std::span(*copy)), copy};
   }
-  ObjectUse use{{std::as_writable_bytes(std::span(*value.pickle)), value.pickle}, {}};
-  for (std::size_t i = 0; i < value.sizes.size(); ++i)
-    use.buffers.push_back({whole.bytes.subspan(value.offsets[i], value.sizes[i]), whole.keep});
-  if (value.pickle_follows) {
-    use.pickle = use.buffers.front();
-    use.buffers.erase(use.buffers.begin());
-  }
-  return use;
+  std::vector<Lent> parts;
+  for (std::size_t i = 0; i < value.sizes.size(); ++i) parts.push_back({whole.bytes.subspan(value.offsets[i], value.sizes[i]), whole.keep});
+  return parts;
 }
 
 }  // namespace pounce::worker

@@ -15,6 +15,7 @@
 
 #include "bulk/fetches.h"
 #include "bulk/offers.h"
+#include "device/placement.h"
 #include "memory/block_pool.h"
 #include "memory/memory_block.h"
 #include "memory/room.h"
@@ -32,6 +33,7 @@ struct Lent {
 struct ObjectUse {
   Lent pickle;
   std::vector<Lent> buffers;
+  device::Buffers on_device{};  // in their place
 };
 
 struct ObjectOffer {  // what an announcement says
@@ -42,6 +44,7 @@ struct ObjectOffer {  // what an announcement says
   std::shared_ptr<memory::MemoryBlock> block{};  // it is all there already, each buffer at its place
   std::vector<std::uint64_t> places{};
   bool fetched = false;  // it is not sent: we fetch it, from where we are
+  std::shared_ptr<device::Placement> placement{};  // its buffers are to lie on a device; the pickle is none of them
 };
 
 class ObjectStore {
@@ -54,7 +57,8 @@ class ObjectStore {
   ObjectStore(const ObjectStore&) = delete;
   ObjectStore& operator=(const ObjectStore&) = delete;
 
-  enum class Receipt { kMore, kWhole };
+  // kToPlace: all of it came, and the rest is the device's; placed() is told how that ended.
+  enum class Receipt { kMore, kWhole, kToPlace };
   Result<Receipt> announce(const SessionId& session, ObjectOffer offer);
   // Chunks come in order; anything else (overrun, gap, repeat) ends that receipt with an Error.
   Result<Receipt> chunk(const SessionId& session, const ObjectId& object, std::uint32_t buffer, std::uint64_t offset,
@@ -68,6 +72,14 @@ class ObjectStore {
   void came_to(const SessionId& session, const ObjectId& object, bulk::Position position);
   Receipt came_whole(const SessionId& session, const ObjectId& object);
   void give_up(const SessionId& session, const ObjectId& object) { incoming_.erase(Key{session, object}); }
+  // Of one that is to be placed: where its buffers lie here, each with what keeps it; none where they went to the device as they came.
+  struct Landed {
+    std::shared_ptr<device::Placement> placement;
+    std::vector<Lent> buffers;
+  };
+  Result<Landed> landed(const SessionId& session, const ObjectId& object) const;
+  // kMore: nobody waits for it any more, or it was announced anew.
+  Result<Receipt> placed(const SessionId& session, const ObjectId& object, const device::Placement* placement, Result<device::Buffers> buffers);
   // How far the objects came that this session had not sent whole.
   struct Progress {
     ObjectId object;
@@ -95,7 +107,10 @@ class ObjectStore {
     std::uint64_t bytes = 0;
     std::shared_ptr<memory::MemoryBlock> block;  // or
     std::shared_ptr<std::string> plain;  // or neither: we have it already, what comes is counted and thrown away
+    std::shared_ptr<device::Placement> placement;  // on its way to a device
+    device::Buffers on_device;
     std::set<SessionId> holders;
+    bulk::Target target(std::size_t part) const;
     Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const { return into(block, plain, offset, bytes); }
     static Result<void> into(const std::shared_ptr<memory::MemoryBlock>& block, const std::shared_ptr<std::string>& plain,
                              std::uint64_t offset, std::span<const std::byte> bytes);
@@ -112,6 +127,7 @@ class ObjectStore {
   Result<Value> lay_out(ObjectOffer offer) const;
   static Result<Value> placed(Value value, const ObjectOffer& offer);
   Result<void> find_memory(Value& value);
+  static Result<std::vector<Lent>> lent(const Value& value);  // each part, for one use
   std::uint64_t promised() const;  // to what is under way, and not come yet
   Receipt settle(const Key& key);
   void refuse(std::map<Key, Incoming>::iterator incoming);
@@ -119,6 +135,7 @@ class ObjectStore {
   memory::BlockPool pool_;
   std::map<ObjectId, Value> objects_;
   std::map<Key, Incoming> incoming_;
+  std::map<Key, Value> placing_;  // they came, and go to a device
   std::set<Key> refused_;  // chunks of them may still come
 };
 

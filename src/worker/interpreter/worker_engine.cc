@@ -63,7 +63,7 @@ Result<std::unique_ptr<WorkerEngine>> WorkerEngine::start(EngineSetup setup) {
 WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
     : setup_{{}, {}, {}, {}, setup.log_fd, setup.facing, setup.node, setup.devices, setup.python,
              std::move(setup.interrupt), std::move(setup.nudge), setup.interface, setup.ports,
-             setup.keep_bytes, {}},
+             setup.keep_bytes, {}, {}},
       keys_(identity::make_key_pair()),
       supervisor_(std::move(setup.supervisor)),
       pipes_{OutputPipe(std::move(setup.output), setup.log_fd, "stdout", page.words()),
@@ -71,7 +71,8 @@ WorkerEngine::WorkerEngine(EngineSetup setup, RunPage page)
       page_(std::move(page)),
       host_(host_name()),
       directory_(working_directory()),
-      store_(setup.keep_bytes, std::move(setup.room_for)) {}
+      store_(setup.keep_bytes, std::move(setup.room_for)),
+      devices_(std::make_shared<device::Devices>(setup.package_folders)) {}
 
 WorkerEngine::~WorkerEngine() = default;
 
@@ -107,6 +108,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   receive_messages();
   follow_lanes();
   follow_memory();
+  follow_devices();
   const TimePoint now = Clock::now();
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
   nudge(now);
@@ -135,6 +137,7 @@ void WorkerEngine::wait(int wake_fd, TimePoint until) {
   sockets_.add_to(poll_);
   lanes_.add_to(poll_);
   memory_relays_.add_to(poll_);
+  device_objects_.add_to(poll_);
   poll_.add_socket(context_.zap_handle());
   poll_.add_fd(wake_fd);
   if (supervisor_.open()) poll_.add_fd(supervisor_.fd(), supervisor_.unsent());

@@ -28,6 +28,7 @@
 #include "worker/interpreter/bulk_lanes.h"
 #include "worker/interpreter/clients.h"
 #include "worker/interpreter/data_sockets.h"
+#include "worker/interpreter/device_objects.h"
 #include "worker/interpreter/function_store.h"
 #include "worker/interpreter/memory_relays.h"
 #include "worker/interpreter/object_store.h"
@@ -49,6 +50,7 @@ struct EngineSetup {
   std::function<void()> nudge{};                  // ends the system call that it is in
   std::string interface{}, ports{};  // where to listen: "ib0", "50000-50999"; empty: the one facing the daemon, any
   std::size_t keep_bytes = std::size_t{64} << 20;  // memory kept for the next objects
+  std::vector<std::string> package_folders{};  // where NVIDIA's libraries may lie, beside the loader's places
   memory::RoomFor room_for = [groups = memory::MemoryEvents::of_this_process()](std::uint64_t wanted) { return groups.room(wanted); };
 };
 
@@ -88,6 +90,8 @@ class WorkerEngine final : public transport::Engine {
   bool yield_asked() const { return yield_asked_; }  // likewise: somebody waits, and what runs said that it can be left
   void remove_when_acknowledged(const TaskId& task, std::string file) { files_[task] = std::move(file); }
   std::int64_t end_time_s() const { return end_time_s_; }  // of the job, unix; 0: not known. Any thread, without the token
+
+  const std::shared_ptr<device::Devices>& devices() const { return devices_; }  // any thread
 
   const std::string& endpoint() const { return sockets_.endpoint(); }
   const PublicKey& key() const { return keys_.public_key; }
@@ -149,8 +153,11 @@ class WorkerEngine final : public transport::Engine {
   void refuse(ClientSeat& seat, Error error);
   void tell_not_kept(ClientSeat& seat, Error error, const ObjectId& object);
   void tell_whole(ClientSeat& seat, const ObjectId& object);
-  void receipt(const Result<ObjectStore::Receipt>& receipt, const ObjectId& object, ClientSeat& seat);
+  void receipt(const Result<ObjectStore::Receipt>& receipt, const SessionId& session, const ObjectId& object, ClientSeat& seat);
   void take_in(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block = {});
+  Result<ObjectOffer> offer_of(const MemoryRelays::Wanted& wanted, std::shared_ptr<memory::MemoryBlock> block) const;
+  Result<void> place(const SessionId& session, const ObjectId& object);
+  void follow_devices();
   void begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted);
   void follow_memory();
   void follow_lanes();
@@ -202,6 +209,8 @@ class WorkerEngine final : public transport::Engine {
   exec::ExecCore core_;
   Clients clients_;
   ObjectStore store_;
+  std::shared_ptr<device::Devices> devices_;
+  DeviceObjects device_objects_{devices_};
   FunctionStore functions_;
   std::unordered_map<TaskId, Payload> payloads_;
   std::unordered_map<TaskId, KeptOutcome> outcomes_;

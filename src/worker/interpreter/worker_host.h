@@ -38,6 +38,7 @@ class WorkerHost {
   bool ending() const { return engine_->ending(); }  // likewise: the worker ends
   bool yield_asked() const { return engine_->yield_asked(); }  // likewise: somebody waits, and the loop that runs can be left
   void tell_state(NamespaceState state);             // any thread
+  const std::shared_ptr<device::Devices>& devices() const { return engine_->devices(); }  // any thread: it does not change
   const std::string& endpoint() const { return engine_->endpoint(); }       // any thread: it does not change
   std::int64_t end_time_s() const { return engine_->end_time_s(); }  // any thread
   void remove_when_acknowledged(const TaskId& task, std::string file);

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "contract/device/kinds.h"
+
 namespace pounce::device {
 namespace {
 
@@ -13,14 +15,14 @@ namespace {
 
 TEST(ChecksumTest, IsCompiledForTheDevice) {
   std::stringstream library;
-  library << std::ifstream(POUNCE_CHECKSUM, std::ios::binary).rdbuf();
+  library << std::ifstream(built(POUNCE_CHECKSUM), std::ios::binary).rdbuf();
 
   EXPECT_THAT(library.str(), testing::HasSubstr(".nv_fatbin"));
   EXPECT_THAT(library.str(), testing::HasSubstr("checksum_of_bytes"));
 }
 
 TEST(ChecksumTest, IsCalledByItsName) {
-  void* library = ::dlopen(POUNCE_CHECKSUM, RTLD_NOW | RTLD_LOCAL);
+  void* library = ::dlopen(built(POUNCE_CHECKSUM).c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
   const auto ask =
       reinterpret_cast<int (*)(int, const void*, std::uint64_t, std::uint64_t*)>(::dlsym(library, "pounce_checksum"));

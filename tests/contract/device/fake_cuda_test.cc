@@ -21,7 +21,7 @@ constexpr int kLaunchFailure = 719, kInternal = 3;
 class NobodyElse final : public Attendance {
  public:
   void arrive(Rank, std::uint64_t) override {}
-  std::vector<Rank> missing(std::uint64_t) override { return {}; }
+  std::optional<std::vector<Rank>> missing(std::uint64_t) override { return std::vector<Rank>{}; }
 };
 
 class FakeCudaTest : public testing::Test {
@@ -172,7 +172,7 @@ TEST_F(FakeCudaTest, AMemoryThatIsFullLeavesNoErrorForOthers) {
 // ---- what is missing
 // ---------------------------------------------------------------------------------------------------
 
-std::string why_not(CudaLibraries libraries = {.runtime = {POUNCE_FAKE_CUDA}, .nccl = {}}) {
+std::string why_not(CudaLibraries libraries = {.runtime = {built(POUNCE_FAKE_CUDA)}, .nccl = {}}) {
   const auto opened = cuda_backend(std::move(libraries));
   if (opened) return "it works";
   EXPECT_EQ(opened.error().code, ErrorCode::kDeviceUnavailable);
@@ -187,11 +187,11 @@ TEST_F(FakeCudaTest, SaysThatThereIsNoRuntime) {
 }
 
 TEST_F(FakeCudaTest, TakesTheFirstRuntimeThatIsThere) {
-  EXPECT_EQ(why_not({.runtime = {"libnot-there.so.13", POUNCE_FAKE_CUDA}}), "it works");
+  EXPECT_EQ(why_not({.runtime = {"libnot-there.so.13", built(POUNCE_FAKE_CUDA)}}), "it works");
 }
 
 TEST_F(FakeCudaTest, SaysThatALibraryIsNoRuntime) {
-  EXPECT_THAT(why_not({.runtime = {POUNCE_FAKE_NCCL}}), HasSubstr("has no function cudaGetDeviceCount"));
+  EXPECT_THAT(why_not({.runtime = {built(POUNCE_FAKE_NCCL)}}), HasSubstr("has no function cudaGetDeviceCount"));
 }
 
 TEST_F(FakeCudaTest, SaysThatTheDriverIsOlderThanTheRuntime) {
@@ -216,7 +216,7 @@ TEST_F(FakeCudaTest, SaysThatThereIsNoGpu) {
 }
 
 TEST_F(FakeCudaTest, SaysThatThereIsNoNcclWhenAGroupIsMade) {
-  const auto backend = *cuda_backend({.runtime = {POUNCE_FAKE_CUDA}, .nccl = {"libnot-there.so.2"}});
+  const auto backend = *cuda_backend({.runtime = {built(POUNCE_FAKE_CUDA)}, .nccl = {"libnot-there.so.2"}});
 
   const auto group = backend->new_group();
 

@@ -31,13 +31,15 @@ class Board final : public Attendance {
     came_.insert({step, rank});
     changed_.notify_all();
   }
-  std::vector<Rank> missing(std::uint64_t step) override {
+  std::optional<std::vector<Rank>> missing(std::uint64_t step) override {
     const std::lock_guard held(mutex_);
+    if (knows_nothing) return std::nullopt;
     std::vector<Rank> missing;
     for (std::uint32_t i = 0; i < kRanks; ++i)
       if (!came_.contains({step, Rank{i}})) missing.push_back(Rank{i});
     return missing;
   }
+  bool knows_nothing = false;
   void await(Rank rank, std::uint64_t step) {
     std::unique_lock held(mutex_);
     changed_.wait(held, [&] { return came_.contains({step, rank}); });
@@ -155,6 +157,15 @@ TEST_P(DeviceGroup, NamesTheRanksThatDidNotBroadcast) {
 
   ASSERT_THAT(sent[0], FailedWith(ErrorCode::kTimeout));
   EXPECT_EQ(sent[0].error().text, "ranks 1, 2 of 3 did not come to broadcast within 20 ms");
+}
+
+TEST_P(DeviceGroup, LeavesItToOthersToNameWhoIsMissingWhereItIsNotKnown) {
+  board_.knows_nothing = true;
+
+  const auto joined = join({0}, kShort);
+
+  ASSERT_THAT(joined[0], FailedWith(ErrorCode::kTimeout));
+  EXPECT_EQ(joined[0].error().text, "not all ranks came to join the group within 20 ms");
 }
 
 TEST_P(DeviceGroup, IsStoppedWhileARankIsWaitedFor) {

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <stdexcept>
 
 #include "device/cuda_backend.h"
@@ -12,8 +13,8 @@ namespace pounce::device {
 namespace {
 
 template <class Function>
-Function function_of(const char* library, const char* name) {
-  void* handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+Function function_of(const std::string& library, const char* name) {
+  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* found = handle == nullptr ? nullptr : ::dlsym(handle, name);
   if (found == nullptr) throw std::runtime_error(::dlerror());
   return reinterpret_cast<Function>(found);
@@ -29,13 +30,19 @@ Result<std::unique_ptr<Backend>> real_cuda() {
 
 }  // namespace
 
+std::string built(const char* library) {
+  std::error_code none;
+  if (std::filesystem::exists(library, none)) return library;
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / std::filesystem::path(library).filename();
+}
+
 void PrintTo(Kind kind, std::ostream* out) {
   *out << (kind == Kind::kHost ? "host" : kind == Kind::kFakeCuda ? "fake_cuda" : "cuda");
 }
 
 Result<std::unique_ptr<Backend>> open_backend(Kind kind) {
   if (kind == Kind::kHost) return host_backend({.devices = 4, .memory_bytes = 64 * kMiB});
-  if (kind == Kind::kFakeCuda) return cuda_backend({.runtime = {POUNCE_FAKE_CUDA}, .nccl = {POUNCE_FAKE_NCCL}});
+  if (kind == Kind::kFakeCuda) return cuda_backend({.runtime = {built(POUNCE_FAKE_CUDA)}, .nccl = {built(POUNCE_FAKE_NCCL)}});
   auto real = real_cuda();
   if (!real) return failure(ErrorCode::kDeviceUnavailable, "not run: " + real.error().text);
   if (!has_device_checksum())
@@ -45,12 +52,12 @@ Result<std::unique_ptr<Backend>> open_backend(Kind kind) {
 }
 
 FakeCuda& fake_cuda() {
-  static FakeCuda& fake = *function_of<FakeCudaFunction>(POUNCE_FAKE_CUDA, "fake_cuda")();
+  static FakeCuda& fake = *function_of<FakeCudaFunction>(built(POUNCE_FAKE_CUDA), "fake_cuda")();
   return fake;
 }
 
 FakeNccl& fake_nccl() {
-  static FakeNccl& fake = *function_of<FakeNcclFunction>(POUNCE_FAKE_NCCL, "fake_nccl")();
+  static FakeNccl& fake = *function_of<FakeNcclFunction>(built(POUNCE_FAKE_NCCL), "fake_nccl")();
   return fake;
 }
 
@@ -96,7 +103,7 @@ bool has_device_checksum() { return true; }
 std::uint64_t checksum_on_device(Kind kind, const Buffer& buffer) {
   if (kind != Kind::kCuda) return checksum({buffer.data(), buffer.size()});
   using Checksum = int (*)(int device, const void* memory, std::uint64_t size, std::uint64_t* sum);
-  static const auto ask = function_of<Checksum>(POUNCE_CHECKSUM, "pounce_checksum");
+  static const auto ask = function_of<Checksum>(built(POUNCE_CHECKSUM), "pounce_checksum");
   std::uint64_t sum = 0;
   EXPECT_EQ(ask(static_cast<int>(buffer.device().ordinal().value), buffer.data(), buffer.size(), &sum), 0);
   return sum;

@@ -63,6 +63,44 @@ TEST_P(EverySize, ArrivesAsItWasAndComesBackAsItWas) {
   expect_road(size);
 }
 
+// ---- to a device -------------------------------------------------------------------------------------------------------
+
+class ToADevice : public EverySize {};
+INSTANTIATE_TEST_SUITE_P(Roads, ToADevice,
+                         testing::Combine(testing::Values(Road::kMemory, Road::kTls, Road::kZeroMq), testing::Values(0, 1, kMiB + 1, kLarge)),
+                         [](const auto& info) { return name_of(std::get<0>(info.param)) + std::to_string(std::get<1>(info.param)); });
+
+TEST_P(ToADevice, LiesThereBeforeACallThatTakesItBegins) {
+  const auto source = Source::marked(size, 1);
+  const auto object = random_id<ObjectId>();
+  engine->hold_object(object, {client::own_buffer("pickle"), {{source->bytes(), source}}, "host"}, false);
+  bool right = false;
+  run = [&](const worker::Job& job) {
+    const auto& placed = job.objects.at(0).on_device;
+    right = placed && placed->buffers.size() == 1 && source->is({placed->buffers[0].data(), placed->buffers[0].size()});
+    return returned({});
+  };
+  const TaskId task = submit({object});
+
+  grant();
+
+  const client::Ended& end = end_of(task);
+  EXPECT_TRUE(end.ok) << end.error.text;
+  EXPECT_TRUE(right);
+}
+
+TEST_P(EveryLane, ACallWhoseObjectFitsOnNoDeviceEndsWithWhatIsMissing) {
+  const auto source = Source::marked(kLarge, 1);
+  const auto object = random_id<ObjectId>();
+  engine->hold_object(object, {client::own_buffer("pickle"), {{source->bytes(), source}}, "host:4000"}, false);
+  const TaskId task = submit({object}), next = submit({});
+
+  grant();
+
+  EXPECT_EQ(end_of(task).error.code, ErrorCode::kDeviceUnavailable);
+  EXPECT_TRUE(end_of(next).ok) << "the worker goes on";
+}
+
 // ---- order -------------------------------------------------------------------------------------------------------------
 
 TEST_P(EveryLane, ManyAtOnceArriveWholeInWhateverOrderTheyAreAskedFor) {

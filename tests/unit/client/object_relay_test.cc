@@ -101,6 +101,21 @@ TEST_P(ObjectForMany, IsSentByNobodyMoreThanLog2OfTheirNumberAndOneTimes) {
   EXPECT_EQ(all, GetParam());
 }
 
+TEST_F(ObjectRelayTest, NobodyIsAskedForWhatLiesOnADevice) {
+  Object made{own_buffer("for a device"), {own_buffer(std::string(kLarge, 'b'))}, "cuda"};
+  object = digest_object(made.pickle, made.buffers);
+  engine->hold_object(object, std::move(made), false);
+  begin(3);
+
+  see_to([&] { return work(), all_have_their_tasks(); });
+
+  EXPECT_EQ(sent_by_client(), 3u);
+  for (const auto& worker : workers) {
+    EXPECT_EQ(served_by(*worker), 0u);
+    EXPECT_EQ(worker->all<protocol::Object>().front().device, "cuda");
+  }
+}
+
 TEST_F(ObjectRelayTest, TheReaderIsToldWhereWithTheKeysOfItsSource) {
   begin(2);
 

@@ -44,6 +44,20 @@ TEST(HeldObjectsTest, TheLeastRecentlyUsedGoFirstAndWhatIsNeededStays) {
   EXPECT_TRUE(held.contains(object(1)));
 }
 
+TEST(HeldObjectsTest, WhatLiesOnADeviceGoesAtOnceWhenNobodyNeedsIt) {
+  HeldObjects held;
+  held.sent(object(1), 100);
+  for (std::uint8_t n = 2; n <= 4; ++n) held.sent(object(n), 100, true);
+  for (std::uint8_t n = 1; n <= 3; ++n) held.confirm(object(n));
+
+  EXPECT_THAT(held.drop_over(1000, [](const ObjectId& id) { return id == object(2); }), ElementsAre(object(3)));
+
+  held.let_go(object(2));
+  held.confirm(object(4));
+  EXPECT_THAT(held.drop_over(1000, kNothingNeeded), testing::UnorderedElementsAre(object(2), object(4)));
+  EXPECT_EQ(held.bytes(), 100u);
+}
+
 TEST(HeldObjectsTest, NothingGoesWithinTheBudget) {
   HeldObjects held;
   held.sent(object(1), 100);

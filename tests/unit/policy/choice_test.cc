@@ -13,6 +13,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 // The platform of the founding documents, with the memory and CUDA of its GPUs.
 const Policy& mlerp() {
@@ -239,6 +241,124 @@ TEST(GpuChoiceTest, WithoutTheSitesTableMemoryIsNotKnown) {
   const auto choice = choose({}, asked, {});
   EXPECT_THAT(refused(choice), HasSubstr("the site's policy does not tell the memory of its GPUs"));
   EXPECT_THAT(choice.error().remedy, HasSubstr("gpu_type="));
+}
+
+// ---- many small GPUs rather than few large ones --------------------------------------------------------------------------
+
+// large: eight whole GPUs; slices-1 to slices-4: two slices each.
+ClusterSnapshot sliced() {
+  ClusterSnapshot cluster_snapshot = cluster();
+  cluster_snapshot.nodes = {node("large", {"bigcats"}, {{"40gb", 8, 8}})};
+  for (const char* name : {"slices-1", "slices-2", "slices-3", "slices-4"})
+    cluster_snapshot.nodes.push_back(node(name, {"bigcats"}, {{"3g.20gb", 2, 2}}));
+  return cluster_snapshot;
+}
+
+class ManySmallTest : public ::testing::Test {
+ protected:
+  ManySmallTest() {
+    asked = in_cheetah(gpus(1));
+    asked.gpu_memory_mib = 16 * 1024, asked.workers = 8;
+  }
+  Result<Choice> now() const {
+    return choose(mlerp(), asked, {.cluster_snapshot = &cluster_snapshot, .awaited = awaited, .may_go_apart = true});
+  }
+  std::string type() const {
+    const auto choice = now();
+    return choice ? choice->resources.gpu_type : choice.error().context.contains(kFitsApart) ? "apart" : choice.error().text;
+  }
+  void slices_free(std::uint32_t each) {
+    for (NodeUse& one : cluster_snapshot.nodes)
+      for (GpuUse& gpu : one.gpus)
+        if (gpu.type == "3g.20gb") gpu.free = each;
+  }
+
+  Resources asked;
+  ClusterSnapshot cluster_snapshot = sliced();
+  GpuCounts awaited;
+};
+
+TEST_F(ManySmallTest, WorkersOfOneJobGoApartForAsManySmallGpusAsNoNodeHasTogether) {
+  EXPECT_EQ(type(), "apart");
+  EXPECT_THAT(now().error().text, HasSubstr("as many 3g.20gb, which are smaller than 40gb, are on several nodes"));
+}
+
+TEST_F(ManySmallTest, ThoseOfAPoolTakeTheSmallOnes) {
+  asked.workers = 1;
+  EXPECT_EQ(type(), "3g.20gb");
+}
+
+TEST_F(ManySmallTest, WorkersStayTogetherWhereThereAreNotAsManySmallOnes) {
+  asked.workers = 5;
+  cluster_snapshot.nodes.resize(3);  // with four slices
+  EXPECT_EQ(type(), "40gb");
+}
+
+TEST_F(ManySmallTest, WorkersStayTogetherWhereANodeHasAsManySmallOnes) {
+  asked.workers = 2;
+  EXPECT_EQ(type(), "3g.20gb");
+}
+
+TEST_F(ManySmallTest, SmallOnesThatOneNodeHasAreTakenFromSeveralOnlyWhileTheyAreFreeThere) {
+  asked.workers = 2;
+  slices_free(1);
+  EXPECT_EQ(type(), "apart");
+  awaited["3g.20gb"] = 3;
+  EXPECT_EQ(type(), "40gb");
+}
+
+TEST_F(ManySmallTest, ANodeWithoutProcessorsForThemHasNoneForUs) {
+  asked.cpus = 20;  // of 32: one worker on each
+  cluster_snapshot.nodes[0].cpus = cluster_snapshot.nodes[0].cpus_free = 128;
+  asked.workers = 5;
+  EXPECT_EQ(type(), "40gb");
+  asked.workers = 4;
+  EXPECT_EQ(type(), "apart");
+}
+
+TEST_F(ManySmallTest, RanksOfAGangStayTogether) {
+  asked.gang = 1;
+  EXPECT_EQ(type(), "40gb");
+}
+
+TEST_F(ManySmallTest, WhoNamesATypeOrAsksForNoMemoryHasItTogether) {
+  asked.gpu_type = "40gb";
+  EXPECT_EQ(type(), "40gb");
+  asked.gpu_type = "", asked.gpu_memory_mib = 0;
+  EXPECT_EQ(type(), "");
+}
+
+TEST_F(ManySmallTest, WhoCannotTakeThemApartHasThemTogether) {
+  EXPECT_EQ(choose_in(cluster_snapshot, asked)->resources.gpu_type, "40gb");
+}
+
+TEST_F(ManySmallTest, ALargerOneIsTakenWhereTheSmallOnesAreOursAlready) {
+  asked.workers = 1;
+  awaited["3g.20gb"] = 7;
+  EXPECT_EQ(type(), "3g.20gb");
+  awaited["3g.20gb"] = 8;
+  EXPECT_EQ(type(), "40gb");
+}
+
+TEST_F(ManySmallTest, SmallOnesOfDrainedNodesAreNotWaitedFor) {
+  asked.workers = 1;
+  for (NodeUse& one : cluster_snapshot.nodes) one.takes_work = one.name == "large", one.gpus[0].free = 0;
+  EXPECT_EQ(type(), "40gb");
+  EXPECT_THAT(now()->why, Contains(HasSubstr("no node that takes work has 3g.20gb")));
+  for (NodeUse& one : cluster_snapshot.nodes) one.takes_work = false;
+  EXPECT_EQ(type(), "3g.20gb") << "nobody knows which comes back first";
+}
+
+TEST(AwaitedGpusTest, AreThoseOfJobsThatWaitAndOfLeasesThatSlurmDoesNotKnowYet) {
+  const LeaseId known{{1}}, unknown{{2}}, of_a_cpu{{3}};
+  JobView waits, runs;
+  waits.state = JobState::kQueued, waits.lease = known, waits.resources = gpus(2, "a100");
+  runs.state = JobState::kRunning, runs.resources = gpus(4, "a100");
+  Resources four = gpus(1, "v100");
+  four.workers = 4;
+
+  EXPECT_THAT(awaited_gpus({waits, runs}, {{known, gpus(2, "a100")}, {unknown, four}, {of_a_cpu, {}}}),
+              UnorderedElementsAre(Pair("a100", 2), Pair("v100", 4)));
 }
 
 // ---- nodes ---------------------------------------------------------------------------------------------------------

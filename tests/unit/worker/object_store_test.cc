@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "device/devices.h"
 #include "ids.h"
 
 namespace pounce::worker {
@@ -277,6 +278,126 @@ TEST_F(BoundedTest, WhatHasComeIsNotCountedTwice) {
   left -= half.size();  // as the kernel counts it
 
   EXPECT_EQ(announce(id_of<ObjectId>(8), std::uint64_t{28} << 20), Receipt::kMore);
+}
+
+// ---- to a device -------------------------------------------------------------------------------------------------------
+
+struct OnDeviceTest : ObjectStoreTest {
+  std::shared_ptr<device::Placement> placement(std::vector<std::uint64_t> sizes) {
+    return std::make_shared<device::Placement>(
+        device::DeviceName{}, [this] { return devices.open(device::DeviceName{}); }, std::move(sizes), "test");
+  }
+  Result<Receipt> announce(const std::shared_ptr<device::Placement>& to, std::vector<std::uint64_t> sizes, bool fetched = false,
+                           bool pickle_follows = false) {
+    return store.announce(kAlice, {kObject, pickle_follows ? "" : "pickle", std::move(sizes), pickle_follows, {}, {}, fetched, to});
+  }
+  // As the thread does that copies them.
+  Result<Receipt> place(const std::shared_ptr<device::Placement>& to) {
+    const auto landed = *store.landed(kAlice, kObject);
+    for (std::size_t i = 0; i < landed.buffers.size(); ++i) EXPECT_TRUE(to->write(i, 0, landed.buffers[i].bytes));
+    return store.placed(kAlice, kObject, to.get(), to->finish());
+  }
+  std::string on_device(std::size_t buffer) {
+    const device::Buffer& at = store.use(kObject)->on_device->buffers.at(buffer);
+    return {reinterpret_cast<const char*>(at.data()), at.size()};
+  }
+
+  device::Devices devices;
+};
+
+TEST_F(OnDeviceTest, IsThereWhenItsBuffersAreOnTheDevice) {
+  const auto to = placement({3, 2});
+  announce(to, {3, 2});
+  chunk(kAlice, 0, 0, "abc");
+  EXPECT_EQ(chunk(kAlice, 1, 0, "de"), Receipt::kToPlace);
+  EXPECT_FALSE(store.has(kObject));
+
+  EXPECT_EQ(place(to), Receipt::kWhole);
+
+  EXPECT_TRUE(store.holds(kAlice, kObject));
+  EXPECT_EQ(text(store.use(kObject)->pickle), "pickle");
+  EXPECT_TRUE(store.use(kObject)->buffers.empty());
+  EXPECT_EQ(on_device(0) + "|" + on_device(1), "abc|de");
+}
+
+TEST_F(OnDeviceTest, KeepsItsPickleHereWhenThatFollows) {
+  const auto to = placement({3});
+  announce(to, {2, 3}, false, true);
+  chunk(kAlice, 0, 0, "pi");
+  chunk(kAlice, 1, 0, "abc");
+
+  EXPECT_EQ(place(to), Receipt::kWhole);
+
+  EXPECT_EQ(text(store.use(kObject)->pickle), "pi");
+  EXPECT_EQ(on_device(0), "abc");
+}
+
+TEST_F(OnDeviceTest, WhatIsFetchedGoesThereAsItComesAndTakesNoMemoryHere) {
+  const std::string large(ObjectStore::kPlainBytes * 2, 'x');
+  const auto to = placement({large.size()});
+  EXPECT_EQ(announce(to, {large.size()}, true), Receipt::kMore);
+  const auto rest = store.rest(kAlice, kObject);
+
+  EXPECT_TRUE(rest->targets.at(0).write(0, std::as_bytes(std::span(large))));
+  EXPECT_EQ(store.came_whole(kAlice, kObject), Receipt::kToPlace);
+
+  EXPECT_TRUE(store.landed(kAlice, kObject)->buffers.empty());
+  EXPECT_EQ(place(to), Receipt::kWhole);
+  EXPECT_EQ(on_device(0), large);
+  EXPECT_EQ(store.kept_bytes(), 0u);
+}
+
+TEST_F(OnDeviceTest, WhatHasNoBytesIsPlacedToo) {
+  const auto to = placement({0});
+
+  EXPECT_EQ(announce(to, {0}), Receipt::kToPlace);
+  EXPECT_EQ(place(to), Receipt::kWhole);
+}
+
+TEST_F(OnDeviceTest, OneThatDoesNotFitThereIsNotKept) {
+  const auto to = placement({3});
+  announce(to, {3});
+  chunk(kAlice, 0, 0, "abc");
+
+  const auto placed = store.placed(kAlice, kObject, to.get(), failure(ErrorCode::kOutOfMemory, "full"));
+
+  EXPECT_EQ(placed.error().text, "full");
+  EXPECT_FALSE(store.has(kObject));
+}
+
+TEST_F(OnDeviceTest, OneThatNobodyWantsAnyMoreWhenItArrivesThereIsNotKept) {
+  const auto to = placement({3});
+  announce(to, {3});
+  chunk(kAlice, 0, 0, "abc");
+
+  store.drop(kAlice, kObject);
+
+  EXPECT_EQ(store.placed(kAlice, kObject, to.get(), to->finish()), Receipt::kMore);
+  EXPECT_FALSE(store.has(kObject));
+}
+
+TEST_F(OnDeviceTest, OneThatIsAnnouncedAnewWaitsForTheLaterCopy) {
+  const auto before = placement({3}), now = placement({3});
+  announce(before, {3});
+  chunk(kAlice, 0, 0, "abc");
+  announce(now, {3});
+
+  EXPECT_EQ(store.placed(kAlice, kObject, before.get(), before->finish()), Receipt::kMore);
+
+  chunk(kAlice, 0, 0, "abc");
+  EXPECT_EQ(place(now), Receipt::kWhole);
+}
+
+TEST_F(OnDeviceTest, IsNoSourceForOthers) {
+  const std::string large(ObjectStore::kPlainBytes * 2, 'x');
+  const auto to = placement({large.size()});
+  announce(to, {large.size()});
+  chunk(kAlice, 0, 0, large);
+
+  place(to);
+
+  EXPECT_TRUE(store.parts(kAlice, kObject).empty());
+  EXPECT_FALSE(store.lying(kAlice, kObject));
 }
 
 }  // namespace

@@ -1,0 +1,186 @@
+#include "device_memory.h"
+
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+#include "convert.h"
+#include "device/communicator.h"
+#include "device/download.h"
+#include "device/upload.h"
+#include "device/visible_devices.h"
+#include "dlpack.h"
+#include "records.h"
+
+namespace py = pybind11;
+
+namespace pounce {
+namespace {
+
+using device::DeviceName;
+
+bool is_cuda(const DeviceMemory& memory) { return memory.placed->device.kind == DeviceName::Kind::kCuda; }
+
+py::tuple dlpack_device(const DeviceMemory& memory) {
+  if (is_cuda(memory)) return py::make_tuple(dlpack::kCuda, memory.placed->device.which.value);
+  return py::make_tuple(dlpack::kCpu, 0);  // newer pybind11 give the two tuples types of their own
+}
+
+py::capsule to_dlpack(const DeviceMemory& memory, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::uint8_t code,
+                      std::uint8_t bits) {
+  const auto which = static_cast<std::int32_t>(memory.placed->device.which.value);
+  return dlpack::capsule({memory.buffer().data(), is_cuda(memory) ? dlpack::kCuda : dlpack::kCpu, is_cuda(memory) ? which : 0, code, bits,
+                          std::move(shape), std::move(strides), memory.placed});
+}
+
+// Into memory of the host's own, which is the caller's alone.
+void read_into(const DeviceMemory& memory, const py::buffer& into) {
+  const py::buffer_info info = into.request(true);
+  if (static_cast<std::size_t>(info.size * info.itemsize) != memory.buffer().size()) throw py::value_error("it is not of the same size");
+  auto* to = static_cast<std::byte*>(info.ptr);
+  without_gil([&]() -> Result<void> {
+    for (device::Download download(memory.buffer());;) {
+      const auto piece = download.next();
+      if (!piece) return failure(piece.error());
+      if (piece->empty()) return {};
+      std::memcpy(to, piece->data(), piece->size());
+      to += piece->size();
+    }
+  });
+}
+
+struct Devices {
+  std::shared_ptr<device::Devices> all;
+
+  Result<std::shared_ptr<device::Device>> open(const std::string& word) const {
+    return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->open(name); });
+  }
+
+  static Result<DeviceMemory> allocate(device::Device& device, const DeviceName& name, std::size_t bytes, const std::string& holder) {
+    return device.allocate(bytes, holder).map([&](device::Buffer buffer) {
+      auto placed = std::make_shared<device::Placed>(name);
+      placed->buffers.push_back(std::move(buffer));
+      return DeviceMemory{std::move(placed), 0};
+    });
+  }
+
+  DeviceMemory allocated(const std::string& word, std::size_t bytes, const std::string& holder) const {
+    return without_gil([&]() -> Result<DeviceMemory> {
+      return open(word).and_then([&](const auto& device) { return allocate(*device, *DeviceName::parse(word), bytes, holder); });
+    });
+  }
+
+  DeviceMemory put(const std::string& word, const py::buffer& bytes, const std::string& holder) const {
+    const py::buffer_info info = bytes.request();
+    const std::span from(static_cast<const std::byte*>(info.ptr), static_cast<std::size_t>(info.size * info.itemsize));
+    return without_gil([&]() -> Result<DeviceMemory> {
+      auto device = open(word);
+      if (!device) return failure(device.error());
+      auto memory = allocate(**device, *DeviceName::parse(word), from.size(), holder);
+      if (!memory) return memory;
+      device::Upload upload(memory->buffer());
+      return upload.write(from).and_then([&] { return upload.finish(); }).map([&] { return std::move(*memory); });
+    });
+  }
+
+  std::vector<std::string> visible(const std::string& word) const {
+    const auto facts = without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->visible(name.kind); }); });
+    std::vector<std::string> uuids;
+    for (const device::DeviceFacts& each : facts) uuids.push_back(each.uuid);
+    return uuids;
+  }
+
+  device::GroupId new_group(const std::string& word) const {
+    return without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->new_group(name.kind); }); });
+  }
+
+  // By device, how much pounce has of it and how much it had at most.
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> use() const {
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> by_name;
+    for (const auto& [name, use] : all->use()) by_name[name.text()] = {use.bytes, use.most_bytes};
+    return by_name;
+  }
+};
+
+// Nobody on this worker hears who has come: the gang's client does.
+class HeardElsewhere final : public device::Attendance {
+ public:
+  void arrive(device::Rank, std::uint64_t) override {}
+  std::optional<std::vector<device::Rank>> missing(std::uint64_t) override { return std::nullopt; }
+};
+
+class Communicator {
+ public:
+  Communicator(const Devices& devices, const std::string& word, const device::GroupId& group, std::uint32_t rank, std::uint32_t ranks)
+      : communicator_(without_gil([&] { return devices.open(word); }), {group, device::Rank{rank}, ranks}, nobody_) {}
+
+  void join(double seconds) {
+    interruptible([this, limit = milliseconds(seconds)] { return communicator_.join(limit); });
+  }
+  void broadcast(const DeviceMemory& memory, std::uint32_t from, double seconds) {
+    interruptible([this, &memory, from, limit = milliseconds(seconds)] { return communicator_.broadcast(memory.buffer(), device::Rank{from}, limit); });
+  }
+
+ private:
+  static std::chrono::milliseconds milliseconds(double seconds) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+  }
+
+  // On a thread of its own, so that this one sees a stop.
+  template <class Act>
+  void interruptible(Act act) {
+    std::future<Result<void>> done = std::async(std::launch::async, act);
+    bool raised = false;
+    {
+      WithoutGil released;
+      while (!raised && done.wait_for(kBetweenSignals) != std::future_status::ready) raised = released.signal_raised();
+      if (raised) communicator_.stop();
+      done.wait();
+    }
+    if (raised) throw py::error_already_set();
+    value_of(done.get());
+  }
+
+  static constexpr std::chrono::milliseconds kBetweenSignals{50};
+
+  HeardElsewhere nobody_;
+  device::Communicator communicator_;
+};
+
+}  // namespace
+
+py::list to_python(const device::Buffers& placed) {
+  py::list all;
+  for (std::size_t i = 0; i < placed->buffers.size(); ++i) all.append(DeviceMemory{placed, i});
+  return all;
+}
+
+py::object to_python(std::shared_ptr<device::Devices> devices) { return py::cast(Devices{std::move(devices)}); }
+
+void bind_device_memory(py::module_& m) {
+  py::class_<DeviceMemory>(m, "DeviceMemory", "Memory of a device, as long as somebody has it.")
+      .def_property_readonly("address", [](const DeviceMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.buffer().data()); })
+      .def_property_readonly("nbytes", [](const DeviceMemory& memory) { return memory.buffer().size(); })
+      .def_property_readonly("device", [](const DeviceMemory& memory) { return memory.placed->device.text(); })
+      .def_property_readonly("dlpack_device", &dlpack_device)
+      .def("dlpack", &to_dlpack)
+      .def("read_into", &read_into);
+  py::class_<Devices>(m, "Devices", "The devices of this process.")
+      .def("allocate", &Devices::allocated)
+      .def("put", &Devices::put)
+      .def("visible", &Devices::visible)
+      .def("new_group", &Devices::new_group)
+      .def("use", &Devices::use);
+  py::class_<Communicator>(m, "Communicator", "One rank's place in a group of devices.")
+      .def(py::init<const Devices&, const std::string&, const device::GroupId&, std::uint32_t, std::uint32_t>())
+      .def("join", &Communicator::join)
+      .def("broadcast", &Communicator::broadcast);
+  m.def("one_rank_each", [](const std::vector<std::string>& uuids) { value_of(device::one_rank_each(uuids)); });
+}
+
+}  // namespace pounce

@@ -1,0 +1,130 @@
+"""What a gang has given to its ranks' devices, and the groups that these form for it. The client's side."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import _core, errors
+from .._common import device_pickle
+from .._common.rank import CAME, Order, Place
+from .._engine.session import Session
+from .._worker.rank_broadcast import Held
+
+_JOIN_S = 120.0  # a group's first steps open devices and make connections between them
+_SLOWEST = 50e6  # bytes a second, over the slowest road that data takes
+
+
+class Broadcast:
+    """A value that lies on the devices of all ranks of a gang. Made by ``Gang.scatter(value, broadcast=True)``; an argument of its
+    ``run``. The devices' memory is given back by the next broadcast after the last use of this, or with the gang's lease.
+    """
+
+    def __init__(self, key: str, nbytes: int, device: str):
+        self.key, self.nbytes, self.device = key, nbytes, device
+
+    def __repr__(self) -> str:
+        return f"<pounce.Broadcast {self.key[:8]} of {self.nbytes:,} bytes on {self.device} of each rank>"
+
+    def on_rank(self) -> Held:
+        """What stands for it in the arguments of a rank."""
+        return Held(self.key)
+
+
+class Value(NamedTuple):
+    """One that is on its way."""
+
+    pickle: bytes
+    buffers: list[Any]  # numpy.ndarray of bytes
+    device: str
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.pickle) + sum(buffer.nbytes for buffer in self.buffers)
+
+
+def value_of(value: Any, device: str) -> Value:
+    """Raises ``BadRequest`` where nothing in it can lie on a device."""
+    import numpy
+
+    data, buffers, refs = device_pickle.dumps(value, device_pickle.check_name(device))
+    if refs:
+        raise errors.BadRequest("a value that contains a pounce.Ref cannot be broadcast", "Pass the Refs as arguments.")
+    return Value(data, [numpy.frombuffer(buffer.raw(), "u1") for buffer in buffers], device)
+
+
+class Broadcasts:
+    """Of one gang. One thread at a time, but for the news."""
+
+    def __init__(self, session: Session):
+        self._alive: weakref.WeakSet[Broadcast] = weakref.WeakSet()
+        self._groups: dict[tuple[str, tuple[str, ...]], str] = {}  # by the device, and the processes that joined
+        self._came: dict[str, dict[int, int]] = {}  # by the group: the step that each rank has come to
+        self._uuids: dict[str, dict[int, str]] = {}  # likewise: the device that it came with
+        self._session = session
+
+    def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
+        """Whose ranks are these processes: known, or made."""
+        _hear(self._session, self)
+        of = device, tuple(place.process for place in places)
+        if of not in self._groups:
+            self._groups = {known: name for known, name in self._groups.items() if known[1] == of[1]}  # other processes' are over
+            self._groups[of] = new_group()
+            self._came = {name: self._came.get(name, {}) for name in self._groups.values()}
+        return self._groups[of]
+
+    def order(self, value: Value, group: str) -> Order:
+        return Order(os.urandom(16).hex(), value.device, group, value.pickle, tuple(buffer.nbytes for buffer in value.buffers),
+                     _JOIN_S + value.nbytes / _SLOWEST, frozenset((*(each.key for each in self._alive), *self._groups.values())))
+
+    def done(self, order: Order, value: Value) -> Broadcast:
+        broadcast = Broadcast(order.key, value.nbytes, value.device)
+        self._alive.add(broadcast)
+        return broadcast
+
+    def failed(self, group: str, error: BaseException, ranks: int) -> BaseException:
+        """What to raise for it: of a limit that was reached, with the ranks that did not come."""
+        came = self._came.get(group, {})
+        shared = _shared(self._uuids.pop(group, {}))
+        self._groups = {known: name for known, name in self._groups.items() if name != group}
+        if shared is not None:
+            return shared
+        if not isinstance(error, errors.Timeout):
+            return error
+        last = max(came.values(), default=0)
+        missing = [rank for rank in range(ranks) if came.get(rank, 0) < last]
+        if not missing:
+            return error
+        names = ", ".join(map(str, missing))
+        text = f"rank {names} of {ranks} did not come to {'join the group of devices' if last == 1 else 'the broadcast'} in time"
+        return errors.Timeout(text, "pouncectl logs shows what its node says; scatter it again when it runs.",
+                              {**error.context, "missing": names})
+
+    def came(self, group: str, rank: int, step: int, uuid: str) -> None:
+        if group in self._came:
+            self._came[group][rank] = step
+            self._uuids.setdefault(group, {})[rank] = uuid
+
+
+def _shared(uuids: dict[int, str]) -> errors.PounceError | None:
+    """What to say where two ranks came with one GPU, which NCCL refuses in words of its own."""
+    try:
+        _core.one_rank_each([uuids[rank] or str(rank) for rank in sorted(uuids)])
+    except errors.BadRequest as error:
+        return error
+    return None
+
+
+_of_sessions: weakref.WeakKeyDictionary[Session, weakref.WeakSet[Broadcasts]] = weakref.WeakKeyDictionary()
+
+
+def _hear(session: Session, broadcasts: Broadcasts) -> None:
+    _of_sessions.setdefault(session, weakref.WeakSet()).add(broadcasts)
+    session.takers.setdefault(CAME, _rank_came)
+
+
+def _rank_came(session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None:
+    for each in _of_sessions.get(session, ()):
+        each.came(content["group"], content["rank"], content["step"], content["uuid"])

@@ -1,0 +1,56 @@
+// Buffers on their way to a device: their pieces come in any order, from several threads, and go through pinned memory
+// while the next ones come. Nothing of the device is taken before the first of them. Thread: any but the device's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/buffer.h"
+#include "device/device.h"
+#include "device/device_name.h"
+
+namespace pounce::device {
+
+struct Placed {
+  DeviceName device;
+  std::vector<Buffer> buffers;
+};
+using Buffers = std::shared_ptr<const Placed>;
+
+class Placement {
+ public:
+  using Open = std::function<Result<std::shared_ptr<Device>>()>;
+
+  // `holder`: what it is for, as an "out of memory" will name it.
+  Placement(DeviceName name, Open open, std::vector<std::uint64_t> sizes, std::string holder)
+      : name_(name), open_(std::move(open)), sizes_(std::move(sizes)), holder_(std::move(holder)) {}
+  ~Placement();  // what was not finished is given back when no copy uses it
+  Placement(const Placement&) = delete;
+  Placement& operator=(const Placement&) = delete;
+
+  // Waits for the device to be opened, and for pinned memory while all of it is under way. What fails once fails always.
+  Result<void> write(std::size_t buffer, std::uint64_t offset, std::span<const std::byte> bytes);
+  Result<Buffers> finish();  // waits until all that was written is there, for whoever uses the device from now on
+
+ private:
+  Result<void> begin();  // once
+  Result<void> fail(Error error);
+
+  const DeviceName name_;
+  const Open open_;
+  const std::vector<std::uint64_t> sizes_;
+  const std::string holder_;
+  std::mutex mutex_;  // guards the three below; the first two stay as they are once they are there
+  std::shared_ptr<Placed> placed_;
+  std::shared_ptr<Device> device_;
+  std::optional<Error> failed_;  // the first
+  Mark last_{};                  // of the device's thread
+};
+
+}  // namespace pounce::device

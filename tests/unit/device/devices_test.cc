@@ -1,0 +1,49 @@
+#include "device/devices.h"
+
+#include <gmock/gmock.h>
+
+#include "device/buffer.h"
+
+namespace pounce::device {
+namespace {
+
+TEST(DevicesTest, OpensEachDeviceOnce) {
+  Devices devices;
+
+  const auto first = devices.open(DeviceName{}), again = devices.open(DeviceName{});
+
+  ASSERT_TRUE(first && again);
+  EXPECT_EQ(*first, *again);
+}
+
+TEST(DevicesTest, SaysWhatPounceHasOfThoseThatWereOpened) {
+  Devices devices;
+  EXPECT_TRUE(devices.use().empty());
+  const auto device = devices.open(DeviceName{});
+  ASSERT_TRUE(device);
+
+  const auto buffer = (*device)->allocate(1000, "test");
+
+  EXPECT_EQ(devices.use().at(DeviceName{}).bytes, 1000u);
+}
+
+TEST(DevicesTest, TriesAgainWhatCouldNotBeOpened) {
+  Devices devices;
+  const DeviceName none{DeviceName::Kind::kHost, Ordinal{4000}};
+
+  EXPECT_FALSE(devices.open(none));
+  EXPECT_FALSE(devices.open(none));
+
+  EXPECT_TRUE(devices.use().empty());
+}
+
+TEST(DevicesTest, LooksForNvidiasLibrariesByNameAndThenWherePipPutsThem) {
+  const CudaLibraries libraries = cuda_libraries({"/venv/site-packages"});
+
+  EXPECT_EQ(libraries.runtime.front(), "libcudart.so.13");
+  EXPECT_THAT(libraries.runtime, testing::Contains("/venv/site-packages/nvidia/cuda_runtime/lib/libcudart.so.12"));
+  EXPECT_THAT(libraries.nccl, testing::ElementsAre("libnccl.so.2", "/venv/site-packages/nvidia/nccl/lib/libnccl.so.2"));
+}
+
+}  // namespace
+}  // namespace pounce::device
