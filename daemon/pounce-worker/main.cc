@@ -17,6 +17,7 @@
 #include "pounce/version.h"
 #include "transport/zmq_context.h"
 #include "worker/supervisor/device_partition.h"
+#include "worker/supervisor/leased_gpus.h"
 #include "worker/supervisor/node_step.h"
 #include "worker/supervisor/supervisor.h"
 #include "worker/supervisor/worker_group.h"
@@ -91,11 +92,12 @@ std::vector<pounce::WorkerIndex> members(const SupervisorOptions& options, std::
   return found;
 }
 
-int serve(const SupervisorOptions& options, const std::vector<std::string>& argv) {
+int serve(SupervisorOptions options, const std::vector<std::string>& argv) {
   pounce::start_log("pounce-worker", "");
   rlimit core_limit{};
   write_no_core(core_limit);
   const auto environment = pounce::environment_of(environ);
+  if (const auto given = pounce::worker::within_slurms(environment, options.node == 0); !given) options.unfit = given.error();
   const std::uint32_t each = options.workers / options.nodes;
   const auto serve_as = [&](pounce::WorkerIndex worker, pounce::Epoch first) {
     SupervisorOptions own = options;

@@ -65,6 +65,7 @@ int top(const TopOptions& options, bool json);
 int usage(const UsageOptions& options, bool json);
 int use_report(const std::vector<std::string>& leases, bool json);  // report; none: all that are known
 int leases(bool json);
+int nodes(bool json);
 int explain(const std::vector<std::string>& leases, bool json);  // why; leases: beginnings of ids, none: all that wait
 int eta_score(bool json);
 int release(const ReleaseOptions& options, bool json);

@@ -17,6 +17,7 @@ constexpr char kExamples[] =
     "Examples:\n"
     "  pouncectl status              the daemon of this machine: what waits and why, which workers there are\n"
     "  pouncectl leases              every lease in a table\n"
+    "  pouncectl nodes               where they are, their GPUs, and whether these are well\n"
     "  pouncectl release 3f2a        give that lease back as soon as it is idle\n"
     "  pouncectl cancel --all        end all that waits and runs\n"
     "  pouncectl logs --follow       what the daemon does now\n"
@@ -38,6 +39,10 @@ constexpr char kLeasesExamples[] =
     "Examples:\n"
     "  pouncectl leases\n"
     "  pouncectl leases --json | jq '.leases[] | {lease, slurm_reason}'     Slurm's own word for the wait\n";
+constexpr char kNodesExamples[] =
+    "Examples:\n"
+    "  pouncectl nodes                           where the leases are, their GPUs, and which nodes are avoided\n"
+    "  pouncectl nodes --json | jq '.nodes[] | select(.avoided_until_s) | {node, trouble}'\n";
 constexpr char kWhyExamples[] =
     "Examples:\n"
     "  pouncectl why                             all that waits: the reason, the place in line, the expected start\n"
@@ -242,6 +247,8 @@ void describe(Words& words) {
   words.add("status", "the daemon of this machine: what waits and why, workers, notebooks", kStatusExamples + codes,
             [&] { return status(words.json); });
   words.add("leases", "a table of this daemon's leases", kLeasesExamples + codes, [&] { return leases(words.json); });
+  words.add("nodes", "the nodes of leases, what their GPUs are and how they do, and nodes that are avoided", kNodesExamples + codes,
+            [&] { return nodes(words.json); });
   words.add("why", "why something waits, and what ends the wait", kWhyExamples + codes,
             [&] { return explain(words.waiting, words.json); })
       ->add_option("LEASE", words.waiting, "the beginning of a lease's id; none: all that wait");

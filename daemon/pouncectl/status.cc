@@ -49,6 +49,12 @@ void print_pools(const std::vector<LeaseRow>& rows) {
     print_line("  " + with_class(pool.resources) + ": " + line_of(pool));
 }
 
+void print_avoided(const std::vector<model::NodeRow>& nodes) {
+  for (const model::NodeRow& node : nodes)
+    if (node.avoided_until_s > 0)
+      print_line("node " + node.node + " is avoided for another " + in_words(static_cast<double>(node.avoided_until_s - std::time(nullptr))) + ": " + node.trouble);
+}
+
 void print_status(const model::StatusDocument& status) {
   std::vector<LeaseRow> rows = lease_rows(status);
   print_line("pounced " + status.version + ", pid " + std::to_string(status.pid) + ", on " + status.cluster + " (" + status.launcher +
@@ -66,6 +72,7 @@ void print_status(const model::StatusDocument& status) {
     print_line("notebook " + short_id(session.session) + ": " + session.directory + " (pid " + std::to_string(session.pid) + " on " +
                session.host + ")");
   if (status.sessions.empty()) std::cout << "no notebook is connected\n";
+  print_avoided(status.nodes);
   if (rows.empty()) std::cout << "no leases: nothing waits and nothing is held\n";
   print_pools(rows);
   std::erase_if(rows, is_pool);

@@ -8,6 +8,7 @@
 
 #include "pounce/ids.h"
 #include "pounce/resources.h"
+#include "pounced/leases/avoided_nodes.h"
 #include "pounced/leases/utilisation_log.h"
 #include "pounced/net/peers.h"
 #include "protocol/messages.h"
@@ -30,6 +31,7 @@ struct DaemonState {
   std::map<SessionId, ClientFacts> clients;
   std::map<std::pair<LeaseId, WorkerIndex>, Interpreter> interpreters;
   UtilisationLog uses;
+  AvoidedNodes avoided;
 };
 
 }  // namespace pounce::daemon

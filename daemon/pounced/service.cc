@@ -87,7 +87,7 @@ void Service::wire_handlers() {
         return status_document({setup_, facts_, state_, policy_, network_.listeners()}, driver_->core(), Clock::now());
       }};
   clients_ = std::make_unique<ClientHandler>(state_, *driver_, control_, *detached_, setup_.notice, std::move(answers));
-  workers_ = std::make_unique<WorkerHandler>(state_, *driver_, control_, *detached_, *notes_);
+  workers_ = std::make_unique<WorkerHandler>(state_, *driver_, control_, *detached_, *notes_, launcher_, setup_.config.times.avoid_node);
   control_.on_message([this](Peer& peer, const protocol::Header& header, bool back) {
     if (std::holds_alternative<protocol::Demand>(header)) policy_.look();
     if (peer.role == protocol::Role::kClient)
@@ -113,7 +113,7 @@ void Service::wire_core() {
   const JobBuilder::Site site{setup_.instance, setup_.launcher == LauncherKind::kSlurm, !facts_.classes.empty(), this_user()};
   jobs_ = std::make_unique<JobBuilder>(
       site, WorkerPlan{setup_.config.pounce_worker, network_.endpoint, setup_.folders, setup_.config.times, context.stand_in},
-      policy_, launcher_, *driver_);
+      policy_, launcher_, *driver_, state_.avoided);
   notes_.emplace(setup_.instance, state_.uses, launcher_);
   executor_ = std::make_unique<ActionExecutor>(std::move(context), state_, control_, *journal_, launcher_, *driver_, *jobs_, policy_, *notes_);
   detached_ = std::make_unique<DetachedTasks>(detached_setup(), loop_, state_, *driver_, control_);

@@ -102,6 +102,11 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         """True while the function runs on a worker. Does not block."""
         return not self.done() and self._session.state(self._task) == "running"
 
+    @property
+    def id(self) -> str:
+        """Its task's id, as ``lease.report().tasks`` and the logs have it."""
+        return self._task.id
+
     def why(self) -> Wait | None:
         """Why it waits: the reason in words, the limit with its numbers, how many go first, when Slurm expects it to start.
 

@@ -20,7 +20,7 @@ std::optional<Nvml> Nvml::open(const std::string& library) {
   return Nvml(std::make_shared<const Calls>(*calls));
 }
 
-std::vector<Nvml::Device> Nvml::devices(const std::string& visible) const {
+std::vector<Nvml::Device> Nvml::devices(const std::string& visible, std::vector<std::string>* lost) const {
   std::vector<Device> devices;
   std::istringstream words(visible);
   for (std::string word; std::getline(words, word, ',');) {
@@ -31,8 +31,25 @@ std::vector<Nvml::Device> Nvml::devices(const std::string& visible) const {
     const int code =
         is_index ? calls_->by_index(static_cast<unsigned>(index), &device) : calls_->by_uuid(word.c_str(), &device);
     if (code == nvml::kSuccess) devices.push_back(device);
+    if (code == nvml::kGpuIsLost && lost != nullptr) lost->push_back(word);
   }
   return devices;
+}
+
+std::vector<Nvml::Device> Nvml::all() const {
+  std::vector<Device> devices;
+  for (Device device = nullptr; calls_->by_index(static_cast<unsigned>(devices.size()), &device) == nvml::kSuccess;) devices.push_back(device);
+  return devices;
+}
+
+std::vector<std::string> Nvml::uuids(const std::vector<Device>& devices) const {
+  std::vector<std::string> all;
+  for (const Device device : devices) {
+    char text[kTextBytes] = {};
+    nvml::ask(calls_->uuid, device, text, kTextBytes);
+    all.emplace_back(text);
+  }
+  return all;
 }
 
 Nvml::Look Nvml::look(Device device) const {

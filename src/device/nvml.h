@@ -24,8 +24,11 @@ class Nvml {
 
   static std::optional<Nvml> open(const std::string& library);  // nothing: there is no such driver here
 
-  // Those of CUDA_VISIBLE_DEVICES, "0,2", "GPU-…" or "MIG-…", that the driver knows.
-  std::vector<Device> devices(const std::string& visible) const;
+  // Those of CUDA_VISIBLE_DEVICES, "0,2", "GPU-…" or "MIG-…", that the driver knows; `lost`, if given, gets those that it knows and does
+  // not reach any more.
+  std::vector<Device> devices(const std::string& visible, std::vector<std::string>* lost = nullptr) const;
+  std::vector<Device> all() const;  // that this process may see
+  std::vector<std::string> uuids(const std::vector<Device>& devices) const;  // empty where the driver does not tell
   Look look(Device device) const;
   std::vector<DeviceFacts> facts(const std::vector<Device>& devices) const;  // of each, and how they are linked
 

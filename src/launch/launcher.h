@@ -6,6 +6,7 @@
 
 #include <any>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "pounce/result.h"
@@ -27,6 +28,9 @@ class Launcher {
 
   // The same, where the question is one of several: an Asked::Answer comes.
   virtual void send(slurm::Question question, Reply<std::any> reply) = 0;
+
+  // A GPU of that lease, by its name for CUDA, has failed. Whoever hands out GPUs itself gives it to nobody any more.
+  virtual void leave_out(const LeaseId&, const std::string&) {}
 };
 
 }  // namespace pounce::launch

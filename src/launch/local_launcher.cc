@@ -121,6 +121,18 @@ Result<ClusterFacts> LocalLauncher::answer(const slurm::AskFacts&) const {
   return facts;
 }
 
+void LocalLauncher::leave_out(const LeaseId& lease, const std::string& gpu) {
+  for (const auto& [name, job] : jobs_) {
+    if (job.view.lease != lease) continue;
+    for (const LocalPlace& place : job.places)
+      for (const std::uint32_t given : place.gpus) {
+        const bool is_it = (options_.rooms.empty() ? std::to_string(given) : options_.rooms[place.room].gpus.at(given)) == gpu;
+        auto& failed = options_.rooms.empty() ? failed_gpus_ : options_.rooms[place.room].failed_gpus;
+        if (is_it && std::ranges::count(failed, given) == 0) failed.push_back(given);
+      }
+  }
+}
+
 // The devices' name for the user, "" for none. Those that fewest others use first: nobody queues on one's own
 // machine.
 Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector<std::uint32_t>& given) const {
@@ -128,6 +140,7 @@ Result<std::string> LocalLauncher::give_gpus(const Resources& asked, std::vector
   if (gpus == 0) return std::string();
   if (gpus <= options_.stand_in_gpus) return std::string(kStandIn);
   std::vector<std::uint32_t> here = gpus_here();
+  std::erase_if(here, [this](std::uint32_t gpu) { return std::ranges::count(failed_gpus_, gpu) > 0; });
   if (here.size() < gpus) {
     const std::string count = here.empty() ? "none" : "only " + std::to_string(here.size());
     return failure(ErrorCode::kUnsatisfiable,

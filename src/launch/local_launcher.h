@@ -35,6 +35,7 @@ class LocalLauncher final : public Launcher {
   explicit LocalLauncher(LocalOptions options);
 
   void send(slurm::Question question, Reply<std::any> reply) override;
+  void leave_out(const LeaseId& lease, const std::string& gpu) override;
 
   // Walltimes and what did not end when told. TimePoint::max(): none.
   TimePoint next_deadline() const;
@@ -71,6 +72,7 @@ class LocalLauncher final : public Launcher {
   std::map<JobIdentity, LocalJob> jobs_;  // this folder's, ended ones too
   std::map<JobIdentity, TimePoint> walltimes_;
   std::vector<std::pair<JobIdentity, JobSpec>> waiting_;  // for room, in the order of arrival
+  std::vector<std::uint32_t> failed_gpus_;                // where no rooms are counted
   TimePoint looked_at_{};
   std::uint32_t next_number_ = 1u << 30;                  // of one that waits: no process has such a number
 };

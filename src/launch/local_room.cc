@@ -15,14 +15,15 @@ std::optional<std::vector<std::uint32_t>> fit_here(const LocalRoom& room, const 
   if (room.memory_mib > 0 && used.memory_mib + asked.node_memory_mib() > room.memory_mib) return std::nullopt;
   std::vector<std::uint32_t> given;
   for (std::uint32_t gpu = 0; gpu < room.gpus.size() && given.size() < asked.node_gpus(); ++gpu)
-    if (std::ranges::count(used.gpus, gpu) == 0) given.push_back(gpu);
+    if (std::ranges::count(used.gpus, gpu) + std::ranges::count(room.failed_gpus, gpu) == 0) given.push_back(gpu);
   if (given.size() < asked.node_gpus()) return std::nullopt;
   return given;
 }
 
 std::string words(const LocalRoom& room) {
   const std::string memory = room.memory_mib > 0 ? ", " + std::to_string(room.memory_mib) + " MiB of memory" : "";
-  return std::to_string(room.cpus) + " CPUs" + memory + " and " + std::to_string(room.gpus.size()) + " GPUs on ";
+  return std::to_string(room.cpus) + " CPUs" + memory + " and " + std::to_string(room.gpus.size()) + " GPUs" +
+         (room.failed_gpus.empty() ? "" : ", of which " + std::to_string(room.failed_gpus.size()) + " failed,") + " on ";
 }
 
 std::string words(const LocalRooms& rooms) {

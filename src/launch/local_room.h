@@ -18,6 +18,7 @@ struct LocalRoom {  // of one node
   std::vector<std::string> gpus;  // by their names for CUDA
   std::string node{};             // its name; empty: this machine's
   std::uint32_t relative = 0;     // which of the nodes of Slurm's job it is
+  std::vector<std::uint32_t> failed_gpus{};  // places in `gpus`: nobody gets these any more
   std::uint32_t accidents = 0;    // so many in a row ended there by themselves
 
   // A supervisor outlives what its tasks do: where they end by themselves it is the node, or the way there, that has gone.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/gpu_row.h"
 #include "model/job_figures.h"
 #include "model/queue_wait.h"
 #include "pounce/cause.h"
@@ -33,9 +34,13 @@ struct HistoryLine {
 struct Used {
   JobFigures figures;
   std::string suggestion;
+  std::vector<GpuRow> gpus{};
+  std::vector<TaskGpuUse> gpu_tasks{};
 
   static constexpr auto fields() {
-    return table(part(&Used::figures), field("suggestion", &Used::suggestion, "what to ask for next time: a sentence, put by who shows it").only_if_set());
+    return table(part(&Used::figures), field("suggestion", &Used::suggestion, "what to ask for next time: a sentence, put by who shows it").only_if_set(),
+                 field("gpu_facts", &Used::gpus, "what its workers' driver told of them: those of *device*").only_if_set(),
+                 field("gpu_tasks", &Used::gpu_tasks, "of the last tasks: those of *device use*").only_if_set());
   }
 };
 
@@ -164,6 +169,7 @@ struct StatusDocument {
   RpcCounts rpc;
   std::vector<LeaseRow> leases;
   std::vector<EndedLease> ended;
+  std::vector<NodeRow> nodes{};
 
   static constexpr auto fields() {
     return table(field("version", &StatusDocument::version), field("pid", &StatusDocument::pid),
@@ -176,7 +182,8 @@ struct StatusDocument {
                  field("listeners", &StatusDocument::listeners),
                  field("sessions", &StatusDocument::sessions), field("rpc", &StatusDocument::rpc),
                  field("leases", &StatusDocument::leases),
-                 field("ended", &StatusDocument::ended, "the last that ended after they had worked"));
+                 field("ended", &StatusDocument::ended, "the last that ended after they had worked"),
+                 field("nodes", &StatusDocument::nodes, "those of the leases whose driver told of their GPUs, and those that are avoided: those of *node*"));
   }
 };
 

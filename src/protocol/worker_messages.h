@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/gpu_row.h"
 #include "model/job_figures.h"
 #include "pounce/error.h"
 #include "pounce/fields.h"
@@ -105,6 +106,27 @@ struct WorkerBeat {
                  field("warnings", &WorkerBeat::warnings, "so often the batch system has warned the job of its end: pounced asks it when and why"),
                  field("state", &WorkerBeat::state, "of the variables that the tasks left: `saved` (nothing would be lost), `saving`, `unsaved` (one cannot be saved), `stepping` (the loop that runs can be left between two steps)"),
                  field("loading", &WorkerBeat::loading, "the module that is loaded before a task needs it").only_if_set());
+  }
+};
+struct WorkerGpus {
+  static constexpr char kType[] = "worker_gpus";
+  static constexpr About kAbout{"S → D", "",
+                               "when the driver has told, when something of it has changed, and after each `worker_up`. A worker without GPUs, or without their "
+                               "driver's library, does not say it"};
+  LeaseId lease;
+  WorkerIndex worker;
+  std::string node;
+  std::vector<model::GpuRow> gpus{};
+  std::string gpu_direct_storage{};
+  std::vector<model::TaskGpuUse> tasks{};
+
+  static constexpr auto fields() {
+    return table(field("lease", &WorkerGpus::lease),
+                 field("worker", &WorkerGpus::worker),
+                 field("node", &WorkerGpus::node),
+                 field("gpus", &WorkerGpus::gpus, "of this worker; those of *device*"),
+                 field("gpu_direct_storage", &WorkerGpus::gpu_direct_storage, "`yes`, `compat` or `no`").only_if_set(),
+                 field("tasks", &WorkerGpus::tasks, "the last ones; those of *device use*").only_if_set());
   }
 };
 struct Admit {

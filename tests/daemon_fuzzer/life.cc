@@ -250,7 +250,7 @@ bool Life::names_another(const Actor& actor, const Header& header) const {
         if constexpr (std::is_same_v<Message, OpenSession> || std::is_same_v<Message, Demand> || std::is_same_v<Message, CloseSession>)
           return message.session != actor.session;
         else if constexpr (std::is_same_v<Message, WorkerUp> || std::is_same_v<Message, InterpreterUp> || std::is_same_v<Message, InterpreterDown> ||
-                           std::is_same_v<Message, WorkerBeat> || std::is_same_v<Message, DetachedEnded>)
+                           std::is_same_v<Message, WorkerBeat> || std::is_same_v<Message, WorkerGpus> || std::is_same_v<Message, DetachedEnded>)
           return message.lease != actor.lease;
         else
           return false;

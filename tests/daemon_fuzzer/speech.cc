@@ -86,6 +86,12 @@ void fill(WorkerBeat& message, const Actor&, Script& script, const Pool&) {
   message.state = static_cast<NamespaceState>(script.below(3));
 }
 
+void fill(WorkerGpus& message, const Actor&, Script& script, const Pool&) {
+  message.node = "g1", message.gpu_direct_storage = "compat";
+  message.gpus.resize(1 + script.below(2));
+  for (model::GpuRow& gpu : message.gpus) gpu.uuid = "GPU-1", gpu.model = "A100", gpu.failed = script.one_in(8) ? "it fell off" : "";
+}
+
 void fill(DetachedEnded& message, const Actor&, Script& script, const Pool& pool) {
   if (!pool.tasks.empty()) message.task = pool.tasks[script.below(pool.tasks.size())];
   message.ok = true;
@@ -142,7 +148,7 @@ Header opening_of(const Actor& actor) {
 
 Header said_by(const Actor& actor, Script& script, const Pool& pool) {
   if (actor.role == Role::kWorker)
-    return one_of<WorkerUp, WorkerBeat, InterpreterUp, InterpreterDown, DetachedEnded, Beat>(script, actor, pool);
+    return one_of<WorkerUp, WorkerBeat, WorkerGpus, InterpreterUp, InterpreterDown, DetachedEnded, Beat>(script, actor, pool);
   return one_of<Demand, Beat, OpenSession, SubmitDetached, ReleaseAsk, DetachedAsk, CancelDetached, RelayDetached, QueueAsk, ClassesAsk, StatusAsk,
                 CloseSession>(script, actor, pool);
 }

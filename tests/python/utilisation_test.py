@@ -73,3 +73,16 @@ def test_a_worker_tells_what_it_used(home):
 
     assert 1 <= run["busy"] < 15 and run["cpu"] > 0.2 and 120 <= run["memory"] < 2000 and not run["ended"]
     assert run["suggestion"].startswith("asked 8 GiB of memory, used ")
+
+
+def test_the_gpus_and_the_last_tasks_on_them_are_told_and_what_is_not_known_is_none():
+    gpu = {"uuid": "MIG-1", "model": "A100 MIG 3g.20gb", "slice": "3g.20gb", "driver": "580.1", "memory_mib": 20096, "numa_node": -1,
+           "uncorrected_errors": -1}
+    tasks = [{"task": "ab", "gpu_percent": 71, "gpu_memory_peak_mib": 3072}, {"task": "cd", "gpu_percent": -1, "gpu_memory_peak_mib": 5}]
+    used = {**USED, "gpu_facts": [gpu], "gpu_tasks": tasks}
+    live, ended = (reports_of(status)[0] for status in ({"leases": [{"lease": "9000000000000002", **ASKED, "used": used}]},
+                                                        {"ended": [{"lease": "3f2a000000000001", **ASKED, **used}]}))
+
+    assert live.gpus == ended.gpus == (("MIG-1", "A100 MIG 3g.20gb", "3g.20gb", 20096, "580.1", None, (), None, ""),)
+    assert live.tasks == ended.tasks == (("ab", 0.71, 3072), ("cd", None, 5))
+    assert reports_of(STATUS)[0].gpus == () and reports_of(STATUS)[0].tasks == ()

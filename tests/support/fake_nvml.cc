@@ -1,10 +1,15 @@
-// Stands in for the driver's library in unit tests: two GPUs that NVLink joins, a slice of one that tells no use, and
-// one that has failed.
+// Stands in for the driver's library: two GPUs that NVLink joins, a slice of one that tells no use, and one that has failed. A unit test
+// tells it what happens by fake_nvml(), or by files in $FAKE_NVML; a test of other processes by files in the folder that it was loaded
+// from: "xid-1" with a number in it is a report of the second GPU, and is taken away with it; "lost-1" a GPU that is gone; while there is "hang" no call returns.
 #include "support/fake_nvml.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -29,6 +34,31 @@ bool asked_for_reports[4] = {};
 
 constexpr int kNotSupported = 3, kTimeout = 10, kLost = 15;
 
+std::string folder() {
+  if (const char* named = std::getenv("FAKE_NVML")) return named;
+  Dl_info self{};
+  ::dladdr(&fake, &self);
+  const std::string path = self.dli_fname;
+  return path.substr(0, path.rfind('/'));
+}
+
+std::string told(const char* what, long gpu = -1) { return folder() + "/" + what + (gpu < 0 ? "" : "-" + std::to_string(gpu)); }
+
+bool is_told(const char* what, long gpu = -1) { return ::access(told(what, gpu).c_str(), F_OK) == 0; }
+
+void hang_if_told() {
+  while (is_told("hang")) ::pause();
+}
+
+// A report of that GPU, once.
+unsigned long long fetched_xid(long gpu) {
+  unsigned long long xid = 0;
+  if (!is_told("xid", gpu)) return 0;
+  std::ifstream(told("xid", gpu)) >> xid;
+  ::unlink(told("xid", gpu).c_str());
+  return xid;
+}
+
 int tell(char* to, unsigned size, const char* text) {
   if (std::strlen(text) >= size) return 7;  // the room is too small
   std::strcpy(to, text);
@@ -41,10 +71,11 @@ extern "C" {
 
 pounce::device::FakeNvml* fake_nvml() { return &fake; }
 
-int nvmlInit_v2() { return 0; }
+int nvmlInit_v2() { return hang_if_told(), 0; }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Gpu** device) {
   if (index > kSecond) return 2;
+  if (is_told("lost", index)) return kLost;
   *device = &gpus[index];
   return 0;
 }
@@ -58,13 +89,14 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, Gpu** device) {
 
 int nvmlDeviceGetUtilizationRates(Gpu* device, Utilization* is) {
   while (*device == kFailed) ::pause();
+  hang_if_told();
   is->gpu = *device == kFirst ? 90 : 30;
   return *device == kSlice ? kNotSupported : 0;
 }
 
 int nvmlDeviceGetMemoryInfo_v2(Gpu* device, Memory* is) {
   if (is->version != (sizeof(Memory) | (2u << 24))) return 25;  // the caller's layout is another one
-  if (*device == kSecond && fake.second_is_lost) return kLost;
+  if ((*device == kSecond && fake.second_is_lost) || is_told("lost", *device)) return kLost;
   is->total = 80ull << 30;
   is->used = (*device == kFirst ? 3ull : 5ull) << 30;
   is->free = is->total - is->used - (1ull << 30);  // what the driver keeps
@@ -115,6 +147,8 @@ int nvmlDeviceRegisterEvents(Gpu* device, unsigned long long types, void* set) {
 }
 
 int nvmlEventSetWait_v2(void*, Event* event, unsigned) {
+  for (const Gpu gpu : {kFirst, kSecond})
+    if (const auto xid = asked_for_reports[gpu] ? fetched_xid(gpu) : 0) return *event = {&gpus[gpu], 8, xid, 0, 0}, 0;
   if (fake.reported == 0) return kTimeout;
   const auto* next = fake.reports[--fake.reported];
   if (!asked_for_reports[next[0]]) return kTimeout;

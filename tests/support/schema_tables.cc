@@ -104,7 +104,9 @@ std::string values() {
          value<ClassUse>("class row", "in `classes_is`") + value<GpuUse>("gpu row", "in `classes_is`") +
          value<LimitUse>("limit", "that a job waits for") + value<Eta>("eta", "when something that waits is expected to start") +
          value<Choice>("choice", "in `classes_is`: what one who waits could ask for instead") +
-         value<QueueRow>("queue row", "in `queue_is`") + value<DetachedRow>("detached row", "in `detached_list`");
+         value<QueueRow>("queue row", "in `queue_is`") + value<DetachedRow>("detached row", "in `detached_list`") +
+         value<model::GpuRow>("device", "a GPU of a worker: in `worker_gpus` and the status document") +
+         value<model::TaskGpuUse>("device use", "of one task: in `worker_gpus` and the status document");
 }
 
 std::string status() {
@@ -112,7 +114,8 @@ std::string status() {
   return kValueHead + value<StatusDocument>("the document", "") + value<ListenerRow>("listener", "in `listeners`") + value<SessionRow>("session", "in `sessions`") +
          value<PolicyInUse>("policy", "") + value<RpcCounts>("rpc", "how often, since the start") +
          value<LeaseRow>("lease", "in `leases`") + value<Used>("used", "of a lease") + value<HistoryLine>("history line", "") +
-         value<EndedLease>("ended lease", "in `ended`; also a line of the state folder's file `usage`");
+         value<EndedLease>("ended lease", "in `ended`; also a line of the state folder's file `usage`") +
+         value<NodeRow>("node", "in `nodes`");
 }
 
 std::string times() {

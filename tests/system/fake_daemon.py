@@ -328,14 +328,15 @@ def package_path() -> dict[str, str]:
 class RealWorker:
     """The real pounce-worker with the real interpreter, in the role of a job's first process."""
 
-    def __init__(self, daemon: FakeDaemon, folder: Path, *options: str, interpreter=(sys.executable,), **environment: str):
+    def __init__(self, daemon: FakeDaemon, folder: Path, *options: str, interpreter=(sys.executable,), workers: int = 1,
+                 **environment: str):
         self.log = folder / "lease.log"
         self.directory = folder / "notebook"
         self.directory.mkdir(exist_ok=True)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("POUNCE_")}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [worker_program(), "serve", "--lease", LEASE, "--workers", "1", "--handshake", daemon.handshake_endpoint,
+                [worker_program(), "serve", "--lease", LEASE, "--workers", str(workers), "--handshake", daemon.handshake_endpoint,
                  "--daemon-key", daemon.key.text, "--proof", "key_file", "--key-file", str(daemon.key_file),
                  "--endpoint-file", str(daemon.folder / "endpoint"), "--heartbeat-ms", str(daemon.heartbeat_ms),
                  *options, "--", *interpreter],

@@ -38,7 +38,7 @@ def kept(make_home, enter):
 # ---- what it shows ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["status", "queue", "leases"])
+@pytest.mark.parametrize("command", ["status", "queue", "leases", "nodes"])
 def test_it_never_starts_a_daemon(home, command):
     assert json.loads(ctl(home, command, "--json", code=3))["error"]["code"] == "daemon_unavailable"
     assert home.daemons() == []
@@ -53,6 +53,11 @@ def test_status_and_queue_show_the_daemon_and_its_leases(home, session):
     queue = json.loads(ctl(home, "queue", "--json"))
     assert queue["jobs"][0]["lease"] == session.granted["lease"]
     assert "CPU standing in" in ctl(home, "queue")
+
+
+def test_nodes_are_none_where_no_driver_tells_of_a_gpu(home, session):
+    assert json.loads(ctl(home, "nodes", "--json")) == {"nodes": []}
+    assert ctl(home, "nodes").startswith("no nodes: ")
 
 
 def test_leases_shows_what_is_held_for_whom(home, session):

@@ -54,10 +54,21 @@ void ActionExecutor::act(const lease::SubmitJob& order) {
   jobs_.make(order, client->second, [this, order](Result<MadeJob> made) {
     if (!made) return submission_failed(order, made.error());
     if (!made->note.empty()) spdlog::info("lease={} {}", order.lease.hex(), made->note);
-    launcher_.ask(slurm::Submit{made->spec}, [this, order, note = made->note](Result<JobIdentity> job) {
-      if (job) return driver_.tell(lease::Submitted{order.lease, *job, note});
-      jobs_.explain(job.error(), order, [this, order](const Error& error) { submission_failed(order, error); });
-    });
+    submit(order, std::move(*made));
+  });
+}
+
+// Where nothing else fits, a node in trouble is better than none.
+void ActionExecutor::submit(const lease::SubmitJob& order, MadeJob made) {
+  launcher_.ask(slurm::Submit{made.spec}, [this, order, made](Result<JobIdentity> job) {
+    if (job) return driver_.tell(lease::Submitted{order.lease, *job, made.note});
+    if (job.error().code == ErrorCode::kUnsatisfiable && made.spec.resources.not_nodes != made.not_nodes) {
+      MadeJob anywhere = made;
+      anywhere.spec.resources.not_nodes = made.not_nodes;
+      anywhere.note = "nothing fits elsewhere than where a GPU was in trouble";
+      return submit(order, std::move(anywhere));
+    }
+    jobs_.explain(job.error(), order, [this, order](const Error& error) { submission_failed(order, error); });
   });
 }
 

@@ -12,6 +12,15 @@ std::string sentences(const std::vector<std::string>& why) {
   return joined(why, "; ");
 }
 
+// Nodes that are in trouble, as far as Slurm has others.
+void leave_out(MadeJob& job, const std::vector<std::string>& nodes) {
+  std::string& not_nodes = job.spec.resources.not_nodes;
+  job.not_nodes = not_nodes;
+  if (nodes.empty() || job.spec.resources.gpus == 0) return;
+  not_nodes += (not_nodes.empty() ? "" : ",") + joined(nodes, ",");
+  job.note += (job.note.empty() ? "" : "; ") + std::string("not on ") + joined(nodes) + ", where a GPU was in trouble";
+}
+
 }  // namespace
 
 void JobBuilder::make(const lease::SubmitJob& order, const ClientFacts& client, Reply<MadeJob> reply) {
@@ -69,6 +78,7 @@ Result<MadeJob> JobBuilder::made(const lease::SubmitJob& order, const protocol::
   if (!known.has_qos) job.spec.resources.class_name.clear();  // a name of ours alone: Slurm knows no QoS
   job.spec.partition = choice->partition;
   job.spec.prologue = policy.prologue;
+  leave_out(job, avoided_.names(Clock::now()));
   return job;
 }
 

@@ -15,6 +15,7 @@
 #include "policy/templates.h"
 #include "pounce/job.h"
 #include "pounced/daemon_state.h"
+#include "pounced/leases/avoided_nodes.h"
 #include "pounced/leases/core_driver.h"
 #include "pounced/leases/site_policy.h"
 #include "pounced/leases/worker_command.h"
@@ -24,6 +25,7 @@ namespace pounce::daemon {
 struct MadeJob {
   JobSpec spec;
   std::string note;  // what was decided, for the lease's history; may be empty
+  std::string not_nodes{};  // those that the user does not want, where the spec leaves out further ones
 };
 
 class JobBuilder {
@@ -38,8 +40,8 @@ class JobBuilder {
     policy::Who who;
   };
 
-  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver)
-      : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver) {}
+  JobBuilder(Site site, WorkerPlan plan, SitePolicy& policy, launch::Launcher& launcher, const CoreDriver& driver, const AvoidedNodes& avoided)
+      : site_(std::move(site)), plan_(std::move(plan)), policy_(policy), launcher_(launcher), driver_(driver), avoided_(avoided) {}
 
   void make(const lease::SubmitJob& order, const ClientFacts& client, Reply<MadeJob> reply);
   // The refusal, with what the cluster has instead where it is one for ever.
@@ -61,6 +63,7 @@ class JobBuilder {
   SitePolicy& policy_;
   launch::Launcher& launcher_;
   const CoreDriver& driver_;
+  const AvoidedNodes& avoided_;
   std::map<LeaseId, Resources> chosen_;  // for leases that have not begun
 };
 

@@ -8,6 +8,7 @@
 #include "model/json.h"
 #include "model/status_document.h"
 #include "pounce/version.h"
+#include "pounced/leases/node_rows.h"
 #include "pounced/leases/queue_wait.h"
 #include "pounced/leases/unix_time.h"
 #include "protocol/message_limits.h"
@@ -82,6 +83,17 @@ void shorten_histories(model::StatusDocument& document, std::size_t most) {
     row.history.erase(row.history.begin(), row.history.end() - static_cast<std::ptrdiff_t>(std::min(row.history.size(), most)));
 }
 
+void forget_gpus(model::Used& used) { used.gpus.clear(), used.gpu_tasks.clear(); }
+
+// What takes most room, and says least.
+void forget_gpus(model::StatusDocument& document, bool of_all) {
+  for (model::EndedLease& ended : document.ended) forget_gpus(ended.used);
+  if (!of_all) return;
+  for (model::LeaseRow& row : document.leases)
+    if (row.used) forget_gpus(*row.used);
+  for (model::NodeRow& node : document.nodes) node.gpus.clear();
+}
+
 }  // namespace
 
 std::string status_document(const StatusSources& sources, const lease::LeaseCore& core, TimePoint now) {
@@ -91,11 +103,12 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
                                  std::string(word(setup.launcher)), facts.version, setup.config.path,
                                  {policy.path(), policy.trouble()}, setup.folders.state, setup.config.stand_in_gpus,
                                  core.reconciled(), listeners, sessions_of(state, core), rpc_of(core.counters()), {},
-                                 {state.uses.recent().begin(), state.uses.recent().end()}};
+                                 {state.uses.recent().begin(), state.uses.recent().end()},
+                                 node_rows(state.uses, state.avoided, now)};
   for (const lease::LeaseView& view : core.leases()) {
     model::LeaseRow& row = document.leases.emplace_back(row_of(view, stand_in, now));
     if (const LeaseUtilisation* use = state.uses.of(view.lease)) {
-      row.used = model::Used{use->figures(), {}};
+      row.used = use->used();
       for (const auto& [worker, beat] : use->workers)
         if (!beat.loading.empty()) row.loading.push_back(beat.loading);
     }
@@ -104,6 +117,11 @@ std::string status_document(const StatusSources& sources, const lease::LeaseCore
   std::string text;
   for (const std::size_t lines : {64, 8, 0}) {
     shorten_histories(document, lines);
+    text = model::to_text(document);
+    if (text.size() <= kDocumentBytes) return text;
+  }
+  for (const bool of_all : {false, true}) {
+    forget_gpus(document, of_all);
     text = model::to_text(document);
     if (text.size() <= kDocumentBytes) break;
   }

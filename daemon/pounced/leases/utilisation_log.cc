@@ -13,13 +13,14 @@ namespace pounce::daemon {
 namespace {
 
 constexpr std::size_t kRecent = 32;  // ended leases in the status document
+constexpr std::size_t kMostGpus = 64, kMostTasks = 16, kMostBytesOfAWord = 256;  // that are kept of what one worker tells
 
 using model::JobFigures;
 using Beats = std::map<WorkerIndex, protocol::WorkerBeat>;
 
 model::EndedLease ended_lease(const LeaseId& lease, const LeaseUtilisation& use, ErrorCode code, const Cause& why, std::int64_t now_s) {
   return {lease.hex(),           use.asked.job ? use.asked.job->job.value : 0, use.asked.node, use.asked.resources,
-          {use.figures(), {}}, now_s,                                        code,           why,                {}};
+          use.used(), now_s,                                        code,           why,                {}};
 }
 
 template <class Number>
@@ -42,7 +43,26 @@ std::int32_t mean_gpu_percent(const Beats& beats) {
   return known == 0 ? -1 : sum / known;
 }
 
+void clip(std::string& word) {
+  if (word.size() > kMostBytesOfAWord) word.resize(kMostBytesOfAWord);
+}
+
+void clip(model::GpuRow& gpu) {
+  for (std::string* word : {&gpu.uuid, &gpu.model, &gpu.slice, &gpu.driver, &gpu.failed}) clip(*word);
+  if (gpu.nvlink.size() > kMostGpus) gpu.nvlink.resize(kMostGpus);
+  for (std::string& word : gpu.nvlink) clip(word);
+}
+
 }  // namespace
+
+model::Used LeaseUtilisation::used() const {
+  model::Used used{figures(), {}};
+  for (const auto& [worker, told] : gpus) {
+    used.gpus.insert(used.gpus.end(), told.gpus.begin(), told.gpus.end());
+    used.gpu_tasks.insert(used.gpu_tasks.end(), told.tasks.begin(), told.tasks.end());
+  }
+  return used;
+}
 
 bool LeaseUtilisation::held() const {
   return std::ranges::any_of(workers, [](const auto& one) { return one.second.job.held; });
@@ -88,6 +108,17 @@ bool UtilisationLog::beat(const protocol::WorkerBeat& beat, TimePoint now) {
   found->second.workers[beat.worker] = beat;
   found->second.last_seen = now;
   return !was_held && found->second.held();
+}
+
+void UtilisationLog::gpus(protocol::WorkerGpus told) {
+  const auto found = live_.find(told.lease);
+  if (found == live_.end()) return;
+  if (told.gpus.size() > kMostGpus) told.gpus.resize(kMostGpus);
+  if (told.tasks.size() > kMostTasks) told.tasks.resize(kMostTasks);
+  std::ranges::for_each(told.gpus, [](model::GpuRow& gpu) { clip(gpu); });
+  for (model::TaskGpuUse& use : told.tasks) clip(use.task);
+  clip(told.node), clip(told.gpu_direct_storage);
+  found->second.gpus[told.worker] = std::move(told);
 }
 
 const LeaseUtilisation* UtilisationLog::of(const LeaseId& lease) const {

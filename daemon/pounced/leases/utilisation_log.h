@@ -20,12 +20,14 @@ namespace pounce::daemon {
 struct LeaseUtilisation {
   lease::LeaseView asked;
   std::map<WorkerIndex, protocol::WorkerBeat> workers;  // the last beat of each
+  std::map<WorkerIndex, protocol::WorkerGpus> gpus{};    // what the driver of each has told
   TimePoint last_seen{};
 
   // Times of the mean worker (times the lease's GPUs it is GPU time) and its GPUs, where it knows them; CPU time of all;
   // memory of the largest.
   model::JobFigures figures() const;
   bool held() const;  // one of them, by a notebook
+  model::Used used() const;  // the figures, and what is known of the GPUs
 };
 
 class UtilisationLog {
@@ -38,6 +40,7 @@ class UtilisationLog {
   void up(const lease::LeaseView& lease);
   // Whether it is the first that says that a notebook holds the lease.
   bool beat(const protocol::WorkerBeat& beat, TimePoint now);
+  void gpus(protocol::WorkerGpus told);
   // What its job's comment is to say: nothing yet where none of its workers has told.
   std::optional<std::string> note(const InstanceId& instance, const LeaseId& lease, TimePoint now) const;
   std::optional<JobIdentity> job(const LeaseId& lease) const;
@@ -45,6 +48,7 @@ class UtilisationLog {
   void forget(const std::function<bool(const LeaseId&)>& which);
 
   const LeaseUtilisation* of(const LeaseId& lease) const;
+  const std::map<LeaseId, LeaseUtilisation>& live() const { return live_; }
   const std::deque<model::EndedLease>& recent() const { return recent_; }  // oldest first
 
  private:

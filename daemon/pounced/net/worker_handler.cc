@@ -15,12 +15,13 @@ constexpr std::size_t kEndpointBytes = 256;
 
 }  // namespace
 
-// Deny by default: of all messages, these six.
+// Deny by default: of all messages, these seven.
 void WorkerHandler::hear(Peer& peer, const Header& header) {
   if (const auto* up = std::get_if<WorkerUp>(&header)) return take(peer, *up);
   if (const auto* up = std::get_if<InterpreterUp>(&header)) return take(peer, *up);
   if (const auto* down = std::get_if<InterpreterDown>(&header)) return take(peer, *down);
   if (const auto* beat = std::get_if<WorkerBeat>(&header)) return take(peer, *beat);
+  if (const auto* gpus = std::get_if<WorkerGpus>(&header)) return take(peer, *gpus);
   if (const auto* ended = std::get_if<DetachedEnded>(&header)) return take(peer, *ended);
   if (const auto* beat = std::get_if<Beat>(&header)) return take(peer, *beat);
   refuse(peer, ErrorCode::kProtocol, "a worker does not say this on the control channel");
@@ -79,6 +80,9 @@ void WorkerHandler::take(Peer& peer, const InterpreterDown& message) {
   const bool left_idle = message.error.code == ErrorCode::kLeaseEnded;
   spdlog::log(left_idle ? spdlog::level::info : spdlog::level::warn, "lease={} worker={} interpreter down epoch={}: {}", message.lease.hex(),
               message.worker.value, message.epoch.value, messages::text(message.error));
+  if (const auto node = message.error.context.find("node"); node != message.error.context.end()) avoid(node->second, message.error);
+  if (const auto gpu = message.error.context.find("visible"); message.error.code == ErrorCode::kDeviceFailed && gpu != message.error.context.end())
+    launcher_.leave_out(message.lease, gpu->second);
   driver_.tell(lease::InterpreterDied{message.lease, message.worker, peer.link, message.epoch, message.error,
                                       message.restarting});
 }
@@ -90,6 +94,18 @@ void WorkerHandler::take(Peer& peer, const WorkerBeat& message) {
   const lease::WorkerSeen seen{message.lease, message.worker, peer.link, message.running, message.warnings, message.state};
   detached_.hear(seen);
   driver_.tell(seen);
+}
+
+void WorkerHandler::take(Peer& peer, const WorkerGpus& message) {
+  if (!speaks_for(peer, message.lease, message.worker)) return;
+  state_.uses.gpus(message);
+  for (const model::GpuRow& gpu : message.gpus)
+    if (!gpu.failed.empty()) avoid(message.node, {ErrorCode::kDeviceFailed, gpu.failed, {}, {}});
+}
+
+// Before the core hears of it: it may ask for the next lease at once.
+void WorkerHandler::avoid(const std::string& node, const Error& why) {
+  state_.avoided.hear(node, why, Clock::now() + avoid_node_);
 }
 
 void WorkerHandler::take(Peer& peer, const DetachedEnded& message) {

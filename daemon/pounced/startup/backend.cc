@@ -79,6 +79,7 @@ class LocalBackend final : public launch::Launcher {
   void send(slurm::Question question, Reply<std::any> reply) override {
     launcher_.send(std::move(question), std::move(reply)), follow();
   }
+  void leave_out(const LeaseId& lease, const std::string& gpu) override { launcher_.leave_out(lease, gpu); }
 
  private:
   void follow() {

@@ -20,11 +20,36 @@ class Asked(NamedTuple):
     time: int
 
 
+class Gpu(NamedTuple):
+    """A GPU of a lease as its driver tells of it. `memory` is in MiB, `slice` the part of a divided GPU (MIG), `nvlink` the UUIDs of
+    those of its worker that it reaches over NVLink, `failed` why it is not to be used. What the driver does not tell is "", 0 or None."""
+
+    uuid: str
+    model: str
+    slice: str
+    memory: int
+    driver: str
+    numa_node: int | None
+    nvlink: tuple[str, ...]
+    uncorrected_errors: int | None
+    failed: str
+
+
+class TaskUse(NamedTuple):
+    """What one task did on its worker's GPUs: `gpu` is the share of its time in which they computed, 0 to 1, None where the driver does
+    not tell; `gpu_memory` the most MiB that one of them had meanwhile. `task` is the future's `id`."""
+
+    task: str
+    gpu: float | None
+    gpu_memory: int
+
+
 class Report(NamedTuple):
     """One lease. `busy` and `idle` are seconds with a task and without one, `cpu` seconds of all its CPUs, `memory` the most MiB that
     one worker had at a time. `gpu` is the share of the time with a task in which its GPUs computed, 0 to 1, the mean of looks a second
     apart; `gpu_memory` the most MiB that one of them had, of `gpu_memory_total`: the driver's own numbers (NVML), None where it
-    tells none, as without a GPU or, for `gpu`, on a MIG slice. `suggestion` is one sentence."""
+    tells none, as without a GPU or, for `gpu`, on a MIG slice. `gpus` are the GPUs themselves, `tasks` the last ones of each worker that
+    ran for a second or longer. `suggestion` is one sentence."""
 
     lease: str
     job: int
@@ -40,6 +65,8 @@ class Report(NamedTuple):
     gpu_memory: int | None
     gpu_memory_total: int | None
     suggestion: str
+    gpus: tuple[Gpu, ...] = ()
+    tasks: tuple[TaskUse, ...] = ()
 
     def __str__(self) -> str:
         return (f"lease {self.lease[:8]}: busy {in_words(self.busy)}, idle {in_words(self.idle)}, {in_words(self.cpu)} of CPU time, "
@@ -109,4 +136,16 @@ def _report(lease: dict[str, Any], used: dict[str, Any], ended: bool) -> Report:
     percent, total = used.get("gpu_percent", -1), used.get("gpu_memory_total_mib", 0)
     return Report(lease["lease"], lease["job"], lease["class"], ended, asked, lease["workers"], used["busy_ms"] / 1000,
                   used["idle_ms"] / 1000, used["cpu_ms"] / 1000, used["memory_peak_mib"], percent / 100 if percent >= 0 else None,
-                  used.get("gpu_memory_peak_mib", 0) if total else None, total or None, used["suggestion"])
+                  used.get("gpu_memory_peak_mib", 0) if total else None, total or None, used["suggestion"],
+                  tuple(_gpu(one) for one in used.get("gpu_facts", ())), tuple(_task(one) for one in used.get("gpu_tasks", ())))
+
+
+def _gpu(row: dict[str, Any]) -> Gpu:
+    numa, errors = row["numa_node"], row["uncorrected_errors"]
+    return Gpu(row["uuid"], row["model"], row.get("slice", ""), row["memory_mib"], row["driver"], numa if numa >= 0 else None,
+               tuple(row.get("nvlink", ())), errors if errors >= 0 else None, row.get("failed", ""))
+
+
+def _task(row: dict[str, Any]) -> TaskUse:
+    percent = row["gpu_percent"]
+    return TaskUse(row["task"], percent / 100 if percent >= 0 else None, row["gpu_memory_peak_mib"])

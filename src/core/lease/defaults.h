@@ -32,6 +32,7 @@ struct Defaults {
   std::chrono::milliseconds watchdog_busy{900'000};
   std::chrono::milliseconds crash_window{300'000};
   std::chrono::milliseconds no_replacement{60'000};
+  std::chrono::milliseconds avoid_node{1'800'000};
   std::chrono::milliseconds slurm_request{30'000};
   std::chrono::milliseconds result_keep{604'800'000};
   std::chrono::milliseconds result_hold{900'000};
@@ -77,6 +78,7 @@ inline constexpr auto kConfigKeys = std::to_array<ConfigKey>({
     {"starts_per_hour", nullptr, &Defaults::starts_per_hour, "leases that may be asked for in an hour; 0: as many as are wanted", 0},
     {"crash_window_s", &Defaults::crash_window, nullptr, "see crash_limit"},
     {"no_replacement_s", &Defaults::no_replacement, nullptr, "after a foreign scancel no new job for this long"},
+    {"avoid_node_s", &Defaults::avoid_node, nullptr, "after a GPU failed, or was not the lease's, no lease is asked for on its node for so long"},
     {"slurm_request_s", &Defaults::slurm_request, nullptr, "deadline of one request to pounce-slurm"},
     {"result_keep_s", &Defaults::result_keep, nullptr, "the result of a detached task is kept this long"},
     {"result_hold_s", &Defaults::result_hold, nullptr, "and this long on a worker that does not see the folder for it"},

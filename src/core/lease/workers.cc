@@ -20,6 +20,9 @@ std::string devices_of(const Lease& lease) {
 // As it was asked to: no accident. Its page says what it had started.
 bool left_idle(const InterpreterDied& event) { return event.error.code == ErrorCode::kLeaseEnded; }
 
+// No accident of the interpreter's: the next one would have the same GPUs.
+bool for_its_gpus(const Error& error) { return error.code == ErrorCode::kDeviceFailed || error.code == ErrorCode::kDeviceUnavailable; }
+
 Cause spent_because(const Worker& worker, std::vector<Cause> because) {
   return {.code = CauseCode::kInterpreterDied, .number = static_cast<std::uint32_t>(worker.crashes.size()), .because = std::move(because)};
 }
@@ -164,10 +167,10 @@ void Workers::died(Lease& lease, Worker& worker, const InterpreterDied& event) {
 // One that is not worth another start. Others of its lease go on without it; the last one takes the lease with it.
 void Workers::spent(Lease& lease, Worker& worker, const Error& error) {
   Error why = error;
-  why.cause = spent_because(worker, {cause_of(error)});
+  if (!for_its_gpus(error)) why.cause = spent_because(worker, {cause_of(error)});
   worker.spent = true;
-  if (lease.others_go_on()) return context_.act(EndWorker{lease.id, worker.link, why.cause, false});
-  requests_.count_bad_start(lease, why, true);
+  if (lease.others_go_on()) return context_.act(EndWorker{lease.id, worker.link, cause_of(why), false});
+  requests_.count_bad_start(lease, why, error.code != ErrorCode::kDeviceFailed);
   ending_.give_back(lease, why);
 }
 

@@ -61,7 +61,7 @@ Error departure_report(const Cause& why, const std::optional<std::vector<TaskId>
 }
 
 Error death_report(const Death& death) {
-  Error error = error_of(code(death), cause(death));
+  Error error = death.unfit ? *death.unfit : error_of(code(death), cause(death));
   error.context["node"] = death.node;
   error.context["last_lines"] = death.last_lines;
   if (WIFSIGNALED(death.wait_status)) {

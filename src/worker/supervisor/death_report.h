@@ -23,6 +23,7 @@ struct Death {
   std::optional<TaskId> running{};
   std::optional<std::vector<TaskId>> started{};  // not acknowledged; nullopt: not known
   std::string key{};            // of its data socket, Z85; empty: it was never ready
+  std::optional<Error> unfit{};  // it was ended because its GPUs cannot be used
 };
 
 Error death_report(const Death& death);

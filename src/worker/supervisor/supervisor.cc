@@ -65,10 +65,14 @@ Supervisor::Supervisor(SupervisorOptions options, Environment environment, std::
       meter_(Clock::now()),
       gpu_meter_(facts_.visible_gpus) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  start_interpreter();
+  if (options_.unfit)
+    end_unfit(*options_.unfit);
+  else
+    start_interpreter();
   // From here on there are keys in memory: no core file, no debugger. Only now, since /proc/self closes with it.
   ::prctl(PR_SET_DUMPABLE, 0);
   loop_.watch_fd(signals_.get(), [this] { on_signal(); });
+  watch_gpus();
   daemon_ = std::make_unique<DaemonLink>(
       loop_, options_,
       DaemonLink::Callbacks{[this] { on_connected(); }, [this](const auto& header) { on_daemon_message(header); }});
@@ -96,6 +100,8 @@ void Supervisor::on_connected() {
   daemon_->send(up);
   // Its answer is the first that the watchdog hears: an open channel alone shows nobody who lives.
   daemon_->send(protocol::Beat{false, Clock::now().time_since_epoch().count(), 0});
+  told_gpus_ = {};
+  tell_gpus();
   tell_deaths();
 }
 
@@ -154,6 +160,7 @@ void Supervisor::beat() {
   const auto now = Clock::now();
   meter_.look(::getpid(), now);
   tell_running();
+  tell_gpus();
   loop_.at(now + daemon_->heartbeat(), [this] { beat(); });
 }
 
@@ -169,6 +176,7 @@ void Supervisor::tell_running() {
 void Supervisor::check_watchdog() {
   const TimePoint now = Clock::now();
   if (now >= watchdog_.deadline()) return end("neither pounced nor any client was heard");
+  note_task();
   // Looks again before the deadline too: a task that ends brings it closer.
   loop_.at(std::min(watchdog_.deadline(), now + 1s), [this] { check_watchdog(); });
 }

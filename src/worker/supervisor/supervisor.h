@@ -39,6 +39,7 @@ class Supervisor {
   void watch_interpreter();
   void on_interpreter_message();
   void on_ready(const protocol::Ready& ready);
+  void announce();
   void on_activity(const protocol::Activity& activity);
   void reap();
   void on_interpreter_death(int wait_status);
@@ -47,6 +48,14 @@ class Supervisor {
   void report_death(int wait_status, const std::string& last_words);
   std::string unlogged_words() const;
   std::string log_tail() const;
+
+  // its GPUs (supervisor_gpus.cc)
+  void watch_gpus();
+  void on_gpu_news();
+  void announce_if_leased();
+  void note_task();
+  void tell_gpus();
+  void end_unfit(const Error& why);
 
   // the daemon (supervisor.cc)
   void on_connected();
@@ -93,6 +102,13 @@ class Supervisor {
   Watchdog watchdog_;
   Meter meter_;
   device::GpuMeter gpu_meter_;
+  protocol::WorkerGpus told_gpus_;  // on this connection
+  std::optional<Error> unfit_;      // why its GPUs cannot be used
+  struct Unannounced {
+    Epoch epoch;
+    bool listed;  // it has a list of GPUs
+  };
+  std::optional<Unannounced> unannounced_;  // the interpreter is ready, and which GPUs it sees is not known yet
   bool farewell_under_way_ = false;
   std::vector<protocol::InterpreterDown> untold_;  // deaths that the daemon has not confirmed
   std::int64_t told_ns_ = 0;                       // of the beat sent behind them: its answer confirms them

@@ -36,6 +36,8 @@ void Supervisor::start_interpreter() {
   running_ = 0;
   meter_.set_busy(false, Clock::now());
   gpu_meter_.set_busy(false);
+  note_task();
+  unannounced_.reset();
   up_ = {};
   auto started = Interpreter::start(plan_);
   if (!started) return on_no_interpreter(started.error());
@@ -80,11 +82,16 @@ void Supervisor::on_interpreter_message() {
 }
 
 void Supervisor::on_ready(const protocol::Ready& ready) {
-  ready_ = true;
   early_deaths_ = 0;
   up_ = {options_.lease, options_.worker, epoch_, ready.endpoint, ready.key};
   std::ofstream("/proc/" + std::to_string(interpreter_->pid()) + "/oom_score_adj") << kKilledFirst;
   spdlog::info("lease={} epoch={} ready at {}", options_.lease.hex(), epoch_.value, ready.endpoint);
+  announce_if_leased();
+}
+
+void Supervisor::announce() {
+  unannounced_.reset();
+  ready_ = true;
   daemon_->send(up_);
 }
 
@@ -97,9 +104,11 @@ void Supervisor::on_activity(const protocol::Activity& activity) {
   watchdog_.set_busy(running_ > 0);
   meter_.set_busy(works, Clock::now());
   gpu_meter_.set_busy(works);
+  note_task();
   if (activity.stays && std::exchange(leaving_, std::nullopt)) tell_running();
   const bool free_now = was_busy && running_ == 0;
   if (free_now) meter_.look(::getpid(), Clock::now());  // the work that was just done counts, also if the lease ends before the next beat
+  if (free_now) tell_gpus();  // what the task did there
   if (free_now || other_state || other_module || held_now) tell_running();
   if (activity.client_seen_ms_ago >= 0)
     watchdog_.seen(Clock::now() - std::chrono::milliseconds(activity.client_seen_ms_ago));
@@ -156,12 +165,12 @@ void Supervisor::report_death(int wait_status, const std::string& words) {
   const bool gave_up = killed && interpreter_->page().gave_up();
   const bool for_memory = killed && !gave_up && memory_.kills().value_or(0) > memory_kills_;
   Death death{wait_status, facts_.node, for_memory, {}, gave_up, ready_, joined(plan_.command, " "), tail_of(log_reader_ ? log_tail() : words), interpreter_->page().running(),
-              interpreter_->page().unacknowledged(), up_.key};
+              interpreter_->page().unacknowledged(), up_.key, unfit_};
   if (death.killed_for_memory) death.memory_limit = memory_.limit();
   const Error error = death_report(death);
   const std::string why = messages::text(error);
   if (!ready_) ++early_deaths_;
-  const bool restarting = early_deaths_ < kEarlyDeaths;
+  const bool restarting = early_deaths_ < kEarlyDeaths && !unfit_;
   spdlog::warn("lease={} epoch={} {}", options_.lease.hex(), epoch_.value, why);
   untold_.push_back({options_.lease, options_.worker, epoch_, error, restarting});
   tell_deaths();

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/curve_key.h"
+#include "pounce/error.h"
 #include "pounce/ids.h"
 #include "protocol/messages.h"
 
@@ -28,6 +30,7 @@ struct SupervisorOptions {
   std::chrono::seconds leave{60};        // from the order to end, for an interpreter that saves its variables
   std::string stand_in;                  // "CPU standing in", under the local launcher's stand_in_gpus
   std::string interface, ports;          // where interpreters listen: "ib0", "50000-50999"; empty: facing pounced, any
+  std::optional<Error> unfit;            // why the job's GPUs cannot be used
   std::vector<std::string> interpreter;  // argv prefix; "-m pounce._worker" is added
 };
 

@@ -13,6 +13,7 @@ AS_A_WORKER = {
     "interpreter_up": {"worker": 0, "epoch": 9, "endpoint": "tcp://127.0.0.1:1", "key": "x"},
     "interpreter_down": {"worker": 0, "epoch": 9, "error": {"code": "internal", "text": "x"}},
     "worker_beat": {"worker": 0, "running": 0, "leaving": True},
+    "worker_gpus": {"worker": 0, "node": "g1", "gpus": [{"uuid": "GPU-1", "failed": "it fell off"}]},
     "detached_ended": {"worker": 0, "task": "ab" * 16, "ok": True, "digest": "ab" * 32},
 }
 AS_POUNCED = {

@@ -481,6 +481,23 @@ TEST_F(RoomTest, WhatDoesNotFitWaitsUntilSomethingHasEnded) {
   EXPECT_EQ(log(), "2,MIG-7\n");
 }
 
+TEST_F(RoomTest, AGpuThatFailedUnderALeaseIsGivenToNobodyAnyMore) {
+  JobSpec holder = spec("read line < gate", {"", 1, "", 0, 0, {}});
+  const auto first = submit(holder), second = submit(spec("echo $CUDA_VISIBLE_DEVICES", {"", 1, "", 0, 0, {}}));
+
+  launcher_->leave_out(random_id<LeaseId>(), "2");  // of a lease that is not here
+  launcher_->leave_out(holder.lease, "MIG-7");  // it has another one
+  launcher_->leave_out(holder.lease, "2");
+  open_gate();
+  launcher_->on_time(Clock::now());
+
+  EXPECT_EQ(look(*first).end, JobEnd::kCompleted);
+  siginfo_t ended;
+  ::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+  EXPECT_EQ(look(*second).end, JobEnd::kCompleted);
+  EXPECT_EQ(log(), "MIG-7\n");
+}
+
 TEST_F(RoomTest, OneThatWaitsIsCancelledWithoutHavingRun) {
   const auto first = submit(gated()), second = submit(spec("echo ran")), third = submit(spec("echo third"));
 

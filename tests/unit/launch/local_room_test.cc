@@ -32,6 +32,14 @@ TEST(LocalRoomTest, GivesEachGpuToOneAlone) {
   EXPECT_TRUE(fit(kRoom, used, asks(1)));
 }
 
+TEST(LocalRoomTest, GivesAGpuThatFailedToNobodyAndSaysSo) {
+  LocalRooms rooms = kRoom;
+  rooms.front().failed_gpus = {0};
+  EXPECT_THAT(fit(rooms, {}, asks(1, 1)), Optional(here({1})));
+  EXPECT_EQ(fit(rooms, {}, asks(1, 2)), std::nullopt);
+  EXPECT_THAT(can_ever_fit(rooms, asks(1, 2)).error().text, HasSubstr("2 GPUs, of which 1 failed, on this node"));
+}
+
 TEST(LocalRoomTest, CountsCpusAndMemoryOfAllWorkers) {
   RoomUse used;
   used.add(asks(3, 0, 4096, 2), here());

@@ -13,13 +13,21 @@ namespace {
 
 using namespace protocol;
 
-// One that takes each job and says nothing else.
+// One that takes each job, if it has enough nodes for it, and says nothing else.
 class TakingLauncher : public launch::Launcher {
  public:
   void send(slurm::Question question, Reply<std::any> reply) override {
     if (std::holds_alternative<slurm::Reconcile>(question)) reply(std::any(slurm::Reconcile::Answer{}));
-    if (std::holds_alternative<slurm::Submit>(question)) reply(std::any(JobIdentity{SlurmJobId{7}, 1007, 0}));
+    const auto* submit = std::get_if<slurm::Submit>(&question);
+    if (submit == nullptr) return;
+    not_nodes.push_back(submit->spec.resources.not_nodes);
+    if (has_one_node && !not_nodes.back().empty()) return reply(failure(ErrorCode::kUnsatisfiable, "no node is left"));
+    const auto number = static_cast<std::uint32_t>(6 + not_nodes.size());
+    reply(std::any(JobIdentity{SlurmJobId{number}, 1000 + number, 0}));
   }
+
+  bool has_one_node = false;
+  std::vector<std::string> not_nodes;  // of each job that was asked for
 };
 
 class ServiceTest : public testing::Test {
@@ -146,6 +154,73 @@ TEST_F(GrantedTaskTest, IsNotRunBeforeItsRecordSaysSo) {
   std::filesystem::remove(record_);
   hear(worker_, up_);  // as after a lost connection
   EXPECT_TRUE(said("\"run_detached\""));
+}
+
+class FailedGpuTest : public ServiceTest {
+ protected:
+  FailedGpuTest() {
+    demand(1);
+    const LeaseId lease = service_->core().leases().at(0).lease;
+    up_ = worker_up(kDataEndpoint);
+    up_.lease = lease, up_.node = "g1";
+    worker_ = admit(Role::kWorker, {}, lease);
+    hear(worker_, up_);
+  }
+  // So many requests, each for a lease of its own.
+  void demand(std::uint32_t requests) {
+    Demand all;
+    all.session = kernels_;
+    for (std::uint32_t n = 1; n <= requests; ++n) {
+      Request one;
+      one.id = RequestId{n}, one.waiting = 1, one.resources.gpus = 1;
+      all.requests.push_back(one);
+    }
+    hear(kernel_, all);
+  }
+  void fail_gpu(const std::string& node = "g1") {
+    WorkerGpus gpus;
+    gpus.lease = up_.lease, gpus.node = node;
+    gpus.gpus.resize(1);
+    gpus.gpus.front().uuid = "GPU-a", gpus.gpus.front().failed = "the GPU GPU-a failed";
+    hear(worker_, gpus);
+  }
+
+  const SessionId kernels_ = id_of<SessionId>(0x60);
+  const PublicKey kernel_ = client(kernels_);
+  WorkerUp up_;
+  PublicKey worker_;
+};
+
+TEST_F(FailedGpuTest, TheNextLeaseIsAskedForElsewhere) {
+  fail_gpu();
+  demand(2);
+  EXPECT_EQ(launcher_.not_nodes, (std::vector<std::string>{"", "g1"}));
+}
+
+TEST_F(FailedGpuTest, WhereNothingElseFitsItIsAskedForThere) {
+  launcher_.has_one_node = true;
+  fail_gpu();
+  demand(2);
+  EXPECT_EQ(launcher_.not_nodes, (std::vector<std::string>{"", "g1", ""}));
+  const auto leases = service_->core().leases();
+  EXPECT_EQ(std::ranges::count(leases, lease::LeaseState::kQueued, &lease::LeaseView::state), 1);
+}
+
+TEST_F(FailedGpuTest, TheDeathOfAWorkerThatSawOthersGpusIsHeldAgainstItsNode) {
+  InterpreterDown down;
+  down.lease = up_.lease, down.restarting = false;
+  down.error = {ErrorCode::kDeviceUnavailable, "not the lease's", {}, {{"node", "g1"}}};
+  hear(worker_, down);
+  demand(2);
+  EXPECT_EQ(launcher_.not_nodes.back(), "g1");
+}
+
+TEST_F(FailedGpuTest, WhatAWorkerTellsOfAnotherLeaseIsRefused) {
+  up_.lease = kLease;
+  fail_gpu();
+  EXPECT_TRUE(refused());
+  demand(2);
+  EXPECT_EQ(launcher_.not_nodes.back(), "");
 }
 
 // The worker, which finds no call, says what is wrong.

@@ -116,6 +116,7 @@ inline std::vector<Header> worker_examples() {
       InterpreterUp{kLease, {1}, {2}, kDataEndpoint, kKey},
       InterpreterDown{kLease, {1}, {2}, example_error(), false},
       WorkerBeat{kLease, {1}, 1, false, {61'000, 9'500, 128'000, 2048, 71, 3072, 81'920, true}, 2, NamespaceState::kUnsaved, "torch"},
+      WorkerGpus{kLease, {1}, "g1", {{"GPU-0a1b", "NVIDIA A100-SXM4-40GB MIG 3g.20gb", "3g.20gb", "580.65.06", 20'096, 1, {"GPU-2c3d"}, 2, "it fell off"}}, "compat", {{kTask.hex(), 71, 3072}}},
       Admit{kLease, kSession, kKey},
       Dismiss{kLease, kSession, Cause{CauseCode::kSessionClosed}},
       EndWorker{kLease, Cause{CauseCode::kIdle}, true},

@@ -22,6 +22,16 @@ TEST(DeathReportTest, TellsAnExitCode) {
   EXPECT_FALSE(error.context.contains("signal"));
 }
 
+TEST(DeathReportTest, OfOneThatWasEndedForItsGpusTellsThat) {
+  const Error failed{ErrorCode::kDeviceFailed, "the GPU GPU-a failed", "Submit again.", {{"xid", "79"}}};
+  const Error error = death_report({.wait_status = killed(9), .node = "g1", .killed_for_memory = true, .started = std::vector<TaskId>{}, .unfit = failed});
+  EXPECT_EQ(error.code, ErrorCode::kDeviceFailed);
+  EXPECT_EQ(messages::text(error), "the GPU GPU-a failed");
+  EXPECT_EQ(error.context.at("xid"), "79");
+  EXPECT_EQ(error.context.at("node"), "g1");
+  EXPECT_EQ(error.context.at("started"), "");
+}
+
 TEST(DeathReportTest, TellsASignalByNumberAndName) {
   const Error error = death_report({.wait_status = killed(11), .node = "g1", .last_lines = "Fatal Python error"});
   EXPECT_EQ(error.code, ErrorCode::kWorkerCrashed);

@@ -59,6 +59,29 @@ TEST_F(WorkerTest, ThreeDeathsInFiveMinutesEndTheLease) {
   EXPECT_EQ(count<EndWorker>(), 1u);
 }
 
+TEST_F(WorkerTest, AFailedGpuEndsTheLeaseAtOnceAndIsTheReason) {
+  given_busy();
+  tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{1}, trouble(ErrorCode::kDeviceFailed), false});
+  ASSERT_EQ(count<TellLeaseEnded>(), 1u);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.code, ErrorCode::kDeviceFailed);
+  EXPECT_EQ(only<TellLeaseEnded>()[0].error.text, "as the test says");
+  EXPECT_FALSE(only<TellLeaseEnded>()[0].error.cause);
+}
+
+TEST_F(WorkerTest, AGpuThatFailsBeforeTheFirstInterpreterIsReadyIsTriedElsewhere) {
+  given_starting();
+  tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{1}, trouble(ErrorCode::kDeviceFailed), false});
+  EXPECT_EQ(count<TellRequestFailed>(), 0u);
+}
+
+TEST_F(WorkerTest, GpusThatAreNotTheLeasesRefuseTheRequest) {
+  given_starting();
+  tell(InterpreterDied{lease(1), WorkerIndex{0}, link, Epoch{1}, trouble(ErrorCode::kDeviceUnavailable), false});
+  ASSERT_EQ(count<TellRequestFailed>(), 1u);
+  EXPECT_EQ(only<TellRequestFailed>()[0].error.code, ErrorCode::kDeviceUnavailable);
+  EXPECT_EQ(only<TellRequestFailed>()[0].error.text, "as the test says");
+}
+
 TEST_F(WorkerTest, DeathsThatTheUserAskedForAreNoCrashes) {
   given_busy();
   for (std::uint32_t epoch = 1; epoch <= 5; ++epoch) {

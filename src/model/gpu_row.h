@@ -1,0 +1,70 @@
+// What is known of a worker's GPUs, of its tasks' use of them, and of the nodes that have them: told by its supervisor, and by the
+// status document. Values. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pounce/fields.h"
+
+namespace pounce::model {
+
+// What the driver does not tell is empty, 0 or -1.
+struct GpuRow {
+  std::string uuid, model, slice, driver;
+  std::uint64_t memory_mib = 0;
+  std::int32_t numa_node = -1;
+  std::vector<std::string> nvlink{};
+  std::int64_t uncorrected_errors = -1;
+  std::string failed{};
+  bool operator==(const GpuRow&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("uuid", &GpuRow::uuid, "as its driver writes it"),
+                 field("model", &GpuRow::model),
+                 field("slice", &GpuRow::slice, "of a GPU that is divided (MIG): `3g.40gb`").only_if_set(),
+                 field("driver", &GpuRow::driver, "its version"),
+                 field("memory_mib", &GpuRow::memory_mib),
+                 field("numa_node", &GpuRow::numa_node, "whose memory is nearest; -1: not known"),
+                 field("nvlink", &GpuRow::nvlink, "UUIDs of those of this worker that it reaches over NVLink").only_if_set(),
+                 field("uncorrected_errors", &GpuRow::uncorrected_errors, "of its memory (ECC), since the driver was loaded; -1: not known"),
+                 field("failed", &GpuRow::failed, "why it is not to be used: a sentence").only_if_set());
+  }
+};
+
+// The last tasks that ran for as long as two looks at the GPUs, a second apart, need.
+struct TaskGpuUse {
+  std::string task;
+  std::int32_t gpu_percent = -1;
+  std::uint64_t gpu_memory_peak_mib = 0;
+  bool operator==(const TaskGpuUse&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("task", &TaskGpuUse::task, "its id"),
+                 field("gpu_percent", &TaskGpuUse::gpu_percent, "of its time the worker's GPUs computed; -1: not known"),
+                 field("gpu_memory_peak_mib", &TaskGpuUse::gpu_memory_peak_mib, "the most of one GPU meanwhile"));
+  }
+};
+
+// A node with a lease of this instance, or one that it avoids.
+struct NodeRow {
+  std::string node;
+  std::uint32_t leases = 0;
+  std::vector<GpuRow> gpus{};
+  std::string gpu_direct_storage{};
+  std::int64_t avoided_until_s = 0;
+  std::string trouble{};
+  bool operator==(const NodeRow&) const = default;
+
+  static constexpr auto fields() {
+    return table(field("node", &NodeRow::node),
+                 field("leases", &NodeRow::leases, "of this instance, with a worker there"),
+                 field("gpus", &NodeRow::gpus, "of these leases"),
+                 field("gpu_direct_storage", &NodeRow::gpu_direct_storage, "from files to GPUs: `yes`, `compat` (through the host), `no`; empty: not told").only_if_set(),
+                 field("avoided_until_s", &NodeRow::avoided_until_s, "unix time; until then no lease is asked for there").only_if_set(),
+                 field("trouble", &NodeRow::trouble, "why: a sentence").only_if_set());
+  }
+};
+
+}  // namespace pounce::model

@@ -1,0 +1,93 @@
+// What a supervisor does about its worker's GPUs: tells of them, lets nobody have others than the lease's, and ends when one
+// has failed. Their driver is asked on the meter's thread; where it does not answer, nothing is known, and nothing is held up.
+#include <signal.h>
+
+#include "base/log.h"
+#include "worker/supervisor/death_report.h"
+#include "worker/supervisor/leased_gpus.h"
+#include "worker/supervisor/process_tree.h"
+#include "worker/supervisor/supervisor.h"
+
+namespace pounce::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kDriverAnswers = 3s;   // to which GPUs an interpreter sees, where its list is not ours
+constexpr auto kDiesOfKill = 2s;      // what hangs in the driver of a failed GPU does not die
+constexpr int kKilled = SIGKILL;      // the wait status of what a signal ended
+
+}  // namespace
+
+void Supervisor::watch_gpus() {
+  if (facts_.visible_gpus.empty()) return;
+  loop_.watch_fd(gpu_meter_.news_fd(), [this] {
+    gpu_meter_.hear();
+    on_gpu_news();
+  });
+}
+
+void Supervisor::on_gpu_news() {
+  tell_gpus();  // of a failed one before the death: pounced asks for the next lease elsewhere
+  if (const auto failures = gpu_meter_.failures(); !failures.empty()) {
+    Error why = failures.front().error;
+    why.context["visible"] = failures.front().name;
+    return end_unfit(why);
+  }
+  if (const auto answer = gpu_meter_.uuids(); answer && unannounced_) {
+    if (const auto same = same_gpus(*answer, unannounced_->listed); !same) return end_unfit(same.error());
+    announce();
+  }
+}
+
+// The same list is the same GPUs; with another one nobody is let in before the driver has said which they are.
+void Supervisor::announce_if_leased() {
+  const auto visible = facts_.visible_gpus.empty() ? std::nullopt : visible_to(interpreter_->pid());
+  if (!visible || visible->list == facts_.visible_gpus) return announce();
+  spdlog::warn("lease={} epoch={} the interpreter sees other GPUs: CUDA_VISIBLE_DEVICES is '{}', not '{}'", options_.lease.hex(), epoch_.value,
+               visible->list.value_or("(not set)"), facts_.visible_gpus);
+  unannounced_ = Unannounced{epoch_, visible->list.has_value()};
+  gpu_meter_.ask_uuids(visible->list);
+  loop_.at(Clock::now() + kDriverAnswers, [this, epoch = epoch_] {
+    if (unannounced_ && unannounced_->epoch == epoch) announce();
+  });
+}
+
+// Twice the same: the interpreter may be writing it.
+void Supervisor::note_task() {
+  if (facts_.visible_gpus.empty()) return;
+  std::optional<TaskId> running;
+  if (interpreter_ && running_ > 0) running = interpreter_->page().running();
+  if (interpreter_ && running_ > 0 && running != interpreter_->page().running()) return;
+  gpu_meter_.set_task(running ? running->hex() : "");
+}
+
+void Supervisor::tell_gpus() {
+  const auto facts = gpu_meter_.facts();
+  if (!facts || !daemon_ || !daemon_->connected()) return;
+  protocol::WorkerGpus gpus{options_.lease, options_.worker, facts_.node, gpu_rows(*facts, gpu_meter_.failures()), word(gpu_meter_.storage()), {}};
+  for (const device::TaskUse& one : gpu_meter_.tasks()) gpus.tasks.push_back({one.task, one.use.percent, one.use.memory_mib});
+  if (gpus.gpus == told_gpus_.gpus && gpus.tasks == told_gpus_.tasks) return;
+  daemon_->send(gpus);
+  told_gpus_ = std::move(gpus);
+}
+
+// Nobody can use these GPUs, the next interpreter neither.
+void Supervisor::end_unfit(const Error& why) {
+  if (ending_ || unfit_) return;
+  spdlog::error("lease={} {}", options_.lease.hex(), why.text);
+  unfit_ = why;
+  unfit_->context["node"] = facts_.node;
+  unannounced_.reset();
+  if (!interpreter_) {
+    untold_.push_back({options_.lease, options_.worker, epoch_, *unfit_, false});
+    tell_deaths();
+    return end(why.text);
+  }
+  signal_descendants(::getpid(), SIGKILL);
+  loop_.at(Clock::now() + kDiesOfKill, [this] {
+    if (interpreter_ && !ending_) report_death(kKilled, {});
+  });
+}
+
+}  // namespace pounce::worker
