@@ -69,7 +69,8 @@ until_true() { # until_true SECONDS CMD...: polls CMD, fails at the deadline
 daemon_wait() { # daemon_wait NAME SECONDS CMD...
   local name=$1
   until_true "$2" daemon_answers_or_died "$name" "${@:3}" || true
-  "${@:3}" && return
+  # Having answered once a slurmctld that has just started (24.11, 25.11) may not answer the next moment.
+  if daemon_running "$name" && until_true 10 "${@:3}"; then return; fi
   echo "$name does not answer; the end of $D/log/$name.out:" >&2
   tail -n 5 "$D/log/$name.out" >&2
   return 1
