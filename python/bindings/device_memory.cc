@@ -26,11 +26,6 @@ using device::DeviceName;
 
 bool is_cuda(const DeviceMemory& memory) { return memory.placed->device.kind == DeviceName::Kind::kCuda; }
 
-py::tuple dlpack_device(const DeviceMemory& memory) {
-  if (is_cuda(memory)) return py::make_tuple(dlpack::kCuda, memory.placed->device.which.value);
-  return py::make_tuple(dlpack::kCpu, 0);  // newer pybind11 give the two tuples types of their own
-}
-
 py::capsule to_dlpack(const DeviceMemory& memory, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::uint8_t code,
                       std::uint8_t bits) {
   const auto which = static_cast<std::int32_t>(memory.placed->device.which.value);
@@ -99,10 +94,10 @@ struct Devices {
     return without_gil([&] { return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->new_group(name.kind); }); });
   }
 
-  // By device, how much pounce has of it and how much it had at most.
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> use() const {
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> by_name;
-    for (const auto& [name, use] : all->use()) by_name[name.text()] = {use.bytes, use.most_bytes};
+  // By device, how many bytes pounce has of it.
+  std::map<std::string, std::uint64_t> held() const {
+    std::map<std::string, std::uint64_t> by_name;
+    for (const auto& [name, use] : all->use()) by_name[name.text()] = use.bytes;
     return by_name;
   }
 };
@@ -167,7 +162,6 @@ void bind_device_memory(py::module_& m) {
       .def_property_readonly("address", [](const DeviceMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.buffer().data()); })
       .def_property_readonly("nbytes", [](const DeviceMemory& memory) { return memory.buffer().size(); })
       .def_property_readonly("device", [](const DeviceMemory& memory) { return memory.placed->device.text(); })
-      .def_property_readonly("dlpack_device", &dlpack_device)
       .def("dlpack", &to_dlpack)
       .def("read_into", &read_into);
   py::class_<Devices>(m, "Devices", "The devices of this process.")
@@ -175,7 +169,7 @@ void bind_device_memory(py::module_& m) {
       .def("put", &Devices::put)
       .def("visible", &Devices::visible)
       .def("new_group", &Devices::new_group)
-      .def("use", &Devices::use);
+      .def("held", &Devices::held);
   py::class_<Communicator>(m, "Communicator", "One rank's place in a group of devices.")
       .def(py::init<const Devices&, const std::string&, const device::GroupId&, std::uint32_t, std::uint32_t>())
       .def("join", &Communicator::join)

@@ -360,7 +360,6 @@ class DeviceMemory:
     address: int  # 0: it has no bytes
     nbytes: int
     device: str  # "cuda:0"
-    dlpack_device: tuple[int, int]
     def dlpack(self, shape: Sequence[int], strides: Sequence[int], code: int, bits: int, /) -> Any: ...  # a capsule; strides in elements
     def read_into(self, buffer: Any, /) -> None: ...  # of the same size; blocks for the copy
 
@@ -371,7 +370,7 @@ class Devices:
     def put(self, device: str, data: Any, holder: str, /) -> DeviceMemory: ...  # a copy of these bytes; blocks until it is there
     def visible(self, device: str, /) -> list[str]: ...  # UUIDs of those of its kind that this process sees
     def new_group(self, device: str, /) -> str: ...  # its id, for all ranks
-    def use(self) -> dict[str, tuple[int, int]]: ...  # by device: bytes that pounce has of it now, and had at most
+    def held(self) -> dict[str, int]: ...  # by device: bytes that pounce has of it
 
 def one_rank_each(uuids: Sequence[str], /) -> None: ...  # by rank: the device that it uses. Raises BadRequest: two have the same
 

@@ -98,7 +98,7 @@ def test_its_memory_is_given_back_when_nobody_needs_it_any_more(client):
     def held():
         from pounce._worker import interpreter
 
-        return interpreter.core.devices.use()["host:0"][0]
+        return interpreter.core.devices.held()["host:0"]
 
     ref = client.scatter(numpy.zeros(1_000_000), device="host")
     assert client.submit(lambda array, held: held(), ref, held).result() == 8_000_000
@@ -171,7 +171,6 @@ class Memory:
     def __init__(self, array, device):
         self._array, self.device, self.nbytes = array, device, array.nbytes
         self.address = array.__array_interface__["data"][0]
-        self.dlpack_device = (2, int(device[-1])) if device.startswith("cuda") else (1, 0)
 
     def read_into(self, into):
         memoryview(into).cast("B")[:] = memoryview(self._array.reshape(-1)).cast("B")

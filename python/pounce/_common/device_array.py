@@ -9,6 +9,7 @@ from typing import Any
 # DLPack's code for each kind of numpy's, https://dmlc.github.io/dlpack/latest/c_api.html
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 KINDS = frozenset(_CODES)
+_CPU, _CUDA = 1, 2  # likewise
 
 
 class DeviceArray:
@@ -102,8 +103,8 @@ class DeviceArray:
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        kind, which = self._memory.dlpack_device
-        return kind, which
+        kind, _, which = self.device.partition(":")
+        return (_CUDA, int(which)) if kind == "cuda" else (_CPU, 0)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
         """As the array API says. `stream` needs nothing: the data is there for every stream before a task begins."""
