@@ -152,6 +152,7 @@ const forecast::Cluster& everybody() {
   if (!message) return cluster;
   learn(**message);
   last_read = std::time(nullptr);
+  cluster = {};  // never two of them at once, beside Slurm's own
   cluster = read_cluster(**message, last_read);
   const auto end = Clock::now();
   again = end + 100 * (end - begin);
