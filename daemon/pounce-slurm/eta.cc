@@ -75,7 +75,10 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != lease::Limit::Measure::kAtOnce)) return {};
   if (everybody().nodes.empty()) return limit ? Eta{} : shrunk(job);
   // Those that came with it are not in an older picture either: the next one tells.
-  if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) return {};
+  if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) {
+    want_newer();
+    return {};
+  }
   const forecast::Bound bound =
       limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
   const Eta eta = played(any_job(job), bound);
