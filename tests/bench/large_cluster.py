@@ -3,8 +3,8 @@
 
     tests/bench/large_cluster.py [--nodes 2000] [--jobs 50000] [--keep]
 
-(as root, with a cluster of its own: POUNCE_CLUSTER_ID, POUNCE_CLUSTER_DIR; filling it takes a few minutes.) Prints one line of JSON
-for each question: seconds; requests to slurmctld by kind, each with its count and the milliseconds of slurmctld that all of them took;
+(as root, with a cluster of its own: POUNCE_CLUSTER_ID, POUNCE_CLUSTER_DIR; filling it takes ten minutes.) Prints a line of JSON
+behind MEASURED for each question: seconds; requests to slurmctld by kind, each with its count and the milliseconds of slurmctld that all of them took;
 MB that came over the network; memory of pounced and pounce-slurm, now and at the most. --keep: leaves the cluster, and uses the one
 that is there.
 """
