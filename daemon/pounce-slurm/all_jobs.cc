@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::time_t last_read = 0;
-Clock::time_point again;
+Clock::time_point again, soonest;
 using forecast::Things;
 
 // Slurm writes lists of nodes as pairs of places, ended by -1.
@@ -140,7 +140,12 @@ forecast::AnyJob any_job(const slurm_job_info_t& job) {
 
 std::time_t read_at() { return last_read; }
 
-void took(Clock::duration time) { again = std::max(again, Clock::now() + 10 * time); }
+void took(Clock::duration time) {
+  soonest = std::max(soonest, Clock::now() + 10 * time);
+  again = std::max(again, soonest);
+}
+
+void want_newer() { again = std::min(again, soonest); }
 
 const forecast::Runs& runs() { return kept_runs(); }
 
@@ -152,9 +157,11 @@ const forecast::Cluster& everybody() {
   if (!message) return cluster;
   learn(**message);
   last_read = std::time(nullptr);
+  cluster = {};  // never two of them at once, beside Slurm's own
   cluster = read_cluster(**message, last_read);
   const auto end = Clock::now();
   again = end + 100 * (end - begin);
+  soonest = end + 20 * (end - begin);
   return cluster;
 }
 

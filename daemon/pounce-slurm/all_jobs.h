@@ -17,6 +17,8 @@ const forecast::Cluster& everybody();
 std::time_t read_at();  // when that was
 // What was made of it took so long: it is not made anew before ten times as long has passed.
 void took(std::chrono::steady_clock::duration time);
+// Somebody is missing there: it is read again after twenty times as long as it took.
+void want_newer();
 // Learned with each read, and kept in the file that POUNCE_RUNS names.
 const forecast::Runs& runs();
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Everybody's jobs that wait or run, as far as Slurm shows them to whoever asks. Thread: main.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 #include "base/job_tag.h"
 #include "facts.h"
 #include "gpus.h"
@@ -41,6 +45,24 @@ AllocatedJob held(const slurm_job_info_t& job, JobState state) {
   return held;
 }
 
+// What waits alike is told once: of a long queue each by itself would be more than an answer may hold.
+class Waiting {
+ public:
+  explicit Waiting(std::vector<AllocatedJob>& jobs) : jobs_(jobs) {}
+
+  void add(AllocatedJob job) {
+    const auto [known, is_new] = places_.try_emplace({job.class_name, job.reason, job.gpus}, jobs_.size());
+    if (is_new) return jobs_.push_back(std::move(job));
+    AllocatedJob& all = jobs_[known->second];
+    ++all.count;
+    all.submit_s = std::min(all.submit_s, job.submit_s);
+  }
+
+ private:
+  std::vector<AllocatedJob>& jobs_;
+  std::map<std::tuple<std::string, std::string, std::map<std::string, std::uint32_t>>, std::size_t> places_;
+};
+
 }  // namespace
 
 Result<Allocations> answer(const AskAllocations&) {
@@ -54,10 +76,14 @@ Result<Allocations> answer(const AskAllocations&) {
   allocations.cluster = site->cluster;
   allocations.gpus = std::move(*gpus);
   allocations.hides_others = jobs_are_private() && ::geteuid() != 0 && ::geteuid() != site->slurm_user;
+  Waiting waiting(allocations.jobs);
   for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
     const slurm_job_info_t& job = (*message)->job_array[i];
     const JobState state = map_job_state(job.job_state).state;
-    if (state != JobState::kEnded) allocations.jobs.push_back(held(job, state));
+    if (state == JobState::kQueued)
+      waiting.add(held(job, state));
+    else if (state != JobState::kEnded)
+      allocations.jobs.push_back(held(job, state));
   }
   return allocations;
 }

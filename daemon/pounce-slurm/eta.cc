@@ -75,14 +75,17 @@ Eta eta_of(const slurm_job_info_t& job, const JobView& view) {
   if (limit && (view.limit.what.empty() || limit->of_one_job() || limit->measure != lease::Limit::Measure::kAtOnce)) return {};
   if (everybody().nodes.empty()) return limit ? Eta{} : shrunk(job);
   // Those that came with it are not in an older picture either: the next one tells.
-  if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) return {};
+  if (std::ranges::find(everybody().jobs, job.job_id, &forecast::AnyJob::id) == everybody().jobs.end()) {
+    want_newer();
+    return {};
+  }
   const forecast::Bound bound =
       limit ? forecast::Bound{view.limit, counts_of(*limit), limit->of == lease::Limit::Of::kClass} : forecast::Bound{};
   const Eta eta = played(any_job(job), bound);
   return eta.known() || limit ? eta : shrunk(job);  // too many run and wait to be played
 }
 
-void expect_starts(const job_info_msg_t& message, std::vector<JobView>& views) {
+void expect_starts(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views) {
   struct Said {
     std::time_t of = 0;  // the reading that it rests on
     std::string word;
@@ -93,12 +96,12 @@ void expect_starts(const job_info_msg_t& message, std::vector<JobView>& views) {
   everybody();  // anew, if it is time
   const auto begin = Clock::now();
   std::map<std::uint32_t, Said> now;
-  for (std::uint32_t i = 0; i < message.record_count; ++i) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (views[i].state != JobState::kQueued) continue;
-    Said& one = now[message.job_array[i].job_id] = said[message.job_array[i].job_id];
+    Said& one = now[jobs[i]->job_id] = said[jobs[i]->job_id];
     const bool known = one.of == read_at() && one.of != 0 && one.word == views[i].reason_word;
     if (!known && Clock::now() - begin < std::chrono::seconds(1)) {
-      one.eta = eta_of(message.job_array[i], views[i]);
+      one.eta = eta_of(*jobs[i], views[i]);
       one.of = read_at();
       one.word = views[i].reason_word;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <concepts>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string_view>
@@ -116,21 +117,29 @@ JobView view_of(const slurm_job_info_t& job) {
   return view;
 }
 
-std::vector<JobView> views_of(const job_info_msg_t& message) {
+// Of those that are `wanted`: a user may have thousands of others, and to explain one wait costs a look at the whole queue.
+using Wanted = std::function<bool(const slurm_job_info_t&)>;
+
+std::vector<JobView> views_of(const job_info_msg_t& message, const Wanted& wanted) {
+  std::vector<const slurm_job_info_t*> jobs;
   std::vector<JobView> views;
-  for (std::uint32_t i = 0; i < message.record_count; ++i) views.push_back(view_of(message.job_array[i]));
-  explain_waits(message, views);
+  for (std::uint32_t i = 0; i < message.record_count; ++i) {
+    if (!wanted(message.job_array[i])) continue;
+    jobs.push_back(&message.job_array[i]);
+    views.push_back(view_of(message.job_array[i]));
+  }
+  explain_waits(jobs, views);
   return views;
 }
 
 // SHOW_LOCAL halves the cost: no federation query (gotchas S10). SHOW_DETAIL tells which GPUs a running job has.
 constexpr std::uint16_t kShow = SHOW_LOCAL | SHOW_DETAIL;
 
-Result<std::vector<JobView>> load_user() {
+Result<std::vector<JobView>> load_user(const Wanted& wanted) {
   job_info_msg_t* message = nullptr;
   if (const int code = slurm_code(slurm_load_job_user(&message, ::geteuid(), kShow)); code != 0)
     return failure(slurm_error(code, Doing::kReading));
-  return views_of(*Jobs(message));
+  return views_of(*Jobs(message), wanted);
 }
 
 }  // namespace
@@ -140,7 +149,7 @@ Result<std::vector<JobView>> load_one(SlurmJobId job) {
   const int code = slurm_code(compat::load_job(&message, job.value, kShow));
   if (code == ESLURM_INVALID_JOB_ID) return std::vector<JobView>{};
   if (code != 0) return failure(slurm_error(code, Doing::kReading));
-  return views_of(*Jobs(message));
+  return views_of(*Jobs(message), [](const slurm_job_info_t&) { return true; });
 }
 
 namespace {
@@ -158,7 +167,10 @@ Result<std::vector<JobView>> answer(const Poll& asked) {
   const std::vector<JobIdentity>& wanted = asked.jobs;
   if (wanted.empty()) return std::vector<JobView>{};
   // One RPC whatever the number: this user's jobs, or the one job.
-  auto loaded = wanted.size() == 1 ? load_one(wanted.front().job) : load_user();
+  const auto is_wanted = [&](const slurm_job_info_t& job) {
+    return std::ranges::find(wanted, SlurmJobId{job.job_id}, &JobIdentity::job) != wanted.end();
+  };
+  auto loaded = wanted.size() == 1 ? load_one(wanted.front().job) : load_user(is_wanted);
   if (!loaded) return loaded;
   std::vector<JobView> views;
   std::vector<JobIdentity> forgotten;
@@ -175,16 +187,16 @@ Result<std::vector<JobView>> answer(const Poll& asked) {
 }
 
 Result<std::vector<JobView>> answer(const Reconcile& asked) {
-  auto loaded = load_user();
-  if (loaded) std::erase_if(*loaded, [&](const JobView& view) { return view.instance != asked.instance; });
-  return loaded;
+  return load_user([&](const slurm_job_info_t& job) {
+    const auto tag = parse_job_tag(text(job.comment));
+    return tag && tag->instance == asked.instance;
+  });
 }
 
 Result<std::vector<JobView>> answer(const AskQueue&) {
-  auto loaded = load_user();
-  if (loaded)
-    std::erase_if(*loaded, [](const JobView& view) { return !view.instance || view.state == JobState::kEnded; });
-  return loaded;
+  return load_user([](const slurm_job_info_t& job) {
+    return parse_job_tag(text(job.comment)) && map_job_state(job.job_state).state != JobState::kEnded;
+  });
 }
 
 }  // namespace pounce::slurm

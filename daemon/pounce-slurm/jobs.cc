@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "jobs.h"
 
+#include <malloc.h>
 #include <pwd.h>
 
 #include <algorithm>
@@ -9,6 +10,15 @@
 #include "slurm_error.h"
 
 namespace pounce::slurm {
+
+void FreeJobs::operator()(job_info_msg_t* message) const {
+  constexpr std::uint32_t kMany = 1000;
+  [[maybe_unused]] const bool many = message->record_count > kMany;
+  slurm_free_job_info_msg(message);
+#ifdef __GLIBC__
+  if (many) ::malloc_trim(0);
+#endif
+}
 
 Result<Jobs> load_all_jobs(std::uint16_t flags) {
   job_info_msg_t* raw = nullptr;

@@ -12,8 +12,9 @@
 
 namespace pounce::slurm {
 
+// A long queue takes 100 MB while it is read, in pieces that the allocator would keep.
 struct FreeJobs {
-  void operator()(job_info_msg_t* message) const { slurm_free_job_info_msg(message); }
+  void operator()(job_info_msg_t* message) const;
 };
 using Jobs = std::unique_ptr<job_info_msg_t, FreeJobs>;
 

@@ -25,9 +25,9 @@ InLine in_line(const forecast::AnyJob& job) {
   return {job.id, job.priority, joined(job.partitions, ",")};
 }
 
-void explain_limits(const job_info_msg_t& message, std::vector<JobView>& views) {
+void explain_limits(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views) {
   Associations known;
-  for (std::uint32_t i = 0; i < message.record_count; ++i) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (views[i].state != JobState::kQueued) continue;
     const auto limit = lease::limit_of(views[i].reason_word);
     if (!limit || limit->measure != lease::Limit::Measure::kAtOnce) continue;
@@ -36,26 +36,26 @@ void explain_limits(const job_info_msg_t& message, std::vector<JobView>& views) 
       if (!loaded) return;  // the reason is told without its numbers
       known = std::move(*loaded);
     }
-    views[i].limit = limit_use(*known, *limit, asked_by(message.job_array[i]));
+    views[i].limit = limit_use(*known, *limit, asked_by(*jobs[i]));
   }
 }
 
-void explain_line(const job_info_msg_t& message, std::vector<JobView>& views) {
+void explain_line(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views) {
   const auto waits = [](const JobView& view) { return view.state == JobState::kQueued && competes(view.reason_word); };
   if (std::ranges::none_of(views, waits) || jobs_are_private()) return;
   std::vector<InLine> line;
   for (const forecast::AnyJob& job : everybody().jobs)
     if (job.competes) line.push_back(in_line(job));
-  for (std::uint32_t i = 0; i < message.record_count; ++i)
-    if (waits(views[i])) views[i].ahead = jobs_ahead(line, in_line(any_job(message.job_array[i])));
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (waits(views[i])) views[i].ahead = jobs_ahead(line, in_line(any_job(*jobs[i])));
 }
 
 }  // namespace
 
-void explain_waits(const job_info_msg_t& message, std::vector<JobView>& views) {
-  explain_limits(message, views);
-  explain_line(message, views);
-  expect_starts(message, views);
+void explain_waits(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views) {
+  explain_limits(jobs, views);
+  explain_line(jobs, views);
+  expect_starts(jobs, views);
 }
 
 }  // namespace pounce::slurm

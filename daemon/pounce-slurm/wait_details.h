@@ -10,7 +10,7 @@
 
 namespace pounce::slurm {
 
-// `views` are those of `message`, in its order.
-void explain_waits(const job_info_msg_t& message, std::vector<JobView>& views);
+// `views` are those of `jobs`, in their order.
+void explain_waits(const std::vector<const slurm_job_info_t*>& jobs, std::vector<JobView>& views);
 
 }  // namespace pounce::slurm

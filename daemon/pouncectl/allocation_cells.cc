@@ -53,10 +53,10 @@ std::vector<ClassQueue> queues_of(const std::vector<AllocatedJob>& jobs) {
     if (job.running) continue;
     ClassQueue& queue = queues[job.class_name];
     queue.class_name = job.class_name;
-    ++queue.jobs;
-    queue.gpus += count(job.gpus);
+    queue.jobs += job.count;
+    queue.gpus += count(job.gpus) * job.count;
     if (queue.oldest_s == 0 || job.submit_s < queue.oldest_s) queue.oldest_s = job.submit_s;
-    ++queue.reasons[job.reason];
+    queue.reasons[job.reason] += job.count;
   }
   std::vector<ClassQueue> sorted;
   for (auto& [name, queue] : queues) sorted.push_back(std::move(queue));

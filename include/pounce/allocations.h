@@ -12,14 +12,15 @@
 
 namespace pounce {
 
-// A job that waits or runs.
+// A job that runs, or several that wait alike.
 struct AllocatedJob {
   std::uint32_t job = 0, cpus = 0, nodes = 0;
   std::string user, class_name, name, node, reason;
   std::string lease;  // of a job of pounce; empty: another job
   bool running = false, batch = false;
   std::map<std::string, std::uint32_t> gpus;  // by type; of one that waits: as asked
-  std::int64_t submit_s = 0, start_s = 0, end_s = 0;  // unix; end: by its time limit, 0: none
+  std::uint32_t count = 1;                            // that wait: of one class, for one reason, each for those GPUs
+  std::int64_t submit_s = 0, start_s = 0, end_s = 0;  // unix; of several the first; end: by its time limit, 0: none
 
   static constexpr auto fields() {
     return table(field("job", &AllocatedJob::job),
@@ -34,6 +35,7 @@ struct AllocatedJob {
                  field("running", &AllocatedJob::running),
                  field("batch", &AllocatedJob::batch),
                  field("gpus", &AllocatedJob::gpus),
+                 field("count", &AllocatedJob::count),
                  field("submit_s", &AllocatedJob::submit_s),
                  field("start_s", &AllocatedJob::start_s),
                  field("end_s", &AllocatedJob::end_s));

@@ -122,9 +122,9 @@ node_start() {
   daemon_alive "slurmd-$1" slurmd || daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1"
 }
 
-# "g1 idle", a line each. A crowd of jobs keeps slurmctld from answering for seconds: that is not down.
+# "g1 idle", a line each, of those that have a slurmd. A crowd of jobs keeps slurmctld from answering for seconds: that is not down.
 node_states() {
-  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --format='%N %T' 2>/dev/null
+  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --nodes="$(IFS=,; echo "${NODES[*]}")" --format='%N %T' 2>/dev/null
 }
 
 nodes_answer() { # "completing", "allocated+": up, and a job is just ending

@@ -67,6 +67,7 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf
 $(nodes_conf)
 PartitionName=bigcats Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONF
+  [[ -z ${POUNCE_CLUSTER_MORE_CONF:-} ]] || cat "$POUNCE_CLUSTER_MORE_CONF"
 }
 
 accounting_conf() {

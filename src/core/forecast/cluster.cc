@@ -53,9 +53,14 @@ class Cut {
       : mine_(mine), bound_(bound), places_(places_of(cluster, mine.partitions)), room_(things_of(cluster, places_)) {
     for (const AnyJob& job : cluster.jobs)
       if (job.runs && meets(places_, job.nodes)) running_.push_back(&job);
+    std::map<std::vector<std::string>, bool> here;  // thousands of jobs name a few lists of partitions
+    const auto waits_here = [&](const AnyJob& job) {
+      const auto [known, is_new] = here.try_emplace(job.partitions);
+      if (is_new) known->second = meets(places_, places_of(cluster, job.partitions));
+      return known->second;
+    };
     for (const AnyJob& job : cluster.jobs)
-      if (!job.runs && job.id != mine.id && job.priority > 0 && competes(job) && goes_first(job, mine) &&
-          meets(places_, places_of(cluster, job.partitions)))
+      if (!job.runs && job.id != mine.id && job.priority > 0 && competes(job) && goes_first(job, mine) && waits_here(job))
         waiting_.push_back(&job);
     std::ranges::sort(waiting_, [](const AnyJob* one, const AnyJob* other) { return goes_first(*one, *other); });
     forget_what_is_not_counted();
@@ -67,6 +72,7 @@ class Cut {
     if (bound_.counts != Counts::kNobody) line.room.push_back(room_of_limit()), line.own.push_back(true);
     for (const AnyJob* job : running_) line.running.push_back(as_played(*job));
     for (const AnyJob* job : waiting_) {
+      if (line.waiting.size() > kMostPlayed) break;
       const Job played = as_played(*job);
       if (!can_ever(played, line)) continue;  // it waits for other nodes of its partitions, and is in nobody's way here
       for (std::uint32_t i = 0; i < std::min(job->count, kMostOfArray) && line.waiting.size() <= kMostPlayed; ++i)

@@ -9,7 +9,7 @@ namespace pounce::lease {
 namespace {
 
 constexpr int kBlindAfter = 3;                        // failed looks in a row
-constexpr std::chrono::milliseconds kSlowSnapshot{500};  // one that takes longer is a burden: half as often
+constexpr int kSeldom = 50;                            // a look costs slurmctld at most what it takes: no more than 2 % of its time
 
 // Also one that was told to leave its loop: its step may take a while.
 bool leaves(const Lease& lease) {
@@ -101,14 +101,14 @@ std::vector<Lease*> IdleReuse::wanted(const QueueSnapshot& look, const std::vect
 
 void IdleReuse::plan_next_look(const QueueSnapshotTaken& event) {
   const Defaults& times = context_.times;
-  const bool burden = !event.look || context_.now() - begun_ > kSlowSnapshot;
   const Duration least = times.warm_poll, most = std::max(2 * times.warm_poll, times.poll_max);
-  wait_ = burden ? std::clamp<Duration>(wait_ * 2, least * 2, most) : least;
+  const Duration took = context_.now() - begun_;
+  wait_ = event.look ? std::clamp<Duration>(took * kSeldom, least, most) : std::clamp<Duration>(wait_ * 2, least * 2, most);
   failed_ = event.look ? 0 : failed_ + 1;
   blind_ = event.look ? event.look->hidden : blind_ || failed_ >= kBlindAfter;
   if (blind_) wait_ = std::max<Duration>(wait_, times.keep_warm_blind);
   at_ = begun_ + wait_;
-  if (burden) at_ = std::max(at_, context_.now() + least);  // never at once after one that took as long
+  if (wait_ > least) at_ = std::max(at_, context_.now() + least);  // never at once after one that took as long
 }
 
 }  // namespace pounce::lease

@@ -30,6 +30,16 @@ TEST(AllocationsTest, CountsWhatWaitsByClassWithItsReasons) {
   EXPECT_EQ(cells[2], (Cells{"lion", "2", "2", "1 min", "1 Priority, 1 Resources"}));
 }
 
+TEST(AllocationsTest, CountsThoseThatWaitAlikeEachByItself) {
+  auto alike = job(7, "a", false, {{"a100", 2}}), other = job(8, "b", false, {});
+  alike.reason = other.reason = "Priority", alike.count = 50'000;
+  const auto queues = queues_of({alike, other});
+  ASSERT_EQ(queues.size(), 1u);
+  EXPECT_EQ(queues[0].jobs, 50'001u);
+  EXPECT_EQ(queues[0].gpus, 100'000u);
+  EXPECT_EQ(queues[0].reasons.at("Priority"), 50'001u);
+}
+
 TEST(AllocationsTest, TellsWhetherAnOwnLeaseWorks) {
   auto lease = job(5, "alice", true, {{"a100_3g.20gb", 1}, {"", 2}});
   lease.lease = "3f2a91bc00000001", lease.end_s = 2605, lease.cpus = 4, lease.node = "g1";

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 namespace pounce::forecast {
 namespace {
 
@@ -67,6 +69,27 @@ TEST(Cluster, OneThatAsksForMoreThanTheseNodesHaveIsNotAhead) {
   all.jobs = {larger, smaller};
 
   EXPECT_THAT(line_of(all, job(9, 5, {{"gpu", 1}})).waiting, SizeIs(1 + 1));
+}
+
+// Seen with 2,000 nodes and 50,000 jobs: each job's nodes were gathered anew, which took longer than pounce-slurm is waited for.
+TEST(Cluster, ALongQueueOnManyNodesIsCutInATimeThatDoesNotGrowWithBothTimesEachOther) {
+  Cluster all;
+  for (std::uint32_t node = 0; node < 4000; ++node) {
+    all.nodes.push_back({true, {{"cpu", 8}}});
+    all.partitions["all"].push_back(node);
+  }
+  for (std::uint32_t id = 100; id < 50'100; ++id) {
+    all.jobs.push_back(job(id, 9, {{"cpu", 8}}));
+    all.jobs.back().partitions = {"all"};
+  }
+  AnyJob mine = job(9, 5, {{"cpu", 1}});
+  mine.partitions = {"all"};
+
+  const auto begin = std::chrono::steady_clock::now();
+  const Line line = line_of(all, mine);
+
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));  // 0.1 s; it was a minute
+  EXPECT_FALSE(replay(line, Runs()));
 }
 
 TEST(Cluster, MoreThanCanBePlayedIsNotEvenBuilt) {

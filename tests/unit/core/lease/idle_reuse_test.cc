@@ -151,9 +151,9 @@ TEST_F(IdleReuseTest, NobodyWaitsAndItStaysToTheEndOfItsTime) {
   EXPECT_EQ(state(), LeaseState::kDraining);
 }
 
-TEST_F(IdleReuseTest, ALookThatTakesLongIsMadeHalfAsOftenUntilOneIsFast) {
+TEST_F(IdleReuseTest, ALookIsMadeTheMoreSeldomTheLongerItTakes) {
   given_idle_reuse();
-  for (const auto& [took, next] : {std::pair{600ms, 8s}, {600ms, 16s}, {600ms, 30s}, {600ms, 30s}, {10ms, 4s}}) {
+  for (const auto& [took, next] : {std::pair{10ms, 4s}, {80ms, 4s}, {200ms, 10s}, {600ms, 30s}, {900ms, 30s}, {10ms, 4s}}) {
     wait_for<TakeQueueSnapshot>();
     tell(WorkerSeen{lease(1), WorkerIndex{0}, link, 0});
     const TimePoint begun = now;
