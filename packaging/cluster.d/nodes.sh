@@ -122,15 +122,15 @@ node_start() {
   daemon_alive "slurmd-$1" slurmd || daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1"
 }
 
-# "g1 idle", a line each. A crowd of jobs keeps slurmctld from answering for seconds: that is not down.
+# "g1 idle", a line each (sinfo has one for each of its partitions). A crowd of jobs keeps slurmctld from answering for seconds: that is not down.
 node_states() {
-  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --format='%N %T' 2>/dev/null
+  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --format='%N %T' 2>/dev/null | sort -u
 }
 
-nodes_answer() { # "completing", "allocated+": up, and a job is just ending
+nodes_answer() { # "completing", "allocated+": up, and a job is just ending; "idle~": switched off until it is needed
   local states
   states=$(node_states) || return 1
-  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)\+?$' <<<"$states") == "${#NODES[@]}" ]]
+  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)[+~]?$' <<<"$states") == "${#NODES[@]}" ]]
 }
 
 # A node is its namespace: whatever runs in it, the job steps included, ends with it.
