@@ -32,8 +32,7 @@ Known known_partitions() {
   const auto message = load_partitions(SHOW_ALL);
   if (!message) return {};
   Known known;
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i) {
-    const partition_info_t& one = (*message)->partition_array[i];
+  for (const partition_info_t& one : partitions_in(*message)) {
     known.all.push_back(rules_of(one));
     if ((one.flags & PART_FLAG_DEFAULT) != 0) known.preset = text(one.name);
   }
