@@ -165,7 +165,10 @@ Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec
   const auto seen = load_one(job);
   if (!seen || seen->empty()) return JobIdentity{job, 0, 0};
   if (waits_for_ever(seen->front()))
-    return never(job, seen->front().reason + ": " + messages::waiting_words(lease::waiting_of(seen->front())) + beside_the_class(seen->front(), spec), spec);
+    return never(job,
+                 seen->front().reason + ": " + messages::waiting_words(lease::waiting_of(seen->front())) +
+                     beside_the_class(seen->front(), spec),
+                 spec);
   return seen->front().job_identity;
 }
 
