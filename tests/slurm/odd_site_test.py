@@ -51,7 +51,7 @@ SelectTypeParameters=CR_Memory
 {node_line(cluster.cluster_id, 3, "CPUs=4 RealMemory=8192")}
 TaskPlugin=task/none
 JobRequeue=0
-PrivateData=accounts,events,jobs,nodes,reservations,usage,users
+PrivateData=all
 JobSubmitPlugins=lua
 Prolog={home}/etc/prolog
 PrologFlags=Alloc
@@ -75,10 +75,13 @@ def alice(odd_site, login_node, make_user):
 
 ASK = """
     import pounce, subprocess
+    def devices_of_the_worker():
+        import os
+        return os.environ.get("CUDA_VISIBLE_DEVICES", "unset")
     client = pounce.Client()
     for options in {calls!r}:
         try:
-            future = client.options(**options).submit(os.environ.get, "CUDA_VISIBLE_DEVICES", "unset")
+            future = client.options(**options).submit(devices_of_the_worker)
             devices = future.result(100)
             newest = subprocess.check_output(["squeue", "--me", "--noheader", "--sort=-i", "--format=%N %l"], text=True).splitlines()[0]
             report(ran=dict(devices=devices, node=newest.split()[0], time=newest.split()[1]))

@@ -58,7 +58,8 @@ def refused(who: Gateway, *words, **asked) -> str:
                          "those that take it: open, notabby, physics, staff, small"),
     ("", "lions", "partition lions takes QoS lion, panther alone; asked for: class 'cheetah'; "
                   "those that take it: open, notabby, physics, staff, small"),
-    ("tabby", "notabby", "partition notabby does not take QoS tabby; asked for: class 'tabby'; those that take it: open, physics, staff, small"),
+    ("tabby", "notabby", "partition notabby does not take QoS tabby; asked for: class 'tabby'; "
+                         "those that take it: open, physics, staff, small"),
     ("lion", "physics", "partition physics takes accounts physics alone; asked for: account 'ml'; "
                         "those that take it: open, lions, notabby, staff, small"),
     ("lion", "staff", "partition staff takes members of munge alone, and you are none of them"),
@@ -69,7 +70,8 @@ def test_whom_a_partition_takes_is_said(alice, qos, partition, told):
 
 
 def test_an_account_and_a_class_that_are_not_the_users_are_still_told_as_such(alice):
-    assert refused(alice, "lion", "lions", account="physics").startswith("no_association: user alice has no account 'physics'; the accounts are ml")
+    other = refused(alice, "lion", "lions", account="physics")
+    assert other.startswith("no_association: user alice has no account 'physics'; the accounts are ml")
     assert refused(alice, "part", "open").startswith("unknown_class: there is no class 'part'")
 
 
@@ -104,13 +106,15 @@ def test_a_slice_is_asked_for_by_its_name(alice):
     view = runs_at(alice, "cheetah", "open", gpus=1, gpu_type="a100_3g.20gb")
 
     assert view["nodes"] == "g2" and view["devices"].startswith("gpu:a100_3g.20gb:1")
-    assert refused(alice, "cheetah", "open", gpus=1, gpu_type="1g.5gb").startswith("unsatisfiable: no node of the cluster has what was asked for")
+    another = refused(alice, "cheetah", "open", gpus=1, gpu_type="1g.5gb")
+    assert another.startswith("unsatisfiable: no node of the cluster has what was asked for")
 
 
 def test_licences_are_counted_and_told(alice):
     assert runs_at(alice, "cheetah", "open", {"licenses": "matlab:1"})["nodes"]
     for asked in ("matlab:2", "maple:1"):
-        assert refused(alice, "cheetah", "open", {"licenses": asked}) == f"rejected: Slurm refused: Invalid license specification ({asked}); the cluster has matlab:1"
+        told = refused(alice, "cheetah", "open", {"licenses": asked})
+        assert told == f"rejected: Slurm refused: Invalid license specification ({asked}); the cluster has matlab:1"
 
 
 def test_a_reservation_is_for_those_whose_it_is(site, alice):
