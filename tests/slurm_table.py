@@ -25,6 +25,7 @@ FEATURES = {
     "a lease's life; what is asked for": ["lease_life", "request", "workers", "choices", "limits", "hold", "share", "idle_reuse", "timings"],
     "auth/slurm, without munged": ["auth_slurm"],
     "classes, accounts, policies": ["account", "policy", "preempted", "no_slurmdbd"],
+    "sites as they are": ["odd_site", "partitions_site", "growing_site"],
     "why something waits, and until when": ["waiting", "eta", "usage", "pouncectl"],
     "pools, gangs": ["pool", "gang", "elastic_gang", "crowd"],
     "inside a job; batch": ["here", "batch", "detached", "quickstart_here", "compat"],

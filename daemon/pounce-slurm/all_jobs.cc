@@ -89,8 +89,7 @@ forecast::Cluster read_cluster(const job_info_msg_t& message, std::time_t now) {
     }
   }
   if (const auto partitions = load_partitions(SHOW_ALL)) {
-    for (std::uint32_t i = 0; i < (*partitions)->record_count; ++i) {
-      const partition_info_t& partition = (*partitions)->partition_array[i];
+    for (const partition_info_t& partition : partitions_in(*partitions)) {
       cluster.partitions[text(partition.name)] = places_of(partition.node_inx);
     }
   }

@@ -27,10 +27,10 @@ NodeUse use_of(const node_info_t& node) {
 }
 
 // A node does not know its partitions: the library joins the two.
-Result<std::vector<NodeUse>> load_nodes_of(partition_info_msg_t& partitions) {
+Result<std::vector<NodeUse>> load_nodes_of(const Partitions& partitions) {
   const auto message = load_nodes(SHOW_DETAIL);
   if (!message) return failure(message.error());
-  if (*message) slurm_populate_node_partitions(message->get(), &partitions);
+  if (*message && partitions) slurm_populate_node_partitions(message->get(), partitions.get());
   std::vector<NodeUse> nodes;
   for (const node_info_t& node : nodes_in(*message))
     if (node.name != nullptr) nodes.push_back(use_of(node));
@@ -42,14 +42,13 @@ Result<std::vector<NodeUse>> load_nodes_of(partition_info_msg_t& partitions) {
 Result<ClusterSnapshot> answer(const AskClusterSnapshot& asked) {
   const auto partitions = load_partitions(SHOW_ALL);
   if (!partitions) return failure(partitions.error());
-  auto nodes = load_nodes_of(**partitions);
+  auto nodes = load_nodes_of(*partitions);
   if (!nodes) return failure(nodes.error());
   auto report = class_report();
   if (!report) return failure(report.error());
   ClusterSnapshot cluster_snapshot{{}, std::move(*report), std::move(*nodes), node_names(asked.not_nodes)};
-  for (std::uint32_t i = 0; i < (*partitions)->record_count; ++i)
-    if (((*partitions)->partition_array[i].flags & PART_FLAG_DEFAULT) != 0)
-      cluster_snapshot.default_partition = text((*partitions)->partition_array[i].name);
+  for (const partition_info_t& one : partitions_in(*partitions))
+    if ((one.flags & PART_FLAG_DEFAULT) != 0) cluster_snapshot.default_partition = text(one.name);
   return cluster_snapshot;
 }
 

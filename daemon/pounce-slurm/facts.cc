@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/join.h"
 #include "nodes.h"
 #include "open_classes.h"
 #include "slurm/questions.h"
@@ -68,10 +69,30 @@ Result<void> read_classes(ClusterFacts& facts) {
 Result<void> read_partition(ClusterFacts& facts) {
   const auto message = load_partitions(0);
   if (!message) return failure(message.error());
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
-    if (((*message)->partition_array[i].flags & PART_FLAG_DEFAULT) != 0)
-      facts.default_partition = text((*message)->partition_array[i].name);
+  for (const partition_info_t& one : partitions_in(*message))
+    if ((one.flags & PART_FLAG_DEFAULT) != 0) facts.default_partition = text(one.name);
   return {};
+}
+
+struct FreeFederation {
+  void operator()(void* federation) const { slurm_destroy_federation_rec(federation); }
+};
+
+// A job of a federation may start on any of its clusters, and is another job there. One cluster alone is as without.
+Result<void> refuse_federation(ClusterFacts& facts) {
+  void* raw = nullptr;
+  if (slurm_load_federation(&raw) != 0 || raw == nullptr) return {};
+  const std::unique_ptr<void, FreeFederation> owner(raw);
+  const auto& federation = *static_cast<const slurmdb_federation_rec_t*>(raw);
+  std::vector<std::string> others;
+  for_each<slurmdb_cluster_rec_t>(federation.cluster_list, [&](const slurmdb_cluster_rec_t& one) {
+    if (text(one.name) != facts.cluster) others.push_back(text(one.name));
+  });
+  if (others.empty()) return {};
+  return failure(ErrorCode::kRejected,
+                 "cluster " + facts.cluster + " is in the federation " + text(federation.name) + " with " + joined(others) +
+                     ": its jobs may start on another cluster, and pounce leases from one alone",
+                 "Use a cluster that is in no federation, or one that the admin takes out of it.");
 }
 
 std::string number(long version) {
@@ -83,7 +104,7 @@ std::string number(long version) {
 
 Result<ClusterFacts> answer(const AskFacts&) {
   ClusterFacts facts;
-  for (const auto& read : {read_conf, read_classes, read_partition})
+  for (const auto& read : {read_conf, refuse_federation, read_classes, read_partition})
     if (const auto done = read(facts); !done) return failure(done.error());
   return facts;
 }
@@ -100,8 +121,7 @@ Result<Site> read_site() {
   site.slurm_user = (*conf)->slurm_user_id;
   const auto message = load_partitions(0);
   if (!message) return failure(message.error());
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
-    site.partitions.push_back(text((*message)->partition_array[i].name));
+  for (const partition_info_t& one : partitions_in(*message)) site.partitions.push_back(text(one.name));
   return site;
 }
 

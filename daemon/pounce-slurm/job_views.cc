@@ -105,6 +105,7 @@ JobView view_of(const slurm_job_info_t& job) {
   // The free text says more where there is one: which nodes are not available, which constraint is bad.
   view.reason_word = text(compat::reason_text(job));
   view.reason = job.state_desc != nullptr ? job.state_desc : view.reason_word;
+  if (is_being_prepared(job.job_state)) view.reason_word = view.reason = "Prolog";
   view.nodes = text(job.nodes);
   view.devices = devices_of(job);
   view.resources = resources_of(job);

@@ -25,9 +25,15 @@ std::span<node_info_t> nodes_in(const Nodes& nodes) {
 
 Result<Partitions> load_partitions(std::uint16_t flags) {
   partition_info_msg_t* raw = nullptr;
-  if (const int code = slurm_code(slurm_load_partitions(0, &raw, flags)); code != 0)
-    return failure(slurm_error(code, Doing::kReading));
+  const int code = slurm_code(slurm_load_partitions(0, &raw, flags));
+  if (code == ESLURM_ACCESS_DENIED) return Partitions();
+  if (code != 0) return failure(slurm_error(code, Doing::kReading));
   return Partitions(raw);
+}
+
+std::span<partition_info_t> partitions_in(const Partitions& partitions) {
+  if (!partitions) return {};
+  return {partitions->partition_array, partitions->record_count};
 }
 
 bool takes_work(std::uint32_t state) {

@@ -27,7 +27,9 @@ using Partitions = std::unique_ptr<partition_info_msg_t, FreePartitions>;
 // Empty where they are not shown to this user (PrivateData=nodes). SHOW_DETAIL: what is free there too; SHOW_ALL: hidden ones too.
 Result<Nodes> load_nodes(std::uint16_t flags);
 std::span<node_info_t> nodes_in(const Nodes& nodes);
-Result<Partitions> load_partitions(std::uint16_t flags);  // SHOW_ALL: hidden ones too
+// Empty where they are not shown to this user (PrivateData=partitions). SHOW_ALL: hidden ones too.
+Result<Partitions> load_partitions(std::uint16_t flags);
+std::span<partition_info_t> partitions_in(const Partitions& partitions);
 
 // Nothing new starts on the others, whatever is free there.
 bool takes_work(std::uint32_t state);

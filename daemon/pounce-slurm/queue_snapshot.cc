@@ -112,9 +112,9 @@ Result<std::map<std::string, std::vector<std::string>>> partitions_by_node() {
   const auto message = load_partitions(SHOW_ALL);
   if (!message) return failure(message.error());
   known.clear();
-  for (std::uint32_t i = 0; i < (*message)->record_count; ++i)
-    for (const std::string& node : node_names(text((*message)->partition_array[i].nodes)))
-      known[node].push_back(text((*message)->partition_array[i].name));
+  for (const partition_info_t& one : partitions_in(*message))
+    for (const std::string& node : node_names(text(one.nodes)))
+      known[node].push_back(text(one.name));
   again = now + kPartitionsAreKnown;
   return known;
 }

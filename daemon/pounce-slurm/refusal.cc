@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "refusal.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "associations.h"
@@ -14,10 +17,18 @@
 #include "limit_use.h"
 #include "messages/waiting_words.h"
 #include "open_classes.h"
+#include "partitions.h"
 #include "slurm_error.h"
 
 namespace pounce::slurm {
 namespace {
+
+// Slurm's own words, where what its code speaks of is there: a rule of the site's may refuse with any code (job_submit.lua).
+Error as_slurm_says(int code, Error error) {
+  error.code = ErrorCode::kRejected;
+  error.text = std::string("Slurm refused: ") + slurm_strerror(code);
+  return error;
+}
 
 struct FreeReservations {
   void operator()(reserve_info_msg_t* message) const { slurm_free_reservation_info_msg(message); }
@@ -34,6 +45,8 @@ Error of_account(Error error, const JobSpec& spec) {
     error.text = user + ": " + error.text;
     return error;
   }
+  if (std::ranges::count(*accounts, account_of(spec), &UserAccount::name) > 0)
+    return as_slurm_says(ESLURM_INVALID_ACCOUNT, std::move(error));
   error.text = user + (asked.empty() ? " has no default account" : " has no account '" + asked + "'") +
                "; the accounts are " + names_of(*accounts);
   error.remedy = "Name one of them: account=" + (accounts->front().name) + ", or --account in a cell.";
@@ -48,12 +61,18 @@ std::string accounts_with(std::uint32_t qos, const std::vector<UserAccount>& acc
   return joined(names);
 }
 
+bool is_open_in(std::uint32_t qos, const std::string& account, const std::vector<UserAccount>& accounts) {
+  return std::ranges::any_of(accounts, [&](const UserAccount& one) { return one.name == account && one.qos.contains(qos); });
+}
+
 Error of_class(Error error, const JobSpec& spec) {
   const auto classes = load_classes();  // the newest: the user will act on it
   if (!classes) return error;
   const std::string name = class_words(spec);
   const UserClass* found = find(*classes, qos_of(spec));
   const auto accounts = load_accounts_of_user(user_name());
+  if (found != nullptr && accounts && is_open_in(found->id, account_of(spec), *accounts))
+    return as_slurm_says(ESLURM_INVALID_QOS, std::move(error));
   if (found == nullptr)
     error.text = "there is no " + name;
   else if (const std::string where = accounts ? accounts_with(found->id, *accounts) : ""; found->open && !where.empty())
@@ -74,6 +93,23 @@ Error of_reservation(Error error, const JobSpec& spec) {
   error.text = "reservation '" + spec.resources.reservation + "': " + error.text;
   error.text += names.empty() ? "; there is none now" : "; the reservations are " + names;
   error.remedy = names.empty() ? "Leave the reservation out." : "Name one that is open to you, or none.";
+  return error;
+}
+
+struct FreeLicenses {
+  void operator()(license_info_msg_t* message) const { slurm_free_license_info_msg(message); }
+};
+
+Error of_licenses(Error error, const JobSpec& spec) {
+  license_info_msg_t* raw = nullptr;
+  if (slurm_code(slurm_load_licenses(0, &raw, 0)) != 0) return error;
+  const std::unique_ptr<license_info_msg_t, FreeLicenses> message(raw);
+  const std::string names = joined(std::span(message->lic_array, message->num_lic), ", ",
+                                   [](const slurm_license_info_t& one) { return text(one.name) + ":" + std::to_string(one.total); });
+  const auto asked = spec.resources.slurm.find("licenses");
+  if (asked != spec.resources.slurm.end()) error.text += " (" + asked->second + ")";
+  error.text += names.empty() ? "; the cluster has none" : "; the cluster has " + names;
+  error.remedy = "Ask for no more than there are, or for none.";
   return error;
 }
 
@@ -106,6 +142,21 @@ bool is_about(int code, const Error& error) {
   return found != error.context.end() && found->second == std::to_string(code);
 }
 
+std::optional<Error> of_partition(const Error& error, const JobSpec& spec) {
+  constexpr std::pair<int, Refused> kAbout[] = {{ESLURM_INVALID_QOS, Refused::kQos},
+                                                {ESLURM_INVALID_ACCOUNT, Refused::kAccount},
+                                                {ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP, Refused::kGroup},
+                                                {ESLURM_INVALID_TIME_LIMIT, Refused::kTime},
+                                                {ESLURM_INVALID_PARTITION_NAME, Refused::kName}};
+  for (const auto& [code, about] : kAbout) {
+    if (!is_about(code, error)) continue;
+    auto refusal = refusal_by_partition(about, spec);
+    if (refusal) refusal->context = error.context;
+    return refusal;
+  }
+  return std::nullopt;
+}
+
 bool is_about_reservation(const Error& error) {
   return is_about(ESLURM_RESERVATION_ACCESS, error) || is_about(ESLURM_RESERVATION_INVALID, error) ||
          is_about(ESLURM_RESERVATION_NOT_USABLE, error);
@@ -114,10 +165,12 @@ bool is_about_reservation(const Error& error) {
 }  // namespace
 
 Error explained(Error error, const JobSpec& spec) {
+  if (auto refusal = of_partition(error, spec)) return *std::move(refusal);
   if (error.code == ErrorCode::kNoAssociation) return of_account(std::move(error), spec);
   if (error.code == ErrorCode::kUnknownClass) return of_class(std::move(error), spec);
   if (error.code == ErrorCode::kUnsatisfiable) error.text += "; asked for: " + asked_for(spec.resources);
   if (is_about(ESLURM_ACCOUNTING_POLICY, error)) return of_limit(std::move(error), spec);
+  if (is_about(ESLURM_INVALID_LICENSES, error)) return of_licenses(std::move(error), spec);
   if (is_about_reservation(error)) return of_reservation(std::move(error), spec);
   return error;
 }

@@ -44,6 +44,11 @@ Error slurm_error(int code, Doing doing) {
   Error error;
   error.context["slurm_code"] = std::to_string(code);
   const std::string words = slurm_strerror(code);
+  if (code == EAGAIN && doing == Doing::kSubmitting) {  // sockets know this number too: it is looked whether there is a job
+    error.code = ErrorCode::kOutcomeUnknown;
+    error.text = "slurmctld takes no job for now: there are as many as its MaxJobCount allows, or it is too busy";
+    return error;
+  }
   if (unanswered(code)) {
     error.code = doing == Doing::kReading ? ErrorCode::kSlurmUnreachable : ErrorCode::kOutcomeUnknown;
     error.text = "slurmctld did not answer: " + words;

@@ -12,6 +12,7 @@
 #include "base/request_bounds.h"
 #include "messages/waiting_words.h"
 #include "open_classes.h"
+#include "partitions.h"
 #include "job_views.h"
 #include "refusal.h"
 #include "slurm_compat.h"
@@ -143,6 +144,13 @@ bool waits_for_ever(const JobView& job) {
                    job.reason_word.starts_with("QOSMin"));
 }
 
+// A limit of a QoS may be that of the partition's; Slurm does not say which.
+std::string beside_the_class(const JobView& job, const JobSpec& spec) {
+  if (!job.reason_word.starts_with("QOS")) return {};
+  const std::string qos = qos_of_partition(spec);
+  return qos.empty() ? "" : "; or QoS " + qos + " of its partition does not";
+}
+
 Result<JobIdentity> never(SlurmJobId job, const std::string& why, const JobSpec& spec) {
   Error error{ErrorCode::kUnsatisfiable, "Slurm would never start it (" + why + ")", {}, {}};
   // Left in the queue it would count against the user's limits. If this fails, the reconciliation finds it as excess.
@@ -157,7 +165,10 @@ Result<JobIdentity> checked(SlurmJobId job, std::uint32_t warning, const JobSpec
   const auto seen = load_one(job);
   if (!seen || seen->empty()) return JobIdentity{job, 0, 0};
   if (waits_for_ever(seen->front()))
-    return never(job, seen->front().reason + ": " + messages::waiting_words(lease::waiting_of(seen->front())), spec);
+    return never(job,
+                 seen->front().reason + ": " + messages::waiting_words(lease::waiting_of(seen->front())) +
+                     beside_the_class(seen->front(), spec),
+                 spec);
   return seen->front().job_identity;
 }
 

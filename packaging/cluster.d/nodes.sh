@@ -113,24 +113,30 @@ names_fail_at_once() { # names_fail_at_once NAMESPACE
 nodes_up() {
   local node
   for node in "${NODES[@]}"; do
-    node_start "$node"
+    node_is_of_a_cloud "$node" || node_start "$node"
   done
   until_true 30 nodes_answer
 }
 
+node_is_of_a_cloud() { grep -q "^NodeName=$1 .*State=CLOUD" "$CLUSTER_CONF"; }  # Slurm's ResumeProgram starts it
+
 node_start() {
-  daemon_alive "slurmd-$1" slurmd || daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1"
+  local just_booted=()
+  if node_is_of_a_cloud "$1"; then just_booted=(-b); fi  # the machine has not: slurmctld would take it for a node from before
+  daemon_alive "slurmd-$1" slurmd ||
+    daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1" "${just_booted[@]}"
 }
 
-# "g1 idle", a line each, of those that have a slurmd. A crowd of jobs keeps slurmctld from answering for seconds: that is not down.
+# "g1 idle", a line each (sinfo has one for each of its partitions), of those that have a slurmd. A crowd of jobs keeps slurmctld from
+# answering for seconds: that is not down.
 node_states() {
-  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --nodes="$(IFS=,; echo "${NODES[*]}")" --format='%N %T' 2>/dev/null
+  SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --nodes="$(IFS=,; echo "${NODES[*]}")" --format='%N %T' 2>/dev/null | sort -u
 }
 
-nodes_answer() { # "completing", "allocated+": up, and a job is just ending
+nodes_answer() { # "completing", "allocated+": up, and a job is just ending; "idle~": switched off until it is needed
   local states
   states=$(node_states) || return 1
-  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)\+?$' <<<"$states") == "${#NODES[@]}" ]]
+  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)[+~]?$' <<<"$states") == "${#NODES[@]}" ]]
 }
 
 # A node is its namespace: whatever runs in it, the job steps included, ends with it.

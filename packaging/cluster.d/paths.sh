@@ -20,6 +20,7 @@ MYSQL_SOCKET=$D/run/mysql.sock
 
 NO_SLURMDBD=$D/etc/no-slurmdbd  # a file: this cluster keeps no accounts
 RELEASE_FILE=$D/etc/slurm-release  # of a Slurm that was built for this cluster; absent: the system's
+SITE=$D/etc/site  # a copy of what --site named: this cluster is configured as some site is
 AUTH_FILE=$D/etc/auth  # how the daemons and users prove who they are; absent: munge
 
 # The number of nodes is the only thing to say; a cluster that is there keeps the number that it was started with.

@@ -17,6 +17,7 @@ slurmctld_configure() {
   cgroup_conf
   gres_conf >"$D/etc/gres.conf"
   slurm_conf >"$D/etc/slurm.conf.new"
+  site_apply
   mv "$D/etc/slurm.conf.new" "$CLUSTER_CONF"
 }
 

@@ -50,7 +50,7 @@ std::string sentence(const Cause& cause) {
     case CauseCode::kAsking:
       return "asking Slurm for a job";
     case CauseCode::kLooking:
-      return "looking whether Slurm has the job";
+      return "looking whether Slurm has the job" + (cause.because.empty() ? "" : " (" + without_full_stop(behind(cause)) + ")");
     case CauseCode::kSlurmWaits:
       return waiting_words({cause.word, cause.word, {}, {}, -1, {}});
     case CauseCode::kSlurmSilent:

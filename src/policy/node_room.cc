@@ -43,7 +43,9 @@ Has free_of(const NodeUse& node) { return {node.cpus_free, node.memory_free_mib,
 }  // namespace
 
 Nodes nodes_for(const ClusterSnapshot& cluster_snapshot, const std::string& partition) {
-  const std::string& wanted = partition.empty() ? cluster_snapshot.default_partition : partition;
+  // Where Slurm does not show partitions (PrivateData=partitions), no node is known to be in one: it will decide.
+  const bool shown = std::ranges::any_of(cluster_snapshot.nodes, [](const NodeUse& node) { return !node.partitions.empty(); });
+  const std::string wanted = !shown ? "" : partition.empty() ? cluster_snapshot.default_partition : partition;
   Nodes nodes;
   for (const NodeUse& node : cluster_snapshot.nodes)
     if ((wanted.empty() || std::ranges::count(node.partitions, wanted) > 0) &&

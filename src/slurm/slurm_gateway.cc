@@ -55,6 +55,8 @@ Error with_stderr(Error error, const std::string& printed) {
   }
   if (error.code == ErrorCode::kRejected || error.code == ErrorCode::kSlurmConfig)
     error.text += ": " + in_one_line(printed);
+  else if (error.code == ErrorCode::kUnsatisfiable)  // a rule of the site's (job_submit.lua) may refuse with the same number
+    error.text += "; Slurm says: " + in_one_line(printed);
   return error;
 }
 

@@ -56,4 +56,6 @@ MappedState map_job_state(std::uint32_t raw) {
   return {JobState::kEnded, end_of(base)};
 }
 
+bool is_being_prepared(std::uint32_t raw) { return (raw & kBase) == kRunning && (raw & kBooting) != 0; }
+
 }  // namespace pounce::slurm

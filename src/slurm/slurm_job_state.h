@@ -17,5 +17,7 @@ struct MappedState {
 // The base state (low 8 bits) decides; of the flags above it only COMPLETING and STAGE_OUT, CONFIGURING and
 // POWER_UP_NODE, and the REQUEUE family change the answer. What this build cannot name is kUnknown, never an end.
 MappedState map_job_state(std::uint32_t raw);
+// Its nodes are chosen, and are switched on or run their prolog; to Slurm it waits for nothing then.
+bool is_being_prepared(std::uint32_t raw);
 
 }  // namespace pounce::slurm

@@ -37,6 +37,18 @@ void Notices::introduce(const Lease& lease, WorkerIndex index) {
     context_.act(GrantWorker{lease.owner->session, lease.owner->request, lease.id, index, worker.epoch});
 }
 
+namespace {
+
+// With what left it open.
+Cause looking(const Lease& lease) {
+  Cause why{CauseCode::kLooking};
+  for (const HistoryLine& line : lease.history.lines())
+    if (line.why.code == CauseCode::kOutcomeUnknown) why.because = line.why.because;
+  return why;
+}
+
+}  // namespace
+
 Cause Notices::why(const Lease& lease) const {
   const RequestState* record = context_.sessions.request_of(lease);
   if (context_.slurm.lost() && lease.state <= LeaseState::kQueued)
@@ -46,7 +58,7 @@ Cause Notices::why(const Lease& lease) const {
     case LeaseState::kRequested:
       return record != nullptr && record->wait_reason ? record->wait_reason : Cause{CauseCode::kAboutToAsk};
     case LeaseState::kSubmitting:
-      return {lease.submit_under_way ? CauseCode::kAsking : CauseCode::kLooking};
+      return lease.submit_under_way ? Cause{CauseCode::kAsking} : looking(lease);
     case LeaseState::kQueued:
       return {.code = CauseCode::kSlurmWaits, .word = lease.facts.waiting.word};
     case LeaseState::kStarting:

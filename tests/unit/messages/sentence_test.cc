@@ -59,6 +59,9 @@ TEST(SentenceTest, WhatLiesBehindIsSaidToo) {
             "trying again soon: Slurm job 7 ended by itself with exit code 1.");
   EXPECT_EQ(sentence({.code = CauseCode::kSlurmSilent, .because = {{.code = CauseCode::kSaid, .said = "slurmctld is down"}}}),
             "Slurm does not answer (slurmctld is down); running work goes on");
+  EXPECT_EQ(sentence({CauseCode::kLooking}), "looking whether Slurm has the job");
+  EXPECT_EQ(sentence({.code = CauseCode::kLooking, .because = {{.code = CauseCode::kSaid, .said = "slurmctld takes no job for now"}}}),
+            "looking whether Slurm has the job (slurmctld takes no job for now)");
 }
 
 TEST(ReasonTest, OfAQueuedJobIsWhatSlurmSaysInPlainWords) {

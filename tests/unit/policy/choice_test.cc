@@ -372,6 +372,17 @@ TEST(NodeChoiceTest, RefusesWhatNoNodeHasAndSaysWhatOneHas) {
   EXPECT_EQ(choice.error().code, ErrorCode::kUnsatisfiable);
 }
 
+TEST(NodeChoiceTest, WherePartitionsAreNotShownAnyNodeMayDo) {
+  ClusterSnapshot hidden = cluster();
+  hidden.default_partition.clear();
+  for (NodeUse& node : hidden.nodes) node.partitions.clear();
+
+  const auto choice = choose_in(hidden, in_cheetah(gpus(2, "v100")));
+
+  ASSERT_TRUE(choice) << refused(choice);
+  EXPECT_EQ(choice->partition, "bigcats");
+}
+
 TEST(NodeChoiceTest, SaysHowWorkersThatNoNodeHoldsCanBeOnSeveral) {
   Resources asked = in_cheetah({});
   asked.cpus = 8, asked.workers = 16;

@@ -217,6 +217,16 @@ TEST_F(GatewayTest, PutsWhatLibslurmPrintedIntoARefusal) {
   EXPECT_EQ(job.error().context.at("stderr"), "pounce-slurm: error: QOSMaxGRESPerUser");
 }
 
+TEST_F(GatewayTest, PutsWhatLibslurmPrintedBehindWordsOfOurOwn) {
+  plan("refuse unsatisfiable\n");
+
+  const auto job = submit();
+
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().code, ErrorCode::kUnsatisfiable);
+  EXPECT_EQ(job.error().text, "Slurm refused; Slurm says: QOSMaxGRESPerUser");
+}
+
 TEST_F(GatewayTest, TellsASlurmctldThatIsTooNewForTheLibraryFromARefusal) {
   plan("apart\n");
 

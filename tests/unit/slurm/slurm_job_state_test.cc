@@ -36,6 +36,15 @@ TEST(SlurmJobStateTest, EveryNumberIsMappedAndOnlyWhatEndsHasAnEnd) {
   }
 }
 
+TEST(SlurmJobStateTest, AJobIsBeingPreparedWhileItsNodesAreSwitchedOnOrRunTheirProlog) {
+  constexpr std::uint32_t kRunning = 1, kConfiguring = 1u << 14, kPowerUp = 1u << 18;
+
+  EXPECT_TRUE(is_being_prepared(kRunning | kConfiguring));
+  EXPECT_TRUE(is_being_prepared(kRunning | kPowerUp | kConfiguring));
+  EXPECT_FALSE(is_being_prepared(kRunning));
+  EXPECT_FALSE(is_being_prepared(0));
+}
+
 #ifdef POUNCE_HAS_SLURM_H
 TEST(SlurmJobStateTest, EachBaseStateOfTheInstalledHeaderMeansWhatItsNameSays) {
   EXPECT_TRUE(is(JOB_PENDING, JobState::kQueued, JobEnd::kNone));

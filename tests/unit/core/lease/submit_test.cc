@@ -168,6 +168,16 @@ TEST_F(SubmitTest, AJobThatAReconcileFindsAfterADoubtIsTheLeasesJob) {
   EXPECT_EQ(count<SubmitJob>(), 0u);
 }
 
+TEST_F(SubmitTest, WhatLeftItOpenIsToldWhileTheJobIsLookedFor) {
+  given_submitting();
+
+  tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});
+
+  const Cause reason = core.leases()[0].reason;
+  EXPECT_EQ(reason.code, CauseCode::kLooking);
+  EXPECT_EQ(reason.because, std::vector{cause_of(trouble(ErrorCode::kOutcomeUnknown))});
+}
+
 TEST_F(SubmitTest, OneReconcileWithoutTheJobProvesNothing) {
   given_submitting();
   tell(SubmitFailed{lease(1), trouble(ErrorCode::kOutcomeUnknown)});

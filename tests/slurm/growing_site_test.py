@@ -1,0 +1,110 @@
+"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters."""
+
+from __future__ import annotations
+
+import pytest
+from login_node import CLUSTER, wait_until
+from site_clusters import SiteCluster, node_line, site_cluster
+
+pytestmark = pytest.mark.xdist_group("growing_site")
+POWER_UP_S = 10
+
+
+def growing(cluster: SiteCluster) -> dict[str, tuple[str, int]]:
+    home, number = cluster.home, cluster.cluster_id
+    return {
+        "slurm.conf": (f"""MaxJobCount=6
+MinJobAge=2
+PrivateData=cloud
+{node_line(number, 1, "CPUs=8 RealMemory=16384 Gres=gpu:2")}
+{node_line(number, 2, "CPUs=64 RealMemory=262144 Gres=gpu:4", "CLOUD")}
+ResumeProgram={home}/etc/resume
+SuspendProgram={home}/etc/suspend
+ResumeTimeout=100
+SuspendTime=300
+SuspendTimeout=10
+""", 0o644),
+        "gres.conf": (f"NodeName=g1 Name=gpu File={home}/dev/g1gpu[0-1]\nNodeName=g2 Name=gpu File={home}/dev/g2gpu[0-3]\n", 0o644),
+        "resume": (f"#!/bin/sh\nsleep {POWER_UP_S}\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin POUNCE_CLUSTER_ID={number}\n"
+                   f"exec {CLUSTER} start slurmd-g2\n", 0o755),
+        "suspend": ("#!/bin/sh\nexit 0\n", 0o755),
+    }
+
+
+@pytest.fixture(scope="module")
+def site(cluster):
+    with site_cluster(2, growing) as started:
+        yield started
+
+
+@pytest.fixture
+def alice(site, login_node, make_user):
+    return make_user("alice", login_node(site.cluster_id), idle_release_s=1, poll_max_s=2)
+
+
+TOLD = """
+    import pounce
+    def devices():
+        import os
+        return os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    told, client = [], None
+    try:
+        client = pounce.Client()
+        future = client.options(**{options!r}).submit(devices)
+        while not future.done():
+            if str(future.why()) not in told:
+                told.append(str(future.why()))
+                report(told=told[-1])
+            time.sleep(0.05)
+        report(devices=future.result())
+    except pounce.PounceError as e:
+        report(refused=error(e))
+    if client:
+        client.close()
+"""
+
+
+def told(run) -> list[str]:
+    return [report["told"] for report in run.reports if "told" in report]
+
+
+def test_gpus_without_a_type_are_given_and_told(alice):
+    run = alice.python(TOLD.format(options={"gpus": 2})).ended()
+
+    assert run.reported("devices") == "0,1"
+    assert alice.run("pouncectl", "classes").count("GPU") >= 1
+
+
+def test_a_node_of_a_cloud_is_switched_on_for_a_job_and_that_is_said(alice):
+    run = alice.python(TOLD.format(options={"gpus": 3})).ended(150)
+
+    assert run.reported("devices") == "0,1,2"
+    assert any("its node is being prepared" in words for words in told(run)), told(run)
+
+
+def test_where_slurm_takes_no_more_jobs_a_call_waits_and_says_so(site, alice):
+    for _ in range(6):  # the last ones would wait for ever: sbatch tries again
+        site.run("timeout", "2", "sbatch", "--begin=now+1hour", "--output=/dev/null", "--wrap=true", user="bob", check=False)
+
+    run = alice.python(TOLD.format(options={}))
+    full = "slurmctld takes no job for now: there are as many as its MaxJobCount allows"
+    wait_until(lambda: any(full in words for words in told(run)), 60, f"it is said; so far: {run.output}")
+    site.run("scancel", "--user=bob")
+
+    assert run.ended().reported("devices") == ""
+    assert site.run("squeue", "--noheader", "--user=alice", "--format=%i").count("\n") <= 1, "one job, however often it was asked for"
+
+
+def test_other_clusters_in_the_same_database_change_nothing_and_a_federation_is_refused_by_name(site, alice, login_node, make_user):
+    site.run("sacctmgr", "--immediate", "add", "cluster", "elsewhere")
+    run = alice.python(TOLD.format(options={"slurm": {"clusters": "elsewhere"}})).ended()
+    assert "pounce passes no --clusters on to Slurm" in run.reported("refused")["text"]
+    assert alice.python(TOLD.format(options={}), SLURM_CLUSTERS="elsewhere").ended().reported("devices") == ""
+
+    site.run("sacctmgr", "--immediate", "add", "federation", "savanna", f"clusters=pounce{site.cluster_id},elsewhere")
+    wait_until(lambda: "savanna" in site.run("scontrol", "show", "federation"), 30, "slurmctld knows its federation")
+    bob = make_user("bob", login_node(site.cluster_id))
+
+    run = bob.python(TOLD.format(options={})).ended()
+
+    assert f"cluster pounce{site.cluster_id} is in the federation savanna with elsewhere" in run.reported("refused")["text"]
