@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from login_node import CLUSTER, wait_until
 from site_clusters import SiteCluster, node_line, site_cluster
 
 pytestmark = pytest.mark.xdist_group("growing_site")
-POWER_UP_S = 10
+POWER_UP_S = 60 if os.environ.get("POUNCE_LONG_RUN") else 10
 
 
 def growing(cluster: SiteCluster) -> dict[str, tuple[str, int]]:
