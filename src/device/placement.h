@@ -18,6 +18,7 @@
 namespace pounce::device {
 
 struct Placed {
+  explicit Placed(DeviceName name) : device(name) {}
   DeviceName device;
   std::vector<Buffer> buffers;
 };

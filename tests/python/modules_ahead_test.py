@@ -163,6 +163,17 @@ def test_what_calls_need_is_loaded_at_once_and_in_order_in_the_main_thread(packa
     assert 0 < pause <= 0.5
 
 
+def test_what_decides_by_its_import_whether_it_is_in_a_notebook_is_left_to_the_cell(monkeypatch):
+    """A bar of `tqdm.auto` was a text where the worker had loaded it before the cell, and with it the shell, came: one time in sixteen."""
+    for name in ("tqdm.auto", "tqdm.autonotebook", "tqdm.version"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    core = Core(["tqdm.auto", "tqdm.autonotebook", "tqdm.version"])
+
+    modules_ahead.ModulesAhead(core).step()
+
+    assert core.loaded == ["tqdm.version"]
+
+
 def test_a_task_that_is_there_goes_before_the_next_module(packages):
     core = Core(["ahead_a", "ahead_b"])
     core.wanted_after = 1

@@ -19,6 +19,8 @@ from . import memory_room
 _QUIET_S = 0.5  # without a task, before what no task has named is loaded
 _ROOM_BYTES = 2 * 1024**3  # of memory: with less left nothing is loaded that no task has named
 _MOST_SPANS = 8
+# They decide when they are imported whether they are in a notebook: ahead of the cell there is no shell that they would find.
+_LOOK_FOR_A_NOTEBOOK = frozenset(("tqdm.auto", "tqdm.autonotebook"))
 
 
 class ModulesAhead:
@@ -64,7 +66,7 @@ class ModulesAhead:
 
     def _load(self, name: str) -> None:
         start = time.monotonic()
-        if name in sys.modules or not _is_installed(name):
+        if name in sys.modules or name in _LOOK_FOR_A_NOTEBOOK or not _is_installed(name):
             return
         self._core.tell_loading(name)
         with contextlib.suppress(BaseException):  # the task that needs it meets it again
