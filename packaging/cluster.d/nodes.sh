@@ -133,10 +133,11 @@ node_states() {
   SLURM_CONF=$CLUSTER_CONF timeout 20 sinfo --noheader --Node --nodes="$(IFS=,; echo "${NODES[*]}")" --format='%N %T' 2>/dev/null | sort -u
 }
 
-nodes_answer() { # "completing", "allocated+": up, and a job is just ending; "idle~": switched off until it is needed
+# "completing", "allocated+": up, and a job is just ending; "idle~": switched off until it is needed; "mixed-": planned for another job.
+nodes_answer() {
   local states
   states=$(node_states) || return 1
-  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)[+~]?$' <<<"$states") == "${#NODES[@]}" ]]
+  [[ $(grep -cE ' (idle|mixed|allocated|completing|planned)[-+~]?$' <<<"$states") == "${#NODES[@]}" ]]
 }
 
 # A node is its namespace: whatever runs in it, the job steps included, ends with it.
