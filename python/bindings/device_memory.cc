@@ -56,27 +56,25 @@ struct Devices {
     return DeviceName::parse(word).and_then([&](const DeviceName& name) { return all->open(name); });
   }
 
-  static Result<DeviceMemory> allocate(device::Device& device, const DeviceName& name, std::size_t bytes, const std::string& holder) {
-    return device.allocate(bytes, holder).map([&](device::Buffer buffer) {
-      auto placed = std::make_shared<device::Placed>(name);
+  Result<DeviceMemory> take(const std::string& word, std::size_t bytes, const std::string& holder) const {
+    const auto name = DeviceName::parse(word);
+    if (!name) return failure(name.error());
+    return all->open(*name).and_then([&](const auto& device) { return device->allocate(bytes, holder); }).map([&](device::Buffer buffer) {
+      auto placed = std::make_shared<device::Placed>(*name);
       placed->buffers.push_back(std::move(buffer));
       return DeviceMemory{std::move(placed), 0};
     });
   }
 
   DeviceMemory allocated(const std::string& word, std::size_t bytes, const std::string& holder) const {
-    return without_gil([&]() -> Result<DeviceMemory> {
-      return open(word).and_then([&](const auto& device) { return allocate(*device, *DeviceName::parse(word), bytes, holder); });
-    });
+    return without_gil([&] { return take(word, bytes, holder); });
   }
 
   DeviceMemory put(const std::string& word, const py::buffer& bytes, const std::string& holder) const {
     const py::buffer_info info = bytes.request();
     const std::span from(static_cast<const std::byte*>(info.ptr), static_cast<std::size_t>(info.size * info.itemsize));
     return without_gil([&]() -> Result<DeviceMemory> {
-      auto device = open(word);
-      if (!device) return failure(device.error());
-      auto memory = allocate(**device, *DeviceName::parse(word), from.size(), holder);
+      auto memory = take(word, from.size(), holder);
       if (!memory) return memory;
       device::Upload upload(memory->buffer());
       return upload.write(from).and_then([&] { return upload.finish(); }).map([&] { return std::move(*memory); });

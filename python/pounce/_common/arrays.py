@@ -30,7 +30,7 @@ class Pickler(cloudpickle.Pickler):
     dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, cloudpickle.Pickler.dispatch_table)
 
     def dump(self, obj: Any) -> Any:
-        _know_imported()
+        know_imported(_reducers, _array, _tensor)
         outer = getattr(_current, "storages", None)
         _current.storages = {}
         try:
@@ -39,13 +39,14 @@ class Pickler(cloudpickle.Pickler):
             _current.storages = outer
 
 
-def _know_imported() -> None:
+def know_imported(reducers: dict[type, Callable[[Any], Any]], array: Callable[[Any], Any], tensor: Callable[[Any], Any]) -> None:
+    """Fills in what of numpy and torch this process has imported by now."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if numpy is not None and hasattr(numpy, "memmap"):
-        _reducers.setdefault(numpy.ndarray, _array)
-        _reducers.setdefault(numpy.memmap, _array)
+        reducers.setdefault(numpy.ndarray, array)
+        reducers.setdefault(numpy.memmap, array)
     if torch is not None and hasattr(torch, "UntypedStorage"):
-        _reducers.setdefault(torch.Tensor, _tensor)
+        reducers.setdefault(torch.Tensor, tensor)
 
 
 # ---- numpy ----

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import io
 import pickle
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -33,7 +32,7 @@ def dumps(value: Any, device: str) -> tuple[bytes, list[pickle.PickleBuffer], li
     BadRequest
         There is no array in it, or one of a kind that no device has.
     """
-    _know_imported()
+    arrays.know_imported(_reducers, _array, _tensor)
     file = io.BytesIO()
     ids: dict[str, int] = {}
     outer = getattr(pickling, "ids", None), getattr(pickling, "by_file", False)
@@ -67,15 +66,6 @@ def check_name(device: Any) -> str:
     if kind not in ("cuda", "host") or (":" in str(device) and not number.isdecimal()):
         raise BadRequest(f"there is no device {device!r}", _DEVICES)
     return str(device)
-
-
-def _know_imported() -> None:
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if numpy is not None and hasattr(numpy, "memmap"):
-        _reducers.setdefault(numpy.ndarray, _array)
-        _reducers.setdefault(numpy.memmap, _array)
-    if torch is not None and hasattr(torch, "UntypedStorage"):
-        _reducers.setdefault(torch.Tensor, _tensor)
 
 
 def _kept(flat: Any) -> int:

@@ -186,12 +186,8 @@ class Submitter:
         except Exception as error:
             raise not_picklable(value, "the value", error) from error
         _no_refs_in_it(objects)
-        watched = Watched("what was scattered", buffers) if self._mutations is not None else None
-        hold = self.session.core.hold(data, buffers, True, device=device)
-        if self._mutations is not None and watched is not None:
-            watched = self._mutations.add(hold.id, watched)
-        nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
-        ref = Ref(hold.id, nbytes, (hold, watched), device, functools.partial(self.scatter, value))
+        again = functools.partial(self.scatter, value)
+        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, on_device=again, device=device)
         if self.session.modules is not None:
             self.session.modules.scattered(ref, value)
         return ref
@@ -246,14 +242,15 @@ class Submitter:
         self._hold(data, buffers, path, holds)
 
     def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False, by_content: bool = True,
-              on_device: Callable[[str], Ref] | None = None) -> Ref:
-        """`path`: what it is to the user, for messages."""
-        found = self._files.held(data, buffers, send_now) if buffers else None
+              on_device: Callable[[str], Ref] | None = None, device: str = "") -> Ref:
+        """`path`: what it is to the user, for messages. What is to lie on a device is sent as data, also where it lies in a file."""
+        found = self._files.held(data, buffers, send_now) if buffers and not device else None
         watched = Watched(path, buffers) if self._mutations is not None and found is None else None
-        hold = self.session.core.hold(data, buffers, send_now, by_content) if found is None else found.hold
+        hold = self.session.core.hold(data, buffers, send_now, by_content, device) if found is None else found.hold
         if self._mutations is not None and watched is not None:
             watched = self._mutations.add(hold.id, watched)
-        ref = Ref(hold.id, len(data) + sum(buffer.raw().nbytes for buffer in buffers), (found or hold, watched), on_device=on_device)
+        nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
+        ref = Ref(hold.id, nbytes, (found or hold, watched), device, on_device)
         holds.append(ref)
         return ref
 
