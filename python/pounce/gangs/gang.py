@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -234,33 +235,42 @@ class Gang:
         return {name: part(value) for name, value in values.items()} if isinstance(values, dict) else tuple(map(part, values))
 
     def _together(self, name: str, call: Call) -> list[Any]:
+        with self._alone():
+            return self._all_of(name, call)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other run is under way meanwhile."""
         with self._one_run:
             if self._closed:
                 raise BadRequest("this gang is closed", "Make another one.")
-            return self._all_of(name, call)
+            yield
 
     def _all_of(self, name: str, call: Call) -> list[Any]:
+        ranks, places = self._places()
+        return self._run(name, ranks, places, call)
+
+    def _places(self) -> tuple[list[Rank], list[Place]]:
+        """Blocks as `_offers` does."""
         ranks = [Rank(self._options, worker) for worker in range(self.size)]
-        run = Run(self._tasks, name, ranks, gang_plan.places(self._offers(ranks), self._kind()), call)
+        return ranks, gang_plan.places(self._offers(ranks), self._kind())
+
+    def _run(self, name: str, ranks: list[Rank], places: list[Place], call: Call) -> list[Any]:
+        run = Run(self._tasks, name, ranks, places, call)
         run.wait()
         return self._results(run)
 
     def _broadcast(self, value: Value) -> Broadcast:
-        with self._one_run:
-            if self._closed:
-                raise BadRequest("this gang is closed", "Make another one.")
-            ranks = [Rank(self._options, worker) for worker in range(self.size)]
-            places = gang_plan.places(self._offers(ranks), self._kind())
+        with self._alone():
+            ranks, places = self._places()
             group = self._broadcasts.group(value.device, places, lambda: self._new_group(ranks[0], value.device))
             order, data = self._broadcasts.order(value, group), self._submitter.scatter(value.buffers)
 
             def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
                 return rank_broadcast.receive, (place, order, None if place.rank.rank else data)
 
-            run = Run(self._tasks, "scatter", ranks, places, call)
             try:
-                run.wait()
-                self._results(run)
+                self._run("scatter", ranks, places, call)
             except BaseException as error:
                 raise self._broadcasts.failed(group, error, self.size) from error.__cause__
             return self._broadcasts.done(order, value)
