@@ -48,6 +48,14 @@ def test_the_archive_is_not_larger_than_a_machine_takes(archive):
     assert archive.stat().st_size <= MOST_MIB << 20
 
 
+def test_where_it_was_not_unpacked_it_says_what_to_do():
+    """In a clone it ended in a traceback."""
+    done = run(ROOT / "tests" / "gpu")
+
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "make an archive with tests/gpu/bundle, unpack it, and run the one in it" in done.stderr
+
+
 @pytest.mark.timeout(25 * 60)
 def test_without_a_gpu_one_sentence_says_that_there_is_none(bundle):
     done = run(bundle, CUDA_VISIBLE_DEVICES="")
