@@ -24,7 +24,7 @@ ROOMS: dict[str, list[str]] = {
     "future": ["lease", "_engine", "errors", "_core"],
     "executor": ["future", "_engine", "_common.submitted_functions", "errors"],
     "sweeps": ["future", "_engine", "errors", "_core"],
-    "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.device_pickle", "_common.rank", "_common.ref", "errors", "_core"],
+    "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.rank", "_common.ref", "errors", "_core"],
     "calls": ["executor", "sweeps", "gangs", "future", "_engine", "_common.map_store", "errors"],
     "client": ["_batch.job", "calls", "gangs", "future", "lease", "_engine", "_common.ref", "errors"],
     "_batch": ["_engine", "_common", "errors", "_core"],

@@ -160,6 +160,11 @@ def test_what_has_no_array_is_refused(gang):
         gang.scatter({"a": 1}, broadcast=True)
 
 
+def test_what_cannot_be_pickled_is_named_as_of_any_scatter(gang):
+    with pytest.raises(pounce.NotPicklable, match=r"the value\['lock'\] is a lock"):
+        gang.scatter({"array": numpy.ones(3), "lock": threading.Lock()}, broadcast=True)
+
+
 def test_a_handle_of_data_on_a_device_is_no_ranks(client, gang):
     ref = client.scatter(numpy.ones(3), device="host")
 

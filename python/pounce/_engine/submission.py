@@ -163,7 +163,7 @@ class Submitter:
         if isinstance(value, Ref):
             return value if device is None else value.on_device(device)
         if device is not None:
-            return self._scatter_to_device(value, device_pickle.check_name(device))
+            return self._scatter_to_device(value, device)
         shared = sharable_array.scattered(value, self._scattered)
         if shared is not None and shared.ref is not None:
             return shared.ref
@@ -179,13 +179,7 @@ class Submitter:
         return ref if shared is None else shared.keep(ref)
 
     def _scatter_to_device(self, value: Any, device: str) -> Ref:
-        try:
-            data, buffers, objects = device_pickle.dumps(value, device)
-        except errors.PounceError:
-            raise
-        except Exception as error:
-            raise not_picklable(value, "the value", error) from error
-        _no_refs_in_it(objects)
+        data, buffers = parts_for_device(value, device)
         again = functools.partial(self.scatter, value)
         ref = self._hold(data, buffers, "what was scattered", [], send_now=True, on_device=again, device=device)
         if self.session.modules is not None:
@@ -253,6 +247,18 @@ class Submitter:
         ref = Ref(hold.id, nbytes, (found or hold, watched), device, on_device)
         holds.append(ref)
         return ref
+
+
+def parts_for_device(value: Any, device: str) -> tuple[bytes, list[Any]]:
+    """Its pickle, and the memory of its arrays. Raises what scattering it raises."""
+    try:
+        data, buffers, objects = device_pickle.dumps(value, device_pickle.check_name(device))
+    except errors.PounceError:
+        raise
+    except Exception as error:
+        raise not_picklable(value, "the value", error) from error
+    _no_refs_in_it(objects)
+    return data, buffers
 
 
 def _no_refs_in_it(objects: list[str]) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core, errors
-from .._common import device_pickle
 from .._common.rank import CAME, Order, Place
 from .._engine.session import Session
+from .._engine.submission import parts_for_device
 from .._worker.rank_broadcast import Held
 
 _JOIN_S = 120.0  # a group's first steps open devices and make connections between them
@@ -46,12 +46,10 @@ class Value(NamedTuple):
 
 
 def value_of(value: Any, device: str) -> Value:
-    """Raises ``BadRequest`` where nothing in it can lie on a device."""
+    """Raises what scattering it raises."""
     import numpy
 
-    data, buffers, refs = device_pickle.dumps(value, device_pickle.check_name(device))
-    if refs:
-        raise errors.BadRequest("a value that contains a pounce.Ref cannot be broadcast", "Pass the Refs as arguments.")
+    data, buffers = parts_for_device(value, device)
     return Value(data, [numpy.frombuffer(buffer.raw(), "u1") for buffer in buffers], device)
 
 
