@@ -32,6 +32,9 @@ constexpr Row kRows[] = {
     {ESLURM_ACCOUNTING_POLICY, ErrorCode::kRejected, "the request is over a limit of its class"},
 };
 
+// 26.05: ESLURM_MAX_JOB_COUNT. Before, the same number was "Unable to create job record, try again", and MaxJobCount was EAGAIN.
+constexpr int kNoRoomForJobs = 2007;
+
 // Not slurmctld's word: the system's errno, Slurm's protocol (1xxx) or sockets (5xxx). Nobody answered, not in time, or
 // not in a way to be trusted: of a read nothing is known, of a submit not even whether it happened.
 bool unanswered(int code) { return code != kSitesRule && (code < 2000 || (code >= 5000 && code < 6000)); }
@@ -44,7 +47,8 @@ Error slurm_error(int code, Doing doing) {
   Error error;
   error.context["slurm_code"] = std::to_string(code);
   const std::string words = slurm_strerror(code);
-  if (code == EAGAIN && doing == Doing::kSubmitting) {  // sockets know this number too: it is looked whether there is a job
+  // Sockets know EAGAIN too: it is looked whether there is a job.
+  if ((code == EAGAIN || code == kNoRoomForJobs) && doing == Doing::kSubmitting) {
     error.code = ErrorCode::kOutcomeUnknown;
     error.text = "slurmctld takes no job for now: there are as many as its MaxJobCount allows, or it is too busy";
     return error;

@@ -123,8 +123,9 @@ node_is_of_a_cloud() { grep -q "^NodeName=$1 .*State=CLOUD" "$CLUSTER_CONF"; }  
 node_start() {
   local just_booted=()
   if node_is_of_a_cloud "$1"; then just_booted=(-b); fi  # the machine has not: slurmctld would take it for a node from before
-  daemon_alive "slurmd-$1" slurmd ||
-    daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1" "${just_booted[@]}"
+  daemon_alive "slurmd-$1" slurmd && return
+  daemon_start "slurmd-$1" nsenter --net="/run/netns/$(node_namespace "$1")" slurmd -D -N "$1" "${just_booted[@]}"
+  until_true 5 daemon_alive "slurmd-$1" slurmd  # when slurmctld's script has ended, 26.05 kills what is still of its process group
 }
 
 # "g1 idle", a line each (sinfo has one for each of its partitions), of those that have a slurmd. A crowd of jobs keeps slurmctld from

@@ -174,6 +174,7 @@ def test_a_changed_policy_counts_for_the_next_lease_and_nobody_restarts_anything
     assert run.reported("docs") == "1024"
 
     admin("pouncectl", "policy", "rollback", "--state", state)
+    wait_until(lambda: not admin("squeue", "--noheader", "--user=alice"), 30, "the lease of before has ended: this is about the next one")
     flags[1].touch()
     assert "asked for: " in run.reported("back") and "1200 minutes" in run.reported("back")
     run.ended()

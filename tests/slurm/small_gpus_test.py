@@ -11,7 +11,7 @@ SEEN = MEET + """
         with pounce.Client(**options) as client:
             seen = client.gather([client.submit(meet, folder + "/a", workers) for _ in range(workers)], timeout=150)
             jobs = subprocess.check_output(["squeue", "--me", "--noheader", "--states=RUNNING", "--format=%N %b"], text=True).splitlines()
-            gpus = sorted(job.replace("gres:", "") for job in jobs)
+            gpus = sorted(job.replace("gres:", "").replace("gres/", "") for job in jobs)  # 26.05 has another sign
             return dict(pids=len({pid for pid, _ in seen}), gpus=gpus, most=[pool.most for pool in client.pools()])
 """
 
