@@ -26,6 +26,7 @@ FEATURES = {
     "auth/slurm, without munged": ["auth_slurm"],
     "classes, accounts, policies": ["account", "policy", "preempted", "no_slurmdbd"],
     "sites as they are": ["odd_site", "partitions_site", "growing_site"],
+    "a login node of another release": ["mixed_site"],
     "why something waits, and until when": ["waiting", "eta", "usage", "pouncectl", "large_cluster"],
     "pools, gangs": ["pool", "gang", "elastic_gang", "crowd", "small_gpus"],
     "inside a job; batch": ["here", "batch", "detached", "quickstart_here", "compat"],

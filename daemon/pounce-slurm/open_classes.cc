@@ -30,32 +30,21 @@ std::optional<std::uint64_t> most_gpus(const assoc_mgr_info_msg_t& message, cons
   return least;
 }
 
-// What the user's associations say: ids of the QoS that are open, and the one that is taken when none is named.
+// What the user's associations say: ids of the QoS that are open, the one that is taken when none is named, the accounts.
 struct Rights {
   std::set<std::uint32_t> open;
   std::uint32_t preset = 0;
+  std::vector<std::string> accounts;
 };
 
 Rights rights_of(const assoc_mgr_info_msg_t& message, const std::string& user) {
   Rights rights;
   for (const UserAccount& account : accounts_in(message, user)) {
+    rights.accounts.push_back(account.name);
     if (account.preset) rights.preset = account.preset_qos;
     rights.open.insert(account.qos.begin(), account.qos.end());
   }
   return rights;
-}
-
-// One look serves a burst of submits.
-Result<Classes> recent_classes() {
-  static Classes known;
-  static std::chrono::steady_clock::time_point loaded;
-  const auto now = std::chrono::steady_clock::now();
-  if (loaded != decltype(loaded){} && now - loaded < kFresh) return known;
-  auto classes = load_classes();
-  if (!classes) return classes;
-  known = *classes;
-  loaded = now;
-  return known;
 }
 
 std::string counted(std::uint64_t count, const std::string& thing) {
@@ -130,6 +119,7 @@ std::string user_name() {
 Classes classes_in(const assoc_mgr_info_msg_t& message, const std::string& user) {
   const Rights rights = rights_of(message, user);
   Classes classes;
+  classes.accounts = rights.accounts;
   for_each<slurmdb_qos_rec_t>(message.qos_list, [&](const slurmdb_qos_rec_t& qos) {
     const std::string name = text(qos.name);
     const ClassLimits limits{name, std::chrono::minutes(or_zero(qos.max_wall_pj)), or_zero(qos.max_jobs_pu),
@@ -146,6 +136,18 @@ Result<Classes> load_classes() {
   const auto message = load_associations_of_user(user);
   if (!message) return failure(message.error());
   return classes_in(**message, user);
+}
+
+Result<Classes> recent_classes() {
+  static Classes known;
+  static std::chrono::steady_clock::time_point loaded;
+  const auto now = std::chrono::steady_clock::now();
+  if (loaded != decltype(loaded){} && now - loaded < kFresh) return known;
+  auto classes = load_classes();
+  if (!classes) return classes;
+  known = *classes;
+  loaded = now;
+  return known;
 }
 
 std::string class_names(const Classes& classes) {

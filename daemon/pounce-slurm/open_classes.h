@@ -23,11 +23,13 @@ struct UserClass {
 };
 
 struct Classes {
-  std::vector<UserClass> all;  // sorted by name; empty where Slurm keeps no accounts
-  std::string default_class;   // of this user; may be empty
+  std::vector<UserClass> all;         // sorted by name; empty where Slurm keeps no accounts
+  std::string default_class;          // of this user; may be empty
+  std::vector<std::string> accounts;  // of this user
 };
 
 Result<Classes> load_classes();
+Result<Classes> recent_classes();  // at most 30 s old: one look serves a burst of submits
 Classes classes_in(const assoc_mgr_info_msg_t& message, const std::string& user);  // in what was loaded of that user
 std::string user_name();
 // "long, short": those open to the user; all of them when none is.

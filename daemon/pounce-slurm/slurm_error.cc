@@ -39,6 +39,20 @@ constexpr int kNoRoomForJobs = 2007;
 // not in a way to be trusted: of a read nothing is known, of a submit not even whether it happened.
 bool unanswered(int code) { return code != kSitesRule && (code < 2000 || (code >= 5000 && code < 6000)); }
 
+// "26.05"
+std::string built_for() {
+  const std::string minor = std::to_string(SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
+  return std::to_string(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER)) + (minor.size() < 2 ? ".0" : ".") + minor;
+}
+
+// What libslurm makes of a slurmctld that does not know its protocol (gotchas S29), and of other things too.
+const char* of_an_older_slurmctld(int code) {
+  if (code == SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT) return "slurmctld hung up without an answer: it is just ending, or ";
+  if (code == SLURM_PROTOCOL_AUTHENTICATION_ERROR)
+    return "slurmctld's answer does not prove that it is slurmctld's: MUNGE's key or the clock differs between here and there, or ";
+  return nullptr;
+}
+
 }  // namespace
 
 int slurm_code(int rc) { return rc > 0 ? rc : (rc == 0 ? 0 : errno); }
@@ -56,6 +70,10 @@ Error slurm_error(int code, Doing doing) {
   if (unanswered(code)) {
     error.code = doing == Doing::kReading ? ErrorCode::kSlurmUnreachable : ErrorCode::kOutcomeUnknown;
     error.text = "slurmctld did not answer: " + words;
+    if (const char* either = of_an_older_slurmctld(code)) {
+      error.text = either + ("its Slurm is older than pounce-slurm's libslurm (" + built_for() + ")");
+      error.remedy = "If it stays so, run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
+    }
     return error;
   }
   error.code = ErrorCode::kRejected;

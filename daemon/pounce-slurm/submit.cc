@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "account_check.h"
 #include "base/job_tag.h"
 #include "base/request_bounds.h"
 #include "messages/waiting_words.h"
@@ -178,6 +179,7 @@ Result<JobIdentity> answer(const Submit& asked) {
   const JobSpec& spec = asked.spec;
   if (const auto fits = check_bounds(spec.resources); !fits) return failure(fits.error());
   if (const auto possible = check_limits(spec); !possible) return failure(possible.error());
+  if (const auto known = check_account(spec); !known) return failure(known.error());
   Description description(spec);
   if (!description.passed_on) return failure(description.passed_on.error());
   submit_response_msg_t* raw = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 
 #include "base/join.h"
@@ -45,6 +46,23 @@ std::string shown(const Error& error) {
   return text;
 }
 
+// "slurm 26.05.3", "… (API 45.0.0, built for 26.5.3)": the number behind those words, as Slurm writes its releases; empty: none.
+std::string release_behind(std::string_view words, std::string_view text) {
+  const auto at = text.find(words);
+  int year = 0, month = 0;
+  if (at == std::string_view::npos) return {};
+  if (std::sscanf(std::string(text.substr(at + words.size())).c_str(), "%d.%d", &year, &month) != 2) return {};
+  return std::to_string(year) + (month < 10 ? ".0" : ".") + std::to_string(month);
+}
+
+// While a site updates: slurmctld answers libraries of the two or three major releases before its own.
+Finding of_releases(const std::string& where, const std::string& ours, const std::string& theirs, Facts facts) {
+  if (ours.empty() || theirs.empty() || ours == theirs) return fine(where, std::move(facts));
+  return note(where + "; pounce-slurm's libslurm is of " + ours +
+                  ", and slurmctld speaks its protocol. Run pouncectl rebuild when this machine has Slurm " + theirs,
+              std::move(facts));
+}
+
 Finding from(const Error& error) { return wrong(shown(error), std::string(error.advice())); }
 
 }  // namespace
@@ -64,7 +82,7 @@ Finding check_libslurm(const Facts& facts) {
   if (fact(facts, "pounce_slurm").empty())
     return wrong("there is no pounce-slurm for the Slurm of this machine", "Build it: pouncectl rebuild");
   const auto loaded = ask_slurm(slurm::AskVersion{});
-  return loaded ? fine(*loaded) : from(loaded.error());
+  return loaded ? fine(*loaded, {{"libslurm", release_behind("built for ", *loaded)}}) : from(loaded.error());
 }
 
 Finding check_slurmctld(const Facts& facts) {
@@ -72,14 +90,15 @@ Finding check_slurmctld(const Facts& facts) {
   const auto cluster = ask_slurm(slurm::AskFacts{});
   if (!cluster) return from(cluster.error());
   const std::string classes = joined(cluster->classes, ", ", &ClassLimits::name);
-  return fine(cluster->version + " at " + cluster->controller_address,
-              {{"answered", "yes"},
-               {"associated", cluster->associated ? "yes" : ""},
-               {"classes", classes},
-               {"default_class", cluster->default_class},
-               {"auth_type", cluster->auth_type},
-               {"munge_socket", cluster->munge_socket},
-               {"controller", cluster->controller_address}});
+  return of_releases(cluster->version + " at " + cluster->controller_address, fact(facts, "libslurm"),
+                     release_behind("slurm ", cluster->version),
+                     {{"answered", "yes"},
+                      {"associated", cluster->associated ? "yes" : ""},
+                      {"classes", classes},
+                      {"default_class", cluster->default_class},
+                      {"auth_type", cluster->auth_type},
+                      {"munge_socket", cluster->munge_socket},
+                      {"controller", cluster->controller_address}});
 }
 
 Finding check_classes(const Facts& facts) {

@@ -39,9 +39,11 @@ cgroup_conf() {
     return
   fi
   PROCTRACK=proctrack/cgroup TASK_PLUGIN=task/cgroup
+  if [[ $(cgroup_version) == 2 ]]; then cgroup_prepare_slice; fi
   cat >"$D/etc/cgroup.conf" <<CONF
-CgroupPlugin=cgroup/v1
+CgroupPlugin=cgroup/v$(cgroup_version)
 CgroupMountpoint=/sys/fs/cgroup
+$(if [[ $(cgroup_version) == 2 ]]; then echo IgnoreSystemd=yes; fi)
 ConstrainRAMSpace=yes
 ConstrainSwapSpace=no
 ConstrainDevices=no
@@ -49,15 +51,30 @@ ConstrainCores=no
 CONF
 }
 
+# Of version 2: slurmd makes its folders in systemd's slice and takes the controllers that are enabled there; 22.05 does not see the last.
+SYSTEM_SLICE=/sys/fs/cgroup/system.slice
+
+cgroup_prepare_slice() {
+  local folder
+  mkdir -p "$SYSTEM_SLICE"
+  for folder in /sys/fs/cgroup "$SYSTEM_SLICE"; do
+    echo "+cpuset +cpu +memory +pids" >"$folder/cgroup.subtree_control"
+  done
+}
+
+# Of both at once (a "unified" folder beside those of version 1) Slurm takes the first.
+cgroup_version() { if [[ $(stat -f -c %T /sys/fs/cgroup) == cgroup2fs ]]; then echo 2; else echo 1; fi; }
+
 cgroup_missing() { # prints why cgroups cannot be used; fails when they can
-  local controller probe
+  local controller folder
   for controller in freezer memory; do
-    probe=/sys/fs/cgroup/$controller/pounce_probe_$$
-    if ! mkdir "$probe" 2>/dev/null; then
-      echo "the $controller cgroup (version 1) is not there or not writable"
+    folder=/sys/fs/cgroup/$controller
+    if [[ $(cgroup_version) == 2 ]]; then folder=/sys/fs/cgroup; fi
+    if ! mkdir "$folder/pounce_probe_$$" 2>/dev/null; then
+      echo "the cgroups in $folder are not there or not writable"
       return 0
     fi
-    rmdir "$probe"
+    rmdir "$folder/pounce_probe_$$"
   done
   return 1
 }
@@ -154,7 +171,7 @@ nodes_down() {
 # Named after the node alone, so a second cluster beside this one shares them: the last one out removes them.
 node_remove_cgroups() {
   pgrep -fx "slurmd -D -N $1" >/dev/null && return
-  find /sys/fs/cgroup/*/"slurm_$1" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+  find /sys/fs/cgroup/*/"slurm_$1" "$SYSTEM_SLICE/$1_slurmstepd.scope" -depth -type d -exec rmdir {} \; 2>/dev/null || true
 }
 
 node_end_processes() {

@@ -53,31 +53,3 @@ def test_a_person_without_a_default_account_is_told_which_there_are(no_default_a
                                                "Name one of them: account=ml, or --account in a cell.")
     job = next(report for report in run.reports if "ran" in report)
     assert job["ran"] == 1024 and " Account=ml " in alice.run("scontrol", "show", "job", str(job["job"]))
-
-
-@pytest.fixture
-def nothing_enforced(quiet_cluster):
-    """Slurm keeps accounts and QoS, and holds nobody to them."""
-    conf = Path(f"/opt/pounce-cluster-{quiet_cluster}/etc/slurm.conf")
-    enforced = conf.read_text()
-    conf.write_text(enforced.replace("AccountingStorageEnforce=associations,limits,qos", "AccountingStorageEnforce=none"))
-    restart(quiet_cluster, "slurmctld")
-    yield
-    conf.write_text(enforced)
-    restart(quiet_cluster, "slurmctld")
-
-
-def test_a_class_that_does_not_exist_is_refused_also_where_slurm_enforces_none(nothing_enforced, quiet_cluster, login_node, make_user):
-    alice = make_user("alice", login_node(quiet_cluster), idle_release_s=1)
-
-    run = alice.python("""
-        import pounce
-        client = pounce.Client(class_="ocelot")
-        report(refused=error(client.submit(pow, 2, 3).exception(100)))
-        report(ran=client.options(class_="lion").submit(pow, 2, 10).result(100))
-        client.close()
-    """).ended()
-
-    assert run.reported("refused")["type"] == "UnknownClass"
-    assert run.reported("refused")["text"].startswith("there is no class 'ocelot'; the classes are cheetah, lion, panther, tabby.")
-    assert run.reported("ran") == 1024

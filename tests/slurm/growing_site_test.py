@@ -1,4 +1,4 @@
-"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters."""
+"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters, nothing enforced."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def growing(cluster: SiteCluster) -> dict[str, tuple[str, int]]:
         "slurm.conf": (f"""MaxJobCount=6
 MinJobAge=2
 PrivateData=cloud
+AccountingStorageEnforce=
 {node_line(number, 1, "CPUs=8 RealMemory=16384 Gres=gpu:2")}
 {node_line(number, 2, "CPUs=64 RealMemory=262144 Gres=gpu:4", "CLOUD")}
 ResumeProgram={home}/etc/resume
@@ -82,6 +83,28 @@ def test_a_node_of_a_cloud_is_switched_on_for_a_job_and_that_is_said(alice):
 
     assert run.reported("devices") == "0,1,2"
     assert any("its node is being prepared" in words for words in told(run)), told(run)
+
+
+def test_a_class_and_an_account_that_do_not_exist_are_refused_also_where_slurm_enforces_none(site, alice):
+    """It takes such jobs: in a class that nobody has, and in the user's default account."""
+    site.run("sacctmgr", "--immediate", "add", "account", "physics")
+
+    run = alice.python("""
+        import pounce
+        client = pounce.Client(class_="lion")
+        for options in (dict(class_="ocelot"), dict(account="genetics"), dict(account="physics")):
+            report(refused=error(client.options(**options).submit(pow, 2, 3).exception(100)))
+        report(ran=client.options(account="ML").submit(pow, 2, 10).result(100))
+        client.close()
+    """).ended()
+
+    by_class, of_nobody, of_others = [report["refused"] for report in run.reports if "refused" in report]
+    assert by_class["type"] == "UnknownClass"
+    assert by_class["text"].startswith("there is no class 'ocelot'; the classes are cheetah, lion, panther, tabby.")
+    assert (of_nobody["type"], of_others["type"]) == ("NoAssociation", "NoAssociation")
+    assert of_nobody["text"] == "user alice has no account 'genetics'; the accounts are ml. Name one of them: account=ml, or --account in a cell."
+    assert of_others["text"].startswith("user alice has no account 'physics'; the accounts are ml.")
+    assert run.reported("ran") == 1024
 
 
 def test_where_slurm_takes_no_more_jobs_a_call_waits_and_says_so(site, alice):
