@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """What has been seen working on which Slurm: docs/slurm.json, written by `tests/run slurm --slurm RELEASE --record`, and its table in
 docs/slurm.md.
 
@@ -26,6 +27,7 @@ FEATURES = {
     "auth/slurm, without munged": ["auth_slurm"],
     "classes, accounts, policies": ["account", "policy", "preempted", "no_slurmdbd"],
     "sites as they are": ["odd_site", "partitions_site", "growing_site"],
+    "control groups of version 2": ["cgroup2"],
     "a login node of another release": ["mixed_site"],
     "why something waits, and until when": ["waiting", "eta", "usage", "pouncectl", "large_cluster"],
     "pools, gangs": ["pool", "gang", "elastic_gang", "crowd", "small_gpus"],

@@ -73,7 +73,12 @@ std::optional<double> counted_use(const slurmdb_job_rec_t& record, std::uint32_t
   return use;
 }
 
-void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, const UsageFacts& facts) {
+// Whether Slurm has measured the use of anybody's GPUs, and whether anybody's is known to nobody.
+struct Measured {
+  bool some = false, not_all = false;
+};
+
+void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, const UsageFacts& facts, Measured& measured) {
   constexpr std::uint32_t kCpu = 1;  // fixed by Slurm
   const std::string held = text(record.tres_alloc_str);
   const double seconds = seconds_of(record, facts);
@@ -84,7 +89,8 @@ void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, 
   // Of a lease: what is said of its warm time rests on it.
   auto use = busy_part(text(record.derived_es), std::chrono::seconds(ran_s(record, 0, facts.to_s)));
   if (use) share.said_s += gpu_s;
-  if (!use && names.gpu_use) use = counted_use(record, *names.gpu_use);
+  if (!use && names.gpu_use) use = counted_use(record, *names.gpu_use), measured.some = measured.some || use;
+  if (!use) measured.not_all = measured.not_all || gpu_s > 0;
   if (!use) return;
   share.told_s += gpu_s;
   share.busy_s += gpu_s * *use;
@@ -104,6 +110,7 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
   const SlurmList records(slurmdb_jobs_get(database.get(), &condition));
   if (!records) return failure(read_error());
   bool offloads = false, keeps = false;
+  Measured measured;
   std::map<std::tuple<std::string, std::string, std::string>, UsedShare> shares;
   for_each<slurmdb_job_rec_t>(records.get(), [&](const slurmdb_job_rec_t& record) {
     if (seconds_of(record, facts) == 0) return;
@@ -112,11 +119,13 @@ Result<void> read_jobs(const Database& database, const Names& names, UsageFacts&
     const std::string user = text(record.user), mode = mode_of(record);
     UsedShare& share = shares[{user, class_name, mode}];
     share.user = user, share.class_name = class_name, share.mode = mode;
-    add(share, record, names, facts);
+    add(share, record, names, facts, measured);
     offloads = offloads || mode == kOffload;
     keeps = keeps || parse_job_tag(text(record.derived_es));
   });
   facts.keeps_comments = keeps || !offloads;
+  // Newer Slurms count gres/gpuutil of their own accord (25.11 does), and without NVML nothing for it.
+  facts.counts_gpu_use = names.gpu_use && (measured.some || !measured.not_all);
   for (auto& [key, share] : shares) facts.shares.push_back(std::move(share));
   return {};
 }
@@ -136,7 +145,6 @@ Result<UsageFacts> answer(const AskUsage& asked) {
   const Database database;
   const auto names = load_names(database);
   if (!names) return failure(names.error());
-  facts.counts_gpu_use = names->gpu_use.has_value();
   if (const auto read = read_jobs(database, *names, facts); !read) return failure(read.error());
   return facts;
 }

@@ -46,7 +46,7 @@ std::string built_for() {
 }
 
 // What libslurm makes of a slurmctld that does not know its protocol (gotchas S29), and of other things too.
-const char* of_an_older_slurmctld(int code) {
+const char* either_of(int code) {
   if (code == SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT) return "slurmctld hung up without an answer: it is just ending, or ";
   if (code == SLURM_PROTOCOL_AUTHENTICATION_ERROR)
     return "slurmctld's answer does not prove that it is slurmctld's: MUNGE's key or the clock differs between here and there, or ";
@@ -70,8 +70,8 @@ Error slurm_error(int code, Doing doing) {
   if (unanswered(code)) {
     error.code = doing == Doing::kReading ? ErrorCode::kSlurmUnreachable : ErrorCode::kOutcomeUnknown;
     error.text = "slurmctld did not answer: " + words;
-    if (const char* either = of_an_older_slurmctld(code)) {
-      error.text = either + ("its Slurm is older than pounce-slurm's libslurm (" + built_for() + ")");
+    if (const char* either = either_of(code)) {
+      error.text = either + ("its Slurm does not speak with pounce-slurm's libslurm (" + built_for() + ")");
       error.remedy = "If it stays so, run pouncectl rebuild, with this cluster's Slurm first on PATH or named by --slurm-prefix.";
     }
     return error;

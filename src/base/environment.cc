@@ -15,4 +15,9 @@ Environment environment_of(const char* const* entries) {
   return environment;
 }
 
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
 }  // namespace pounce

@@ -21,11 +21,6 @@ StepPlace place_of(const std::string& text) {
   return place;
 }
 
-std::string value_of(const Environment& environment, const char* name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 }  // namespace
 
 std::vector<std::string> step_command(const std::string& job, const StepPlace& place) {

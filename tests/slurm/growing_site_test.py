@@ -1,8 +1,11 @@
-"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters, nothing enforced."""
+"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters, nothing enforced, no
+slurm.conf on a login node."""
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 
 import pytest
 from login_node import CLUSTER, wait_until
@@ -19,6 +22,7 @@ def growing(cluster: SiteCluster) -> dict[str, tuple[str, int]]:
 MinJobAge=2
 PrivateData=cloud
 AccountingStorageEnforce=
+SlurmctldParameters=enable_configless
 {node_line(number, 1, "CPUs=8 RealMemory=16384 Gres=gpu:2")}
 {node_line(number, 2, "CPUs=64 RealMemory=262144 Gres=gpu:4", "CLOUD")}
 ResumeProgram={home}/etc/resume
@@ -71,6 +75,21 @@ def told(run) -> list[str]:
     return [report["told"] for report in run.reports if "told" in report]
 
 
+def test_where_slurm_takes_no_more_jobs_a_call_waits_and_says_so(site, alice):
+    """First of all: a job that has ended takes a place until slurmctld forgets it, up to a minute later."""
+    wait_until(lambda: site.run("scontrol", "show", "job") == "No jobs in the system", 90, "those of before are forgotten")
+    for _ in range(6):  # the last ones would wait for ever: sbatch tries again
+        site.run("timeout", "2", "sbatch", "--begin=now+1hour", "--output=/dev/null", "--wrap=true", user="bob", check=False)
+
+    run = alice.python(TOLD.format(options={}))
+    full = "slurmctld takes no job for now: there are as many as its MaxJobCount allows"
+    wait_until(lambda: any(full in words for words in told(run)), 60, "it is said")
+    site.run("scancel", "--user=bob")
+
+    assert run.ended(120).reported("devices") == ""
+    assert site.run("squeue", "--noheader", "--user=alice", "--format=%i").count("\n") <= 1, "one job, however often it was asked for"
+
+
 def test_gpus_without_a_type_are_given_and_told(alice):
     run = alice.python(TOLD.format(options={"gpus": 2})).ended()
 
@@ -83,6 +102,21 @@ def test_a_node_of_a_cloud_is_switched_on_for_a_job_and_that_is_said(alice):
 
     assert run.reported("devices") == "0,1,2"
     assert any("its node is being prepared" in words for words in told(run)), told(run)
+
+
+def test_a_login_node_without_a_slurm_conf_gets_it_from_slurmctld(site, login_node, make_user):
+    """Only MUNGE's socket must be where it always is: what it is called is told in that file."""
+    number, node = site.cluster_id, login_node(site.cluster_id)
+    Path("/run/munge").mkdir(exist_ok=True)
+    (node.keeps_to_itself("/run/munge") / "munge.socket.2").symlink_to(site.home / "run" / "munge.sock")
+    alice = make_user("alice", node, idle_release_s=1)
+    told_by = {"SLURM_CONF": None, "SLURM_CONF_SERVER": f"10.77.{number}.254:{17_017 + 100 * number}"}
+
+    run = alice.python(TOLD.format(options={"gpus": 1}), **told_by).ended()
+    checks = {check["check"]: check for check in json.loads(alice.run("pouncectl", "doctor", "--json", **told_by))["checks"]}
+
+    assert run.reported("devices") == "0"
+    assert checks["slurm.conf"]["text"] == "configless: slurmctld gives it" and checks["slurmctld"]["state"] == "ok"
 
 
 def test_a_class_and_an_account_that_do_not_exist_are_refused_also_where_slurm_enforces_none(site, alice):
@@ -105,19 +139,6 @@ def test_a_class_and_an_account_that_do_not_exist_are_refused_also_where_slurm_e
     assert of_nobody["text"] == "user alice has no account 'genetics'; the accounts are ml. Name one of them: account=ml, or --account in a cell."
     assert of_others["text"].startswith("user alice has no account 'physics'; the accounts are ml.")
     assert run.reported("ran") == 1024
-
-
-def test_where_slurm_takes_no_more_jobs_a_call_waits_and_says_so(site, alice):
-    for _ in range(6):  # the last ones would wait for ever: sbatch tries again
-        site.run("timeout", "2", "sbatch", "--begin=now+1hour", "--output=/dev/null", "--wrap=true", user="bob", check=False)
-
-    run = alice.python(TOLD.format(options={}))
-    full = "slurmctld takes no job for now: there are as many as its MaxJobCount allows"
-    wait_until(lambda: any(full in words for words in told(run)), 60, f"it is said; so far: {run.output}")
-    site.run("scancel", "--user=bob")
-
-    assert run.ended().reported("devices") == ""
-    assert site.run("squeue", "--noheader", "--user=alice", "--format=%i").count("\n") <= 1, "one job, however often it was asked for"
 
 
 def test_other_clusters_in_the_same_database_change_nothing_and_a_federation_is_refused_by_name(site, alice, login_node, make_user):

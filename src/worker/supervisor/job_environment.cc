@@ -13,11 +13,6 @@ namespace {
 constexpr std::array<std::string_view, 10> kHidden = {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
                                                       "POUNCE_", "PMI_",   "PMIX_",   "OMPI_", "PMI2_"};
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
 template <class Number>
 Number number_of(const Environment& environment, const std::string& name) {
   const std::string text = value_of(environment, name);
