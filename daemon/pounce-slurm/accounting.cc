@@ -89,9 +89,14 @@ void add(UsedShare& share, const slurmdb_job_rec_t& record, const Names& names, 
   // Of a lease: what is said of its warm time rests on it.
   auto use = busy_part(text(record.derived_es), std::chrono::seconds(ran_s(record, 0, facts.to_s)));
   if (use) share.said_s += gpu_s;
-  if (!use && names.gpu_use) use = counted_use(record, *names.gpu_use), measured.some = measured.some || use;
-  if (!use) measured.not_all = measured.not_all || gpu_s > 0;
-  if (!use) return;
+  if (!use && names.gpu_use) {
+    use = counted_use(record, *names.gpu_use);
+    measured.some = measured.some || use;
+  }
+  if (!use) {
+    measured.not_all = measured.not_all || gpu_s > 0;
+    return;
+  }
   share.told_s += gpu_s;
   share.busy_s += gpu_s * *use;
 }

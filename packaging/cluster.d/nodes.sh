@@ -39,7 +39,6 @@ cgroup_conf() {
     return
   fi
   PROCTRACK=proctrack/cgroup TASK_PLUGIN=task/cgroup
-  if [[ $(cgroup_version) == 2 ]]; then cgroup_prepare_slice; fi
   cat >"$D/etc/cgroup.conf" <<CONF
 CgroupPlugin=cgroup/v$(cgroup_version)
 CgroupMountpoint=/sys/fs/cgroup
@@ -51,32 +50,36 @@ ConstrainCores=no
 CONF
 }
 
+# Of both at once (a "unified" folder beside those of version 1) Slurm takes the first.
+cgroup_version() { if [[ $(stat -f -c %T /sys/fs/cgroup) == cgroup2fs ]]; then echo 2; else echo 1; fi; }
+
+cgroup_missing() { # prints why cgroups cannot be used; fails when they can
+  local controller probe
+  if [[ $(cgroup_version) == 2 ]]; then
+    if cgroup_prepare_slice 2>/dev/null; then return 1; fi
+    echo "the cgroup controllers (version 2) cannot be enabled"
+    return 0
+  fi
+  for controller in freezer memory; do
+    probe=/sys/fs/cgroup/$controller/pounce_probe_$$
+    if ! mkdir "$probe" 2>/dev/null; then
+      echo "the $controller cgroup (version 1) is not there or not writable"
+      return 0
+    fi
+    rmdir "$probe"
+  done
+  return 1
+}
+
 # Of version 2: slurmd makes its folders in systemd's slice and takes the controllers that are enabled there; 22.05 does not see the last.
 SYSTEM_SLICE=/sys/fs/cgroup/system.slice
 
 cgroup_prepare_slice() {
   local folder
-  mkdir -p "$SYSTEM_SLICE"
+  mkdir -p "$SYSTEM_SLICE" || return
   for folder in /sys/fs/cgroup "$SYSTEM_SLICE"; do
-    echo "+cpuset +cpu +memory +pids" >"$folder/cgroup.subtree_control"
+    echo "+cpuset +cpu +memory +pids" >"$folder/cgroup.subtree_control" || return
   done
-}
-
-# Of both at once (a "unified" folder beside those of version 1) Slurm takes the first.
-cgroup_version() { if [[ $(stat -f -c %T /sys/fs/cgroup) == cgroup2fs ]]; then echo 2; else echo 1; fi; }
-
-cgroup_missing() { # prints why cgroups cannot be used; fails when they can
-  local controller folder
-  for controller in freezer memory; do
-    folder=/sys/fs/cgroup/$controller
-    if [[ $(cgroup_version) == 2 ]]; then folder=/sys/fs/cgroup; fi
-    if ! mkdir "$folder/pounce_probe_$$" 2>/dev/null; then
-      echo "the cgroups in $folder are not there or not writable"
-      return 0
-    fi
-    rmdir "$folder/pounce_probe_$$"
-  done
-  return 1
 }
 
 nodes_connect() {

@@ -10,8 +10,18 @@ from gateway import of_cluster
 from login_node import CLUSTER, SHARED, LoginNode, User, wait_until
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
+# Files with tests of a minute and more. They begin first: at the end one worker would be busy with them, and the others with nothing.
+LONG = ("state", "node_fault", "checkpoint", "eta", "batch", "hold", "cell", "job_fault", "workers")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    of_file = {f"{name}_test": place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: of_file.get(item.path.stem, len(LONG)))
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_name_groups(config, items):
     """pytest-xdist 3.8 writes a test's group where pytest 9.2 no longer looks: without this, groups would be no groups."""
     if not getattr(config.option, "loadgroup", False):
         return

@@ -143,8 +143,9 @@ def test_a_class_and_an_account_that_do_not_exist_are_refused_also_where_slurm_e
 
 def test_other_clusters_in_the_same_database_change_nothing_and_a_federation_is_refused_by_name(site, alice, login_node, make_user):
     site.run("sacctmgr", "--immediate", "add", "cluster", "elsewhere")
-    run = alice.python(TOLD.format(options={"slurm": {"clusters": "elsewhere"}})).ended()
-    assert "pounce passes no --clusters on to Slurm" in run.reported("refused")["text"]
+    for option in ("clusters", "container"):
+        run = alice.python(TOLD.format(options={"slurm": {option: "elsewhere"}})).ended()
+        assert f"pounce passes no --{option} on to Slurm" in run.reported("refused")["text"]
     assert alice.python(TOLD.format(options={}), SLURM_CLUSTERS="elsewhere").ended().reported("devices") == ""
 
     site.run("sacctmgr", "--immediate", "add", "federation", "savanna", f"clusters=pounce{site.cluster_id},elsewhere")
