@@ -22,6 +22,10 @@ def settled(cell):
 """
 
 
+# This notebook's leases; the queue has those of all others of the user too.
+UNTIL_ENDED = "import time\nfrom pounce.cell import explanation\nwhile explanation._leases(): time.sleep(0.2)"
+
+
 def own(cell) -> str:
     """What a cell printed, without pounce's own lines."""
     return "".join(line for line in printed(cell).splitlines(True) if "pounce: " not in line)
@@ -74,7 +78,7 @@ def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
     alice = make_user(idle_release_s=600)
     ran = Executed(alice, written(
         alice, "import pounce", SETTLE, "%%pounce --gpu 1 --time 1min\nkept = [1]", "settled(3)",
-        "import time\nclient = pounce.Client()\nwhile client.queue(): time.sleep(1)",
+        UNTIL_ENDED,
         "%%pounce --gpu 1 --time 1min\nkept.append(2)\nprint(kept)", "%pounce release"), seconds=240).cells()
 
     assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
@@ -88,7 +92,7 @@ def test_a_walltime_costs_nothing_either_where_notebook_and_worker_share_no_fold
 
     ran = Executed(alice, written(
         alice, "import pounce", unasked, line + "import os\nkept = [1]\nlarge = os.urandom(10_000_000)",
-        "import time\nclient = pounce.Client()\nwhile client.queue(): time.sleep(1)",
+        UNTIL_ENDED,
         line + "kept.append(2)\nprint(kept, len(large))", "%pounce release"), seconds=240, **NOWHERE, **own_folders).cells()
 
     assert "does not see" in printed(ran[2])
