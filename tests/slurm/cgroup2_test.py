@@ -12,7 +12,7 @@ from login_node import CLUSTER, RELEASE
 
 why = "" if os.environ.get("POUNCE_LONG_RUN") else "it starts a virtual machine: in long runs"
 why = why or ("the system's Slurm alone" if RELEASE else "") or virtual_machine.what_is_missing()
-pytestmark = [pytest.mark.skipif(bool(why), reason=why or "-"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.skipif(bool(why), reason=why), pytest.mark.timeout(600)]
 
 PROGRAM = """
 import pounce

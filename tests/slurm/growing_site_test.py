@@ -1,5 +1,5 @@
-"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters, nothing enforced, no
-slurm.conf on a login node."""
+"""A small site that grows: nodes of a cloud that are switched on for a job, GPUs without a type, few jobs in all, several clusters,
+nothing enforced, no slurm.conf on a login node."""
 
 from __future__ import annotations
 

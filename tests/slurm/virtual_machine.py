@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+PATH = "/usr/sbin:/sbin:/usr/bin:/bin"  # root's: some of these are not on a user's
 PROGRAMS = ("qemu-system-x86_64", "modprobe", "depmod", "cpio", "busybox")
 INSTALL = "packaging/install-system --only machine"
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "bridge", "veth")
@@ -38,16 +39,21 @@ poweroff -f
 
 def what_is_missing() -> str:
     """Empty: a machine can be started."""
-    missing = [name for name in PROGRAMS if shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin") is None]
+    missing = [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
     return f"{', '.join(missing)} is not here: {INSTALL}" if missing else ""
+
+
+def output_of(*words: str, **more):
+    """What it prints, bytes or with `text=True` a text; ends with an error where it does."""
+    return subprocess.run(words, stdout=subprocess.PIPE, check=True, env={**os.environ, "PATH": PATH}, **more).stdout
 
 
 def kernel(folder: Path) -> Path:
     """The files of Debian's newest kernel package, unpacked; nothing is installed."""
-    name = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=True).stdout.split("Depends: ")[1].split()[0]
-    subprocess.run(["apt-get", "download", "-q", name], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    name = output_of("apt-cache", "depends", "linux-image-amd64", text=True).split("Depends: ")[1].split()[0]
+    output_of("apt-get", "download", "-q", name, cwd=folder, stderr=subprocess.DEVNULL)
     (package,) = folder.glob("linux-image-*.deb")
-    subprocess.run(["dpkg-deb", "-x", str(package), str(folder / "kernel")], check=True)
+    output_of("dpkg-deb", "-x", str(package), str(folder / "kernel"))
     return folder / "kernel"
 
 
@@ -56,10 +62,9 @@ def first_files(folder: Path, files: Path, script: str) -> Path:
     first, (release,) = folder / "first", (path.name for path in (files / "lib/modules").iterdir())
     for name in ("bin", "proc", "sys", "dev", "files", "changes", "root"):
         (first / name).mkdir(parents=True)
-    shutil.copy(shutil.which("busybox"), first / "bin")
-    subprocess.run(["depmod", "-b", str(files), release], check=True)
-    said = [subprocess.run(["modprobe", "-d", str(files), "-S", release, "--show-depends", name], capture_output=True, text=True, check=True).stdout
-            for name in MODULES]
+    shutil.copy(shutil.which("busybox", path=PATH), first / "bin")
+    output_of("depmod", "-b", str(files), release)
+    said = [output_of("modprobe", "-d", str(files), "-S", release, "--show-depends", name, text=True) for name in MODULES]
     modules = dict.fromkeys(line.split()[1].removeprefix(str(files)) for lines in said for line in lines.splitlines() if line.startswith("insmod"))
     for name in modules:
         (first / name[1:]).parent.mkdir(parents=True, exist_ok=True)
@@ -69,18 +74,16 @@ def first_files(folder: Path, files: Path, script: str) -> Path:
     (first / "init").write_text(INIT)
     (first / "init").chmod(0o755)
     names = "\n".join(str(path.relative_to(first)) for path in sorted(first.rglob("*")))
-    packed = subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=first, input=names.encode(), capture_output=True, check=True).stdout
+    packed = output_of("cpio", "--quiet", "-o", "-H", "newc", cwd=first, input=names.encode())
     (folder / "first.gz").write_bytes(gzip.compress(packed, 1))
     return folder / "first.gz"
 
 
 def run(folder: Path, script: str, seconds: float) -> str:
     """What a shell script prints as root of such a machine; an end by error is the caller's to see ("EXIT CODE 1")."""
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
     files = kernel(folder)
     (image,) = (files / "boot").glob("vmlinuz-*")
     words = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "6144", "-nographic", "-no-reboot",
              "-kernel", str(image), "-initrd", str(first_files(folder, files, script)), "-append", "console=ttyS0 quiet panic=-1",
              "-virtfs", "local,path=/,mount_tag=files,security_model=none,readonly=on,multidevs=remap"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
-    return done.stdout.decode(errors="replace")
+    return output_of(*words, stdin=subprocess.DEVNULL, timeout=seconds).decode(errors="replace")
