@@ -15,15 +15,14 @@ def findings(tool: str, *words: str) -> str:
     return subprocess.run([sys.executable, "-m", tool, *words], cwd=ROOT, capture_output=True, text=True).stdout
 
 
-def test_mypy_finds_nothing():
-    assert findings("mypy", "--no-incremental").startswith("Success: no issues found in ")
-
-
-def test_mypy_sees_a_planted_mistake(tmp_path):
+def test_mypy_finds_a_planted_mistake_and_nothing_else(tmp_path):
     planted = tmp_path / "planted.py"
     planted.write_text("from pounce import Client\n\nClient().submit(1)\n")
 
-    assert "[arg-type]" in findings("mypy", "--no-incremental", str(planted))
+    *errors, total = findings("mypy", "--no-incremental", "python/pounce", str(planted)).splitlines()
+
+    assert len(errors) == 1 and "planted.py:3" in errors[0] and "[arg-type]" in errors[0], errors
+    assert int(total.partition("checked ")[2].split()[0]) > 200  # the whole package was looked at
 
 
 def test_ruff_finds_nothing():
