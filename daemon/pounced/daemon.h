@@ -33,8 +33,8 @@ class Daemon {
 
   lease::Defaults times() const;  // that the site's policy and the user's configuration make, as they are now
 
-  // Somebody may have removed its journal. Only while the lock is ours.
-  void look_after_journal() { service_->look_after_journal(); }
+  // Its files and its clients (service.h).
+  void look_after() { service_->look_after(); }
 
  private:
   Daemon(transport::EventLoop& loop, const Setup& setup, ClusterFacts facts);

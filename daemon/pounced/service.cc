@@ -61,8 +61,9 @@ Result<void> Service::open_journal() {
   return {};
 }
 
-void Service::look_after_journal() {
+void Service::look_after() {
   if (journal_->mend()) spdlog::warn("the journal had been removed: it is written anew, with the leases that are open");
+  clients_->forget_the_gone();
 }
 
 void Service::connect(Network network) {

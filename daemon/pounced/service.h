@@ -47,8 +47,8 @@ class Service {
   void connect(Network network);  // then frames may come
   void start();                   // the core, and what it remembers
 
-  // Somebody may have removed its journal. Only while the lock is ours.
-  void look_after_journal();
+  // The journal may have been removed, and clients may have died. Called now and then, only while the lock is ours.
+  void look_after();
 
   ControlChannel& control() { return control_; }
   Peers& peers() { return state_.peers; }

@@ -355,6 +355,7 @@ class PyWorker {
       return {to_python(use.pickle), list};
     }
     TaskId task() const { return job.task; }
+    SessionId session() const { return job.session; }
     std::string kept_in() const { return job.kept_in; }
     bool cancel_asked() const { return worker.host_->cancel_asked(job.task); }
   };
@@ -445,6 +446,7 @@ void bind_worker(py::module_& m) {
       .def_property_readonly("function_pickle", &PyWorker::View::function_pickle)
       .def_property_readonly("parts", &PyWorker::View::parts)
       .def_property_readonly("task", &PyWorker::View::task)
+      .def_property_readonly("session", &PyWorker::View::session)
       .def_property_readonly("kept_in", &PyWorker::View::kept_in)
       .def("object", &PyWorker::View::object)
       .def("cancel_asked", &PyWorker::View::cancel_asked);

@@ -351,6 +351,7 @@ class Job:
     function_pickle: bytes
     parts: JobParts  # made anew each time
     task: str
+    session: str  # of the client whose task it is
     kept_in: str
     def object(self, index: int, /) -> PickledObject: ...
     def cancel_asked(self) -> bool: ...

@@ -143,7 +143,7 @@ void Life::step_files() {
       return;
     case 1:
       std::filesystem::remove(setup_.folders.journal());
-      service_->look_after_journal();
+      service_->look_after();
       return;
     case 2: {
       std::error_code gone;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import threading
 from types import SimpleNamespace
 
@@ -48,7 +49,7 @@ class Worker:
         self.runs("aa")
 
     def runs(self, task: str, kept_in: str = "") -> None:
-        self._monkeypatch.setattr(on_worker.interpreter, "running", SimpleNamespace(task=task, kept_in=kept_in))
+        self._monkeypatch.setattr(on_worker.interpreter, "running", SimpleNamespace(task=task, session="5e", kept_in=kept_in))
 
     def sees(self, state) -> None:
         self._monkeypatch.setattr(on_worker.interpreter, "state_folder", str(state))
@@ -119,7 +120,7 @@ def test_it_is_one_file_of_this_users_alone(worker, kept):
     pounce.checkpoint(2)
 
     (file,) = kept.iterdir()
-    assert file.name == "aa.checkpoint" and file.stat().st_mode & 0o777 == 0o600
+    assert file.name == "5e-aa.checkpoint" and file.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_cannot_be_pickled_is_named_and_the_one_before_is_kept(worker):
@@ -162,9 +163,9 @@ def test_one_that_is_interrupted_while_it_is_written_leaves_nothing(worker, kept
 
 def test_a_changed_byte_is_found_and_nothing_is_unpickled(worker, kept):
     pounce.checkpoint(list(range(1000)))
-    data = bytearray((kept / "aa.checkpoint").read_bytes())
+    data = bytearray((kept / "5e-aa.checkpoint").read_bytes())
     data[len(data) // 2] ^= 1
-    (kept / "aa.checkpoint").write_bytes(data)
+    (kept / "5e-aa.checkpoint").write_bytes(data)
 
     with pytest.raises(errors.ResultGone, match=r"digest differs.*Remove it, and begin anew"):
         pounce.restored()
@@ -173,7 +174,7 @@ def test_a_changed_byte_is_found_and_nothing_is_unpickled(worker, kept):
 @pytest.mark.parametrize("left", [0, 5, 40, -1])
 def test_one_that_is_cut_off_is_refused(worker, kept, left):
     pounce.checkpoint(list(range(1000)))
-    file = kept / "aa.checkpoint"
+    file = kept / "5e-aa.checkpoint"
     os.truncate(file, left if left >= 0 else file.stat().st_size + left)
 
     with pytest.raises(errors.ResultGone):
@@ -182,7 +183,7 @@ def test_one_that_is_cut_off_is_refused(worker, kept, left):
 
 def test_one_that_others_could_have_written_is_refused(worker, kept):
     pounce.checkpoint(1)
-    (kept / "aa.checkpoint").chmod(0o620)
+    (kept / "5e-aa.checkpoint").chmod(0o620)
 
     with pytest.raises(errors.ResultGone, match="not this user's alone"):
         pounce.restored()
@@ -190,8 +191,8 @@ def test_one_that_others_could_have_written_is_refused(worker, kept):
 
 def test_a_link_is_not_followed(worker, kept, tmp_path):
     pounce.checkpoint(1)
-    (kept / "aa.checkpoint").rename(tmp_path / "elsewhere")
-    (kept / "aa.checkpoint").symlink_to(tmp_path / "elsewhere")
+    (kept / "5e-aa.checkpoint").rename(tmp_path / "elsewhere")
+    (kept / "5e-aa.checkpoint").symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(errors.ResultGone):
         pounce.restored()
@@ -234,7 +235,7 @@ def test_another_machines_folder_of_the_same_name_is_not_taken_for_it(worker, ke
 def test_the_clients_having_the_outcome_removes_it(worker, kept):
     pounce.checkpoint(1)
 
-    assert worker.removed_with_outcome == {"aa": str(kept / "aa.checkpoint")}
+    assert worker.removed_with_outcome == {"aa": str(kept / "5e-aa.checkpoint")}
 
 
 def test_so_it_does_after_a_run_that_only_restored_it(worker, kept):
@@ -243,7 +244,7 @@ def test_so_it_does_after_a_run_that_only_restored_it(worker, kept):
 
     pounce.restored()
 
-    assert worker.removed_with_outcome == {"aa": str(kept / "aa.checkpoint")}
+    assert worker.removed_with_outcome == {"aa": str(kept / "5e-aa.checkpoint")}
 
 
 def test_that_of_a_task_with_a_name_is_pounceds_to_remove(worker):
@@ -324,6 +325,29 @@ def test_that_of_a_task_without_a_name_that_was_lost_goes_by_age(home):
     """)
 
     assert run.reports == {"error": "WorkerCrashed", "kept": 1}
+
+
+def test_that_of_a_task_that_was_lost_goes_with_its_client(home):
+    home.run(TRAIN + """
+    client = pounce.Client()
+    error_of(lambda: client.submit(train, 6, killed).result(60))
+    client.close()
+    while kept(): time.sleep(0.02)
+    """)
+
+
+@pytest.mark.parametrize("home", [{"orphan_grace_s": 1}], indirect=True)
+def test_that_of_a_client_that_was_killed_goes_once_its_session_is_given_up(home):
+    home.run(TRAIN + """
+    client = pounce.Client()
+    error_of(lambda: client.submit(train, 6, killed).result(60))
+    os.kill(os.getpid(), signal.SIGKILL)
+    """, code=-signal.SIGKILL)
+
+    home.run(TRAIN + """
+    assert len(kept()) == 1, kept()
+    while kept(): time.sleep(0.02)
+    """)
 
 
 def test_an_outcome_that_arrives_removes_the_checkpoint_also_where_the_function_raised(home):

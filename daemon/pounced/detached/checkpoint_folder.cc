@@ -15,6 +15,14 @@ constexpr char kWhole[] = ".checkpoint", kUnfinished[] = ".new";
 
 void CheckpointFolder::remove(const TaskId& task) const { ::unlink((path_ + "/" + task.hex() + kWhole).c_str()); }
 
+void CheckpointFolder::remove_all_of(const SessionId& session) const {
+  std::error_code trouble;  // what stays goes by its age
+  for (const auto& entry : fs::directory_iterator(path_, trouble)) {
+    std::error_code gone;
+    if (entry.path().filename().string().starts_with(session.hex() + "-")) fs::remove(entry.path(), gone);
+  }
+}
+
 void CheckpointFolder::remove_older(std::chrono::seconds whole, std::chrono::seconds unfinished) const {
   std::error_code trouble;  // tried again at the next look
   const auto now = fs::file_time_type::clock::now();

@@ -46,6 +46,9 @@ class DetachedTasks {
   void hear(const lease::WorkerSeen& beat);
 
   bool keeps(const SessionId& session) const { return live_.contains(session); }
+
+  // Of tasks without a name: their client has gone, and nothing runs them again.
+  void forget_checkpoints_of(const SessionId& session) const { checkpoints_.remove_all_of(session); }
   static SessionId session_of(const TaskId& task);  // 128 random bits either way: the session is called as the task is
 
  private:

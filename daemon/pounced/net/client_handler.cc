@@ -1,5 +1,9 @@
 #include "pounced/net/client_handler.h"
 
+#include <signal.h>
+
+#include <cerrno>
+
 #include "base/log.h"
 #include "pounced/leases/release_request.h"
 
@@ -9,6 +13,9 @@ namespace {
 using namespace protocol;
 
 lease::Request to_core(const Request& request) { return {request.id, request.resources, request.waiting, request.running, request.holds, request.generation}; }
+
+// A client runs on this machine: it came over ipc.
+bool process_exists(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH; }
 
 }  // namespace
 
@@ -43,10 +50,15 @@ void ClientHandler::take(Peer& peer, const OpenSession& message) {
   driver_.tell(lease::SessionOpened{peer.session});
 }
 
-// Of clients that died without a word: who is not even a peer any more cannot come back.
 void ClientHandler::forget_the_gone() {
   std::erase_if(state_.clients, [this](const auto& known) {
-    return !driver_.core().has_session(known.first) && !detached_.keeps(known.first) && state_.peers.client(known.first) == nullptr;
+    const SessionId& session = known.first;
+    if (driver_.core().has_session(session) || detached_.keeps(session)) return false;
+    if (state_.peers.client(session) != nullptr && process_exists(known.second.opened.pid)) return false;
+    spdlog::info("session={} is gone: it was not closed, and its process has ended", session.hex());
+    state_.peers.forget_session(session);
+    detached_.forget_checkpoints_of(session);
+    return true;
   });
 }
 
@@ -72,6 +84,7 @@ void ClientHandler::take(Peer& peer, const CloseSession& message) {
   driver_.tell(lease::SessionClosed{session});
   state_.clients.erase(session);
   state_.peers.forget_session(session);
+  detached_.forget_checkpoints_of(session);
 }
 
 void ClientHandler::take(Peer& peer, const Beat& message) {

@@ -24,6 +24,9 @@ class ClientHandler {
 
   void hear(Peer& peer, const protocol::Header& header, bool back);
 
+  // Clients that died without closing their session, once the core has given them up. Called now and then.
+  void forget_the_gone();
+
  private:
   void take(Peer& peer, const protocol::OpenSession& message);
   void take(Peer& peer, const protocol::Demand& message);
@@ -34,7 +37,6 @@ class ClientHandler {
   void take(Peer& peer, const protocol::StatusAsk& message);
   void take(Peer& peer, const protocol::ReleaseAsk& message);
   void refuse(Peer& peer, ErrorCode code, const std::string& text);
-  void forget_the_gone();
   bool speaks_for(Peer& peer, const SessionId& session);
 
   DaemonState& state_;

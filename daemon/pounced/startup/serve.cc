@@ -66,7 +66,7 @@ std::optional<Result<ClusterFacts>> wait_for_facts(transport::EventLoop& loop, l
 void look_after_files(transport::EventLoop& loop, const Setup& setup, const StartLock& lock, Daemon& daemon) {
   loop.at(Clock::now() + kLookAtFiles, [&loop, &setup, &lock, &daemon] {
     if (lock.held(setup.folders.lock())) {
-      daemon.look_after_journal();
+      daemon.look_after();
       return look_after_files(loop, setup, lock, daemon);
     }
     spdlog::error("{} is gone or another's: ending; leases stay", setup.folders.lock());

@@ -1,7 +1,8 @@
 """The checkpoint of the task that runs: one file, which outlives the worker, in a folder of this user's alone.
 
-A task keeps its id when it runs again after its worker was lost, and the file has that name. The client's having the outcome
-removes it, or pounced, for a task with a name; what nobody comes back to, pounced removes by age.
+A task keeps its id when it runs again after its worker was lost, and the file has that name. It is removed when
+the client has the outcome; by pounced when the client has closed its session or has died, and when a task with a name is
+forgotten; and by its age where all of them were killed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def use_key(key: str) -> None:
 
 def save(obj: Any) -> None:
     job = interpreter.running
-    path = _path(job.task)
+    path = _path(job)
     parts = _pickled(obj)
     try:
         result_store.write_checkpoint(path, parts)
@@ -39,7 +40,7 @@ def save(obj: Any) -> None:
 
 def load(default: Any) -> Any:
     job = interpreter.running
-    path = _path(job.task)
+    path = _path(job)
     if not os.path.lexists(path):
         return default
     _remove_in_time(job, path)  # this run may end without another one
@@ -63,9 +64,12 @@ def _remove_in_time(job: Any, path: str) -> None:
         interpreter.core.remove_when_acknowledged(job.task, path)
 
 
-def _path(task: str) -> str:
-    key = _keys.get(task)
-    return os.path.join(_folder(), f"{task}.checkpoint" if key is None else _name_of(key))
+def _path(job: Any) -> str:
+    key = _keys.get(job.task)
+    if key is not None:
+        return os.path.join(_folder(), _name_of(key))
+    # pounced removes a session's files with the session; a task with a name outlives every session.
+    return os.path.join(_folder(), f"{job.task}.checkpoint" if job.kept_in else f"{job.session}-{job.task}.checkpoint")
 
 
 def _name_of(key: str) -> str:

@@ -21,6 +21,7 @@ namespace pounce::worker {
 
 struct Job {
   TaskId task;
+  SessionId session;                           // whose it is
   FunctionId function;
   KeptFunction function_body;
   std::shared_ptr<transport::Message> frames;  // header, pickle, inline buffers: shared with the Python buffers over them

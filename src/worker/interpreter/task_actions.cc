@@ -123,11 +123,16 @@ void WorkerEngine::perform(const exec::StartTask& action) {
   inputs_.clear();
   interrupt_sent_ = false;
   job_ = payload.kept_in.empty() ? job_of(action.task, std::move(payload)) : named_job(action.task, std::move(payload.kept_in));
+  job_->session = action.session;
   job_->received_ns = running_received_ns_;
 }
 
 Job WorkerEngine::job_of(const TaskId& task, Payload payload) {
-  Job job{task, payload.function, std::move(payload.function_body), std::move(payload.frames), {}, {}, {}};
+  Job job;
+  job.task = task;
+  job.function = payload.function;
+  job.function_body = std::move(payload.function_body);
+  job.frames = std::move(payload.frames);
   for (const ObjectId& object : payload.objects) {
     auto use = store_.use(object);
     if (!use) {

@@ -37,6 +37,18 @@ TEST_F(CheckpointFolderTest, RemovesATasksOwn) {
   EXPECT_EQ(there(), std::set<std::string>{"another.checkpoint"});
 }
 
+TEST_F(CheckpointFolderTest, RemovesThoseOfASessionAndOfNoOther) {
+  const SessionId session(std::array<std::uint8_t, SessionId::kBytes>{1}), other(std::array<std::uint8_t, SessionId::kBytes>{2});
+  write(session.hex() + "-a.checkpoint", 0s);
+  write(session.hex() + "-b.0123.new", 0s);
+  write(other.hex() + "-c.checkpoint", 0s);
+  write("named.checkpoint", 0s);
+
+  folder_.remove_all_of(session);
+
+  EXPECT_EQ(there(), (std::set<std::string>{other.hex() + "-c.checkpoint", "named.checkpoint"}));
+}
+
 TEST_F(CheckpointFolderTest, RemovesWhatNobodyCameBackToInTime) {
   write("young.checkpoint", 50s);
   write("old.checkpoint", 70s);
