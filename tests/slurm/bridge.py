@@ -5,13 +5,20 @@ A payload that was cut into segments, sent again or taken in another order is fo
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import select
 import socket
 import struct
-import threading
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
 
 ETH_P_ALL, SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_STATISTICS, PACKET_MR_PROMISC = 0x0003, 263, 1, 6, 1
 SO_ATTACH_FILTER, SO_RCVBUFFORCE, BPF_RET = 26, 33, 6
+LENGTH = struct.Struct("=I")  # before each frame, on its way to the test
 
 
 class Traffic:
@@ -69,46 +76,76 @@ def join(parts: dict[int, bytes]) -> bytes:
 
 
 class Capture:
-    """All frames of one interface from `with` to stop()."""
+    """All frames of one interface from `with` to stop(), taken by a process of its own: a thread of the test's would share
+    Python's lock with it, and lose frames while the test searches memory."""
 
     def __init__(self, interface: str):
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 * 1024 * 1024)
-        self.socket.bind((interface, 0))
-        index = socket.if_nametoindex(interface)
-        membership = struct.pack("iHH8s", index, PACKET_MR_PROMISC, 0, b"")
-        self.socket.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership)
-        self.socket.settimeout(0.2)
-        self.frames: list[bytes] = []
-        self.stopping = threading.Event()
-        self.thread = threading.Thread(target=self._take)
+        self.interface = interface
 
     def __enter__(self) -> Capture:
-        self.thread.start()
+        self.taken = tempfile.TemporaryFile()  # noqa: SIM115: closed by __exit__
+        self.taker = subprocess.Popen([sys.executable, __file__, self.interface], stdin=subprocess.PIPE, stdout=self.taken, stderr=subprocess.PIPE)
+        assert self.taker.stderr.readline() == b"taking\n"
         return self
-
-    def _take(self) -> None:
-        while True:
-            try:
-                self.frames.append(self.socket.recv(1 << 17))
-            except TimeoutError:
-                if self.stopping.is_set():
-                    return
 
     def stop(self) -> Traffic:
         """Ends the capture; nothing may have been dropped, else absence would prove nothing."""
-        self._end()
-        _, dropped = struct.unpack("II", self.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
-        assert dropped == 0, f"{dropped} frames were dropped"
-        return Traffic(self.frames)
-
-    def _end(self) -> None:
-        """Others go on talking on this interface: nothing of it is taken any more, and what is here already is read to its end."""
-        take_nothing = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RET, 0, 0, 0))
-        self.socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(take_nothing)))
-        self.stopping.set()
-        self.thread.join()
+        _, dropped = self.taker.communicate()  # it ends when its input does
+        assert self.taker.returncode == 0 and int(dropped) == 0, f"{dropped.decode()} frames were dropped"
+        self.taken.seek(0)
+        return Traffic(list(frames_in(self.taken)))
 
     def __exit__(self, *_) -> None:
-        self._end()
-        self.socket.close()
+        self.taker.kill()
+        self.taker.communicate()
+        self.taken.close()
+
+
+def frames_in(file: BinaryIO) -> Iterator[bytes]:
+    while size := file.read(LENGTH.size):
+        yield file.read(*LENGTH.unpack(size))
+
+
+# ---- the process that takes them -----------------------------------------------------------------------------------------
+
+
+def take(interface: str) -> None:
+    """Writes frames to the standard output until the standard input ends, then how many were dropped to the standard error."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as packets:
+        packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 * 1024 * 1024)
+        packets.bind((interface, 0))
+        membership = struct.pack("iHH8s", socket.if_nametoindex(interface), PACKET_MR_PROMISC, 0, b"")
+        packets.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership)
+        print("taking", file=sys.stderr, flush=True)
+        while True:
+            ready = select.select([packets, sys.stdin], [], [])[0]
+            if packets in ready:
+                put(packets.recv(1 << 17))
+            elif sys.stdin in ready:
+                break
+        take_nothing_more(packets)
+        put_what_is_here(packets)
+        _, dropped = struct.unpack("II", packets.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+    sys.stdout.buffer.flush()
+    print(dropped, file=sys.stderr)
+
+
+def put(frame: bytes) -> None:
+    sys.stdout.buffer.write(LENGTH.pack(len(frame)) + frame)
+
+
+def take_nothing_more(packets: socket.socket) -> None:
+    """Others go on talking on this interface: without this the end would never come."""
+    nothing = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RET, 0, 0, 0))
+    packets.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(nothing)))
+
+
+def put_what_is_here(packets: socket.socket) -> None:
+    packets.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            put(packets.recv(1 << 17))
+
+
+if __name__ == "__main__":
+    take(sys.argv[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -44,6 +45,17 @@ def state_folder(alice) -> Path:
     return Path(alice.endpoint()["log"]).parent
 
 
+def test_each_wait_is_scored_in_a_file_of_the_users_alone(alice):
+    run = alice.python(QUEUE.format(bursts=[[1] * 4, [2] * 8]))
+    run.reported("ended", 120)
+
+    score = json.loads(alice.run("pouncectl", "eta-score", "--json"))
+    assert score["waits"] >= 4, score  # four have room at once: the others waited
+    assert (state_folder(alice) / "waits.jsonl").stat().st_mode & 0o777 == 0o600
+    assert "in the interval" in alice.run("pouncectl", "eta-score")
+
+
+@pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason="measures for two minutes what a busy machine changes: tests/run --long runs it")
 def test_starts_are_foretold_better_than_any_constant_and_the_intervals_hold(alice):
     lengths = random.Random(6)
     bursts = [[round(lengths.uniform(1, 8), 1) for _ in range(count)] for count in (LEARNED, *[BURST] * BURSTS)]
@@ -58,9 +70,7 @@ def test_starts_are_foretold_better_than_any_constant_and_the_intervals_hold(ali
     measured("estimates of a start", score["median_error_s"])
     print("MEASURED", score)
     print(waits.read_text())
-    assert waits.stat().st_mode & 0o777 == 0o600
     assert score["waits"] >= 30, score  # the others started before the first look at the queue
     assert score["coverage"] >= 0.7, score
     assert score["median_width_s"] <= score["median_wait_s"], score
     assert score["median_error_s"] < score["constant_error_s"], score
-    assert "in the interval" in alice.run("pouncectl", "eta-score")
