@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,10 @@ def command(log_name: str, words: list[str], behind: bool = False, limit_s: floa
 
 def _trouble_of(words: list[str], limit_s: float, **options) -> str:
     """Runs a command to its end, or to its limit; what is wrong with how it ended, or nothing."""
+    if _stopping.is_set():
+        return "not started: the run was stopped"
     with subprocess.Popen(words, process_group=0, **options) as process:
+        _processes.add(process.pid)
         try:
             code = process.wait(limit_s)
             return f"exit code {code}" if code else ""
@@ -68,6 +71,20 @@ def _trouble_of(words: list[str], limit_s: float, **options) -> str:
             if isinstance(stopped, subprocess.TimeoutExpired):
                 return f"no end within {limit_s / 60:.0f} minutes"
             raise
+        finally:
+            _processes.discard(process.pid)
+
+
+_processes: set[int] = set()  # of the commands that run: each leads a group
+_stopping = threading.Event()
+
+
+def stop_all() -> None:
+    """Ends what runs, with all that it started, and lets nothing begin any more: Ctrl-C."""
+    _stopping.set()
+    for pid in list(_processes):
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 @functools.cache

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .commands import Failed, LeftOut, say, signs_of_life
+from .commands import Failed, LeftOut, say, signs_of_life, stop_all
 from .reports import Case, Report
 from .suites import Options, Suite
 
@@ -44,12 +46,22 @@ def run_all(suites: list[Suite], options: Options) -> list[Outcome]:
             if outcomes[suite.name].trouble:
                 return list(outcomes.values())
         lanes = lanes_of([suite for suite in suites if suite.name not in FIRST])
-        with ThreadPoolExecutor(max(1, len(lanes))) as pool:
+        with ThreadPoolExecutor(max(1, len(lanes))) as pool, stopped_with_us():
             for ended in pool.map(lambda lane: [run_one(suite, options) for suite in lane], lanes):
                 outcomes.update({outcome.suite.name: outcome for outcome in ended})
         for outcome in outcomes.values():
             look_again(outcome, options)
     return [outcomes[suite.name] for suite in suites]
+
+
+@contextmanager
+def stopped_with_us() -> Iterator[None]:
+    """Ctrl-C reaches this thread alone: what the others run ends with it."""
+    try:
+        yield
+    except BaseException:
+        stop_all()
+        raise
 
 
 def lanes_of(suites: list[Suite]) -> list[list[Suite]]:
