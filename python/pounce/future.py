@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Generator
@@ -13,6 +14,7 @@ from . import _core, errors
 from ._engine.choices import Choice, sooner
 from ._engine.detached import DetachedTask
 from ._engine.options import Options
+from ._engine.outcome import OF_ITERATORS, CalledBack, awaitable, carried
 from ._engine.session import Session
 from ._engine.task import Task
 from ._engine.wait import Eta, Wait, wait_of
@@ -22,7 +24,7 @@ _FIRST_HINT_S, _HINT_S = 4.0, 60.0  # of waiting in the queue; between two
 _PARTS = ("queue", "boot", "send", "run", "receive")
 
 
-class Future(concurrent.futures.Future):  # type: ignore[type-arg]
+class Future(CalledBack):
     """The result of one task. Made by ``Client.submit``.
 
     A ``concurrent.futures.Future``: ``as_completed``, ``wait``, ``add_done_callback`` and ``asyncio.wrap_future`` work, and
@@ -54,7 +56,8 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         Raises
         ------
         Exception
-            What the function raised, of its own type, with the remote traceback; a note names node and device.
+            What the function raised, of its own type, with the remote traceback; a note names node and device. Where Python takes a
+            type for something else, it is the cause of a RuntimeError: a StopIteration or asyncio's CancelledError in ``await``.
         Timeout
             The task has not ended within `timeout`. A ``TimeoutError``.
         Cancelled
@@ -81,16 +84,19 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         if not self._task.over and not self.done():
             self._wait(timeout)
         try:
-            return super().exception(0)
+            error = super().exception(0)
         except concurrent.futures.CancelledError:
             raise self._cancelled() from None
+        if isinstance(error, StopIteration) and sys._getframe(1).f_globals.get("__name__") == "asyncio.futures":
+            return carried(error, OF_ITERATORS)  # wrap_future of Python 3.11 and older refuses it, and would never end
+        return error
 
     def __await__(self) -> Generator[Any, None, Any]:
         """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await ends the task, also one that runs."""
         import asyncio
 
         try:
-            return (yield from asyncio.wrap_future(self))
+            return (yield from awaitable(self))
         except asyncio.CancelledError:
             if not self.done():
                 self._session.cancel(self._task)

@@ -10,7 +10,7 @@ import weakref
 import pounce
 import pytest
 from pounce import _core
-from pounce._common import serialize
+from pounce._common import exceptions, serialize
 from pounce._engine.options import Options
 from pounce._engine.task import Task
 from pounce.future import Future
@@ -127,9 +127,7 @@ def test_what_runs_is_not_cancelled_by_the_future(session, future):
 
 
 def test_the_functions_own_exception_is_raised_with_its_place(future):
-    import cloudpickle
-
-    fail(future, "task_raised", pickle=cloudpickle.dumps(ZeroDivisionError("no")), node="g1", devices="gpu:a100:1")
+    fail(future, "task_raised", pickle=exceptions.dumps(ZeroDivisionError("no")), node="g1", devices="gpu:a100:1")
 
     with pytest.raises(ZeroDivisionError, match="no") as caught:
         future.result()

@@ -47,8 +47,8 @@ class _Counted(io.BytesIO):
 
 
 class _Pickler(cloudpickle.Pickler):
-    def __init__(self, file: Any, buffers: list[Any]):
-        super().__init__(file, protocol=5, buffer_callback=buffers.append)
+    def __init__(self, file: Any, buffers: list[Any] | None):
+        super().__init__(file, protocol=5, buffer_callback=None if buffers is None else buffers.append)
         self.names: set[str] = set()
         self.files: set[str] = set()
 
@@ -58,6 +58,11 @@ class _Pickler(cloudpickle.Pickler):
             self.files.add(obj.__code__.co_filename)
             return _reduced(obj)
         return super().reducer_override(obj)
+
+
+def pickler(file: Any) -> pickle.Pickler:
+    """For what is written in one piece."""
+    return _Pickler(file, None)
 
 
 def dumps(values: dict[str, Any], by_file: bool = False) -> tuple[bytes, list[Any]]:

@@ -8,11 +8,13 @@ import math
 import queue
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 from .. import errors
+from .._common import task_end
 from .._common.submitted_functions import for_each_item
 from .chunk_size import next_size
+from .outcome import OF_ITERATORS, Types, awaitable, carried, of_coroutines, result_of
 
 _CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their way
 
@@ -43,7 +45,8 @@ def _gathered(futures: Any, skip: bool, deadline: float) -> Any:
         return futures.left(skip, deadline)
     if isinstance(futures, (list, tuple, set, frozenset)):
         kind = next(kind for kind in (list, tuple, set, frozenset) if isinstance(futures, kind))
-        return kind(_gathered(one, skip, deadline) for one in futures if not (skip and _failed(one, deadline)))
+        # No generator: Python takes a StopIteration that passes through one for a mistake.
+        return kind([_gathered(one, skip, deadline) for one in futures if not (skip and _failed(one, deadline))])
     return futures
 
 
@@ -52,7 +55,7 @@ async def gather_async(futures: Any, skip: bool, timeout: float | None) -> Any:
     import asyncio
 
     deadline = math.inf if timeout is None else time.monotonic() + timeout
-    waiting = [asyncio.wrap_future(one) for one in _each(futures, concurrent.futures.Future)]
+    waiting = [awaitable(one) for one in _each(futures, concurrent.futures.Future)]
     if waiting:
         until = asyncio.ALL_COMPLETED if skip else asyncio.FIRST_EXCEPTION
         done, late = await asyncio.wait(waiting, timeout=timeout, return_when=until)
@@ -63,7 +66,10 @@ async def gather_async(futures: Any, skip: bool, timeout: float | None) -> Any:
             raise errors.Timeout(f"{len(late)} of the futures have not ended in time; they go on")
     for results in _each(futures, Results):
         await results.come(skip, deadline)
-    return gather(futures, skip, 0)
+    try:
+        return gather(futures, skip, 0)
+    except BaseException as error:
+        raise carried(error, of_coroutines())
 
 
 def _each(futures: Any, kind: type) -> Iterator[Any]:
@@ -122,7 +128,7 @@ class Completed:
             future = self._ended.get(timeout=_left_until(self._deadline))
         except queue.Empty:
             raise self._too_late() from None
-        return self._shown(future)
+        return self._shown(future, OF_ITERATORS)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -138,9 +144,11 @@ class Completed:
             while True:
                 came.clear()
                 try:
-                    return self._shown(self._ended.get_nowait())
+                    future = self._ended.get_nowait()
                 except queue.Empty:
                     pass
+                else:
+                    return self._shown(future, of_coroutines())
                 try:
                     await asyncio.wait_for(came.wait(), _left_until(self._deadline))
                 except (TimeoutError, asyncio.TimeoutError):
@@ -151,9 +159,9 @@ class Completed:
     def _too_late(self) -> errors.Timeout:
         return errors.Timeout(f"{self._left} of the futures have not ended in time; they go on")
 
-    def _shown(self, future: Future) -> Any:
+    def _shown(self, future: Future, ambiguous: Types) -> Any:
         self._left -= 1
-        return (future, future.result()) if self._with_results else future
+        return (future, result_of(future, ambiguous)) if self._with_results else future
 
 
 class Results:
@@ -213,11 +221,6 @@ class Results:
         """The results of the next chunk; with `skip` without those of items that fail."""
         future, rows = self._ahead[0]
         failure = _failure(future, min(deadline, self._deadline))
-        if failure is not None and not skip:
-            try:
-                raise failure
-            finally:
-                del failure, future  # its traceback holds this frame
         seconds, values, error = self._outcome(future) if failure is None else (math.inf, [], failure)
         self._ahead.popleft()
         if self._adapts and failure is None:
@@ -249,7 +252,7 @@ class Results:
             if not isinstance(value, Raised):
                 values.append(value)
             elif not skip:
-                raise value.error
+                value.again()
         self._end()
         return values
 
@@ -269,7 +272,7 @@ class Results:
         import asyncio
 
         future, _ = self._ahead[0]
-        await asyncio.wait([asyncio.wrap_future(future)], timeout=_left_until(min(deadline, self._deadline)))
+        await asyncio.wait([awaitable(future)], timeout=_left_until(min(deadline, self._deadline)))
 
     def _cancel(self) -> None:
         self._exhausted, self._broken = True, None
@@ -293,7 +296,7 @@ class Results:
                 self._end()
                 raise StopIteration
             self._receive(math.inf)
-        return self._next_ready()
+        return self._next_ready(OF_ITERATORS)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -305,13 +308,16 @@ class Results:
                 raise StopAsyncIteration
             await self._next_has_come(math.inf)
             self._receive(0.0)
-        return self._next_ready()
+        return self._next_ready(of_coroutines())
 
-    def _next_ready(self) -> Any:
+    def _next_ready(self, ambiguous: Types) -> Any:
         value = self._ready.popleft()
-        if isinstance(value, Raised):
-            raise value.error
-        return value
+        if not isinstance(value, Raised):
+            return value
+        try:
+            value.again(ambiguous)
+        finally:
+            del value  # likewise
 
     def __del__(self) -> None:
         if getattr(self, "_ahead", None):
@@ -332,23 +338,17 @@ def run_chunk(function: Callable[..., Any], rows: Rows) -> Outcome:
     for row in rows:
         try:
             values.append(original()(*row))
-        except Exception as error:
-            if not values:
+        except BaseException as error:
+            if not values or (isinstance(error, KeyboardInterrupt) and task_end.is_to_end()):
                 raise  # as any task's
-            return time.monotonic() - start, values, _portable(error)
+            return time.monotonic() - start, values, _travelling(error)
     return time.monotonic() - start, values, None
 
 
-def _portable(error: Exception) -> Exception:
-    import cloudpickle
-    from tblib import pickling_support
+def _travelling(error: BaseException) -> Any:
+    from .._common import exceptions, traceback_lines
 
-    try:
-        pickling_support.install(error)
-        cloudpickle.dumps(error)
-        return error
-    except Exception:
-        return errors.TaskRaised(f"{type(error).__name__}: {error}")
+    return exceptions.Travelling(error.with_traceback(traceback_lines.below(error.__traceback__, "pounce")))
 
 
 class Raised:
@@ -358,3 +358,9 @@ class Raised:
 
     def __init__(self, error: BaseException):
         self.error = error
+
+    def again(self, ambiguous: Types = ()) -> NoReturn:
+        try:
+            raise carried(self.error, ambiguous)
+        finally:
+            del self  # its error's traceback holds this frame

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 from .. import _core, errors
@@ -102,11 +103,13 @@ class Task:
         timings = ended.timings
         if timings.arrived:
             self._timings, self._unpickled = timings, time.monotonic()
-        if failure is None:
-            future.set_result(value)
-        else:
-            future.set_exception(failure)
-        self._let_go()
+        try:
+            if failure is None:
+                future.set_result(value)
+            else:
+                future.set_exception(failure)
+        finally:
+            self._let_go()
 
     def _changed_data(self, failure: BaseException | None) -> BaseException | None:
         """That its data was changed: whatever the function made of that, or failed with, is not to be trusted."""
@@ -146,19 +149,15 @@ class Task:
 
 def _raised(pickle: Any, error: _core.Error) -> BaseException:
     """The function's own exception, as if it had been raised here; or its words, if its class is not known here."""
+    from .._common import exceptions
+
     context = error.context
     where = ", ".join(filter(None, (context.get("node"), context.get("devices")))) or "the worker"
     try:
-        exception = next(_loaded(pickle))
+        exception = exceptions.loads(pickle)
     except Exception:
         return errors.of(error._replace(text=f"on {where}: {error.text}\n{context.get('traceback', '')}"))
-    if hasattr(exception, "add_note"):
-        exception.add_note(f"raised on {where}")
-    else:  # Python 3.10 has no notes
+    exceptions.add_note(exception, f"raised on {where}")
+    if sys.version_info < (3, 11) and exception.__cause__ is None:  # it shows no notes
         exception.__cause__ = errors.of(error._replace(text=f"raised on {where}: {error.text}"))
     return exception
-
-
-def _loaded(pickle: Any) -> Generator[Any, None, None]:
-    """What is in it. The remote traceback's frames keep those that they were made in, up to a generator's: not the future."""
-    yield serialize.loads(pickle)

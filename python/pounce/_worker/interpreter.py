@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._common import task_end
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
 from .import_clock import ImportClock
@@ -33,7 +34,6 @@ visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before anybody's cod
 running: Any = None  # the _core.Job whose function runs
 
 _TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
-_SUMMARY_CHARS = 2_000
 
 
 class _ResultNotPicklable(Exception):
@@ -175,8 +175,9 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
         from . import half_imports
 
         half_imports.forget()
-    trace = error.__traceback__.tb_next if error.__traceback__ is not None else None  # without our own frame
-    error = error.with_traceback(trace)
+    from .._common import traceback_lines
+
+    error = error.with_traceback(traceback_lines.below(error.__traceback__, "pounce"))
     summary = _summary(error)
     if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
         return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))
@@ -191,13 +192,9 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
 def _pickled(error: BaseException) -> bytes:
     """The exception with its traceback; empty if it cannot travel (its words do, in the error's text)."""
     try:
-        import cloudpickle
-        from tblib import pickling_support
+        from .._common import exceptions
 
-        pickling_support.install(error)
-        data = cloudpickle.dumps(error, protocol=5)
-        loads(data)  # one whose __init__ wants more than its args would fail only at the caller
-        return data
+        return exceptions.dumps(error)
     except Exception:
         return b""
 
@@ -209,12 +206,9 @@ def _not_picklable(problem: _ResultNotPicklable) -> _core.Error:
 
 
 def _summary(error: BaseException | None) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = "its message cannot be shown"
-    name = type(error).__name__
-    return (f"{name}: {text}" if text else name)[:_SUMMARY_CHARS]
+    from .._common import exceptions
+
+    return exceptions.words_of(error)
 
 
 def _traceback(error: BaseException) -> str:
@@ -295,6 +289,10 @@ def _start() -> Any:
     )
 
 
+def _is_to_end() -> bool:
+    return core.ending() or (running is not None and running.cancel_asked())
+
+
 def _idle(ahead: ModulesAhead) -> float | None:
     """Seconds until one of them wants to be called again."""
     if between_tasks is None:
@@ -315,6 +313,7 @@ def main() -> None:
     import cloudpickle  # while the daemon introduces the first client
 
     core.set_cloudpickle(cloudpickle.__version__)
+    task_end.is_to_end = _is_to_end
     ahead = ModulesAhead(core)
     runner = Runner({"node": node, "devices": devices}, ahead)
     core.serve(runner.execute, runner.describe, lambda: _idle(ahead))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
-from .._common import bundle
+from .._common import exceptions
 
 
 def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:
@@ -13,6 +13,8 @@ def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:
     lines = [where, *error["lines"], *([hint] if hint else [])]
     exception = _exception(error)
     exception._render_traceback_ = lambda *_: lines  # type: ignore[attr-defined]  # IPython asks for it
+    if exceptions.leads_to_group(exception.__context__):
+        exception.__context__ = None  # the lines have it
     return exception
 
 
@@ -32,12 +34,19 @@ def syntax_error(shell: Any, error: SyntaxError) -> BaseException:
 def _exception(error: dict[str, Any]) -> BaseException:
     if error["type"] == "KeyboardInterrupt":
         return KeyboardInterrupt(error["text"])
+    exception: BaseException | None = None
     try:
-        exception = bundle.loads(error["pickle"], ())["error"]
-        # IPython shows a SyntaxError, and ends at a SystemExit, without asking for our lines.
-        if not isinstance(exception, (SyntaxError, SystemExit)):
-            exception._render_traceback_ = None
+        exception = exceptions.loads(error["pickle"])
+        exception._render_traceback_ = None  # type: ignore[attr-defined]
+        if not _is_shown_otherwise(exception):
             return exception
     except Exception:
         pass
-    return type(error["type"], (errors.TaskRaised,), {})(error["text"])
+    in_its_place: BaseException = type(error["type"], (errors.TaskRaised,), {})(error["text"])
+    in_its_place.__cause__ = exception
+    return in_its_place
+
+
+def _is_shown_otherwise(exception: BaseException) -> bool:
+    """IPython shows a SyntaxError and a group, and ends at a SystemExit, without asking for our lines."""
+    return isinstance(exception, (SyntaxError, SystemExit)) or exceptions.is_group(exception)

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
+from .._engine.outcome import CalledBack
 from ..calls import View
 from ..future import Future
 
 
-class Call(concurrent.futures.Future):  # type: ignore[type-arg]
+class Call(CalledBack):
     """Made by ``Leases.submit``. Its result is that of the pounce future which it becomes; any thread may use it.
 
     Who waits in ``result()`` does what ``pounce.Future.result`` does: sees the output and the status line, and stops the call with ■.
@@ -68,7 +69,7 @@ class Call(concurrent.futures.Future):  # type: ignore[type-arg]
         """`submit` sends it on its way, or False: it ends with what `submit` raises."""
         try:
             inner = submit()
-        except Exception as error:
+        except BaseException as error:  # what a call raised that it waits for: a SystemExit, say
             self.end(None, error)
             return False
         self._inner = inner

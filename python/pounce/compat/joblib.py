@@ -17,6 +17,7 @@ from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBa
 from .. import Client, Ref
 from .._common import serialize
 from .._engine.options import Options
+from .._engine.outcome import OF_GENERATORS, result_of
 from ..calls import View
 from ..errors import BadRequest, NotPicklable
 from ..future import Future
@@ -107,7 +108,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         return call
 
     def retrieve_result_callback(self, out: Any) -> Any:
-        return out.result()
+        return result_of(out, OF_GENERATORS)  # joblib yields it in one
 
     def get_nested_backend(self) -> tuple[Any, None]:
         """For what is parallel inside a call: threads of the worker, and inside these nothing more."""

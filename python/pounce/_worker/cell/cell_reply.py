@@ -44,8 +44,8 @@ def shells() -> Any:
 def _pickled(error: BaseException) -> bytes:
     """Empty if it cannot travel: its words do."""
     try:
-        data, _ = bundle.dumps({"error": error})
-        bundle.loads(data, ())
-        return data
+        from ..._common import exceptions
+
+        return exceptions.dumps(error, bundle.pickler)
     except Exception:
         return b""

@@ -11,6 +11,7 @@ import linecache
 import os
 import sys
 import threading
+import traceback
 import types
 from typing import Any
 
@@ -19,6 +20,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
+from ..._common import exceptions, traceback_lines
 from .. import interpreter
 from .publish import Comm, Publisher, ResultHook, send, use_comms
 
@@ -35,6 +37,15 @@ class ZMQInteractiveShell(InteractiveShell):
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         self.stb = list(stb)
+
+    def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
+        """IPython leaves exception groups to Python, which would print them here, with the lines of ours that run the cell."""
+        if not exceptions.leads_to_group((exc_tuple or sys.exc_info())[1]):
+            super().showtraceback(exc_tuple, *args, **kwargs)
+            return
+        kind, error, trace = self._get_exc_info(exc_tuple)
+        lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce"))
+        self._showtraceback(kind, error, "".join(lines).splitlines())
 
     def ask_exit(self) -> None:
         print("The worker goes on: %pounce restart empties it, %pounce release gives it back.")

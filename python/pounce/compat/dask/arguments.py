@@ -29,4 +29,4 @@ def replaced(value: Any, by: Callable[[Future], Any]) -> Any:
         return value
     if isinstance(value, dict):
         return {key: replaced(one, by) for key, one in value.items()}
-    return type(value)(replaced(one, by) for one in value)
+    return type(value)([replaced(one, by) for one in value])  # no generator, which a StopIteration cannot pass

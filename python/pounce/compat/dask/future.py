@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import Ref
 from ..._engine.durations import seconds_of
+from ..._engine.outcome import awaitable
 from ...errors import BadRequest
 from .. import not_offered
 from ..call import Call
@@ -93,9 +94,7 @@ class Future:
         """Nothing: a result lives as long as its future."""
 
     def __await__(self) -> Generator[Any, None, Any]:
-        import asyncio
-
-        return (yield from asyncio.wrap_future(self._call))
+        return (yield from awaitable(self._call))
 
     def __getattr__(self, name: str) -> Any:
         not_offered.name_of_object("Future", name, _INSTEAD)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ..._engine.outcome import OF_ITERATORS, result_of
 from ...errors import Timeout
 from .future import Future, call_of, calls_of, seconds
 
@@ -100,7 +101,7 @@ class as_completed:
         if not self._with_results:
             return future
         if self._raise_errors:
-            return future, future.result()
+            return future, result_of(call_of(future), OF_ITERATORS)
         return future, future.result() if future.status == "finished" else self._failure(future)
 
     @staticmethod

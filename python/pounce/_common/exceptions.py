@@ -1,0 +1,436 @@
+"""How an exception travels: as itself, with all that it keeps, also where a process pool would lose some of it or fail.
+
+Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is a record of
+its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A record is made in the
+first of these ways that can be read again: by the `__reduce__` of its class; of its state, without calling its `__init__`; without
+the attributes that cannot be pickled; and with the words of those arguments that cannot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copyreg
+import io
+import pickle
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from .. import errors
+from .ref import pickling
+from .traceback_lines import Line, lines_of, traceback_of
+
+_HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was not written in C as a constant
+_SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which is there for a hint on misspelt names: a model does not travel for that
+_WORDS_CHARS = 2_000
+
+MakePickler = Callable[[Any], pickle.Pickler]  # of the file that it writes to, all in one piece
+
+
+class _Record(NamedTuple):
+    pickle: bytes  # what makes it and, after that, what it keeps; empty: it cannot travel
+    words: str
+    lines: list[Line]
+    cause: int  # the number of its record; -1: none
+    context: int
+    is_context_hidden: bool
+    notes: Any
+    sought_in: bytes  # AttributeError.obj; empty: it has none, or one that does not travel
+    lacks: str  # what of it cannot be pickled
+
+
+class _State(NamedTuple):
+    """What an exception keeps beside its type."""
+
+    reduced: Any = None  # of its own `__reduce__`
+    setter: Any = None
+    args: Any = None
+    attributes: dict[str, Any] | None = None
+    members: dict[str, Any] | None = None  # of its classes: `__slots__`, and what C keeps beside args
+
+
+class _Shown:
+    """In the place of an argument that cannot travel: it reads the same."""
+
+    def __init__(self, text: str, representation: str):
+        self._text, self._representation = text, representation
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._representation
+
+
+def words_of(error: BaseException | None) -> str:
+    """Its type and message, as a traceback ends."""
+    text, name = _text_of(str, error), type(error).__name__
+    return (f"{name}: {text}" if text else name)[:_WORDS_CHARS]
+
+
+def _text_of(show: Callable[[Any], str], value: Any) -> str:
+    try:
+        return show(value)
+    except Exception:
+        return "its message cannot be shown"
+
+
+def is_group(error: BaseException | None) -> bool:
+    return sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup)
+
+
+def leads_to_group(error: BaseException | None) -> bool:
+    """It is one, or was raised while one was handled. IPython shows these in a way of its own."""
+    seen: set[int] = set()
+    while error is not None and not is_group(error) and id(error) not in seen:
+        seen.add(id(error))
+        error = error.__context__
+    return is_group(error)
+
+
+# ---- leaving ----
+
+
+def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> bytes:
+    """Raises what pickling `error` itself raises, where it has no way to travel; others that it leads to arrive in words then."""
+    from .arrays import Pickler
+
+    outer = getattr(pickling, "to_host", False)
+    pickling.to_host = True
+    try:
+        return _Departure(error, make_pickler or (lambda file: Pickler(file, protocol=5))).records()
+    finally:
+        pickling.to_host = outer
+
+
+class _Departure:
+    def __init__(self, error: BaseException, make_pickler: MakePickler):
+        self._errors: list[BaseException] = []  # by number, as they are met
+        self._numbers: dict[int, int] = {}
+        self._make_pickler = make_pickler
+        self._number(error)
+
+    def records(self) -> bytes:
+        records = []
+        for error in self._errors:  # grows meanwhile
+            try:
+                records.append(self._record(error))
+            except Exception:
+                if not records:
+                    raise
+                records.append(self._around(error, b"", ""))
+        return pickle.dumps(records, 5)
+
+    def _number(self, error: BaseException | None) -> int:
+        if error is None:
+            return -1
+        number = self._numbers.setdefault(id(error), len(self._errors))
+        if number == len(self._errors):
+            self._errors.append(error)
+        return number
+
+    def _record(self, error: BaseException) -> _Record:
+        problem: Exception | None = None
+        for made, state, lacks in self._ways(error):
+            try:
+                data = self._pickled(made, state)
+                _read(data, self._errors.__getitem__)  # it would fail only where it arrives
+                return self._around(error, data, lacks)
+            except Exception as why:
+                problem = problem or why
+        assert problem is not None
+        raise problem
+
+    def _around(self, error: BaseException, data: bytes, lacks: str) -> _Record:
+        notes = getattr(error, "__notes__", None)
+        return _Record(data, words_of(error), lines_of(error.__traceback__), self._number(error.__cause__), self._number(error.__context__),
+                       error.__suppress_context__, notes if _are_notes(notes) else None, self._sought_in(error), lacks)
+
+    def _ways(self, error: BaseException) -> Iterator[tuple[tuple[Any, Any], _State, str]]:
+        kind = type(error)
+        if _reduces_itself(kind):
+            make, args, *rest = _reduced(error)
+            yield (make, args), _State(reduced=rest[0] if rest else None, setter=rest[4] if len(rest) > 4 else None), ""
+        args, attributes, members = _made_with(error), _attributes(error), _values(error)
+        yield (_made, (kind, args)), _State(args=error.args, attributes=attributes, members=members), ""
+        attributes, members, lacks = *map(self._that_travel, (attributes, members)), ""
+        lost = [*(_attributes(error).keys() - attributes.keys()), *(_values(error).keys() - members.keys())]
+        if lost:
+            lacks = f"{', '.join(sorted(lost))} cannot be pickled"
+        yield (_made, (kind, args)), _State(args=error.args, attributes=attributes, members=members), lacks
+        shown = tuple(map(self._shown, args))
+        state = _State(args=tuple(map(self._shown, error.args)), attributes=attributes, members=members)
+        yield (_made, (kind, shown)), state, "; ".join(filter(None, (lacks, "its arguments cannot be pickled and are here in words")))
+
+    def _that_travel(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if self._travels(value)}
+
+    def _shown(self, value: Any) -> Any:
+        return value if self._travels(value) else _Shown(_text_of(str, value), _text_of(repr, value))
+
+    def _travels(self, value: Any) -> bool:
+        try:
+            _read(self._pickled((tuple, ((value,),)), _State()), self._errors.__getitem__)
+        except Exception:
+            return False
+        return True
+
+    def _pickled(self, made: tuple[Any, Any], state: _State, file: io.BytesIO | None = None) -> bytes:
+        """Two pickles with one memo: exceptions that lead to each other are all made before any is given its state."""
+        file = file or io.BytesIO()
+        pickler = self._make_pickler(file)
+        pickler.persistent_id = self._persistent_id  # type: ignore[method-assign]
+        pickler.dump(made)
+        pickler.dump(tuple(state))
+        return file.getvalue()
+
+    def _persistent_id(self, value: Any) -> Any:
+        return self._number(value) if isinstance(value, BaseException) else None
+
+    def _sought_in(self, error: BaseException) -> bytes:
+        value = error.obj if isinstance(error, AttributeError) else None
+        if value is None:
+            return b""
+        if isinstance(value, types.ModuleType):
+            return pickle.dumps(value.__name__)
+        file = _SmallFile()
+        pickler = self._make_pickler(file)
+        pickler.persistent_id = self._small_persistent_id  # type: ignore[method-assign]
+        try:
+            pickler.dump((value,))
+        except Exception:
+            return b""
+        return file.getvalue()
+
+    def _small_persistent_id(self, value: Any) -> Any:
+        if hasattr(type(value), "nbytes") and value.nbytes > _SMALL_BYTES:
+            raise _TooLarge  # before a device's memory is copied
+        return self._persistent_id(value)
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class _SmallFile(io.BytesIO):
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > _SMALL_BYTES:
+            raise _TooLarge
+        return super().write(data)
+
+
+def _reduces_itself(kind: type) -> bool:
+    base = _builtin(kind)
+    return (kind in copyreg.dispatch_table or kind.__reduce_ex__ is not base.__reduce_ex__
+            or kind.__reduce__ is not base.__reduce__)  # type: ignore[comparison-overlap]
+
+
+def _reduced(error: BaseException) -> tuple[Any, ...]:
+    registered = copyreg.dispatch_table.get(type(error))
+    reduced = registered(error) if registered is not None else error.__reduce_ex__(5)
+    if isinstance(reduced, str):
+        raise pickle.PicklingError(f"{type(error).__name__} is pickled by name")
+    return reduced
+
+
+def _builtin(kind: type) -> type:
+    """The class of Python's own that decides what C keeps of it."""
+    while not _is_builtin(kind):
+        assert kind.__base__ is not None
+        kind = kind.__base__
+    return kind
+
+
+def _is_builtin(kind: type) -> bool:
+    return not kind.__flags__ & _HEAP_TYPE and kind.__module__ == "builtins"
+
+
+def _made_with(error: BaseException) -> tuple[Any, ...]:
+    if sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup):
+        return error.message, list(error.exceptions)  # its args are what its own __init__ was called with
+    return error.args
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    return {name: value for name, value in vars(error).items() if name != "__notes__" or not _are_notes(value)}
+
+
+def _values(error: BaseException) -> dict[str, Any]:
+    """What its classes have places for. Of `obj` see `_sought_in`."""
+    found = {}
+    for name, member in _members(type(error)).items():
+        if name != "obj" or not isinstance(error, AttributeError):
+            with contextlib.suppress(AttributeError, TypeError):  # nothing is there
+                found[name] = member.__get__(error)
+    return found
+
+
+def _members(kind: type) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for base in kind.__mro__:
+        if base not in (BaseException, object):
+            found |= {name: member for name, member in vars(base).items() if name not in found and not name.startswith("__")
+                      and type(member) in (types.MemberDescriptorType, types.GetSetDescriptorType)}
+    return found
+
+
+def _are_notes(notes: Any) -> bool:
+    return isinstance(notes, list) and all(type(note) is str for note in notes)
+
+
+# ---- arriving ----
+
+
+def loads(data: Any) -> BaseException:
+    """Raises what unpickling the exception itself raises; others that it leads to are there in words then."""
+    return _Arrival([_Record(*record) for record in pickle.loads(data)]).error()
+
+
+class _Arrival:
+    def __init__(self, records: list[_Record]):
+        self._records = records
+        self._errors: dict[int, Any] = {}
+        self._states: dict[int, pickle.Unpickler] = {}
+
+    def error(self) -> BaseException:
+        for number in range(len(self._records)):
+            self._made(number)
+        for number, error in self._errors.items():
+            self._complete(number, error)
+        found: BaseException = self._errors[0]
+        return found
+
+    def _made(self, number: int) -> Any:
+        if number not in self._errors:
+            self._errors[number] = None  # for one whose arguments lead to itself
+            record = self._records[number]
+            try:
+                reader = _Unpickler(record.pickle, self._made)
+                self._errors[number], self._states[number] = _called(*reader.load()), reader
+            except Exception:
+                if number == 0:
+                    raise
+                self._errors[number] = errors.TaskRaised(record.words)
+        return self._errors[number]
+
+    def _complete(self, number: int, error: BaseException) -> None:
+        record, problem = self._records[number], self._records[number].lacks
+        if number in self._states:
+            try:
+                _give(error, _State(*self._states[number].load()))
+            except Exception as why:
+                problem = f"what it keeps cannot be unpickled here: {words_of(why)}"
+        if record.sought_in:
+            with contextlib.suppress(Exception):
+                error.obj = _sought(record.sought_in, self._made)  # type: ignore[attr-defined]
+        cause, context = (None if at < 0 else self._errors[at] for at in (record.cause, record.context))
+        _set(error, __cause__=cause, __context__=context, __suppress_context__=record.is_context_hidden,
+             __traceback__=traceback_of(record.lines))
+        if record.notes is not None:
+            _set(error, __notes__=record.notes)
+        if problem:
+            add_note(error, f"pounce: {problem}")
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """As its `add_note`, also where its class lets nobody set anything. Python 3.10 does not show it."""
+    notes = getattr(error, "__notes__", None)
+    _set(error, __notes__=[*notes, note] if isinstance(notes, list) else [note])
+
+
+def _set(error: BaseException, **attributes: Any) -> None:
+    for name, value in attributes.items():
+        object.__setattr__(error, name, value)
+
+
+def _read(data: bytes, error_of: Callable[[int], BaseException]) -> Any:
+    reader = _Unpickler(data, error_of)
+    error = _called(*reader.load())
+    _give(error, _State(*reader.load()))
+    return error
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, error_of: Callable[[int], Any]):
+        super().__init__(io.BytesIO(data))
+        self.persistent_load = error_of  # type: ignore[method-assign]
+
+
+class _QuietUnpickler(_Unpickler):
+    """It imports nothing that is not there."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module not in sys.modules:
+            raise ImportError(f"{module} is not imported here")
+        return super().find_class(module, name)
+
+
+def _sought(data: bytes, error_of: Callable[[int], Any]) -> Any:
+    found = _QuietUnpickler(data, error_of).load()
+    return sys.modules[found] if isinstance(found, str) else found[0]
+
+
+def _called(make: Callable[..., Any], args: Any) -> Any:
+    return make(*args)
+
+
+def _made(kind: type, args: tuple[Any, ...]) -> Any:
+    """One without its class's `__init__`, which may want other arguments. That of C runs: it may count on what it has set itself."""
+    new: Any = _builtin(kind).__new__
+    init: Any = next(base for base in kind.__mro__ if _is_builtin(base)).__init__
+    error = new(kind, *args)
+    try:
+        init(error, *args)
+    except Exception:
+        BaseException.__init__(error, *args)
+    if isinstance(error, StopIteration) and error.value is None:
+        error.value = None  # C reads it without looking whether it was ever set
+    return error
+
+
+def _give(error: Any, state: _State) -> None:
+    if state.setter is not None:
+        state.setter(error, state.reduced)
+    elif state.reduced is not None:
+        error.__setstate__(state.reduced)
+    if state.args is not None:
+        _set(error, args=state.args)
+    if state.attributes:
+        vars(error).update(state.attributes)
+    members = _members(type(error)) if state.members else {}
+    for name, value in (state.members or {}).items():
+        if _value(members[name], error) is not value:  # C may not expect None where it has nothing
+            with contextlib.suppress(AttributeError, TypeError):  # it is not to be set
+                members[name].__set__(error, value)
+
+
+def _value(member: Any, error: BaseException) -> Any:
+    try:
+        return member.__get__(error)
+    except (AttributeError, TypeError):
+        return _Shown  # no value of a member
+
+
+# ---- inside a value ----
+
+
+class Travelling:
+    """In a value that is pickled: arrives as the exception itself, or as its words."""
+
+    def __init__(self, error: BaseException):
+        self._error = error
+
+    def __reduce__(self) -> Any:
+        words = words_of(self._error)
+        try:
+            return _arrived, (dumps(self._error), words)
+        except Exception:
+            return _arrived, (b"", words)
+
+
+def _arrived(data: bytes, words: str) -> BaseException:
+    try:
+        return loads(data)
+    except Exception:
+        return errors.TaskRaised(words)

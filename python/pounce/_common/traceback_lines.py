@@ -1,0 +1,92 @@
+"""How a traceback travels: its lines as plain data, and a traceback again where they arrive, which shows the same lines.
+
+Its frames have no variables, and no code but an expression that stands where the line's own does.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import sys
+import types
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_END_LINES = 1000  # of a longer traceback so many travel of each end
+
+
+class Line(NamedTuple):
+    file: str
+    function: str
+    module: str
+    number: int
+    span: tuple[int, int, int] | None  # last line, columns: what Python underlines
+
+
+def lines_of(trace: types.TracebackType | None) -> list[Line]:
+    lines: list[Line] = []
+    once: dict[Line, Line] = {}  # a recursion's lines are pickled once
+    while trace is not None:
+        line = _line(trace)
+        lines.append(once.setdefault(line, line))
+        trace = trace.tb_next
+    return lines if len(lines) <= 2 * _END_LINES else [*lines[:_END_LINES], *lines[-_END_LINES:]]
+
+
+def traceback_of(lines: list[Line]) -> types.TracebackType | None:
+    # Frames keep those that they were made in, up to a generator's: not the caller's.
+    return next(_in_generator(lines))
+
+
+def below(trace: types.TracebackType | None, *packages: str) -> types.TracebackType | None:
+    """Without the frames of these at its beginning; all of them, where there are no others."""
+    found = trace
+    while found is not None and str(found.tb_frame.f_globals.get("__name__")).partition(".")[0] in packages:
+        found = found.tb_next
+    return found or trace
+
+
+def _in_generator(lines: list[Line]) -> Iterator[types.TracebackType | None]:
+    yield _traceback_of(lines)
+
+
+def _traceback_of(lines: list[Line]) -> types.TracebackType | None:
+    trace: types.TracebackType | None = None
+    one: types.TracebackType | None = None
+    made: dict[Line, types.TracebackType] = {}
+    try:
+        for line in reversed(lines):
+            if line not in made:
+                made[line] = _made(line)
+            one = made[line]
+            trace = types.TracebackType(trace, one.tb_frame, one.tb_lasti if line.span else -1, line.number)
+        return trace
+    finally:
+        del trace, made, one  # else the frames would hold themselves
+
+
+def _line(trace: types.TracebackType) -> Line:
+    code, module = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__")
+    return Line(code.co_filename, code.co_name, module if isinstance(module, str) else "", trace.tb_lineno or code.co_firstlineno,
+                _span(code, trace))
+
+
+def _span(code: types.CodeType, trace: types.TracebackType) -> tuple[int, int, int] | None:
+    if sys.version_info < (3, 11):  # it underlines nothing
+        return None
+    line, end, column, end_column = next(itertools.islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
+    known = line == trace.tb_lineno and end is not None and column is not None and end_column is not None
+    return (end, column, end_column) if known else None
+
+
+def _made(line: Line) -> types.TracebackType:
+    end, column, end_column = line.span or (line.number, 0, 0)
+    at = {"lineno": line.number, "end_lineno": end, "col_offset": column, "end_col_offset": end_column}
+    name = ast.Name("__no_such_name", ast.Load(), **at)
+    code = compile(ast.Module([ast.Expr(name, **at)], []), line.file, "exec").replace(co_name=line.function)
+    try:
+        exec(code, {"__name__": line.module})
+    except NameError as error:
+        assert error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        return error.__traceback__.tb_next
+    raise AssertionError("that name exists")

@@ -1,0 +1,89 @@
+"""What a task raised, where it is raised again: some types are taken for something else there, and a RuntimeError carries those.
+
+A StopIteration would end the loop that waits for the next result, and so lose the rest without a word; Python has the same answer
+for its generators (PEP 479) and, since 3.12, for asyncio's futures.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import asyncio
+
+Types: TypeAlias = "tuple[type[BaseException], ...]"
+
+OF_ITERATORS: Types = (StopIteration,)
+OF_GENERATORS: Types = (StopIteration, GeneratorExit)
+_logger = logging.getLogger("concurrent.futures")
+
+
+def of_coroutines() -> Types:
+    """asyncio takes its own CancelledError for the end of whoever waits."""
+    import asyncio
+
+    return StopIteration, StopAsyncIteration, asyncio.CancelledError
+
+
+def carried(error: BaseException, ambiguous: Types) -> BaseException:
+    """`error`, or what carries it where it is one of these."""
+    if not isinstance(error, ambiguous):
+        return error
+    carrier = RuntimeError(f"the task raised {type(error).__name__}")
+    carrier.__cause__ = error
+    return carrier
+
+
+def result_of(future: concurrent.futures.Future[Any], ambiguous: Types) -> Any:
+    try:
+        return future.result()
+    except ambiguous as error:
+        raise carried(error, ambiguous) from error
+    finally:
+        del future  # its exception's traceback holds this frame
+
+
+def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
+    """As ``asyncio.wrap_future``, which never ends with some exceptions."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Future[Any] = loop.create_future()
+
+    def settle() -> None:
+        if waiting.done():
+            return
+        if future.cancelled():
+            waiting.cancel()
+        elif (error := future.exception()) is not None:
+            waiting.set_exception(carried(error, of_coroutines()))
+        else:
+            waiting.set_result(future.result())
+
+    def ended(_: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle)
+
+    future.add_done_callback(ended)
+    waiting.add_done_callback(lambda waiting: waiting.cancelled() and future.cancel())
+    return waiting
+
+
+class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
+    """A future whose callbacks cannot end the thread that tells them, which tells of other tasks too: not by a SystemExit either."""
+
+    def _invoke_callbacks(self) -> None:
+        pressed: KeyboardInterrupt | None = None
+        for callback in self._done_callbacks:  # type: ignore[attr-defined]
+            try:
+                callback(self)
+            except KeyboardInterrupt as error:
+                if error is not self._exception:  # type: ignore[attr-defined]
+                    pressed = error  # ■, while it ran
+            except BaseException:
+                _logger.exception("exception calling callback for %r", self)
+        if pressed is not None:
+            raise pressed
