@@ -14,7 +14,7 @@ from . import _core, errors
 from ._engine.choices import Choice, sooner
 from ._engine.detached import DetachedTask
 from ._engine.options import Options
-from ._engine.outcome import OF_ITERATORS, CalledBack, awaitable, carried
+from ._engine.outcome import CalledBack, awaitable, carried, of_coroutines
 from ._engine.session import Session
 from ._engine.task import Task
 from ._engine.wait import Eta, Wait, wait_of
@@ -57,7 +57,7 @@ class Future(CalledBack):
         ------
         Exception
             What the function raised, of its own type, with the remote traceback; a note names node and device. Where Python takes a
-            type for something else, it is the cause of a RuntimeError: a StopIteration or asyncio's CancelledError in ``await``.
+            type for something else, it is the cause of a RuntimeError: StopIteration, GeneratorExit and asyncio's CancelledError in ``await``.
         Timeout
             The task has not ended within `timeout`. A ``TimeoutError``.
         Cancelled
@@ -75,6 +75,8 @@ class Future(CalledBack):
         try:
             return super().result(0)
         except concurrent.futures.CancelledError:
+            if not self.cancelled():  # the function has raised one
+                raise
             raise self._cancelled() from None
         finally:
             del self  # a traceback that ends here would hold the future, and the future the exception
@@ -87,8 +89,8 @@ class Future(CalledBack):
             error = super().exception(0)
         except concurrent.futures.CancelledError:
             raise self._cancelled() from None
-        if isinstance(error, StopIteration) and sys._getframe(1).f_globals.get("__name__") == "asyncio.futures":
-            return carried(error, OF_ITERATORS)  # wrap_future of Python 3.11 and older refuses it, and would never end
+        if error is not None and sys._getframe(1).f_globals.get("__name__") == "asyncio.futures":
+            return carried(error, of_coroutines())  # wrap_future: before Python 3.12 it would never end with a StopIteration
         return error
 
     def __await__(self) -> Generator[Any, None, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import concurrent.futures
 import contextlib
@@ -20,27 +21,35 @@ from itertools import zip_longest
 # ---- one of each built-in type ----
 
 _ARGUMENTS = {
+    BaseExceptionGroup: ("two", [ValueError(1), SystemExit(2)]),
     UnicodeDecodeError: ("utf-8", b"\xff\xfe", 0, 1, "bad byte"),
     UnicodeEncodeError: ("ascii", "é", 0, 1, "not ascii"),
     UnicodeTranslateError: ("é", 0, 1, "not it"),
 }
 _BY_BASE = {
-    OSError: (2, "gone", "here", None, "there"),
+    OSError: (95, "not so", "here", None, "there"),
     SyntaxError: ("wrong", ("file.py", 3, 5, "x = = 1\n", 3, 6)),
-    BaseExceptionGroup: ("two", [ValueError(1), KeyError("k")]),
+    ExceptionGroup: ("two", [ValueError(1), KeyError("k")]),
 }
 _KEYWORDS = {ImportError: {"name": "absent", "path": "/absent.py"}, NameError: {"name": "x"}, AttributeError: {"name": "x", "obj": 5}}
 BUILTIN = sorted({kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)})
 
 
+OF_A_CANCEL = {"asyncio.CancelledError": asyncio.CancelledError, "concurrent.CancelledError": concurrent.futures.CancelledError}
+
+
 def raise_builtin(name: str):
-    kind = getattr(builtins, name)
+    kind = OF_A_CANCEL.get(name) or getattr(builtins, name)
     arguments = _ARGUMENTS.get(kind) or next((args for base, args in _BY_BASE.items() if issubclass(kind, base)), ("words", 7))
     keywords = next((words for base, words in _KEYWORDS.items() if issubclass(kind, base)), {})
     error = kind(*arguments, **keywords)
     error.extra = ["kept"]
     error.add_note("a note")
     raise error
+
+
+def fails_at_two(name: str, n: int) -> int:
+    return raise_builtin(name) if n == 2 else n
 
 
 # ---- as they happen ----

@@ -14,7 +14,7 @@ from .. import errors
 from .._common import task_end
 from .._common.submitted_functions import for_each_item
 from .chunk_size import next_size
-from .outcome import OF_ITERATORS, Types, awaitable, carried, of_coroutines, result_of
+from .outcome import OF_ITERATORS, Types, awaitable, carried, of_async_iterators, of_coroutines, result_of
 
 _CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their way
 
@@ -148,7 +148,7 @@ class Completed:
                 except queue.Empty:
                     pass
                 else:
-                    return self._shown(future, of_coroutines())
+                    return self._shown(future, of_async_iterators())
                 try:
                     await asyncio.wait_for(came.wait(), _left_until(self._deadline))
                 except (TimeoutError, asyncio.TimeoutError):
@@ -308,7 +308,7 @@ class Results:
                 raise StopAsyncIteration
             await self._next_has_come(math.inf)
             self._receive(0.0)
-        return self._next_ready(of_coroutines())
+        return self._next_ready(of_async_iterators())
 
     def _next_ready(self, ambiguous: Types) -> Any:
         value = self._ready.popleft()

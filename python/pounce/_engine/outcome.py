@@ -22,10 +22,14 @@ _logger = logging.getLogger("concurrent.futures")
 
 
 def of_coroutines() -> Types:
-    """asyncio takes its own CancelledError for the end of whoever waits."""
+    """asyncio refuses a StopIteration, throws a GeneratorExit past the coroutine that awaits, and takes its CancelledError for its end."""
     import asyncio
 
-    return StopIteration, StopAsyncIteration, asyncio.CancelledError
+    return StopIteration, GeneratorExit, asyncio.CancelledError
+
+
+def of_async_iterators() -> Types:
+    return StopAsyncIteration, *of_coroutines()
 
 
 def carried(error: BaseException, ambiguous: Types) -> BaseException:

@@ -34,6 +34,8 @@ class Call(CalledBack):
         try:
             return super().result(0)
         except concurrent.futures.CancelledError:
+            if not self.cancelled():  # the function has raised one
+                raise
             raise self._cancelled() from None
         finally:
             del self  # a traceback that ends here would hold the future
