@@ -114,6 +114,35 @@ def test_a_traceback_through_a_function_of_the_notebook_names_its_cell(notebook)
     assert f"Cell In[{number}], line 2" in plain and "return 1 / n" in plain
 
 
+@pytest.mark.parametrize("source", [
+    "raise ExceptionGroup('two', [OSError(2, 'x'), KeyError('k')])",
+    "try:\n    int('x')\nexcept ValueError as e:\n    raise ExceptionGroup('two', [e, ExceptionGroup('inner', [KeyError('k')])]) from e",
+    "try:\n    raise ExceptionGroup('g', [ValueError(1)])\nexcept* ValueError:\n    {}['k']",
+    "try:\n    raise ExceptionGroup('g', [ValueError(1)])\nexcept ExceptionGroup:\n    int('x')",
+])
+def test_a_group_of_exceptions_is_shown_once_and_as_in_a_plain_cell(notebook, source):
+    plain, cell = notebook.run("# in the magic's place\n" + source), notebook.run(f"%%pounce\n{source}")
+
+    where, *lines = cell.error["text"].splitlines()
+    assert where.startswith("on ") and without_files("\n".join(lines)) == without_files(plain.stream("stderr"))
+    assert cell.stream("stderr") == "" and cell.kinds == ["error"]
+    assert (cell.reply["ename"], cell.reply["evalue"]) == (plain.reply["ename"], plain.reply["evalue"])
+
+
+def without_files(text: str) -> str:
+    """Of a traceback as Python prints it; without IPython's own frame too, which is in all of a plain cell's."""
+    lines = re.sub(r'"[^"]*(ipython-input|ipykernel)[^"]*"', "", text).splitlines()
+    own = [n for n, line in enumerate(lines) if "interactiveshell.py" in line]
+    return "\n".join(line for n, line in enumerate(lines) if n not in own and n - 1 not in own).strip()
+
+
+def test_an_error_that_ipython_shows_in_its_own_way_is_the_cause_of_the_one_here(notebook):
+    run = "try:\n    get_ipython().run_cell_magic('pounce', '', \"raise ExceptionGroup('two', [OSError(2, 'x')])\")\n"
+    cell = notebook.run(run + "except Exception as e:\n    got = e.__cause__.exceptions[0].errno")
+
+    assert not cell.of("error") and notebook.run("got").value == "2"
+
+
 def test_an_unknown_option_names_the_nearest(notebook):
     cell = notebook.run("%%pounce --gpus 1\n1")
 

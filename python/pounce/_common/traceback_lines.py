@@ -39,11 +39,10 @@ def traceback_of(lines: list[Line]) -> types.TracebackType | None:
 
 
 def below(trace: types.TracebackType | None, *packages: str) -> types.TracebackType | None:
-    """Without the frames of these at its beginning; all of them, where there are no others."""
-    found = trace
-    while found is not None and str(found.tb_frame.f_globals.get("__name__")).partition(".")[0] in packages:
-        found = found.tb_next
-    return found or trace
+    """Without the frames of these at its beginning."""
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] in packages:
+        trace = trace.tb_next
+    return trace
 
 
 def _in_generator(lines: list[Line]) -> Iterator[types.TracebackType | None]:

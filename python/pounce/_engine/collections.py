@@ -348,7 +348,7 @@ def run_chunk(function: Callable[..., Any], rows: Rows) -> Outcome:
 def _travelling(error: BaseException) -> Any:
     from .._common import exceptions, traceback_lines
 
-    return exceptions.Travelling(error.with_traceback(traceback_lines.below(error.__traceback__, "pounce")))
+    return exceptions.Travelling(error.with_traceback(traceback_lines.below(error.__traceback__, "pounce") or error.__traceback__))
 
 
 class Raised:

@@ -177,7 +177,7 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
         half_imports.forget()
     from .._common import traceback_lines
 
-    error = error.with_traceback(traceback_lines.below(error.__traceback__, "pounce"))
+    error = error.with_traceback(traceback_lines.below(error.__traceback__, "pounce") or error.__traceback__)
     summary = _summary(error)
     if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
         return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))

@@ -44,7 +44,7 @@ class ZMQInteractiveShell(InteractiveShell):
             super().showtraceback(exc_tuple, *args, **kwargs)
             return
         kind, error, trace = self._get_exc_info(exc_tuple)
-        lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce"))
+        lines = traceback.format_exception(kind, error, traceback_lines.below(trace, "IPython", "pounce") or trace)
         self._showtraceback(kind, error, "".join(lines).splitlines())
 
     def ask_exit(self) -> None:
