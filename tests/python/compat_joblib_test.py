@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+
+import exception_cases
 import pytest
 
 import pounce
@@ -152,3 +155,24 @@ def test_only_the_last_contents_are_kept():
     refs = [(sent.by_ref(always), sent.by_ref(numpy.full(20_000, n))) for n in range(100)]
 
     assert len({id(ref) for ref, _ in refs}) == 1 and len(sent._sent) == 32
+
+
+def test_an_exception_of_any_type_comes_through_joblib_with_its_lines(home):
+    """joblib takes a GeneratorExit for the end of who reads its results, and gave those that had come by then."""
+    shutil.copy(exception_cases.__file__, home.folder)
+    run = home.run("""
+        import pounce.compat.joblib
+        import traceback
+        from joblib import Parallel, delayed, parallel_config
+        sys.path.insert(0, os.getcwd())
+        from exception_cases import BUILTIN, OF_A_CANCEL, fails_at_two, raised
+        with parallel_config("pounce", n_jobs=2):
+            for name in [*BUILTIN, *OF_A_CANCEL]:
+                error = raised(Parallel(), [delayed(fails_at_two)(name, n) for n in range(4)])
+                kinds = [type(one).__name__ for one in (error, error.__cause__) if one is not None]
+                report(**{name: kinds, "lines": "in fails_at_two" in "".join(traceback.format_exception(error))})
+    """)
+
+    carried = {name: ["RuntimeError", name] for name in ("StopIteration", "GeneratorExit")}
+    names = [*exception_cases.BUILTIN, *exception_cases.OF_A_CANCEL]
+    assert run.reports == {"lines": True, **{name: carried.get(name, [name.rpartition(".")[2]]) for name in names}}

@@ -50,6 +50,16 @@ def result_of(future: concurrent.futures.Future[Any], ambiguous: Types) -> Any:
         del future  # its exception's traceback holds this frame
 
 
+def note_lines(error: BaseException) -> None:
+    """For who drops tracebacks."""
+    import traceback
+
+    from .._common import exceptions
+
+    if error.__traceback__ is not None:
+        exceptions.add_note(error, "Traceback on the worker:\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip())
+
+
 def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
     """As ``asyncio.wrap_future``, which never ends with some exceptions."""
     import asyncio

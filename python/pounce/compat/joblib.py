@@ -17,7 +17,7 @@ from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBa
 from .. import Client, Ref
 from .._common import serialize
 from .._engine.options import Options
-from .._engine.outcome import OF_GENERATORS, result_of
+from .._engine.outcome import OF_GENERATORS, carried, note_lines
 from ..calls import View
 from ..errors import BadRequest, NotPicklable
 from ..future import Future
@@ -108,7 +108,11 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         return call
 
     def retrieve_result_callback(self, out: Any) -> Any:
-        return result_of(out, OF_GENERATORS)  # joblib yields it in one
+        error = out.exception()
+        if error is None:
+            return out.result()
+        note_lines(error)  # joblib drops its traceback
+        raise carried(error, OF_GENERATORS)  # joblib's results come from one
 
     def get_nested_backend(self) -> tuple[Any, None]:
         """For what is parallel inside a call: threads of the worker, and inside these nothing more."""
