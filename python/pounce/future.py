@@ -56,8 +56,8 @@ class Future(CalledBack):
         Raises
         ------
         Exception
-            What the function raised, of its own type, with the remote traceback; a note names node and device. Where Python takes a
-            type for something else, it is the cause of a RuntimeError: StopIteration, GeneratorExit and asyncio's CancelledError in ``await``.
+            What the function raised, of its own type, with the remote traceback; a note names node and device.
+            ``await`` raises a RuntimeError from a StopIteration, a GeneratorExit and asyncio's CancelledError.
         Timeout
             The task has not ended within `timeout`. A ``TimeoutError``.
         Cancelled
@@ -90,7 +90,7 @@ class Future(CalledBack):
         except concurrent.futures.CancelledError:
             raise self._cancelled() from None
         if error is not None and sys._getframe(1).f_globals.get("__name__") == "asyncio.futures":
-            return carried(error, of_coroutines())  # wrap_future: before Python 3.12 it would never end with a StopIteration
+            return carried(error, of_coroutines())  # wrap_future: with a StopIteration it never ends before Python 3.12
         return error
 
     def __await__(self) -> Generator[Any, None, Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 
 import exception_cases
-import pytest
-
 import pounce
+import pytest
 
 pytest.importorskip("sklearn")
 numpy = pytest.importorskip("numpy")

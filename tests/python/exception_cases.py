@@ -1,4 +1,4 @@
-"""Functions that raise, and what there is to see of an exception. Copied beside a user's program: its workers import it from there."""
+"""Functions that raise, and what there is to see of an exception. It is copied beside a user's program, for its workers."""
 
 from __future__ import annotations
 
@@ -31,21 +31,33 @@ _BY_BASE = {
     SyntaxError: ("wrong", ("file.py", 3, 5, "x = = 1\n", 3, 6)),
     ExceptionGroup: ("two", [ValueError(1), KeyError("k")]),
 }
-_KEYWORDS = {ImportError: {"name": "absent", "path": "/absent.py"}, NameError: {"name": "x"}, AttributeError: {"name": "x", "obj": 5}}
-BUILTIN = sorted({kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)})
+_KEYWORDS = {
+    ImportError: {"name": "absent", "path": "/absent.py"},
+    NameError: {"name": "x"},
+    AttributeError: {"name": "x", "obj": 5},
+}
+_KINDS = [kind for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)]
+BUILTIN = sorted({kind.__name__ for kind in _KINDS})
 
 
-OF_A_CANCEL = {"asyncio.CancelledError": asyncio.CancelledError, "concurrent.CancelledError": concurrent.futures.CancelledError}
+OF_A_CANCEL = {
+    "asyncio.CancelledError": asyncio.CancelledError,
+    "concurrent.CancelledError": concurrent.futures.CancelledError,
+}
 
 
 def raise_builtin(name: str):
     kind = OF_A_CANCEL.get(name) or getattr(builtins, name)
-    arguments = _ARGUMENTS.get(kind) or next((args for base, args in _BY_BASE.items() if issubclass(kind, base)), ("words", 7))
-    keywords = next((words for base, words in _KEYWORDS.items() if issubclass(kind, base)), {})
+    arguments = _ARGUMENTS.get(kind) or _of_base(_BY_BASE, kind, ("words", 7))
+    keywords = _of_base(_KEYWORDS, kind, {})
     error = kind(*arguments, **keywords)
     error.extra = ["kept"]
     error.add_note("a note")
     raise error
+
+
+def _of_base(table: dict, kind: type, otherwise):
+    return next((found for base, found in table.items() if issubclass(kind, base)), otherwise)
 
 
 def fails_at_two(name: str, n: int) -> int:
@@ -302,13 +314,6 @@ class Frozen(Exception):
     a: int
 
 
-def _raises(error):
-    def raising():
-        raise error()
-
-    return raising
-
-
 def raise_own(name: str):
     raise OWN[name]()
 
@@ -320,17 +325,31 @@ def _circle():
 
 
 OWN = {
-    "Plain": lambda: Plain("x", 1), "OtherArguments": lambda: OtherArguments("x", 2), "WordsTwice": lambda: WordsTwice("x"),
-    "KeywordOnly": lambda: KeywordOnly(code=4), "NoSuper": lambda: NoSuper("x"), "Slots": lambda: Slots([1]),
-    "Reduces": lambda: Reduces(1, 2), "Registered": lambda: Registered(1, 2), "Strange": lambda: Strange("x"),
-    "StrangeFile": lambda: StrangeFile("/x", code=1), "StrangeText": lambda: StrangeText(b"\xff"), "Two": lambda: Two("k"),
-    "Mixed": lambda: Mixed(3, "mixed"), "Group": lambda: Group([ValueError(1)], 7), "Words": lambda: Words("x"), "Data": lambda: Data(a=1),
-    "Frozen": lambda: Frozen(a=1), "circle": _circle,
+    "Plain": lambda: Plain("x", 1),
+    "OtherArguments": lambda: OtherArguments("x", 2),
+    "WordsTwice": lambda: WordsTwice("x"),
+    "KeywordOnly": lambda: KeywordOnly(code=4),
+    "NoSuper": lambda: NoSuper("x"),
+    "Slots": lambda: Slots([1]),
+    "Reduces": lambda: Reduces(1, 2),
+    "Registered": lambda: Registered(1, 2),
+    "Strange": lambda: Strange("x"),
+    "StrangeFile": lambda: StrangeFile("/x", code=1),
+    "StrangeText": lambda: StrangeText(b"\xff"),
+    "Two": lambda: Two("k"),
+    "Mixed": lambda: Mixed(3, "mixed"),
+    "Group": lambda: Group([ValueError(1)], 7),
+    "Words": lambda: Words("x"),
+    "Data": lambda: Data(a=1),
+    "Frozen": lambda: Frozen(a=1),
+    "circle": _circle,
 }
-HAPPENED = [cannot_parse, cannot_decode, cannot_encode, has_no_key, has_no_module, has_no_name_in_module, has_no_attribute,
-            module_has_no_attribute, is_misspelt, has_no_syntax, has_wrong_scope, is_missing, cannot_move, is_empty, exits, returns_early,
-            recurses, is_not_json, is_no_expression, program_fails, program_is_late, is_cancelled, follows_another,
-            happens_while_another_is_handled, hides_another, follows_three_hundred, fails_together, fails_together_at_the_base]
+HAPPENED = [
+    cannot_parse, cannot_decode, cannot_encode, has_no_key, has_no_module, has_no_name_in_module, has_no_attribute,
+    module_has_no_attribute, is_misspelt, has_no_syntax, has_wrong_scope, is_missing, cannot_move, is_empty, exits,
+    returns_early, recurses, is_not_json, is_no_expression, program_fails, program_is_late, is_cancelled, follows_another,
+    happens_while_another_is_handled, hides_another, follows_three_hundred, fails_together, fails_together_at_the_base,
+]
 CASES = {**{name: (raise_builtin, name) for name in BUILTIN}, **{each.__name__: (each,) for each in HAPPENED},
          **{name: (raise_own, name) for name in OWN}}
 
@@ -358,9 +377,15 @@ def seen(error, depth: int = 0):
             if not name.startswith("_") and not callable(getattr(error, name)):
                 attributes[name] = _shown(getattr(error, name))
     return {
-        "type": f"{type(error).__module__}.{type(error).__qualname__}", "args": _shown(error.args), "str": _shown(str(error)), "repr": _shown(error),
-        "attributes": attributes, "notes": [note for note in getattr(error, "__notes__", ()) if not note.startswith("raised on")],
-        "hides": error.__suppress_context__, "cause": seen(error.__cause__, depth + 1), "context": seen(error.__context__, depth + 1),
+        "type": f"{type(error).__module__}.{type(error).__qualname__}",
+        "args": _shown(error.args),
+        "str": _shown(str(error)),
+        "repr": _shown(error),
+        "attributes": attributes,
+        "notes": [note for note in getattr(error, "__notes__", ()) if not note.startswith("raised on")],
+        "hides": error.__suppress_context__,
+        "cause": seen(error.__cause__, depth + 1),
+        "context": seen(error.__context__, depth + 1),
         "lines": own_lines(traceback.format_tb(error.__traceback__)),
         "members": [seen(one, depth + 1) for one in error.exceptions] if isinstance(error, BaseExceptionGroup) else [],
     }

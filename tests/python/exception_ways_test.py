@@ -1,4 +1,4 @@
-"""What a call raises comes by every way to wait: of its own type, or carried by a RuntimeError where that type would end something else."""
+"""What a call raises comes by every way to wait, as it is, or carried by a RuntimeError where it would end something else."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ PROGRAM = """
 
     def plain(values):
         if not isinstance(values, list): return values
-        one = lambda e: [type(e).__name__, type(e.__cause__).__name__] if type(e) is RuntimeError and e.__cause__ else [type(e).__name__]
-        return [one(value) if isinstance(value, BaseException) else value for value in values]
+        return [kinds(value) if fails(value) else value for value in values]
+
+    def kinds(error):
+        carried = [error.__cause__] if type(error) is RuntimeError and error.__cause__ else []
+        return [type(one).__name__ for one in (error, *carried)]
 
     def by_callback(future):
         heard = []
@@ -50,18 +53,21 @@ PROGRAM = """
         while len(heard) < 2: time.sleep(0.001)
         return [*heard[0], heard[1]]
 
-    async def by_asyncio(client, executor, call, fail):
+    async def by_asyncio(client, executor, call):
         loop = asyncio.get_running_loop()
+        four = lambda: [client.submit(call, n) for n in range(4)]
+        of_map = client.map(call, range(4), chunksize=4)
+        completed = client.as_completed(four(), with_results=True)
         return {
             "await": await outcome_async(client.submit(call, 2)),
             "wrap_future": await outcome_async(asyncio.wrap_future(client.submit(call, 2))),
             "run_in_executor": await outcome_async(loop.run_in_executor(executor, call, 2)),
-            "gather, asynchronous": await outcome_async(client.gather([client.submit(call, n) for n in range(4)], asynchronous=True)),
-            "gather of a map, asynchronous": await outcome_async(client.gather(client.map(call, range(4)), asynchronous=True)),
-            "skip, asynchronous": await client.gather([client.map(call, range(4), chunksize=4)], errors="skip", asynchronous=True),
+            "gather, asynchronous": await outcome_async(client.gather(four(), asynchronous=True)),
+            "gather of a map, asynchronous": await outcome_async(client.gather(of_map, asynchronous=True)),
+            "skip, asynchronous": await client.gather([client.map(call, range(4), chunksize=4)], "skip", asynchronous=True),
             "async map": await walked_async(client.map(call, range(4), chunksize=1)),
             "async map of chunks": await walked_async(client.map(call, range(4), chunksize=4)),
-            "async as_completed": sorted(map(value, await walked_async(client.as_completed([client.submit(call, n) for n in range(4)], with_results=True))), key=fails),
+            "async as_completed": sorted(map(value, await walked_async(completed)), key=fails),
         }
 
     def fails(value):
@@ -91,7 +97,7 @@ PROGRAM = """
             "executor.map": walked(executor.map(call, range(4))),
             "executor.map of chunks": walked(executor.map(call, range(4), chunksize=4)),
             "callbacks": by_callback(client.submit(call, 2)),
-            **asyncio.run(by_asyncio(client, executor, call, name)),
+            **asyncio.run(by_asyncio(client, executor, call)),
             "Dask's result": outcome(dask.submit(call, 2, pure=False).result),
             "Dask's gather": outcome(dask.gather, of_dask()),
             "Dask's as_completed": sorted(map(value, walked(as_completed(of_dask(), with_results=True))), key=fails),
@@ -111,12 +117,15 @@ PROGRAM = """
         report(after=client.submit(abs, -1).result())
 """
 NAMES = [*exception_cases.BUILTIN, *exception_cases.OF_A_CANCEL]
-BEFORE = {"map", "yield from a map", "map of chunks", "async map", "async map of chunks", "executor.map"}  # ways that give what came before it
+BEFORE = {"map", "yield from a map", "map of chunks", "async map", "async map of chunks", "executor.map"}  # give what came first
 ALL_OTHERS = {"as_completed", "async as_completed", "Dask's as_completed"}
-ITERATES = {"map", "yield from a map", "map of chunks", "map, the first of a chunk", "as_completed", "executor.map", "executor.map of chunks", "Dask's as_completed"}
+ITERATES = {"map", "yield from a map", "map of chunks", "map, the first of a chunk", "as_completed", "executor.map",
+            "executor.map of chunks", "Dask's as_completed"}
 ITERATES_ASYNC = {"async map", "async map of chunks", "async as_completed"}
-AWAITS = {"await", "wrap_future", "run_in_executor", "gather, asynchronous", "gather of a map, asynchronous", "Dask's await", *ITERATES_ASYNC}
-CARRIED = {"StopIteration": ITERATES | AWAITS, "StopAsyncIteration": ITERATES_ASYNC, "GeneratorExit": AWAITS, "asyncio.CancelledError": AWAITS}
+AWAITS = {"await", "wrap_future", "run_in_executor", "gather, asynchronous", "gather of a map, asynchronous", "Dask's await",
+          *ITERATES_ASYNC}
+CARRIED = {"StopIteration": ITERATES | AWAITS, "StopAsyncIteration": ITERATES_ASYNC, "GeneratorExit": AWAITS,
+           "asyncio.CancelledError": AWAITS}
 
 
 @pytest.fixture(scope="module")

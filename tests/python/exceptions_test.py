@@ -1,9 +1,8 @@
-"""What a call raises is raised here as it was there: type, arguments, attributes, notes, causes, members and lines, by every way to wait."""
+"""What a call raises is raised here as it was there: type, arguments, attributes, notes, causes, members and lines."""
 
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import exception_cases
 import pytest
@@ -24,9 +23,11 @@ PROGRAM = """
             error = seen(future.exception())
             found = {"locally": differences(seen(locally[name]), error)}
             if name in pooled:
-                in_pool, lines = seen(pooled[name]), {line.strip(" |") for line in str(pooled[name].__cause__).splitlines()}
-                found["pool"] = sorted(part for part in ("type", "args", "str", "repr", "notes") if in_pool[part] != error[part])
-                found["lines"] = [line for text in error["lines"] for line in text.splitlines() if line.strip() not in lines]
+                in_pool = seen(pooled[name])
+                found["pool"] = [one for one in ("type", "args", "str", "repr", "notes") if in_pool[one] != error[one]]
+                printed = {line.strip(" |") for line in str(pooled[name].__cause__).splitlines()}
+                lines = [line for text in error["lines"] for line in text.splitlines()]
+                found["lines"] = [line for line in lines if line.strip() not in printed]
             report(**{name: found})
 """
 

@@ -1,13 +1,14 @@
 """How an exception travels: as itself, with all that it keeps, also where a process pool would lose some of it or fail.
 
-Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is a record of
-its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A record is made in the
-first of these ways that can be read again: by the `__reduce__` of its class; of its state, without calling its `__init__`; without
-the attributes that cannot be pickled; and with the words of those arguments that cannot.
+Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is a
+record of its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A record
+is made in the first of these ways that can be read again: by the `__reduce__` of its class; of its state, without calling
+its `__init__`; without the attributes that cannot be pickled; and with the words of those arguments that cannot.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copyreg
 import io
@@ -22,8 +23,9 @@ from .ref import pickling
 from .traceback_lines import Line, lines_of, traceback_of
 
 _HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was not written in C as a constant
-_SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which is there for a hint on misspelt names: a model does not travel for that
+_SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which serves a hint on misspelt names: a model does not travel for that
 _WORDS_CHARS = 2_000
+_GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.10 has none
 
 MakePickler = Callable[[Any], pickle.Pickler]  # of the file that it writes to, all in one piece
 
@@ -77,7 +79,7 @@ def _text_of(show: Callable[[Any], str], value: Any) -> str:
 
 
 def is_group(error: BaseException | None) -> bool:
-    return sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup)
+    return isinstance(error, _GROUPS)
 
 
 def leads_to_group(error: BaseException | None) -> bool:
@@ -93,7 +95,7 @@ def leads_to_group(error: BaseException | None) -> bool:
 
 
 def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> bytes:
-    """Raises what pickling `error` itself raises, where it has no way to travel; others that it leads to arrive in words then."""
+    """Raises what pickling `error` itself raises, where it has no way to travel. Others that it leads to arrive in words then."""
     from .arrays import Pickler
 
     outer = getattr(pickling, "to_host", False)
@@ -144,27 +146,30 @@ class _Departure:
 
     def _around(self, error: BaseException, data: bytes, lacks: str) -> _Record:
         notes = getattr(error, "__notes__", None)
-        return _Record(data, words_of(error), lines_of(error.__traceback__), self._number(error.__cause__), self._number(error.__context__),
-                       error.__suppress_context__, notes if _are_notes(notes) else None, self._sought_in(error), lacks)
+        cause, context = self._number(error.__cause__), self._number(error.__context__)
+        return _Record(data, words_of(error), lines_of(error.__traceback__), cause, context, error.__suppress_context__,
+                       notes if _are_notes(notes) else None, self._sought_in(error), lacks)
 
     def _ways(self, error: BaseException) -> Iterator[tuple[tuple[Any, Any], _State, str]]:
         kind = type(error)
-        if _reduces_itself(kind):
-            make, args, *rest = _reduced(error)
-            yield (make, args), _State(reduced=rest[0] if rest else None, setter=rest[4] if len(rest) > 4 else None), ""
-        args, attributes, members = _made_with(error), _attributes(error), _values(error)
-        yield (_made, (kind, args)), _State(args=error.args, attributes=attributes, members=members), ""
-        attributes, members, lacks = *map(self._that_travel, (attributes, members)), ""
-        lost = [*(_attributes(error).keys() - attributes.keys()), *(_values(error).keys() - members.keys())]
-        if lost:
-            lacks = f"{', '.join(sorted(lost))} cannot be pickled"
-        yield (_made, (kind, args)), _State(args=error.args, attributes=attributes, members=members), lacks
+        if _reduces_itself(kind) and (reduced := _reduced(error)) is not None:
+            make, args, *rest = reduced
+            yield (make, args), _State(reduced=rest[0] if rest else None, setter=rest[3] if len(rest) > 3 else None), ""
+        args, state = _made_with(error), _State(args=error.args, attributes=_attributes(error), members=_values(error))
+        yield (_made, (kind, args)), state, ""
+        state, lacks = self._that_travels(state)
+        yield (_made, (kind, args)), state, ", ".join(lacks)
         shown = tuple(map(self._shown, args))
-        state = _State(args=tuple(map(self._shown, error.args)), attributes=attributes, members=members)
-        yield (_made, (kind, shown)), state, "; ".join(filter(None, (lacks, "its arguments cannot be pickled and are here in words")))
+        state = state._replace(args=tuple(map(self._shown, error.args)))
+        yield (_made, (kind, shown)), state, ", ".join([*lacks, "some of its arguments (they are here in words)"])
 
-    def _that_travel(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in values.items() if self._travels(value)}
+    def _that_travels(self, state: _State) -> tuple[_State, list[str]]:
+        """And the names of the rest."""
+        values = {**(state.attributes or {}), **(state.members or {})}
+        lacks = sorted(name for name, value in values.items() if not self._travels(value))
+        attributes, members = ({name: value for name, value in (of or {}).items() if name not in lacks}
+                               for of in (state.attributes, state.members))
+        return state._replace(attributes=attributes, members=members), lacks
 
     def _shown(self, value: Any) -> Any:
         return value if self._travels(value) else _Shown(_text_of(str, value), _text_of(repr, value))
@@ -223,15 +228,16 @@ class _SmallFile(io.BytesIO):
 def _reduces_itself(kind: type) -> bool:
     base = _builtin(kind)
     return (kind in copyreg.dispatch_table or kind.__reduce_ex__ is not base.__reduce_ex__
-            or kind.__reduce__ is not base.__reduce__)  # type: ignore[comparison-overlap]
+            or kind.__reduce__ is not base.__reduce__)
 
 
-def _reduced(error: BaseException) -> tuple[Any, ...]:
+def _reduced(error: BaseException) -> tuple[Any, ...] | None:
     registered = copyreg.dispatch_table.get(type(error))
-    reduced = registered(error) if registered is not None else error.__reduce_ex__(5)
-    if isinstance(reduced, str):
-        raise pickle.PicklingError(f"{type(error).__name__} is pickled by name")
-    return reduced
+    try:
+        reduced = registered(error) if registered is not None else error.__reduce_ex__(5)
+    except Exception:
+        return None
+    return reduced if isinstance(reduced, tuple) else None
 
 
 def _builtin(kind: type) -> type:
@@ -247,7 +253,7 @@ def _is_builtin(kind: type) -> bool:
 
 
 def _made_with(error: BaseException) -> tuple[Any, ...]:
-    if sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup):
+    if isinstance(error, _GROUPS):
         return error.message, list(error.exceptions)  # its args are what its own __init__ was called with
     return error.args
 
@@ -270,9 +276,12 @@ def _members(kind: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in kind.__mro__:
         if base not in (BaseException, object):
-            found |= {name: member for name, member in vars(base).items() if name not in found and not name.startswith("__")
-                      and type(member) in (types.MemberDescriptorType, types.GetSetDescriptorType)}
+            found = {name: member for name, member in vars(base).items() if _is_member(name, member)} | found
     return found
+
+
+def _is_member(name: str, member: Any) -> bool:
+    return not name.startswith("__") and type(member) in (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def _are_notes(notes: Any) -> bool:
@@ -315,7 +324,8 @@ class _Arrival:
         return self._errors[number]
 
     def _complete(self, number: int, error: BaseException) -> None:
-        record, problem = self._records[number], self._records[number].lacks
+        record = self._records[number]
+        problem = record.lacks and f"{record.lacks} cannot be pickled"
         if number in self._states:
             try:
                 _give(error, _State(*self._states[number].load()))
@@ -376,12 +386,12 @@ def _called(make: Callable[..., Any], args: Any) -> Any:
 
 
 def _made(kind: type, args: tuple[Any, ...]) -> Any:
-    """One without its class's `__init__`, which may want other arguments. That of C runs: it may count on what it has set itself."""
-    new: Any = _builtin(kind).__new__
-    init: Any = next(base for base in kind.__mro__ if _is_builtin(base)).__init__
-    error = new(kind, *args)
+    """One without its class's `__init__`, which may want other arguments. That of C runs: C counts on what it has set."""
+    made_by: Any = _builtin(kind)
+    filled_by: Any = next(base for base in kind.__mro__ if _is_builtin(base))
+    error = made_by.__new__(kind, *args)
     try:
-        init(error, *args)
+        filled_by.__init__(error, *args)
     except Exception:
         BaseException.__init__(error, *args)
     if isinstance(error, StopIteration) and error.value is None:

@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-is_to_end: Callable[[], bool] = lambda: False  # on a worker, its interpreter says
+
+def _outside_a_worker() -> bool:
+    return False
+
+
+is_to_end: Callable[[], bool] = _outside_a_worker  # a worker's interpreter puts its own here

@@ -1,4 +1,4 @@
-"""How a traceback travels: its lines as plain data, and a traceback again where they arrive, which shows the same lines.
+"""How a traceback travels: its lines as plain data, and where they arrive a traceback again, which shows the same.
 
 Its frames have no variables, and no code but an expression that stands where the line's own does.
 """
@@ -66,16 +66,17 @@ def _traceback_of(lines: list[Line]) -> types.TracebackType | None:
 
 def _line(trace: types.TracebackType) -> Line:
     code, module = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__")
-    return Line(code.co_filename, code.co_name, module if isinstance(module, str) else "", trace.tb_lineno or code.co_firstlineno,
-                _span(code, trace))
+    number = trace.tb_lineno or code.co_firstlineno
+    return Line(code.co_filename, code.co_name, module if isinstance(module, str) else "", number, _span(code, trace))
 
 
 def _span(code: types.CodeType, trace: types.TracebackType) -> tuple[int, int, int] | None:
     if sys.version_info < (3, 11):  # it underlines nothing
         return None
     line, end, column, end_column = next(itertools.islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
-    known = line == trace.tb_lineno and end is not None and column is not None and end_column is not None
-    return (end, column, end_column) if known else None
+    if line != trace.tb_lineno or end is None or column is None or end_column is None:
+        return None
+    return end, column, end_column
 
 
 def _made(line: Line) -> types.TracebackType:

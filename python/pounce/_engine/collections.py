@@ -68,8 +68,8 @@ async def gather_async(futures: Any, skip: bool, timeout: float | None) -> Any:
         await results.come(skip, deadline)
     try:
         return gather(futures, skip, 0)
-    except BaseException as error:
-        raise carried(error, of_coroutines())
+    except of_coroutines() as error:
+        raise carried(error, of_coroutines()) from error
 
 
 def _each(futures: Any, kind: type) -> Iterator[Any]:
@@ -348,7 +348,8 @@ def run_chunk(function: Callable[..., Any], rows: Rows) -> Outcome:
 def _travelling(error: BaseException) -> Any:
     from .._common import exceptions, traceback_lines
 
-    return exceptions.Travelling(error.with_traceback(traceback_lines.below(error.__traceback__, "pounce") or error.__traceback__))
+    trace = traceback_lines.below(error.__traceback__, "pounce") or error.__traceback__
+    return exceptions.Travelling(error.with_traceback(trace))
 
 
 class Raised:

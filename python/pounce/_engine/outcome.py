@@ -1,7 +1,7 @@
-"""What a task raised, where it is raised again: some types are taken for something else there, and a RuntimeError carries those.
+"""What a task raised, where it is raised again: a RuntimeError carries those types that are taken for something else there.
 
-A StopIteration would end the loop that waits for the next result, and so lose the rest without a word; Python has the same answer
-for its generators (PEP 479) and, since 3.12, for asyncio's futures.
+A StopIteration would end the loop that waits for the next result, and so lose the rest without a word. Python has the same
+answer for its generators (PEP 479) and, since 3.12, for asyncio's futures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _logger = logging.getLogger("concurrent.futures")
 
 
 def of_coroutines() -> Types:
-    """asyncio refuses a StopIteration, throws a GeneratorExit past the coroutine that awaits, and takes its CancelledError for its end."""
+    """asyncio refuses a StopIteration, and takes a GeneratorExit and its own CancelledError for the end of the coroutine."""
     import asyncio
 
     return StopIteration, GeneratorExit, asyncio.CancelledError
@@ -56,8 +56,9 @@ def note_lines(error: BaseException) -> None:
 
     from .._common import exceptions
 
-    if error.__traceback__ is not None:
-        exceptions.add_note(error, "Traceback on the worker:\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip())
+    lines = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    if lines:
+        exceptions.add_note(error, f"Traceback on the worker:\n{lines}")
 
 
 def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
@@ -87,7 +88,7 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
 
 
 class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
-    """A future whose callbacks cannot end the thread that tells them, which tells of other tasks too: not by a SystemExit either."""
+    """A future whose callbacks cannot end the thread that calls them, not by a SystemExit either: others wait for it too."""
 
     def _invoke_callbacks(self) -> None:
         pressed: KeyboardInterrupt | None = None
@@ -95,7 +96,7 @@ class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
             try:
                 callback(self)
             except KeyboardInterrupt as error:
-                if error is not self._exception:  # type: ignore[attr-defined]
+                if error is not self._exception:
                     pressed = error  # ■, while it ran
             except BaseException:
                 _logger.exception("exception calling callback for %r", self)

@@ -42,7 +42,8 @@ def _exception(error: dict[str, Any]) -> BaseException:
             return exception
     except Exception:
         pass
-    in_its_place: BaseException = type(error["type"], (errors.TaskRaised,), {"__str__": lambda _: error["text"]})(error["text"])
+    kind = type(error["type"], (errors.TaskRaised,), {"__str__": lambda _: error["text"]})
+    in_its_place: BaseException = kind(error["text"])
     in_its_place.__cause__ = exception
     return in_its_place
 
