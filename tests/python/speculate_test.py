@@ -7,7 +7,7 @@ import concurrent.futures
 import pounce
 import pytest
 from pounce import _core
-from pounce._common import serialize
+from pounce._common import exceptions, serialize
 from pounce._engine.late_chunks import ENDED_PART, LEAST_S, TIMES_USUAL, LateChunks
 from pounce._engine.speculative_map import ChunkWatch
 from pounce._engine.task import Task
@@ -130,7 +130,7 @@ class Session:
 
 RESULT = _core.Ended(ok=True, pickle=serialize.dumps("the copy's")[0], buffers=[])
 OWN = _core.Ended(ok=True, pickle=serialize.dumps("its own")[0], buffers=[])
-RAISED = _core.Ended(raised=True, pickle=serialize.dumps(ValueError("broken"))[0], error=_core.Error("raised", "broken"))
+RAISED = _core.Ended(raised=True, pickle=exceptions.dumps(ValueError("broken")), error=_core.Error("raised", "broken"))
 LOST = _core.Ended(error=_core.Error("worker_crashed", "The worker crashed."))
 LOST_TOO = _core.Ended(error=_core.Error("node_failed", "The node failed."))
 CANCELLED = _core.Ended(error=_core.Error("cancelled", "It was cancelled."))

@@ -328,7 +328,7 @@ class _Arrival:
         problem = record.lacks and f"{record.lacks} cannot be pickled"
         if number in self._states:
             try:
-                _give(error, _State(*self._states[number].load()))
+                _give(error, _State(*self._states.pop(number).load()))  # no longer here: it leads to us, and we to the exceptions
             except Exception as why:
                 problem = f"what it keeps cannot be unpickled here: {words_of(why)}"
         if record.sought_in:
