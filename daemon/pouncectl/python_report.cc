@@ -12,16 +12,16 @@ namespace {
 constexpr char kPythonScript[] = R"(
 import importlib.metadata, json, sys
 found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": "",
-         "openssl": "", "cloudpickle": "", "tblib": ""}
+         "openssl": "", "cloudpickle": ""}
 try:
     found["ours"] = str(importlib.metadata.distribution("pounce-hpc").locate_file("pounce/__init__.py"))
 except importlib.metadata.PackageNotFoundError:
     pass
-for name in ("cloudpickle", "tblib"):
-    try:
-        found[name] = str(getattr(__import__(name), "__version__", ""))
-    except Exception:
-        pass
+try:
+    import cloudpickle
+    found["cloudpickle"] = str(getattr(cloudpickle, "__version__", ""))
+except Exception:
+    pass
 try:
     import pounce
     found["file"], found["version"] = str(pounce.__file__), str(getattr(pounce, "__version__", ""))

@@ -8,7 +8,7 @@ namespace pounce::ctl {
 
 std::string python_of(const std::string& named);  // empty: the one beside this program, else that of PATH
 
-// {"python": "3.11.2", "version": of pounce, "openssl": that _core loads, "cloudpickle", "tblib", "file", "ours", "trouble"}, texts
+// {"python": "3.11.2", "version": of pounce, "openssl": that _core loads, "cloudpickle", "file", "ours", "trouble"}, texts
 // all of them; no object where there is no such Python.
 nlohmann::json python_report(const std::string& python);
 

@@ -34,7 +34,6 @@ json versions(const std::string& python_named) {
                    {"glibc", ::gnu_get_libc_version()},
                    {"python", {{"program", python}, {"version", said("python")}, {"pounce", said("version")}}},
                    {"cloudpickle", said("cloudpickle")},
-                   {"tblib", said("tblib")},
                    {"pounce_slurm", slurm::find_helper(own_folder())},
                    {"libslurm", nullptr}};
   if (libslurm)
@@ -69,7 +68,6 @@ int version(const std::string& python, bool json_wanted) {
   print_line("glibc         " + word(document, "glibc", ""));
   print_line("Python        " + python_words(document["python"]));
   print_line("cloudpickle   " + word(document, "cloudpickle", "none"));
-  print_line("tblib         " + word(document, "tblib", "none"));
   print_line("libslurm      " + (document.contains("libslurm_error") ? "none: " + word(document, "libslurm_error", "") : word(document, "libslurm", "")));
   if (!document.contains("libslurm_error")) print_line("pounce-slurm  " + word(document, "pounce_slurm", ""));
   return kOk;

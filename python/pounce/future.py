@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import sys
+import inspect
 import threading
 import time
+import types
 from collections.abc import Generator
 from typing import Any
 
@@ -89,7 +90,7 @@ class Future(CalledBack):
             error = super().exception(0)
         except concurrent.futures.CancelledError:
             raise self._cancelled() from None
-        if error is not None and sys._getframe(1).f_globals.get("__name__") == "asyncio.futures":
+        if error is not None and _is_called_by("asyncio.futures", inspect.currentframe()):
             return carried(error, of_coroutines())  # wrap_future: with a StopIteration it never ends before Python 3.12
         return error
 
@@ -394,6 +395,11 @@ def _imports(timings: _core.Timings) -> float:
 
 def _memory(timings: _core.Timings) -> dict[str, float]:
     return {"peak_memory": timings.figures.peak_memory if timings.figures else 0}
+
+
+def _is_called_by(module: str, frame: types.FrameType | None) -> bool:
+    caller = frame and frame.f_back
+    return caller is not None and caller.f_globals.get("__name__") == module
 
 
 def engine_of(future: Future) -> tuple[Session, Task]:

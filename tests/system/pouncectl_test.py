@@ -12,7 +12,6 @@ import sys
 
 import cloudpickle
 import pytest
-import tblib
 from daemon_world import DEADLINE_S, program, wait
 
 LONG = 3600  # no lease of these tests is given back by time
@@ -81,7 +80,7 @@ def test_version_tells_its_parts(home):
     assert version["pounce"] and version["protocol"] >= 1
     assert "libslurm" in version
     assert re.search(r"/libmunge[^/]*\.so\.\d", version["libmunge"])
-    assert {name: version[name] for name in ("cloudpickle", "tblib")} == {"cloudpickle": cloudpickle.__version__, "tblib": tblib.__version__}
+    assert version["cloudpickle"] == cloudpickle.__version__
 
 
 @pytest.mark.parametrize("command", ["status", "leases", "release", "cancel", "logs", "queue", "doctor", "setup", "rebuild", "version"])

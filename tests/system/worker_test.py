@@ -49,7 +49,7 @@ def test_nothing_heavy_is_imported_before_the_first_task(world):
     def modules():
         import sys
 
-        return [name for name in ("numpy", "torch", "asyncio", "IPython", "json", "tblib") if name in sys.modules]
+        return [name for name in ("numpy", "torch", "asyncio", "IPython", "json") if name in sys.modules]
 
     assert world.client.result(world.client.submit(modules)) == []
 
