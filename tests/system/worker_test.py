@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import secrets
 import signal
 import sys
@@ -12,6 +11,7 @@ import time
 
 import cloudpickle
 from fake_daemon import LEASE, pack
+from pounce._common import exceptions
 from worker_world import World
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as a notebook's functions: this file is not on the workers
@@ -125,7 +125,7 @@ def test_an_exception_travels_with_its_type_its_words_and_its_traceback(client):
     header, frames = client.outcome(client.submit(outer))
     assert (header["ok"], header["error"]["code"], header["error"]["text"]) == (False, "task_raised", "LookupError: nothing there")
     assert "in inner" in header["error"]["context"]["traceback"]
-    error = pickle.loads(frames[0])
+    error = exceptions.loads(frames[0])
     assert type(error) is LookupError
     names = []
     trace = error.__traceback__
@@ -135,18 +135,21 @@ def test_an_exception_travels_with_its_type_its_words_and_its_traceback(client):
     assert names == ["outer", "inner"]
 
 
-def test_an_exception_that_cannot_be_pickled_travels_as_words(client):
+def test_an_exception_whose_class_cannot_be_pickled_travels_as_words(client):
     def fail():
         import threading
 
-        raise RuntimeError("holds a lock", threading.Lock())
+        class Holding(RuntimeError):
+            lock = threading.Lock()
+
+        raise Holding("holds a lock")
 
     header, frames = client.outcome(client.submit(fail))
     assert frames[0] == b""
-    assert header["error"]["context"]["type"] == "RuntimeError" and "holds a lock" in header["error"]["text"]
+    assert "Holding" in header["error"]["context"]["type"] and "holds a lock" in header["error"]["text"]
 
 
-def test_an_exception_whose_constructor_wants_more_than_its_arguments_travels_as_words(client):
+def test_an_exception_whose_constructor_wants_more_than_its_arguments_travels_as_itself(client):
     def fail():
         class Picky(Exception):
             def __init__(self, one, two):
@@ -154,8 +157,10 @@ def test_an_exception_whose_constructor_wants_more_than_its_arguments_travels_as
 
         raise Picky("first", "second")
 
-    header, _ = client.outcome(client.submit(fail))
+    header, frames = client.outcome(client.submit(fail))
+    error = exceptions.loads(frames[0])
     assert header["error"]["code"] == "task_raised" and "first" in header["error"]["text"]
+    assert (type(error).__name__, error.args) == ("Picky", ("first",))
 
 
 def test_a_result_that_cannot_be_pickled_is_an_error_that_names_its_type(client):
