@@ -151,3 +151,19 @@ def test_an_exception_comes_as_an_error_by_every_way_to_wait(reports, name):
 
 def test_no_exception_of_a_call_ends_what_hears_of_others(reports):
     assert reports["after"] == 1
+
+
+def test_a_chunk_that_is_cancelled_in_its_middle_is_cancelled_and_no_item_of_it_has_failed(home):
+    run = home.run("""
+        import pathlib
+        def item(n):
+            if n: pathlib.Path("begun").touch(); time.sleep(1000)
+        with pounce.Client() as client:
+            results = client.map(item, range(3), chunksize=3)
+            (chunk, _), = results._ahead
+            while not os.path.exists("begun"): time.sleep(0.01)
+            client.cancel(chunk)
+            report(error=error_of(lambda: client.gather(results))["type"], cancelled=chunk.cancelled(), after=client.submit(abs, -1).result())
+    """)
+
+    assert run.reports == {"error": "Cancelled", "cancelled": True, "after": 1}

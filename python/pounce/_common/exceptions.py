@@ -3,7 +3,7 @@
 Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is a
 record of its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A record
 is made in the first of these ways that can be read again: by the `__reduce__` of its class; of its state, without calling
-its `__init__`; without the attributes that cannot be pickled; and with the words of those arguments that cannot.
+its `__init__`; without the attributes that cannot be pickled; with the words of those arguments that cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from .. import errors
 from .ref import pickling
@@ -25,9 +25,10 @@ from .traceback_lines import Line, lines_of, traceback_of
 _HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was not written in C as a constant
 _SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which serves a hint on misspelt names: a model does not travel for that
 _WORDS_CHARS = 2_000
+_SOUGHT_IN: Any = AttributeError.obj
 _GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.10 has none
 
-MakePickler = Callable[[Any], pickle.Pickler]  # of the file that it writes to, all in one piece
+MakePickler: TypeAlias = "Callable[[Any], pickle.Pickler]"  # of the file that it writes to, all in one piece
 
 
 class _Record(NamedTuple):
@@ -50,6 +51,9 @@ class _State(NamedTuple):
     args: Any = None
     attributes: dict[str, Any] | None = None
     members: dict[str, Any] | None = None  # of its classes: `__slots__`, and what C keeps beside args
+
+
+_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # what makes an exception, what that is given, and what it lacks then
 
 
 class _Shown:
@@ -150,11 +154,10 @@ class _Departure:
         return _Record(data, words_of(error), lines_of(error.__traceback__), cause, context, error.__suppress_context__,
                        notes if _are_notes(notes) else None, self._sought_in(error), lacks)
 
-    def _ways(self, error: BaseException) -> Iterator[tuple[tuple[Any, Any], _State, str]]:
+    def _ways(self, error: BaseException) -> Iterator[_Way]:
         kind = type(error)
-        if _reduces_itself(kind) and (reduced := _reduced(error)) is not None:
-            make, args, *rest = reduced
-            yield (make, args), _State(reduced=rest[0] if rest else None, setter=rest[3] if len(rest) > 3 else None), ""
+        if _reduces_itself(kind):
+            yield from _reduced(error)
         args, state = _made_with(error), _State(args=error.args, attributes=_attributes(error), members=_values(error))
         yield (_made, (kind, args)), state, ""
         state, lacks = self._that_travels(state)
@@ -162,6 +165,8 @@ class _Departure:
         shown = tuple(map(self._shown, args))
         state = state._replace(args=tuple(map(self._shown, error.args)))
         yield (_made, (kind, shown)), state, ", ".join([*lacks, "some of its arguments (they are here in words)"])
+        if not _reduces_itself(kind):
+            yield from _reduced(error)  # a class of C that nobody else makes
 
     def _that_travels(self, state: _State) -> tuple[_State, list[str]]:
         """And the names of the rest."""
@@ -181,9 +186,9 @@ class _Departure:
             return False
         return True
 
-    def _pickled(self, made: tuple[Any, Any], state: _State, file: io.BytesIO | None = None) -> bytes:
+    def _pickled(self, made: tuple[Any, Any], state: _State) -> bytes:
         """Two pickles with one memo: exceptions that lead to each other are all made before any is given its state."""
-        file = file or io.BytesIO()
+        file = io.BytesIO()
         pickler = self._make_pickler(file)
         pickler.persistent_id = self._persistent_id  # type: ignore[method-assign]
         pickler.dump(made)
@@ -194,7 +199,7 @@ class _Departure:
         return self._number(value) if isinstance(value, BaseException) else None
 
     def _sought_in(self, error: BaseException) -> bytes:
-        value = error.obj if isinstance(error, AttributeError) else None
+        value = _SOUGHT_IN.__get__(error) if isinstance(error, AttributeError) else None
         if value is None:
             return b""
         if isinstance(value, types.ModuleType):
@@ -220,7 +225,7 @@ class _TooLarge(Exception):
 
 class _SmallFile(io.BytesIO):
     def write(self, data: Any) -> int:
-        if self.tell() + len(data) > _SMALL_BYTES:
+        if self.tell() + memoryview(data).nbytes > _SMALL_BYTES:
             raise _TooLarge
         return super().write(data)
 
@@ -231,13 +236,16 @@ def _reduces_itself(kind: type) -> bool:
             or kind.__reduce__ is not base.__reduce__)
 
 
-def _reduced(error: BaseException) -> tuple[Any, ...] | None:
+def _reduced(error: BaseException) -> Iterator[_Way]:
+    """As pickle does it, where that works."""
     registered = copyreg.dispatch_table.get(type(error))
     try:
         reduced = registered(error) if registered is not None else error.__reduce_ex__(5)
     except Exception:
-        return None
-    return reduced if isinstance(reduced, tuple) else None
+        return
+    if isinstance(reduced, tuple):
+        make, args, state, _, _, setter = (*reduced, None, None, None, None)[:6]
+        yield (make, args), _State(reduced=state, setter=setter), ""
 
 
 def _builtin(kind: type) -> type:
@@ -304,18 +312,18 @@ class _Arrival:
 
     def error(self) -> BaseException:
         for number in range(len(self._records)):
-            self._made(number)
+            self._error(number)
         for number, error in self._errors.items():
             self._complete(number, error)
         found: BaseException = self._errors[0]
         return found
 
-    def _made(self, number: int) -> Any:
+    def _error(self, number: int) -> Any:
         if number not in self._errors:
             self._errors[number] = None  # for one whose arguments lead to itself
             record = self._records[number]
             try:
-                reader = _Unpickler(record.pickle, self._made)
+                reader = _Unpickler(record.pickle, self._error)
                 self._errors[number], self._states[number] = _called(*reader.load()), reader
             except Exception:
                 if number == 0:
@@ -328,12 +336,12 @@ class _Arrival:
         problem = record.lacks and f"{record.lacks} cannot be pickled"
         if number in self._states:
             try:
-                _give(error, _State(*self._states.pop(number).load()))  # no longer here: it leads to us, and we to the exceptions
+                _give(error, _State(*self._states.pop(number).load()))  # taken out: what reads it holds us
             except Exception as why:
                 problem = f"what it keeps cannot be unpickled here: {words_of(why)}"
         if record.sought_in:
             with contextlib.suppress(Exception):
-                error.obj = _sought(record.sought_in, self._made)  # type: ignore[attr-defined]
+                error.obj = _sought(record.sought_in, self._error)  # type: ignore[attr-defined]
         cause, context = (None if at < 0 else self._errors[at] for at in (record.cause, record.context))
         _set(error, __cause__=cause, __context__=context, __suppress_context__=record.is_context_hidden,
              __traceback__=traceback_of(record.lines))
