@@ -1,4 +1,4 @@
-"""What an exception is without where a part of it cannot travel, in this order: its lines, its attributes, its arguments, itself."""
+"""What an exception goes without where a part of it cannot travel: lines, then attributes, arguments, its class."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ def test_the_attributes_of_another_exception_lead_to_the_same_exceptions_as_its_
     assert found.reason is found.__cause__ and found.__context__ is found
 
 
-@pytest.mark.parametrize("obj", [numpy.zeros(10**8, numpy.uint8), "x" * 100_000, threading.Lock()], ids=["array", "text", "lock"])
+LARGE = {"array": numpy.zeros(10**8, numpy.uint8), "text": "x" * 100_000, "lock": threading.Lock()}
+
+
+@pytest.mark.parametrize("obj", LARGE.values(), ids=LARGE)
 def test_a_large_object_does_not_travel_for_the_sake_of_a_missing_attribute(obj):
     error = raised(lambda: obj.nothing)
 

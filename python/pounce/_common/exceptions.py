@@ -1,9 +1,9 @@
 """How an exception travels: as itself, with all that it keeps, also where a process pool would lose some of it or fail.
 
-Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is a
-record of its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A record
-is made in the first of these ways that can be read again: by the `__reduce__` of its class; of its state, without calling
-its `__init__`; without the attributes that cannot be pickled; with the words of those arguments that cannot.
+Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is
+a record of its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A
+record is made in the first of these ways that can be read again: by the `__reduce__` of its class; of its state, without
+calling its `__init__`; without the attributes that cannot be pickled; with the words of those arguments that cannot.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .ref import pickling
 from .traceback_lines import Line, lines_of, traceback_of
 
 _HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was not written in C as a constant
-_SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which serves a hint on misspelt names: a model does not travel for that
+_SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which is for hints on misspelt names: no model travels for that
 _WORDS_CHARS = 2_000
 _SOUGHT_IN: Any = AttributeError.obj
 _GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.10 has none
@@ -53,7 +53,7 @@ class _State(NamedTuple):
     members: dict[str, Any] | None = None  # of its classes: `__slots__`, and what C keeps beside args
 
 
-_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # what makes an exception, what that is given, and what it lacks then
+_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # what makes an exception, what that is given, what it lacks then
 
 
 class _Shown:
@@ -99,7 +99,7 @@ def leads_to_group(error: BaseException | None) -> bool:
 
 
 def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> bytes:
-    """Raises what pickling `error` itself raises, where it has no way to travel. Others that it leads to arrive in words then."""
+    """Raises what pickling `error` raises, where it has no way to travel. Others that it leads to arrive in words then."""
     from .arrays import Pickler
 
     outer = getattr(pickling, "to_host", False)
@@ -394,7 +394,7 @@ def _called(make: Callable[..., Any], args: Any) -> Any:
 
 
 def _made(kind: type, args: tuple[Any, ...]) -> Any:
-    """One without its class's `__init__`, which may want other arguments. That of C runs: C counts on what it has set."""
+    """Without its class's `__init__`, which may want other arguments. That of C runs: C counts on what it has set."""
     made_by: Any = _builtin(kind)
     filled_by: Any = next(base for base in kind.__mro__ if _is_builtin(base))
     error = made_by.__new__(kind, *args)

@@ -1,7 +1,7 @@
-"""What a task raised, where it is raised again: a RuntimeError carries those types that are taken for something else there.
+"""What a task raised, where it is raised again: a RuntimeError carries those types that mean something else there.
 
-A StopIteration would end the loop that waits for the next result, and so lose the rest without a word. Python has the same
-answer for its generators (PEP 479) and, since 3.12, for asyncio's futures.
+A StopIteration would end the loop that waits for the next result, and so lose the rest without a word. Python has the
+same answer for its generators (PEP 479) and, since 3.12, for asyncio's futures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _logger = logging.getLogger("concurrent.futures")
 
 
 def of_coroutines() -> Types:
-    """asyncio refuses a StopIteration, and takes a GeneratorExit and its own CancelledError for the end of the coroutine."""
+    """asyncio refuses a StopIteration, and takes a GeneratorExit and its CancelledError for the coroutine's end."""
     import asyncio
 
     return StopIteration, GeneratorExit, asyncio.CancelledError
@@ -88,7 +88,7 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
 
 
 class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
-    """A future whose callbacks cannot end the thread that calls them, not by a SystemExit either: others wait for it too."""
+    """A future whose callbacks cannot end the thread that calls them, not by a SystemExit either: others need it too."""
 
     def _invoke_callbacks(self) -> None:
         pressed: KeyboardInterrupt | None = None

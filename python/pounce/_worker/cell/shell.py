@@ -39,7 +39,7 @@ class ZMQInteractiveShell(InteractiveShell):
         self.stb = list(stb)
 
     def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
-        """IPython leaves exception groups to Python, which would print them here, and again where the cell's error is raised."""
+        """IPython leaves exception groups to Python, which would print them here, and again in the notebook."""
         if not exceptions.leads_to_group((exc_tuple or sys.exc_info())[1]):
             super().showtraceback(exc_tuple, *args, **kwargs)
             return
