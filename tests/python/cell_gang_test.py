@@ -60,11 +60,12 @@ def test_a_variable_of_the_notebook_that_the_ranks_changed_is_theirs_until_the_n
 
 
 def test_an_error_is_the_cells_own_with_the_ranks_lines(notebook):
-    cell = notebook.run("ranks('import pounce\\nif pounce.rank().rank == 1:\\n    1 / 0\\n__import__(\"time\").sleep(1000)')")
+    cell = notebook.run("ranks('import pounce\\nif pounce.rank().rank == 1:\\n    print(\"before it\")\\n    1 / 0\\n__import__(\"time\").sleep(1000)')")
 
     (error,) = cell.of("error")
     assert error["ename"] == "ZeroDivisionError"
-    assert "1 / 0" in re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error["traceback"]))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error["traceback"]))
+    assert "1 / 0" in text and re.search(r"rank 1 of 2, on \S+; the others were stopped\nits last lines:\n    before it\Z", text)
 
 
 def test_what_is_for_one_process_is_refused(notebook):

@@ -164,23 +164,58 @@ def of_torch() -> RuntimeError:
 
 
 def test_of_a_collective_that_not_all_ranks_called_it_is_said_who_had_returned():
-    notes = gang_plan.notes(Failure(0, of_torch()), returned=[2, 1], size=3, is_checked=False)
-    assert notes[0] == "rank 0 of 3; the others were stopped"
-    assert "rank 1, 2 returned: " in notes[1] and "check=True" in notes[2]
+    notes = gang_plan.notes(Failure(0, of_torch()), "rank 0 of 3, on g1", [], returned=[2, 1], is_checked=False)
+    assert notes[0] == "rank 0 of 3, on g1; the others were stopped"
+    assert "ranks 1, 2 returned: " in notes[1] and "check=True" in notes[2]
 
 
 def test_where_the_collectives_are_checked_that_is_not_advised_again():
-    assert len(gang_plan.notes(Failure(0, of_torch()), returned=[], size=2, is_checked=True)) == 1
+    assert len(gang_plan.notes(Failure(0, of_torch()), "rank 0 of 2", [], returned=[], is_checked=True)) == 1
 
 
 def test_a_rank_that_its_library_ended_may_have_disagreed_with_the_others():
     aborted, killed = (errors.WorkerCrashed("it died", "", {"signal": number}) for number in ("6", "9"))
-    assert "check=True" in gang_plan.notes(Failure(1, aborted), [], 2, False)[-1]
-    assert len(gang_plan.notes(Failure(1, killed), [], 2, False)) == 1
+    assert "check=True" in gang_plan.notes(Failure(1, aborted), "rank 1 of 2", [], [], False)[-1]
+    assert len(gang_plan.notes(Failure(1, killed), "rank 1 of 2", [], [], False)) == 1
 
 
 def test_of_any_other_failure_nothing_is_guessed():
-    assert len(gang_plan.notes(Failure(0, ValueError("its own")), returned=[1], size=2, is_checked=False)) == 1
+    assert len(gang_plan.notes(Failure(0, ValueError("its own")), "rank 0 of 2", [], returned=[1], is_checked=False)) == 1
+
+
+# ---- which rank it was ----
+
+
+@pytest.mark.parametrize("ranks, size, nodes, words", [
+    ([3], 16, ["g2"], "rank 3 of 16, on g2"),
+    ([0], 1, ["g1"], "rank 0 of 1, on g1"),
+    ([2, 3], 4, ["g2", "g2"], "ranks 2, 3 of 4, on g2"),
+    ([0, 1], 2, ["g1", "g2"], "all 2 ranks, on g1, g2"),
+    (range(8), 8, [f"g{number}" for number in range(8)], "all 8 ranks, on 8 nodes"),
+    ([1], 2, [""], "rank 1 of 2"),
+])
+def test_a_failure_is_of_a_rank_among_so_many_on_a_node(ranks, size, nodes, words):
+    assert gang_plan.in_words(ranks, size, nodes) == words
+
+
+@pytest.mark.parametrize("error, ranks", [
+    (ValueError("its own"), [2]), (errors.WorkerCrashed("died"), [2]), (errors.OutOfMemory("too much"), [2]), (errors.LostError("gone"), [2]),
+    (errors.NodeFailed("down"), [2, 3]), (errors.WalltimeReached("over"), [2, 3]), (errors.Preempted("taken"), [2, 3]),
+    (errors.JobCancelled("scancel"), [2, 3]), (errors.LeaseEnded("over"), [2, 3]),
+])
+def test_what_ends_a_lease_befalls_all_of_its_ranks(error, ranks):
+    assert gang_plan.ranks_of(Failure(2, error), ["one", "one", "other", "other"]) == ranks
+
+
+def test_a_rank_that_failed_is_the_cause_also_where_a_peer_lost_its_connection_to_it_before():
+    failures = [Failure(0, ConnectionResetError("by peer")), Failure(3, EOFError()), Failure(1, ValueError("its own"))]
+    assert gang_plan.cause(failures).rank == 1
+
+
+def test_a_rank_that_was_killed_is_the_cause_also_where_a_peers_library_had_ended_its_process_before():
+    aborted, killed = (errors.WorkerCrashed("it died", "", {"signal": number}) for number in ("6", "9"))
+    assert gang_plan.cause([Failure(0, aborted), Failure(3, killed)]).rank == 3
+    assert gang_plan.cause([Failure(0, of_torch()), Failure(3, aborted)]).rank == 3
 
 
 # ---- what can be asked for ----
@@ -332,7 +367,9 @@ def test_each_rank_gets_its_own_part_of_what_was_taken_apart(home):
 def test_one_traceback_comes_of_the_rank_that_failed_and_the_others_are_stopped(home):
     run = home.run("""
         def fails():
-            if pounce.rank().rank == 1: raise ValueError("of rank 1")
+            if pounce.rank().rank == 1:
+                print("epoch 7\\nloss 0.5")
+                raise ValueError("of rank 1")
             time.sleep(1000)
         with pounce.Client() as client, client.gang(workers=3) as gang:
             gang.run(os.getpid)
@@ -344,7 +381,8 @@ def test_one_traceback_comes_of_the_rank_that_failed_and_the_others_are_stopped(
             report(again=gang.run(lambda: pounce.rank().rank))
     """)
     assert run.reports["text"] == "of rank 1" and run.reports["seconds"] < 5
-    assert any("rank 1 of 3" in note for note in run.reports["notes"])
+    assert run.reports["notes"][-2:] == [f"rank 1 of 3, on {socket.gethostname()}; the others were stopped",
+                                         "its last lines:\n    epoch 7\n    loss 0.5"]
     assert run.reports["again"] == [0, 1, 2]
 
 
@@ -375,14 +413,17 @@ def test_the_rank_that_failed_first_is_told_of_also_where_the_failure_of_its_pee
                 report(text=str(error), notes=getattr(error, "__notes__", []))
             report(again=gang.run(lambda: pounce.rank().rank))
     """)
-    assert run.reports["text"] == "of rank 1" and "rank 1 of 2; the others were stopped" in run.reports["notes"]
+    assert run.reports["text"] == "of rank 1" and f"rank 1 of 2, on {socket.gethostname()}; the others were stopped" in run.reports["notes"]
     assert run.reports["again"] == [0, 1]
 
 
 def test_a_rank_that_dies_ends_the_run_and_the_next_one_has_all_ranks(home):
     run = home.run("""
         def dies():
-            if pounce.rank().rank == 1: os.kill(os.getpid(), 9)
+            if pounce.rank().rank == 1:
+                print("epoch 7", flush=True)
+                os.write(2, b"from C\\n")
+                os.kill(os.getpid(), 9)
             time.sleep(1000)
         with pounce.Client() as client, client.gang(workers=2) as gang:
             gang.run(os.getpid)
@@ -390,10 +431,12 @@ def test_a_rank_that_dies_ends_the_run_and_the_next_one_has_all_ranks(home):
             try:
                 gang.run(dies)
             except pounce.WorkerCrashed as error:
-                report(seconds=time.monotonic() - began)
+                report(seconds=time.monotonic() - began, text=str(error), context=error.context)
             report(again=gang.run(lambda: pounce.rank().rank))
     """)
     assert run.reports["seconds"] < 5 and run.reports["again"] == [0, 1]
+    assert run.reports["text"].startswith(f"rank 1 of 2, on {socket.gethostname()}: the worker died of SIGKILL")
+    assert run.reports["context"]["last_lines"].count("from C\n") == 1
 
 
 def test_a_rank_without_memory_is_the_cause_where_its_peer_waits_for_it_in_a_collective(home):
@@ -409,7 +452,7 @@ def test_a_rank_without_memory_is_the_cause_where_its_peer_waits_for_it_in_a_col
             except MemoryError as error:
                 report(notes=error.__notes__)
     """)
-    assert "rank 1 of 2; the others were stopped" in run.reports["notes"]
+    assert f"rank 1 of 2, on {socket.gethostname()}; the others were stopped" in run.reports["notes"]
 
 
 def test_of_a_collective_that_one_rank_does_not_call_it_is_told_who_had_returned(home):
@@ -424,7 +467,7 @@ def test_of_a_collective_that_one_rank_does_not_call_it_is_told_who_had_returned
             except RuntimeError as error:
                 report(notes=error.__notes__)
     """)  # whether its end or its peer's failure is heard of first is chance
-    assert "rank 0 of 2; the others were stopped" in run.reports["notes"]
+    assert f"rank 0 of 2, on {socket.gethostname()}; the others were stopped" in run.reports["notes"]
     assert any(note.startswith("rank 1 returned: ") for note in run.reports["notes"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,8 @@ def test_a_rank_that_is_killed_inside_a_collective_ends_the_run_in_5_s_and_the_g
             report(again=gang.run(lambda: pounce.rank().rank))
     """)
     assert run.reported("seconds", 200) < 5
-    assert "SIGKILL" in run.reported("text") and run.reported("again") == [0, 1]
+    assert re.match("rank 1 of 2, on g[12]: the worker died of SIGKILL", run.reported("text")), run.reported("text")
+    assert run.reported("again") == [0, 1]
 
 
 def test_a_rank_out_of_memory_ends_the_run_by_its_name_while_its_peer_waits(make_user):
@@ -129,7 +131,7 @@ def test_a_rank_out_of_memory_ends_the_run_by_its_name_while_its_peer_waits(make
                 report(error=error(out), notes=out.__notes__)
     """).ended(120)
     assert_told(run.reported("error"), "OutOfMemory", "(300 MiB)")
-    assert any("rank 1 of 2; the others were stopped" in note for note in run.reported("notes"))
+    assert any(re.match("rank 1 of 2, on .*; the others were stopped", note) for note in run.reported("notes"))
 
 
 def test_a_cell_with_nodes_runs_on_every_rank(make_user):

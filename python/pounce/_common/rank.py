@@ -34,6 +34,7 @@ class Place(NamedTuple):
     rank: Rank
     environment: dict[str, str]
     node_devices: str = ""  # of all ranks of its node, as CUDA_VISIBLE_DEVICES has them
+    node: str = ""
 
     @property
     def is_leader(self) -> bool:

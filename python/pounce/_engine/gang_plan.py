@@ -14,6 +14,7 @@ from .._common.rank import Offer, PeerFailed, Place, Rank
 _LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded, errors.LostError)
 # Ended from outside while it ran: what its peers raise then is a consequence.
 _LOST = (errors.WorkerCrashed, errors.OutOfMemory, *_LEASE_ENDED)
+_NODES_NAMED = 4  # of more their number
 
 
 class Failure(NamedTuple):
@@ -44,7 +45,7 @@ def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
             environment["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
         if _is_numbered_by_local_rank(devices):
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
-        made.append(Place(offer.process, rank, environment, ",".join(filter(None, devices))))
+        made.append(Place(offer.process, rank, environment, ",".join(filter(None, devices)), offer.node))
     return made
 
 
@@ -85,13 +86,20 @@ def torchrun_environment(place: Place) -> dict[str, str]:
 
 
 def cause(failures: Sequence[Failure]) -> Failure:
-    """Of those that came, in the order in which they came: one that was lost; else the first that is no other's consequence."""
-    lost = (failure for failure in failures if isinstance(failure.error, _LOST))
-    own = (failure for failure in failures if not isinstance(failure.error, PeerFailed))
-    found = next(lost, None) or next(own, failures[0])
-    if isinstance(found.error, PeerFailed) and found.error.__cause__ is not None:  # the first one's own failure never came
-        return Failure(found.rank, found.error.__cause__)
-    return found
+    """Of those that came, in the order in which they came: the first of those that are least likely another one's consequence."""
+    first = min(failures, key=lambda failure: _consequence(failure.error))
+    if isinstance(first.error, PeerFailed) and first.error.__cause__ is not None:  # the first one's own failure never came
+        return Failure(first.rank, first.error.__cause__)
+    return first
+
+
+def _consequence(error: BaseException) -> int:
+    """How likely another rank's failure has led to it; 0: that cannot be."""
+    if isinstance(error, PeerFailed):
+        return 4
+    if isinstance(error, _LOST):
+        return 2 if is_of_a_collective(error) else 0
+    return 3 if is_of_a_peer(error) else 1
 
 
 def was_lost(error: BaseException | None) -> bool:
@@ -104,9 +112,33 @@ def has_left(error: BaseException | None) -> bool:
     return isinstance(error, _LEASE_ENDED)
 
 
-def notes(failure: Failure, returned: Sequence[int], size: int, is_checked: bool) -> list[str]:
+def ranks_of(failure: Failure, leases: Sequence[object]) -> list[int]:
+    """Which ranks it befell: with a lease all that it has ended with it. `leases`: whose each rank is."""
+    if not isinstance(failure.error, _LEASE_ENDED) or isinstance(failure.error, errors.LostError):
+        return [failure.rank]
+    return [rank for rank, lease in enumerate(leases) if lease == leases[failure.rank]]
+
+
+def in_words(ranks: Sequence[int], size: int, nodes: Sequence[str]) -> str:
+    """"rank 3 of 16, on g2"; `nodes`: of each of these ranks."""
+    names = list(dict.fromkeys(filter(None, nodes)))
+    where = f", on {', '.join(names) if len(names) <= _NODES_NAMED else f'{len(names)} nodes'}" if names else ""
+    return (f"all {size} ranks" if 1 < len(ranks) == size else f"{_ranks(ranks)} of {size}") + where
+
+
+def named(error: errors.PounceError, who: str, node: str, last_lines: Sequence[str]) -> None:
+    """Its text begins with `who`; its evidence has what that rank printed last, if its supervisor has not told that of its process."""
+    error.text = f"{who}: {error.text.replace(f'worker on {node}', 'worker', 1)}"
+    error.args = (error.text,)
+    if last_lines and not error.context.get("last_lines"):
+        error.context["last_lines"] = "\n".join(last_lines)
+
+
+def notes(failure: Failure, who: str, last_lines: Sequence[str], returned: Sequence[int], is_checked: bool) -> list[str]:
     """What its traceback does not tell. `returned`: the ranks that ended well."""
-    told = [f"rank {failure.rank} of {size}; the others were stopped"]
+    told = [f"{who}; the others were stopped"]
+    if last_lines and not isinstance(failure.error, errors.PounceError):  # which has them as evidence
+        told.append("\n".join(["its last lines:", *(f"    {line}" for line in last_lines)]))
     if not is_of_a_collective(failure.error):
         return told
     if returned:
@@ -114,6 +146,11 @@ def notes(failure: Failure, returned: Sequence[int], size: int, is_checked: bool
     if not is_checked:
         told.append("where ranks do not call the same, gang(..., check=True) names what differs")
     return told
+
+
+def is_of_a_peer(error: BaseException) -> bool:
+    """It says that another rank is gone, or may say no more than that."""
+    return isinstance(error, (ConnectionError, EOFError)) or is_of_a_collective(error)
 
 
 def is_of_a_collective(error: BaseException) -> bool:
@@ -124,7 +161,7 @@ def is_of_a_collective(error: BaseException) -> bool:
 
 
 def _ranks(numbers: Sequence[int]) -> str:
-    return f"rank {', '.join(map(str, sorted(numbers)))}"
+    return f"rank{'s' if len(numbers) > 1 else ''} {', '.join(map(str, sorted(numbers)))}"
 
 
 def sharing(total: int, parts: int) -> list[slice]:

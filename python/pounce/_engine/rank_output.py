@@ -31,6 +31,11 @@ class RankOutput:
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
         """Figures and bars are rank 0's to show."""
 
+    def last_lines(self) -> list[str]:
+        """For the error of a rank that failed."""
+        lines = [*self._lines, self._open] if self._open else [*self._lines]
+        return lines[-_PLAIN:]
+
     def show(self) -> None:
         if self._open:
             self.printed(False, b"\n")

@@ -36,7 +36,7 @@ class GangCells:
         try:
             replies = self._gang(asked.place).run(rank_cell.run_cell, request, *bundle.dumps(values, by_file=True))
         except rank_cell.CellFailed as failed:
-            raise remote_error(failed.args[0]) from None
+            raise remote_error(failed.args[0], "\n".join(getattr(failed, "__notes__", ()))) from None
         except errors.PounceError as error:
             raise in_words(error) from None
         for name in replies[0]["assigned"]:

@@ -19,6 +19,7 @@ from .._engine.session import Session
 from .._engine.submission import Submitter, name_of
 from .._worker import rank_broadcast, rank_run
 from ..errors import BadRequest
+from ..future import Future
 from ..lease import Lease
 from .broadcasts import Broadcast, Broadcasts, Value, value_of
 from .rank_tasks import Call, Rank, RankTasks, Run
@@ -86,10 +87,10 @@ class Gang:
         Raises
         ------
         Exception
-            What the first rank that failed raised, with its remote traceback and a note that names the rank. The others are stopped;
-            those that do not stop within 2 s are killed. Their workers come back.
+            What the first rank that failed raised, with its remote traceback and a note that names the rank, its node and what it
+            printed last. The others are stopped; those that do not stop within 2 s are killed. Their workers come back.
         WorkerCrashed, OutOfMemory, NodeFailed, ...
-            A rank was lost.
+            A rank was lost: the text begins with ``rank 3 of 16, on g2``.
         Timeout
             Some workers have not come within 120 s after the first one; they are named.
 
@@ -281,12 +282,17 @@ class Gang:
     def _results(self, run: Run) -> list[Any]:
         """Of all ranks, or the cause of the failure."""
         if run.failures:
-            failure = gang_plan.cause(run.failures)
-            if hasattr(failure.error, "add_note"):
-                for note in gang_plan.notes(failure, run.returned, len(run.futures), self._is_checked):
-                    failure.error.add_note(note)
-            raise failure.error
+            raise run.error(self._is_checked)
         return [future.result() for future in run.futures]
+
+    def _offer(self, rank: int, future: Future) -> Offer:
+        try:
+            offer: Offer = future.result()
+        except (errors.WorkerCrashed, errors.OutOfMemory) as error:  # its own; what the lease lacks all of them lack
+            node = error.context.get("node", "")
+            gang_plan.named(error, gang_plan.in_words([rank], self.size, [node]), node, ())
+            raise
+        return offer
 
     def _kind(self, restart: int = 0) -> Kind:
         return Kind(f"pounce-{os.urandom(6).hex()}", self._is_checked, restart)
@@ -304,7 +310,7 @@ class Gang:
         for future in futures:
             future.add_done_callback(came)
         try:
-            return [future.result() for future in futures]
+            return [self._offer(rank, future) for rank, future in enumerate(futures)]
         except errors.Cancelled:
             missing = ", ".join(str(rank) for rank, future in enumerate(futures) if future.cancelled())
             raise errors.Timeout(f"rank {missing} of {self.size} has not come within {_ARRIVAL_S:.0f} s after the first",

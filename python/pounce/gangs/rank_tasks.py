@@ -66,7 +66,7 @@ class Run:
         self.failures: list[Failure] = []  # as they came
         self.returned: list[int] = []      # also after one had failed: of which is heard first is chance
         self.is_stopped = False            # by `stop`: what fails from then on is a consequence
-        self._tasks = tasks
+        self._tasks, self._ranks, self._places = tasks, ranks, places
         self._outputs = [RankOutput(place.rank.rank) for place in places[1:]]
         outputs = [None, *self._outputs]
         self.futures = [tasks.start(rank, name, *call(place), output) for rank, place, output in zip(ranks, places, outputs, strict=True)]
@@ -77,6 +77,20 @@ class Run:
     def is_complete(self) -> bool:
         """All ranks have returned."""
         return all(future.done() and not future.cancelled() and future.exception(0) is None for future in self.futures)
+
+    def error(self, is_checked: bool) -> BaseException:
+        """What to raise where ranks failed: the first one's own error, which says which rank it was."""
+        failure = gang_plan.cause(self.failures)
+        number, error = failure
+        ranks = gang_plan.ranks_of(failure, [rank.options for rank in self._ranks])
+        who = gang_plan.in_words(ranks, len(self._places), [self._places[rank].node for rank in ranks])
+        last_lines = self._outputs[number - 1].last_lines() if number else []  # rank 0's stand above, as they came
+        if isinstance(error, errors.PounceError):
+            gang_plan.named(error, who, self._places[number].node, last_lines)
+        if hasattr(error, "add_note"):
+            for note in gang_plan.notes(failure, who, last_lines, self.returned, is_checked):
+                error.add_note(note)
+        return error
 
     def wait(self) -> None:
         """Until all have ended; shows what they print. Stopping it (■, Ctrl-C) stops all."""
@@ -104,7 +118,7 @@ class Run:
         self._tasks.stop(self.futures)
 
     def _stop_soon(self, futures: Sequence[Future]) -> None:
-        """It failed in a collective: of a death, perhaps, that pounce has not heard of; of a task that is stopped nobody hears that."""
+        """It lost a peer: by a death, perhaps, that pounce has not heard of; of a task that is stopped nobody hears that."""
         later = threading.Timer(NOTICE_S, self._tasks.stop, [futures])
         later.daemon = True
         later.start()
@@ -119,7 +133,7 @@ class Run:
                 # The rank that failed first is on its way out: an interrupt could take the place of what it raised.
                 first = error.first if isinstance(error, PeerFailed) else None
                 others = [future for number, future in enumerate(self.futures) if number != first]
-                if first is None and gang_plan.is_of_a_collective(error):
+                if first is None and gang_plan.is_of_a_peer(error):
                     self._stop_soon(others)
                 else:
                     self._tasks.stop(others)
