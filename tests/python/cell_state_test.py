@@ -13,6 +13,7 @@ pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
 from kernel import SECONDS, Notebook, notebook_at_home
+from nbformat.v4 import output_from_msg
 
 GREY = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -67,6 +68,33 @@ def test_a_cell_restores_what_it_reads_and_nothing_else(afresh):
 
     assert cell.value == "[1]" and "unread" not in cell.stream("stdout")
     assert re.search(r"unread +saved", rest) and not re.search(r"^read +saved", rest, re.MULTILINE)
+
+
+def test_in_a_saved_notebook_the_status_line_ends_before_what_was_restored(afresh):
+    """It had no line break: "running on g2 after 2 srestored a, model"."""
+    at_once = ("import pounce._engine.session, pounce._engine.status_line\n"
+               "for each in (pounce._engine.session, pounce._engine.status_line):\n    each.QUIET_S = {}")
+    released(afresh, "%%pounce\nmodel = [1]", at_once.format(0))
+
+    cell = afresh.run("%%pounce\nmodel")
+    afresh.run(at_once.format(1.0))
+
+    lines = GREY.sub("", as_saved(cell)).splitlines()
+    assert re.fullmatch(r"pounce: (running on .* after|waited) \d+ s", lines[0]) and lines[1].startswith("pounce: restored model ")
+
+
+def as_saved(cell) -> str:
+    """The texts of the outputs that the file of the notebook has, one behind the other."""
+    outputs, by_id = [], {}
+    for message in cell.messages:
+        content = message["content"]
+        display_id = content.get("transient", {}).get("display_id")
+        if message["msg_type"] == "update_display_data":
+            by_id[display_id]["data"] = content["data"]
+        elif message["msg_type"] in ("stream", "display_data", "execute_result"):
+            outputs.append(output_from_msg(message))
+            by_id[display_id] = outputs[-1]
+    return "".join(output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"] for output in outputs)
 
 
 def test_what_is_not_restored_yet_outlives_the_next_worker_too(afresh):

@@ -109,10 +109,12 @@ class _Notebook(_Output):
     def show(self, line: str, changed: bool) -> None:
         from IPython.display import display
 
+        # A page shows each output by itself. Who puts the texts of a saved notebook together needs the line's end.
+        data = {"text/plain": f"{line}\n"}
         if self._handle is None:
-            self._handle = display({"text/plain": line}, raw=True, display_id=True)
+            self._handle = display(data, raw=True, display_id=True)
         else:
-            self._handle.update({"text/plain": line}, raw=True)
+            self._handle.update(data, raw=True)
 
     def end(self, line: str) -> None:
         self.show(line, True)

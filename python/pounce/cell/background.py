@@ -146,7 +146,7 @@ class CellJob:
             except errors.ClientClosed:
                 return
             if warning:
-                self._output.send("display_data", {"data": {"text/plain": warning}, "metadata": {}, "transient": {}})
+                self._output.send("display_data", {"data": {"text/plain": f"{warning}\n"}, "metadata": {}, "transient": {}})
 
     def _end(self, future: Any) -> None:
         try:
