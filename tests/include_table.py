@@ -29,7 +29,7 @@ MODULES = {
     "src/identity": ["pounce", "base"],
     "src/control": ["pounce", "base", "protocol", "transport"],
     "src/slurm": ["pounce", "base", "model", "protocol/stream_framing.h"],
-    "src/policy": ["pounce", "base/edit_distance.h", "base/join.h"],
+    "src/policy": ["pounce", "base/durations.h", "base/edit_distance.h", "base/join.h"],
     "src/policy_simulator": ["pounce", "base", "core/lease"],
     "src/launch": ["pounce", "base", "slurm"],
     "src/client": ["pounce", "base", "bulk", "memory", "messages", "model", "control", "core/task", "protocol", "transport", "identity"],
@@ -41,7 +41,7 @@ MODULES = {
     "daemon/pounce-slurm": ["pounce", "base", "protocol", "slurm/wire.h", "slurm/questions.h", "slurm/slurm_job_state.h", "slurm/line.h", "slurm/gres.h", "slurm/partition_rules.h", "core/forecast", "core/lease/limit.h", "core/lease/wait_reason.h", "messages/waiting_words.h"],
     "daemon/pounce-worker": ["pounce", "base", "protocol", "transport", "identity", "worker/supervisor"],
     "daemon/pouncectl": ["pounce", "base", "messages", "model", "control", "protocol", "transport", "identity", "parked", "slurm", "policy", "policy_simulator", "core/forecast", "core/lease"],
-    "python/bindings": ["pounce", "base", "memory/view.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "tls/library_version.h"],
+    "python/bindings": ["pounce", "base", "memory/view.h", "messages", "model", "client", "worker/interpreter", "worker/common/bounded_log.h", "device", "identity/content_digest.h", "parked/manifest.h", "tls/library_version.h"],
 }
 
 # Types of time, but no clock is read (tests/purity_test.py), no file, no log.

@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "client/news.h"
 #include "news.h"
+#include "parked/manifest.h"
 
 namespace pounce {
 
@@ -30,6 +31,8 @@ void bind_records(pybind11::module_& m) {
   define<Error>(m, "Error");
   define<Resources>(m, "Resources");
   m.attr("MOST") = most<Resources>();
+  m.attr("MANIFEST_FORMAT") = parked::kManifestFormat;
+  m.attr("MOST_MANIFEST_BYTES") = parked::kMostManifestBytes;
   define<LimitUse>(m, "LimitUse");
   define<Eta>(m, "Eta");
   define<Choice>(m, "Choice");

@@ -9,12 +9,16 @@ PROTOCOL: int
 OPENSSL: str  # the version of what is loaded for bulk data; empty: built without
 ERROR_CODES: tuple[ErrorCode, ...]
 def printable(text: str) -> str: ...  # of strangers: nothing in it acts on a terminal (base/printable.h)
+def duration_s(text: str) -> float | None: ...  # "1h30m", "1-12:00:00"; a number alone is none (base/durations.h)
+def time_limit_s(text: str) -> float | None: ...  # the same for a job's time: as sbatch takes it, "30" is minutes
 LOG_BYTES: int
 def append_to_log(fd: int, data: bytes) -> None: ...  # bounded, whatever is printed (worker/common/bounded_log.h)
 def new_task() -> str: ...  # a random id, for submit()
 def most_memory() -> int: ...  # bytes that this process has had at a time, since its kernel was last told to count anew
 
 MOST: dict[str, int]  # that each number of Resources may be
+MANIFEST_FORMAT: int  # of the list of what is saved, and how long it may be (parked/manifest.h)
+MOST_MANIFEST_BYTES: int
 
 # ---- records: of the tables of fields, in their order (python/bindings/records.h); a test compares ----
 

@@ -2,27 +2,68 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "model/json.h"
 
 namespace pounce::parked {
 namespace {
 
-constexpr std::int64_t kFormat = 1;
-
 tl::unexpected<Error> damaged(const std::string& what) {
   return failure(ErrorCode::kBadRequest, what + " is cut off or was changed", "Remove it, and run the cells again.");
 }
 
+using model::json;
+
+template <class T>
+bool is_field(std::string_view key) {
+  bool found = false;
+  const T any{};
+  for_each_field(any, [&](const auto& field, const auto&) { found |= field.name == key; });
+  return found;
+}
+
+// What the parser asks about each part. Most of a long list are digests, which nobody here asks for, and the library's own values
+// take ten times the memory of their text: so only our fields are kept, and each unit is taken out as soon as it is whole.
+class Reader {
+ public:
+  explicit Reader(std::vector<Unit>& units) : units_(units) {}
+
+  bool operator()(int depth, json::parse_event_t event, const json& part) {
+    if (event == json::parse_event_t::key) return is_kept(depth, part.get_ref<const std::string&>());
+    if (event != json::parse_event_t::object_end || depth != kInTheUnits || list_ != "units") return true;
+    units_.push_back(model::from_json<Unit>(part));
+    return false;
+  }
+
+ private:
+  static constexpr int kOfTheList = 1, kInTheUnits = 2, kOfAUnit = 3;
+
+  bool is_kept(int depth, const std::string& key) {
+    if (depth == kOfTheList) list_ = key;
+    return depth == kOfTheList ? is_field<Manifest>(key) : depth != kOfAUnit || is_field<Unit>(key);
+  }
+
+  std::vector<Unit>& units_;
+  std::string list_;  // the last key of the whole
+};
+
 }  // namespace
 
 Result<Manifest> read_manifest(std::string_view text) {
-  auto read = model::parse<Manifest>(text);
-  if (!read) return damaged("the list of what was saved");
-  if (read->format != kFormat)
-    return failure(ErrorCode::kBadRequest, "the saved state has format " + std::to_string(read->format) + ", and this pounce reads " + std::to_string(kFormat),
+  Manifest read;
+  std::vector<Unit> units;
+  try {
+    read = model::from_json<Manifest>(json::parse(text, Reader(units)));
+  } catch (const json::exception&) {
+    return damaged("the list of what was saved");
+  }
+  if (read.format != kManifestFormat)
+    return failure(ErrorCode::kBadRequest,
+                   "the saved state has format " + std::to_string(read.format) + ", and this pounce reads " + std::to_string(kManifestFormat),
                    "Look at it with the version that wrote it.");
-  return *std::move(read);
+  read.units = std::move(units);
+  return read;
 }
 
 Result<About> read_about(std::string_view text) {

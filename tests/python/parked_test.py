@@ -9,6 +9,7 @@ import subprocess
 import sysconfig
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,11 @@ pytest.importorskip("jupyter_client")
 
 from conftest import made_home
 from kernel import SECONDS, Notebook
+from pounce import _core
+from pounce._worker.state import manifest
+from pounce._worker.state.blobs import Stored
+from pounce._worker.state.folder import Folder
+from pounce._worker.state.manifest import Manifest, Unit
 from pounce.cell.notebook_state import NotebookState
 
 
@@ -32,12 +38,29 @@ def notebook_with(**config):
             notebook.close()
 
 
-def parked(notebook, *words: str) -> dict:
-    program = shutil.which("pouncectl", path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
-    done = subprocess.run([program, "parked", *words, "--json"],
-                          env=notebook.home.environment, capture_output=True, text=True, timeout=SECONDS)
+def said_by(home, program: str, *words: str) -> dict:
+    path = shutil.which(program, path=os.environ.get("POUNCE_BUILD") or sysconfig.get_path("scripts"))
+    done = subprocess.run([path, *words], env=home.environment, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, (done.stdout, done.stderr)
     return json.loads(done.stdout)
+
+
+def parked(notebook, *words: str) -> dict:
+    return said_by(notebook.home, "pouncectl", "parked", *words, "--json")
+
+
+def test_a_list_of_20_mib_is_read_by_python_and_by_pouncectl(home):
+    """pouncectl took 16 MiB at most, and Python wrote up to 256."""
+    units = [Unit(frozenset([f"x{number}"]), Stored(2**37, (f"{number:064x}",) * 2000)) for number in range(160)]
+    data = manifest.encode(Manifest(units, cell=7))
+    folder = Path(said_by(home, "pounced", "where")["parked"], "0123456789abcdef")
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "manifest-1.json").write_bytes(data)
+
+    (state,) = said_by(home, "pouncectl", "parked", "list", "--json")["parked"]
+
+    assert 20 << 20 < len(data) < _core.MOST_MANIFEST_BYTES and manifest.decode(Folder(folder).manifest()).units == units
+    assert state["cell"] == 7 and state["variables"] == sorted(f"x{number}" for number in range(160))
 
 
 def saved(notebook, *names: str) -> dict:

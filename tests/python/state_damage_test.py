@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from pounce import _core
 from pounce._worker.state import blobs, manifest
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.problems import Damaged, Foreign
@@ -173,7 +174,7 @@ def test_a_package_that_is_not_here_is_named(folder):
 def test_a_state_of_another_format_says_so(folder, monkeypatch):
     saved(folder, "l = [1]")
     data = (folder / MANIFEST).read_bytes()
-    monkeypatch.setattr(manifest, "FORMAT", 2)
+    monkeypatch.setattr(_core, "MANIFEST_FORMAT", 2)
 
     with pytest.raises(Damaged, match="format 1, and this pounce reads 2"):
         manifest.decode(data)

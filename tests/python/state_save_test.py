@@ -9,10 +9,11 @@ import time
 
 import numpy as np
 import pytest
+from pounce import _core
 from pounce._worker.state import blobs, manifest
 from pounce._worker.state.folder import Folder
 from pounce._worker.state.large_stack import call
-from pounce._worker.state.problems import TooLarge, TooSlow
+from pounce._worker.state.problems import TooLarge, TooMany, TooSlow
 from pounce._worker.state.saver import Saver
 from state_folder import MANIFEST, files, restored, restorer_of, saved
 
@@ -232,6 +233,22 @@ def test_a_state_that_is_too_large_is_refused_before_anything_is_written(folder)
     assert files(folder) == before
     assert restored(folder) == {"l": [1]}
     del namespace["a"]
+    assert saver.save().whole
+
+
+def test_a_list_that_nobody_would_read_is_not_written_and_what_was_saved_before_is_whole(folder, monkeypatch):
+    monkeypatch.setattr(_core, "MOST_MANIFEST_BYTES", 3000)
+    saver, namespace = saved(folder, "l = [1]")
+    before = files(folder)
+    namespace.update({f"l{number}": [number] for number in range(20)})
+
+    with pytest.raises(TooMany, match=r"The list of 21 objects and 0 arrays takes \d,\d+ bytes, and at most 3,000 may be saved\. Delete"):
+        saver.save()
+
+    assert files(folder) == before
+    assert restored(folder) == {"l": [1]}
+    for number in range(20):
+        del namespace[f"l{number}"]
     assert saver.save().whole
 
 

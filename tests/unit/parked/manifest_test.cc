@@ -25,6 +25,20 @@ TEST(ManifestTest, OneOfAnotherFormatIsRefusedWithBothNumbers) {
   EXPECT_EQ(read.error().text, "the saved state has format 2, and this pounce reads 1");
 }
 
+TEST(ManifestTest, ALongListIsReadForItsNamesAlone) {
+  std::string text = R"({"format": 1, "cell": 7, "made": {"names": 3}, "unparkable": {"names": "a socket", "graph": "a pipe"}, "units": [)";
+  for (int number = 0; text.size() < 20 << 20; ++number)
+    text += R"({"names": ["v)" + std::to_string(number) + R"("], "cell": 7, "graph": [1000, [")" + std::string(64 * 100, 'a') + R"("]]}, )";
+  text += R"({"names": ["last"]}]})";
+
+  const auto read = read_manifest(text);
+
+  ASSERT_TRUE(read);
+  EXPECT_GT(read->units.size(), 3000u);
+  EXPECT_EQ(read->units.back().names, std::vector<std::string>{"last"});
+  EXPECT_EQ(read->unparkable, (std::map<std::string, std::string>{{"graph", "a pipe"}, {"names", "a socket"}}));
+}
+
 class DamagedManifestTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(DamagedManifestTest, IsRefused) {
@@ -36,7 +50,8 @@ TEST_P(DamagedManifestTest, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Texts, DamagedManifestTest,
                          testing::Values("", "[]", R"({"format": 1, "uni)", R"({"format": 1.5})", R"({"format": 1, "cell": 1e99})",
-                                         R"({"format": 1, "units": {}})", R"({"format": 1, "units": [{"names": [3]}]})",
+                                         R"({"format": 1, "units": {}})", R"({"format": 1, "units": {"a": {"names": ["a"]}}})",
+                                         R"({"format": 1, "units": [3]})", R"({"format": 1, "unparkable": {"conn": {"names": []}}})", R"({"format": 1, "units": [{"names": [3]}]})",
                                          R"({"format": 1, "unparkable": {"conn": 3}})"));
 
 TEST(AboutTest, TellsWhoseItIs) {

@@ -17,9 +17,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ... import _core
 from .problems import Damaged, Foreign, NoSpace, TakenOver
 
-MOST_MANIFEST_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _MANIFEST = re.compile(r"manifest-(\d{1,9})\.json")
@@ -199,8 +199,8 @@ class Folder:
         return max((os.stat(manifest_name(number), dir_fd=self._fd).st_mtime for number in self._numbers(_MANIFEST)), default=0.0)
 
     def _manifest(self, name: str) -> bytes:
-        data = self.read(name, MOST_MANIFEST_BYTES + 1)
-        if len(data) > MOST_MANIFEST_BYTES:
+        data = self.read(name, _core.MOST_MANIFEST_BYTES + 1)
+        if len(data) > _core.MOST_MANIFEST_BYTES:
             raise Damaged("The list of what was saved is too long to be one. Remove the folder, and run the cells again.")
         return data
 

@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ... import _core
 from .blobs import Stored
 from .pickling import PYTHON
 from .problems import Damaged
-
-FORMAT = 1
-
 
 @dataclass(frozen=True)
 class Unit:
@@ -89,7 +87,7 @@ def encode(manifest: Manifest, key: bytes = b"") -> bytes:
     """key : bytes, at most 64
     Of the user's own, kept elsewhere: nobody without it can write a manifest that is believed."""
     body = {
-        "format": FORMAT,
+        "format": _core.MANIFEST_FORMAT,
         "cell": manifest.cell,
         "turn": manifest.turn,
         "made": manifest.made,
@@ -109,8 +107,8 @@ def decode(data: bytes, key: bytes = b"") -> Manifest:
         said = body.pop("digest")
         if not hmac.compare_digest(said, _digest(body, key)):
             raise ValueError
-        if body["format"] != FORMAT:
-            why = f"The saved state has format {body['format']}, and this pounce reads {FORMAT}."
+        if body["format"] != _core.MANIFEST_FORMAT:
+            why = f"The saved state has format {body['format']}, and this pounce reads {_core.MANIFEST_FORMAT}."
             raise Damaged(f"{why} Restore it with the version that wrote it.")
         return Manifest(
             units=[_unit(row) for row in body["units"]],

@@ -21,6 +21,10 @@ class TooLarge(StateError):
     """The state is larger than it may be; nothing was written."""
 
 
+class TooMany(TooLarge):
+    """The list of what would be saved is longer than it may be; the state saved before is whole."""
+
+
 class NoSpace(StateError):
     """The disk, or the quota, is full; the state saved before is whole."""
 

@@ -12,6 +12,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from ... import _core
 from ..._common.serialize import ATOMS, path_of_unpicklable
 from . import covariables, large_stack, manifest
 from .covariables import Counter, Partition
@@ -22,7 +23,7 @@ from .manifest import Manifest, Unit
 from .needs import closure, source_reads
 from .pickling import PYTHON, Pickler
 from .piece_writer import Begun, PieceWriter
-from .problems import Interrupted, NoSpace, TooLarge, TooSlow
+from .problems import Interrupted, NoSpace, TooLarge, TooMany, TooSlow
 
 UNIT_S = 10.0  # so long one unit may take
 _SHORT = 4096  # a longer text is a unit of its own
@@ -138,7 +139,7 @@ class Saver:
             report.whole = True
         except Interrupted:
             pass
-        except NoSpace:
+        except (NoSpace, TooMany):
             self._writer.abandon(self._durable.digests())
             self._start_again()
             self._folder.keep_only(self._durable.digests())
@@ -359,6 +360,10 @@ class Saver:
             return
         self._writer.settle()
         data, digests = memoryview(manifest.encode(new, self._key)), new.digests()
+        if data.nbytes > _core.MOST_MANIFEST_BYTES:
+            arrays = sum(len(unit.buffers) + len(unit.blobs) for unit in units)
+            raise TooMany(f"The list of {len(units):,} objects and {arrays:,} arrays takes {data.nbytes:,} bytes, and at most "
+                          f"{_core.MOST_MANIFEST_BYTES:,} may be saved. Delete what is no longer needed, or keep it in one array or table.")
 
         def commit() -> None:
             self._folder.write_manifest(data)
