@@ -1,10 +1,12 @@
 #include "pouncectl/policy_request.h"
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/durations.h"
 #include "base/join.h"
 #include "base/request_bounds.h"
 #include "policy/amounts.h"
@@ -15,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 using policy::cuda_from;
-using policy::duration_from;
 using policy::mib_from;
 
 // False: the value is of another kind.
@@ -66,9 +67,10 @@ bool take_cuda(const json& value, Resources& asked) {
 }
 
 bool take_time(const json& value, Resources& asked) {
-  const auto time = value.is_string() ? duration_from(value.get<std::string>()) : std::nullopt;
-  if (time) asked.time = std::chrono::ceil<std::chrono::minutes>(*time);
-  return time.has_value();
+  const auto seconds = value.is_string() ? time_limit_s(value.get<std::string>()) : std::nullopt;
+  if (!seconds || *seconds > std::chrono::seconds(kMostTime).count()) return false;
+  asked.time = std::chrono::minutes(static_cast<std::int64_t>(std::ceil(*seconds / 60)));
+  return true;
 }
 
 bool take_slurm(const json& value, Resources& asked) {

@@ -8,6 +8,6 @@
 
 namespace pounce::ctl {
 
-Result<std::int64_t> seconds_of(const std::string& span);  // "7d", "12h", "90min"
+Result<std::int64_t> seconds_of(const std::string& span);  // "7d", "12h", "90min": base/durations.h
 
 }  // namespace pounce::ctl

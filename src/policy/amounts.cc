@@ -1,7 +1,9 @@
 #include "policy/amounts.h"
 
 #include <charconv>
+#include <cmath>
 
+#include "base/durations.h"
 #include "pounce/resources.h"
 
 namespace pounce::policy {
@@ -25,12 +27,20 @@ std::optional<std::uint64_t> amount(std::string_view text, const Unit (&units)[N
   return std::nullopt;
 }
 
+// nullopt also of what `unit` seconds do not divide, and of more than anybody may ask for.
+std::optional<std::chrono::seconds> whole(std::optional<double> seconds, int unit) {
+  if (!seconds || *seconds > std::chrono::seconds(kMostTime).count() || std::fmod(*seconds, unit) != 0) return std::nullopt;
+  return std::chrono::seconds(static_cast<std::int64_t>(*seconds));
+}
+
 }  // namespace
 
-std::optional<std::chrono::seconds> duration_from(std::string_view text) {
-  const auto seconds = amount(text, kTimes, std::chrono::seconds(kMostTime).count());
+std::optional<std::chrono::seconds> duration_from(std::string_view text) { return whole(duration_s(text), 1); }
+
+std::optional<std::chrono::minutes> minutes_from(std::string_view text) {
+  const auto seconds = whole(time_limit_s(text), 60);
   if (!seconds) return std::nullopt;
-  return std::chrono::seconds(*seconds);
+  return std::chrono::duration_cast<std::chrono::minutes>(*seconds);
 }
 
 std::string duration_text(std::chrono::seconds time) {

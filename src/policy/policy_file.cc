@@ -65,7 +65,7 @@ bool fits(const json& value, Form form) {
     case Form::kDuration:
       return reads(value, duration_from);
     case Form::kMinutes:
-      return reads(value, duration_from) && duration_from(value.get<std::string>())->count() % 60 == 0;
+      return reads(value, minutes_from);
     case Form::kCount:
       return value.is_number_unsigned() && value.get<std::uint64_t>() <= kLargestCount;
     case Form::kFlag:
@@ -120,6 +120,7 @@ template <class Rep, class Period>
 void take(const json& from, std::chrono::duration<Rep, Period>& time) {
   time = std::chrono::duration_cast<std::chrono::duration<Rep, Period>>(*duration_from(from.get<std::string>()));
 }
+void take(const json& from, std::chrono::minutes& time) { time = *minutes_from(from.get<std::string>()); }
 void take(const json& from, Mib& memory) { memory.count = *mib_from(from.get_ref<const std::string&>()); }
 template <class T>
 void take(const json& from, std::optional<T>& value) {

@@ -72,7 +72,7 @@ std::string_view words_of(Form form) {
     case Form::kDuration:
       return "a duration such as \"90s\", \"30min\", \"12h\" or \"7d\"";
     case Form::kMinutes:
-      return "a duration of whole minutes such as \"30min\", \"12h\" or \"7d\"";
+      return "a duration of whole minutes such as \"30min\", \"12h\" or \"7d\", or as sbatch takes it, \"30\" or \"1-12:00:00\"";
     case Form::kCount:
       return "a whole number";
     case Form::kFlag:

@@ -22,9 +22,9 @@ from pounce.errors import BadRequest
     ("-G 2", {"gpus": 2}),
     ("--qos lion", {"class_": "lion"}),
     ("-A ml", {"account": "ml"}),
-    ("--time=30", {"time": 1800}),
-    ("--time=30:30", {"time": 1830}),
-    ("-t 1-12", {"time": "1-12:00:00"}),
+    ("--time=30", {"time": "30"}),
+    ("--time=30:30", {"time": "30:30"}),
+    ("-t 1-12", {"time": "1-12"}),
     ("--time=01:00:00", {"time": "01:00:00"}),
     ("--mem=4000", {"memory": "4000MB"}),
     ("--mem=4G", {"memory": "4G"}),
@@ -123,7 +123,7 @@ def test_the_variables_that_are_said_to_travel_do():
 def test_a_cluster_tells_what_it_asks_for_in_sbatchs_words():
     options = options_of_job(cores=8, processes=1, memory="64g", job_extra_directives=["--gres=gpu:1", "-C nvlink"], walltime="00:30:00")
 
-    assert as_directives(options) == ["#SBATCH --cpus-per-task=8", "#SBATCH --mem=64g", "#SBATCH --time=00:30:00", "#SBATCH --gres=gpu:1",
+    assert as_directives(options) == ["#SBATCH --cpus-per-task=8", "#SBATCH --mem=65536M", "#SBATCH --time=30", "#SBATCH --gres=gpu:1",
                                       "#SBATCH --constraint=nvlink"]
 
 

@@ -44,7 +44,7 @@ def test_a_class_has_a_name():
     [dict(gpu_type=""), dict(gpu_type=[]), dict(gpu_type="a100:2"), dict(gpu_memory="big"), dict(cuda="new"), dict(cuda=True), dict(cuda="12.4.1"),
      dict(nodes=0), dict(nodes=257), dict(nodes="2"), dict(spread="yes"), dict(not_nodes=""), dict(not_nodes=["a b"]), dict(account=""), dict(account="a,b"),
      dict(reservation=3), dict(nice=-1), dict(nice="5"), dict(nice=True), dict(nice=2147483646), dict(slurm="constraint"), dict(slurm={"nice": 1.5}), dict(slurm={"--": 1}), dict(workers=0), dict(workers=257), dict(workers="8"), dict(workers=True), dict(gpus=""), dict(gpus=-1), dict(gpus=True), dict(gpus="a100:x"), dict(cpus=0), dict(cpus="4"), dict(memory="lots"),
-     dict(memory=0), dict(time="soon"), dict(time=0), dict(time="12:30"), dict(class_=""), dict(class_=3)],
+     dict(memory=0), dict(time="soon"), dict(time=0), dict(time="1:2:3:4"), dict(time="0"), dict(time="UNLIMITED"), dict(class_=""), dict(class_=3)],
 )
 def test_a_value_that_means_nothing_is_refused_with_examples(words):
     (name,) = words

@@ -150,11 +150,12 @@ using Schema = nlohmann::ordered_json;
 
 Schema schema_of(policy::Form form) {
   using enum policy::Form;
-  constexpr const char* kTime = "^[0-9]{1,9}(s|min|h|d)$";
+  const std::string units = "([0-9]+([.][0-9]+)? *[A-Za-z]+ *)+", days = "[0-9]+-[0-9]+(:[0-9]+){0,2}";  // base/durations.h
+  const auto time = [&](const std::string& clock) { return "^(" + units + "|" + days + "|" + clock + ")$"; };
   switch (form) {
     case kObject: return {{"type", "object"}};
-    case kDuration:
-    case kMinutes: return {{"type", "string"}, {"pattern", kTime}};
+    case kDuration: return {{"type", "string"}, {"pattern", time("[0-9]+(:[0-9]+){1,2}")}};
+    case kMinutes: return {{"type", "string"}, {"pattern", time("[0-9]+(:[0-9]+){0,2}")}};
     case kCount: return {{"type", "integer"}, {"minimum", 0}, {"maximum", 1'000'000'000}};
     case kFlag: return {{"type", "boolean"}};
     case kText: return {{"type", "string"}, {"minLength", 1}};

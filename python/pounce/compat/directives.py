@@ -19,7 +19,6 @@ _GRES = re.compile(r"gpu(?::(?P<type>[^:,]+))??(?::(?P<count>\d+))?")
 _US = __name__.rpartition(".")[0]
 _LONG = re.compile(r"--([a-z-]+)(?:[=\s]\s*(.*))?")
 _LETTER = re.compile(r"-([A-Za-z])[=\s]?\s*(.*)")
-_CLOCK = re.compile(r"\d+(:\d+)?")  # minutes, or minutes:seconds
 
 # Without a meaning here: pounce names its jobs, shows their output in the notebook and starts lost ones anew where it may.
 _IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue", "no-requeue",
@@ -157,15 +156,6 @@ def _one(name: str) -> Callable[[str, str], dict[str, Any]]:
     return parse
 
 
-def _time(value: str, said: str) -> dict[str, Any]:
-    """Slurm's plain number is minutes; its "30:00" has seconds, and its "1-12" hours behind the days."""
-    if _CLOCK.fullmatch(value):
-        minutes, _, seconds = value.partition(":")
-        return {"time": int(minutes) * 60 + int(seconds or 0)}
-    days, dash, rest = value.partition("-")
-    return {"time": f"{days}-{':'.join((*rest.split(':'), '00', '00')[:3])}" if dash else value}
-
-
 def _mem(value: str, said: str) -> dict[str, Any]:
     """Slurm's plain number is MiB."""
     return {"memory": f"{value}MB" if value.isdigit() else value}
@@ -191,7 +181,7 @@ _OPTIONS: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "gpus-per-task": _gpus,
     "qos": _text("class_"),
     "partition": lambda value, said: no_partition(said),
-    "time": _time,
+    "time": _text("time"),
     "mem": _mem,
     "cpus-per-task": _number("cpus"),
     "exclude": _text("not_nodes"),

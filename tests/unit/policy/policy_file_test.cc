@@ -77,7 +77,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"classes": {"lion": {}, "lion": {}}})", R"("lion" stands twice)"},
         Mistake{R"({"classes": {"": {}}})", "empty"}, Mistake{R"({"classes": []})", "classes is an object"},
         Mistake{R"({"classes": {"lion": 3}})", "classes.lion is an object"},
-        Mistake{R"({"classes": {"lion": {"walltime": "24"}}})", "classes.lion.walltime is a duration of whole minutes"},
+        Mistake{R"({"classes": {"lion": {"walltime": "24x"}}})", "classes.lion.walltime is a duration of whole minutes"},
+        Mistake{R"({"classes": {"lion": {"walltime": "UNLIMITED"}}})", "classes.lion.walltime is a duration of whole minutes"},
+        Mistake{R"({"leasing": {"keep_warm": "24"}})", "leasing.keep_warm is a duration such as"},
         Mistake{R"({"classes": {"lion": {"walltime": 24}}})", "not 24"},
         Mistake{R"({"classes": {"lion": {"walltime": "90s"}}})", "classes.lion.walltime"},
         Mistake{R"({"classes": {"lion": {"walltime": "-1h"}}})", "classes.lion.walltime"},
@@ -119,8 +121,15 @@ TEST(DurationTest, IsWrittenInItsLargestWholeUnit) {
     EXPECT_EQ(duration_text(*duration_from(text)), text);
   EXPECT_EQ(duration_text(*duration_from("24h")), "1d");
   EXPECT_FALSE(duration_from("h"));
-  EXPECT_FALSE(duration_from("1 h"));
+  EXPECT_FALSE(duration_from("0.5s"));
   EXPECT_FALSE(duration_from(""));
+}
+
+TEST(DurationTest, AWalltimeIsWrittenAsSbatchTakesItToo) {
+  for (const char* text : {"2160", "2160:00", "36:00:00", "1-12", "1-12:00", "1-12:00:00", "36h", "1d12h"})
+    EXPECT_EQ(minutes_from(text), minutes(2160)) << text;
+  EXPECT_EQ(duration_from("1-12"), minutes(2160));
+  EXPECT_FALSE(duration_from("2160"));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
+from ..._engine.options import Options
 from ...errors import BadRequest
 from .. import not_offered
 from ..directives import VARIABLES, no_partition, options_of_lines, warn
@@ -30,7 +32,7 @@ REFUSED = {
 _LIFETIME = re.compile(r"--lifetime(-stagger|-restart)?\b.*|\d+\s*\w*")  # of Dask's workers: here a lease ends, and the next comes
 
 
-def options_of_job(*, cores: int | None = None, memory: Any = None, processes: int | None = None, walltime: str | None = None,
+def options_of_job(*, cores: int | None = None, memory: Any = None, processes: int | None = None, walltime: Any = None,
                    account: str | None = None, project: str | None = None, queue: str | None = None, job_cpu: int | None = None,
                    job_mem: Any = None, job_extra_directives: Any = None, job_extra: Any = None, python: str | None = None,
                    worker_extra_args: Any = None, **others: Any) -> dict[str, Any]:
@@ -55,8 +57,8 @@ def options_of_job(*, cores: int | None = None, memory: Any = None, processes: i
         options["memory"] = _share_of_memory(job_mem or memory, workers)
     if account or project:
         options["account"] = account or project
-    if walltime:
-        options["time"] = walltime
+    if walltime:  # a number is minutes there, as behind --time
+        options["time"] = walltime if isinstance(walltime, timedelta) else str(walltime)
     if python:
         options["env"] = _prefix_of(python)
     options.update(directives)
@@ -118,9 +120,10 @@ def as_directives(options: dict[str, Any]) -> list[str]:
     words: dict[str, Callable[[Any], str]] = {
         "cpus": lambda value: f"--cpus-per-task={value * workers}",
         "gpus": lambda value: f"--gres=gpu:{value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
-        "memory": lambda value: f"--mem={value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
+        "memory": lambda value: f"--mem={Options().changed(memory=value).memory_mib}M" + (f"  # for each of {workers} processes" if workers > 1 else ""),
         "class_": lambda value: f"--qos={value}",
         "not_nodes": lambda value: f"--exclude={value}",
+        "time": lambda value: f"--time={Options().changed(time=value).time_min}",  # minutes
     }
     others = options.keys() - {"workers", "slurm"}
     lines = [words[name](options[name]) if name in words else f"--{name}={options[name]}" for name in options if name in others]
