@@ -592,6 +592,84 @@ def test_following_shows_what_it_prints(slurm, capsys):
     assert capsys.readouterr().out == "one\ntwo\n"
 
 
+# ---- a site's own sbatch, and variables of Slurm's commands --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("printed, number", [
+    ("1234\n", 1234), ("1234;cluster\n", 1234), ("Submitted batch job 1234\n", 1234), ("Submitted batch job 1234 on cluster west\n", 1234),
+    ("*** 3 nodes are down ***\n\n1234\nYou have used 45% of 1000 hours\n", 1234), ("sbatch: lua: hello 7\n  1234;west  \n", 1234),
+    ("Submitted batch job 1234\n1234\n", 1234), ("", 0), ("all is well\n", 0), ("2026\n1234\n", 0), ("1234 of 2000 hours\n", 0),
+])
+def test_the_job_s_number_is_the_line_that_is_one(printed, number):
+    assert commands.job_number(printed) == number
+
+
+SUBMITS = "def work(): return 7"
+
+
+def wrapped(slurm: Path, lines: str) -> None:
+    """The site's sbatch; `"$own" "$@"` in it is Slurm's."""
+    sbatch = slurm / "bin" / "sbatch"
+    sbatch.rename(own := slurm / "slurms-own-sbatch")
+    sbatch.write_text(f"#!/bin/sh\nown={shlex.quote(str(own))}\n{lines}\n")
+    sbatch.chmod(0o755)
+
+
+@pytest.mark.parametrize("lines", [
+    'echo "*** Welcome to West. ***"; "$own" "$@"; echo "45 % of your quota"',
+    'echo "2026"; "$own" "$@"',  # which of the two it is tells the queue
+    '"$own" "$@" > /dev/null',
+])
+def test_a_run_that_a_site_s_own_sbatch_submits_is_followed_to_its_end(slurm, lines):
+    wrapped(slurm, lines)
+    run = run_of("""
+        def work():
+            import time
+            while not open("go").read(): time.sleep(0.01)
+            return 7
+    """, name="wrapped")
+    (slurm.parent / "go").touch()
+    run.submit()
+    (slurm.parent / "go").write_text("go")
+    assert (run.job, run.result(60)) == (int(fake_slurm.jobs(slurm)[-1]), 7)
+
+
+def test_a_site_s_sbatch_that_tells_nothing_of_a_job_is_not_taken_for_a_refusal(slurm):
+    wrapped(slurm, "echo filed under 12 of March")
+    with pytest.raises(errors.OutcomeUnknown, match="filed under 12 of March.*found by its script"):
+        run_of(SUBMITS, name="filed").submit()
+
+
+def test_a_job_that_has_begun_before_anybody_told_its_number_is_the_run_s(slurm, monkeypatch):
+    run = run_of(SUBMITS, name="begun")
+    monkeypatch.setattr(commands, "of_script", lambda script: 0)
+    wrapped(slurm, f'"$own" "$@" > /dev/null; while [ ! -s {shlex.quote(str(run.folder / "jobs"))} ]; do :; done')
+    assert run.submit().result(60) == 7
+
+
+def test_what_a_user_has_set_for_the_output_of_slurm_s_commands_does_not_change_what_becomes_of_a_run(slurm, monkeypatch):
+    for name, value in {"SQUEUE_FORMAT2": "JobID", "SQUEUE_STATES": "PENDING", "SLURM_TIME_FORMAT": "relative", "SACCT_FORMAT": "JobID"}.items():
+        monkeypatch.setenv(name, value)
+    run = run_of(SUBMITS, name="plain")
+    (run.folder / "running").symlink_to("5")  # its script asks squeue for that job
+    assert run.submit().result(60) == 7
+
+
+def test_a_command_of_slurm_reads_none_of_its_own_variables_but_those_that_find_slurm():
+    given = dict.fromkeys(["PATH", "SLURM_CONF", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_JOB_ID", "SLURM_TIME_FORMAT", "SRUN_DEBUG", "SQUEUE_SORT",
+                           "SACCT_FORMAT", "SBATCH_WAIT", "SCANCEL_INTERACTIVE"], "x")
+    always = {"PATH", "SLURM_CONF", "SLURM_JWT"}
+    of_others = {"squeue": "SQUEUE_SORT", "sacct": "SACCT_FORMAT", "sbatch": "SBATCH_WAIT", "scancel": "SCANCEL_INTERACTIVE"}
+    for command, own in of_others.items():
+        assert commands.environment_for(command, given).keys() == always | {*of_others.values()} - {own}, command
+
+
+def test_what_the_script_leaves_open_sbatch_takes_from_the_user_s_own_variables():
+    given = {"SBATCH_ACCOUNT": "ml", "SBATCH_QOS": "lion", "SBATCH_WAIT": "1", "SBATCH_ARRAY_INX": "1-10", "SBATCH_TIMELIMIT": "10"}
+    script = "#!/bin/bash\n#SBATCH --qos=tiger\n#SBATCH --time=30\necho --account\n"
+    assert commands.wishes_beside(script, given) == {"SBATCH_ACCOUNT": "ml"}
+
+
 def test_without_slurm_s_commands_it_says_what_to_do(slurm, monkeypatch):
     run = run_of("def work(): pass")
     monkeypatch.setenv("PATH", "/nowhere")

@@ -95,12 +95,19 @@ class BatchRun:
             It waits or runs.
         NoSlurm, Rejected
             There is no sbatch here; Slurm refuses it, in its words.
+        OutcomeUnknown
+            sbatch ended well and told no number, and no job of this run is to be seen. One that comes is found by its script.
         """
         now = self._standing()
         if now.state in ("waiting", "running"):
             raise errors.NameTaken(f"the batch run {self.name} is {now.state}: job {now.job}, in {self.folder}",
                                    f"Wait for it, or end it: scancel {now.job}.")
-        self._folder.add_job(slurm.submit(self.script))
+        before = self._folder.job()
+        try:
+            self._folder.add_job(slurm.submit(self.script))
+        except errors.OutcomeUnknown:
+            if self._folder.job() == before:  # else it has begun already: its script notes its number
+                raise
         return self
 
     def cancel(self) -> None:

@@ -29,6 +29,9 @@ restarts={restarts}  # so often exit code {checkpointed} ("my state is saved, ru
 """
 
 _BODY = """
+# A command of Slurm without what its user has set to change how it answers.
+plain() (unset "${!SQUEUE_@}" "${!SCONTROL_@}" SLURM_TIME_FORMAT SLURM_CLUSTERS; "$@")
+
 end() {
   echo "$SLURM_JOB_ID $1" > "$folder/ended.new" && mv "$folder/ended.new" "$folder/ended"
   exit "$1"
@@ -38,7 +41,7 @@ end() {
 if ! ln -s "$SLURM_JOB_ID" "$folder/running" 2> /dev/null; then
   other=$(readlink "$folder/running")
   if [ "$other" != "$SLURM_JOB_ID" ]; then
-    if ! live=$(squeue --noheader --user="$(id -un)" --format=%A); then
+    if ! live=$(plain squeue --noheader --user="$(id -un)" --format=%A); then
       echo "job $other has the lock $folder/running, and squeue does not say whether it lives; if it is gone remove the lock" >&2
       exit 1
     fi
@@ -80,7 +83,7 @@ contained() {{ {command}; }}"""
 
 _PYTHON = """
 export POUNCE_BATCH=$folder
-ends=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2> /dev/null) && POUNCE_BATCH_ENDS=$(date --date="$ends" +%s 2> /dev/null)
+ends=$(plain squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2> /dev/null) && POUNCE_BATCH_ENDS=$(date --date="$ends" +%s 2> /dev/null)
 export POUNCE_BATCH_ENDS
 # Without pounce, its checkpoint, restored, steps and time_left are in a small module of that name.
 {python} -c 'import pounce' 2> /dev/null || export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
@@ -97,7 +100,7 @@ _END = """
 if [ $code = {checkpointed} ] && [ "$(cat "$folder/restarts" 2> /dev/null | wc -l)" -lt "$restarts" ]; then
   echo "$SLURM_JOB_ID" >> "$folder/restarts"
   echo "exit code {checkpointed}: job $SLURM_JOB_ID goes back into the queue, and on from its last checkpoint" >&2
-  scontrol requeue "$SLURM_JOB_ID" && exit {checkpointed}
+  plain scontrol requeue "$SLURM_JOB_ID" && exit {checkpointed}
 fi
 [ $code = 0 ] && rm -f "$folder/checkpoint"
 end $code

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from .. import errors
 
 _TAKES_LONG_S = 60
+# What sbatch prints, alone in its line, with --parsable and where a site's own sbatch leaves that out.
+_NUMBER = re.compile(r"\s*(?:Submitted batch job\s+)?(\d+)(?:;\S*|\s+on cluster\s+\S+)?\s*", re.IGNORECASE)
+_FINDS_SLURM = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
+# Variables of the user's own that sbatch takes for an option where the script does not name it; one that is set would go before the script.
+_WISHES = {"SBATCH_ACCOUNT": "account", "SBATCH_CONSTRAINT": "constraint", "SBATCH_PARTITION": "partition", "SBATCH_QOS": "qos",
+           "SBATCH_RESERVATION": "reservation", "SBATCH_TIMELIMIT": "time", "SBATCH_WCKEY": "wckey"}
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT")
 
 
@@ -22,12 +30,27 @@ def submit(script: Path) -> int:
         There is no sbatch here.
     Rejected
         In Slurm's words.
+    OutcomeUnknown
+        sbatch ended well, and neither it nor squeue tells the job.
     """
-    said = _run("sbatch", "--parsable", str(script))
-    number = said.strip().splitlines()[-1].partition(";")[0] if said.strip() else ""
-    if not number.isdigit():
-        raise errors.Rejected(f"sbatch answered {said.strip()!r}")
-    return int(number)
+    printed = _run("sbatch", "--parsable", str(script), wishes=wishes_beside(script.read_text(errors="replace"), os.environ))
+    job = job_number(printed) or of_script(script)
+    if not job:
+        raise errors.OutcomeUnknown(f"sbatch ended well, but told no job's number; it printed {printed.strip()!r}",
+                                    "Look with squeue --me: a job of this run is found by its script, also later.", {"script": str(script)})
+    return job
+
+
+def job_number(printed: str) -> int:
+    """Of what sbatch has printed, a site's own lines around it or not; 0: no line is a job's number, or several are different ones."""
+    numbers = {int(found[1]) for line in printed.splitlines() if (found := _NUMBER.fullmatch(line))}
+    return numbers.pop() if len(numbers) == 1 else 0
+
+
+def wishes_beside(script: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Of the user's own variables for sbatch those that name what the script leaves open."""
+    named = set(re.findall(r"^#SBATCH --([a-z-]+)", script, re.MULTILINE))
+    return {name: environment[name] for name, option in _WISHES.items() if name in environment and option not in named}
 
 
 def cancel(job: int) -> None:
@@ -94,13 +117,18 @@ def has_ended(word: str) -> bool:
     return word in _ENDED
 
 
-def _run(*words: str) -> str:
+def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what changes how a command of Slurm answers (SQUEUE_FORMAT2, SACCT_FORMAT, SLURM_TIME_FORMAT, SLURM_CLUSTERS): each reads
+    SLURM_* and what is called after it. Without what an outer job has set, too: that would change the inner one."""
+    acts = ("SLURM_", "SLURMD_", "SRUN_", f"{command.upper()}_")
+    return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
+
+
+def _run(*words: str, wishes: Mapping[str, str] | None = None) -> str:
     program = shutil.which(words[0])
     if program is None:
         raise errors.NoSlurm(f"there is no {words[0]} here", "Do it on a machine with Slurm's commands: sbatch takes the script as it is.")
-    # What an outer job has set would change the inner one.
-    environment = {name: value for name, value in os.environ.items()
-                   if name == "SLURM_CONF" or not name.startswith(("SLURM_", "SLURMD_", "SBATCH_", "SRUN_"))}
+    environment = {**environment_for(words[0], os.environ), **(wishes or {})}
     try:
         done = subprocess.run([program, *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=_TAKES_LONG_S)
