@@ -164,6 +164,28 @@ def test_what_is_no_notebook_is_refused(tmp_path, content, words):
         notebook.read(str(path))
 
 
+@pytest.mark.parametrize("metadata, language", [
+    ({"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}, "language_info": {"name": "R"}}, "R"),
+    ({"kernelspec": {"name": "ir", "display_name": "R"}}, "R"),
+    ({"kernelspec": {"name": "bash", "language": "bash"}}, "bash"),
+    ({"language_info": {"name": "julia"}}, "julia"),
+    ({"kernelspec": {"name": "ir", "language": "R"}, "language_info": {"name": "python"}}, "R"),  # its kernel was changed and has not run yet
+])
+def test_a_notebook_in_another_language_is_refused_with_what_runs_it(tmp_path, metadata, language):
+    (tmp_path / "fit.ipynb").write_text(json.dumps({**notebook_of("x <- 1"), "metadata": metadata}))
+    with pytest.raises(errors.BadRequest, match=rf"fit\.ipynb is a notebook in {language}, .*jupyter nbconvert --to notebook --execute"):
+        notebook.read(str(tmp_path / "fit.ipynb"))
+
+
+@pytest.mark.parametrize("metadata", [
+    {}, {"kernelspec": {"name": "torch", "display_name": "My environment", "language": "python"}}, {"language_info": {"name": "python"}},
+    {"kernelspec": {"name": "python3"}}, {"kernelspec": None, "language_info": None},
+])
+def test_a_notebook_of_any_python_kernel_is_read(tmp_path, metadata):
+    (tmp_path / "fit.ipynb").write_text(json.dumps({**notebook_of("x = 1"), "metadata": metadata}))
+    assert notebook.read(str(tmp_path / "fit.ipynb"))["cells"]
+
+
 # ---- the line ----------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ _HOLD = re.compile(rf"^[ \t]*%pounce[ \t]+(hold\b{_REST})", re.MULTILINE)
 _GOES_ON = re.compile(r"^[ \t]*[%!](?:.*\\\n)+.*", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
+_KERNELS = {"ir": "R", "bash": "bash"}  # that are registered without their language by some tools
 
 
 def read(path: str) -> dict[str, Any]:
@@ -31,7 +32,18 @@ def read(path: str) -> dict[str, Any]:
         raise BadRequest(f"{path} is no notebook: it is not JSON", "Name a file that JupyterLab has saved.") from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list) or notebook.get("nbformat") != 4:
         raise BadRequest(f"{path} is no notebook of format 4", "Open it in JupyterLab and save it again.")
+    if (language := language_of(notebook)).lower() != "python":
+        raise BadRequest(f"{path} is a notebook in {language}, and a batch run executes Python",
+                         f"In a script of your own `jupyter nbconvert --to notebook --execute {path}` starts its own kernel.")
     return notebook
+
+
+def language_of(notebook: Mapping[str, Any]) -> str:
+    """That its kernel runs; one that says nothing of it is Python's."""
+    metadata = notebook.get("metadata") or {}
+    kernel, language = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}  # the second is of the last run
+    said = kernel.get("language") or _KERNELS.get(str(kernel.get("name", ""))) or language.get("name") or "Python"
+    return str(said)
 
 
 def of_one_cell(source: str) -> dict[str, Any]:
