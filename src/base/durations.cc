@@ -84,6 +84,7 @@ std::optional<double> as_slurm_writes(std::string_view text) {
     if (!days) return std::nullopt;
     sum = *days * kDay;
     text.remove_prefix(dash + 1);
+    if (text.empty()) return sum;  // as sbatch does
   }
   std::vector<double> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -112,7 +113,7 @@ std::optional<double> duration_s(std::string_view text) {
 
 std::optional<double> time_limit_s(std::string_view text) {
   const std::string low = lowered(trimmed(text));
-  if (low == "infinite" || low == "unlimited") return std::numeric_limits<double>::infinity();
+  if (low == "infinite" || low == "unlimited" || low == "-1") return std::numeric_limits<double>::infinity();
   if (const auto minutes = whole(low)) return *minutes * kMinute;
   return duration_s(low);
 }

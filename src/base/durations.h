@@ -12,7 +12,7 @@ namespace pounce {
 std::optional<double> duration_s(std::string_view text);
 
 // A job's time limit in seconds: the same, and what else sbatch takes for --time (its manual, "--time"): a number alone is
-// minutes, and INFINITE and UNLIMITED, in any letters, are infinite.
+// minutes, and INFINITE and UNLIMITED, in any letters, and -1 are infinite.
 std::optional<double> time_limit_s(std::string_view text);
 
 }  // namespace pounce

@@ -670,7 +670,7 @@ def test_a_job_that_has_begun_before_anybody_told_its_number_is_the_run_s(slurm,
 
 
 def test_what_a_user_has_set_for_the_output_of_slurm_s_commands_does_not_change_what_becomes_of_a_run(slurm, monkeypatch):
-    for name, value in {"SQUEUE_FORMAT2": "JobID", "SQUEUE_STATES": "PENDING", "SLURM_TIME_FORMAT": "relative", "SACCT_FORMAT": "JobID"}.items():
+    for name, value in {"SQUEUE_USERS": "bob", "SQUEUE_FORMAT": "%j", "SLURM_TIME_FORMAT": "relative", "SACCT_FORMAT": "JobID"}.items():
         monkeypatch.setenv(name, value)
     run = run_of(SUBMITS, name="plain")
     (run.folder / "running").symlink_to("5")  # its script asks squeue for that job

@@ -19,7 +19,7 @@ from pounce.compat.submitit.parameters import options_of
 from pounce.run_command import parsed
 
 # Of Slurm's manual (sbatch, "--time"), with the whole minutes that sbatch makes of each.
-SLURMS = {"30": 30, "90:30": 91, "36:00:00": 2160, "00:20:00": 20, "1-12": 2160, "1-12:30": 2190, "1-12:30:15": 2191}
+SLURMS = {"30": 30, "90:30": 91, "36:00:00": 2160, "00:20:00": 20, "1-12": 2160, "1-12:30": 2190, "1-": 1440, "1-12:30:15": 2191}
 OURS = {"20min": 20, "90s": 2, "2h": 120, "1h30m": 90, "1.5h": 90, "1 day": 1440}
 
 

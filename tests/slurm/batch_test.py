@@ -102,6 +102,57 @@ def test_the_printed_script_of_a_call_is_what_sbatch_takes(make_user):
     assert "|cheetah|" in row and "gres/gpu=1" in row
 
 
+# As tests/python/time_limit_test.py has them for each place where pounce takes a time.
+TIMES = ["30", "90:30", "36:00:00", "00:20:00", "1-12", "1-12:30", "1-", "1-12:30:15", "1:90:00", "UNLIMITED"]
+
+
+def test_a_time_is_what_sbatch_takes_it_for(make_user):
+    run = make_user().python(f"""
+        import subprocess
+        from pounce import _core
+        from pounce._engine.options import Options
+        def of_slurm(time):
+            words = ["--hold", "--qos=panther", "--mem=100M", "--wrap=true", f"--time={{time}}"]
+            job = subprocess.run(["sbatch", "--parsable", *words], check=True, capture_output=True, text=True).stdout.strip()
+            limit = subprocess.run(["squeue", "--noheader", f"--jobs={{job}}", "--format=%l"], check=True, capture_output=True, text=True).stdout.strip()
+            subprocess.run(["scancel", job], check=True)
+            return limit
+        def written(time):
+            return Options().changed(time=time).time_min if time != "UNLIMITED" else time
+        for time in {TIMES}:
+            report(**{{time: [of_slurm(time), of_slurm(written(time)), _core.time_limit_s(time)]}})
+    """)
+    for time in TIMES:
+        slurms, of_what_pounce_writes, seconds = run.reported(time, 60)
+        assert slurms == of_what_pounce_writes, time
+        assert seconds == float("inf") if slurms == "UNLIMITED" else -(-seconds // 60) == minutes_of(slurms), (time, slurms)
+
+
+def minutes_of(limit: str) -> int:
+    """Of squeue's words: days-hours:minutes:seconds, from the right."""
+    days, _, clock = limit.rpartition("-")
+    parts = [0, 0, *map(int, clock.split(":"))][-3:]
+    return int(days or 0) * 1440 + parts[0] * 60 + parts[1]
+
+
+def test_a_run_is_followed_whatever_a_site_s_sbatch_prints_and_its_user_has_set(make_user):
+    run = written(make_user(), """
+        import shutil, tempfile
+        tools = Path(tempfile.mkdtemp())
+        own = shutil.which("sbatch")
+        (tools / "sbatch").write_text(f'#!/bin/sh\\necho "*** West is full. ***"\\n{own} "$@"\\ncode=$?\\necho "45 % of 1000 hours"\\nexit $code\\n')
+        (tools / "sbatch").chmod(0o755)
+        os.environ.update(PATH=f"{tools}:{os.environ['PATH']}", SQUEUE_USERS="bob", SQUEUE_STATES="PENDING", SQUEUE_FORMAT2="JobID", SACCT_FORMAT="JobID",
+                          SLURM_TIME_FORMAT="relative", SLURM_CLUSTERS="west", SBATCH_QOS="lion", SBATCH_TIMELIMIT="7", SBATCH_WAIT="1")
+        def left():
+            import pounce
+            return pounce.time_left()
+        run = run_of(left, cpus=1, memory="100MB", class_="cheetah", time="10:00").submit()
+        report(job=run.job, states=[run.state], left=run.result(100), end=run.state)
+    """)
+    assert run.reported("end", 120) == "done" and 300 < run.reported("left") <= 600
+
+
 def test_a_lease_is_exported_as_a_script_for_a_command(make_user):
     run = make_user().python("""
         import pounce, subprocess, time

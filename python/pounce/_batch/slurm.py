@@ -118,8 +118,8 @@ def has_ended(word: str) -> bool:
 
 
 def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Without what changes how a command of Slurm answers (SQUEUE_FORMAT2, SACCT_FORMAT, SLURM_TIME_FORMAT, SLURM_CLUSTERS): each reads
-    SLURM_* and what is called after it. Without what an outer job has set, too: that would change the inner one."""
+    """Without what changes how a command of Slurm answers, or of which jobs (SQUEUE_USERS, SACCT_FORMAT, SLURM_TIME_FORMAT, SLURM_CLUSTERS):
+    each reads SLURM_* and what is called after it. Without what an outer job has set, too: that would change the inner one."""
     acts = ("SLURM_", "SLURMD_", "SRUN_", f"{command.upper()}_")
     return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
 
