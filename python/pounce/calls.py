@@ -115,8 +115,8 @@ class View:
         memory : int (bytes) or str
             ``"8GB"``.
         time : float (seconds), timedelta or str
-            Walltime of the lease: ``"20min"``, ``"1h30m"``, or a text as sbatch takes it: ``"30"`` (minutes), ``"1-12:00:00"``. A
-            number, as everywhere in Python, is seconds. Slurm counts minutes: rounded up.
+            Walltime of the lease: ``"20min"``, ``"1h30m"``, or a text as sbatch takes it: ``"30"`` (minutes),
+            ``"1-12:00:00"``. A number is seconds. Slurm counts minutes: rounded up.
         class_ : str
             A class of the cluster's policy, by its name. Where none is named, the site's policy chooses one that gives
             what is asked for; without a policy it is Slurm's default.

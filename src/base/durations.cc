@@ -61,7 +61,8 @@ std::optional<double> with_units(std::string_view text) {
   double sum = 0, last = std::numeric_limits<double>::infinity();
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
-    const std::string_view digits = take(text, [](char each) { return kDigits.find(each) != kDigits.npos || each == '.'; });
+    const auto is_digit = [](char each) { return kDigits.find(each) != kDigits.npos || each == '.'; };
+    const std::string_view digits = take(text, is_digit);
     const auto count = digits.ends_with('.') || digits.starts_with('.') ? std::nullopt : number(digits);
     take(text, [](char each) { return kSpace.find(each) != kSpace.npos; });
     const std::string word(take(text, [](char each) { return each >= 'a' && each <= 'z'; }));
@@ -74,7 +75,7 @@ std::optional<double> with_units(std::string_view text) {
   return sum;
 }
 
-// "1-12:30:00": without days the last of two parts is seconds, behind days the first is hours. nullopt also of a number alone.
+// "1-12:30:00": without days the last of two parts is seconds, behind days the first is hours. A number alone is none.
 std::optional<double> as_slurm_writes(std::string_view text) {
   const auto dash = text.find('-');
   const bool has_days = dash != text.npos;

@@ -23,8 +23,8 @@ bool is_field(std::string_view key) {
   return found;
 }
 
-// What the parser asks about each part. Most of a long list are digests, which nobody here asks for, and the library's own values
-// take ten times the memory of their text: so only our fields are kept, and each unit is taken out as soon as it is whole.
+// What the parser calls with each part. Most of a long list are digests, which nobody here reads, and the library's own
+// values take ten times the memory of their text: only our fields are kept, and each unit is taken out when it is whole.
 class Reader {
  public:
   explicit Reader(std::vector<Unit>& units) : units_(units) {}
@@ -60,7 +60,8 @@ Result<Manifest> read_manifest(std::string_view text) {
   }
   if (read.format != kManifestFormat)
     return failure(ErrorCode::kBadRequest,
-                   "the saved state has format " + std::to_string(read.format) + ", and this pounce reads " + std::to_string(kManifestFormat),
+                   "the saved state has format " + std::to_string(read.format) + ", and this pounce reads " +
+                       std::to_string(kManifestFormat),
                    "Look at it with the version that wrote it.");
   read.units = std::move(units);
   return read;

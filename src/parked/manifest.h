@@ -15,8 +15,9 @@
 
 namespace pounce::parked {
 
-// For Python too, which writes and reads it (_core): nothing larger is written, and nothing larger is read. A name takes 220 bytes
-// and more here, an array among several of one name 80, 16 MiB of a large one 68: this is 200,000 names, or 800,000 arrays.
+// For Python too, which writes and reads it (_core): nothing larger is written, and nothing larger is read. A name takes
+// 220 bytes and more, an array among several of one name 80, 16 MiB of a large one 68: this is 200,000 names, or 800,000
+// arrays.
 inline constexpr std::size_t kMostManifestBytes = 64 << 20;
 inline constexpr std::int64_t kManifestFormat = 1;
 inline constexpr std::size_t kMostAboutBytes = 4 << 20;

@@ -29,7 +29,8 @@ std::optional<std::uint64_t> amount(std::string_view text, const Unit (&units)[N
 
 // nullopt also of what `unit` seconds do not divide, and of more than anybody may ask for.
 std::optional<std::chrono::seconds> whole(std::optional<double> seconds, int unit) {
-  if (!seconds || *seconds > std::chrono::seconds(kMostTime).count() || std::fmod(*seconds, unit) != 0) return std::nullopt;
+  const bool is_possible = seconds && *seconds <= static_cast<double>(std::chrono::seconds(kMostTime).count());
+  if (!is_possible || std::fmod(*seconds, unit) != 0) return std::nullopt;
   return std::chrono::seconds(static_cast<std::int64_t>(*seconds));
 }
 

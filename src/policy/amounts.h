@@ -10,7 +10,7 @@
 
 namespace pounce::policy {
 
-std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "30min", "12h", "7d", "1-12:00:00": base/durations.h
+std::optional<std::chrono::seconds> duration_from(std::string_view text);  // "90s", "7d", "1-12:00:00": base/durations.h
 std::optional<std::chrono::minutes> minutes_from(std::string_view text);   // of a job's time: also "90", whole minutes alone
 std::string duration_text(std::chrono::seconds time);                      // in its largest whole unit
 std::string memory_text(std::uint64_t mib);                                // "40GB", "512MB"

@@ -61,7 +61,9 @@ def test_a_spelling_means_the_same_at_every_entrance(entrance, text):
 
 @pytest.mark.parametrize("entrance", ENTRANCES)
 def test_a_lease_has_an_end_and_what_is_no_time_is_refused_with_examples(entrance):
-    for text, says in {"UNLIMITED": "a lease has an end", "infinite": "a lease has an end", "1:2:3:4": "'1-12:00:00'", "soon": "'20min'", "0": "'30'"}.items():
+    refused = {"UNLIMITED": "a lease has an end", "infinite": "a lease has an end", "1:2:3:4": "'1-12:00:00'", "soon": "'20min'",
+               "0": "'30'"}
+    for text, says in refused.items():
         with pytest.raises(errors.BadRequest, match=says):
             ENTRANCES[entrance](text)
 

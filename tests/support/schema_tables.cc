@@ -150,7 +150,8 @@ using Schema = nlohmann::ordered_json;
 
 Schema schema_of(policy::Form form) {
   using enum policy::Form;
-  const std::string units = "([0-9]+([.][0-9]+)? *[A-Za-z]+ *)+", days = "[0-9]+-[0-9]+(:[0-9]+){0,2}";  // base/durations.h
+  // As base/durations.h reads them.
+  const std::string units = "([0-9]+([.][0-9]+)? *[A-Za-z]+ *)+", days = "[0-9]+-([0-9]+(:[0-9]+){0,2})?";
   const auto time = [&](const std::string& clock) { return "^(" + units + "|" + days + "|" + clock + ")$"; };
   switch (form) {
     case kObject: return {{"type", "object"}};

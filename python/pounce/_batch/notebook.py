@@ -34,16 +34,16 @@ def read(path: str) -> dict[str, Any]:
         raise BadRequest(f"{path} is no notebook of format 4", "Open it in JupyterLab and save it again.")
     if (language := language_of(notebook)).lower() != "python":
         raise BadRequest(f"{path} is a notebook in {language}, and a batch run executes Python",
-                         f"In a script of your own `jupyter nbconvert --to notebook --execute {path}` starts its own kernel.")
+                         f"In a script of your own, jupyter nbconvert --to notebook --execute {path} starts its own kernel.")
     return notebook
 
 
 def language_of(notebook: Mapping[str, Any]) -> str:
     """That its kernel runs; one that says nothing of it is Python's."""
     metadata = notebook.get("metadata") or {}
-    kernel, language = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}  # the second is of the last run
-    said = kernel.get("language") or _KERNELS.get(str(kernel.get("name", ""))) or language.get("name") or "Python"
-    return str(said)
+    kernel, last_run = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}
+    of_kernel = kernel.get("language") or _KERNELS.get(str(kernel.get("name", "")))
+    return str(of_kernel or last_run.get("name") or "Python")
 
 
 def of_one_cell(source: str) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class BatchRun:
         NoSlurm, Rejected
             There is no sbatch here; Slurm refuses it, in its words.
         OutcomeUnknown
-            sbatch ended well and told no number, and no job of this run is to be seen. One that comes is found by its script.
+            sbatch ended well and told no number, and squeue shows no job of this run. One that comes is found by its script.
         """
         now = self._standing()
         if now.state in ("waiting", "running"):

@@ -15,9 +15,9 @@ _TAKES_LONG_S = 60
 # What sbatch prints, alone in its line, with --parsable and where a site's own sbatch leaves that out.
 _NUMBER = re.compile(r"\s*(?:Submitted batch job\s+)?(\d+)(?:;\S*|\s+on cluster\s+\S+)?\s*", re.IGNORECASE)
 _FINDS_SLURM = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
-# Variables of the user's own that sbatch takes for an option where the script does not name it; one that is set would go before the script.
-_WISHES = {"SBATCH_ACCOUNT": "account", "SBATCH_CONSTRAINT": "constraint", "SBATCH_PARTITION": "partition", "SBATCH_QOS": "qos",
-           "SBATCH_RESERVATION": "reservation", "SBATCH_TIMELIMIT": "time", "SBATCH_WCKEY": "wckey"}
+# The user's own variables for options of sbatch. It takes them also where the script names the option, so there they are left out.
+_WISHES = {"SBATCH_ACCOUNT": "account", "SBATCH_CONSTRAINT": "constraint", "SBATCH_PARTITION": "partition",
+           "SBATCH_QOS": "qos", "SBATCH_RESERVATION": "reservation", "SBATCH_TIMELIMIT": "time", "SBATCH_WCKEY": "wckey"}
 _ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT")
 
 
@@ -33,16 +33,18 @@ def submit(script: Path) -> int:
     OutcomeUnknown
         sbatch ended well, and neither it nor squeue tells the job.
     """
-    printed = _run("sbatch", "--parsable", str(script), wishes=wishes_beside(script.read_text(errors="replace"), os.environ))
+    wishes = wishes_beside(script.read_text(errors="replace"), os.environ)
+    printed = _run("sbatch", "--parsable", str(script), wishes=wishes)
     job = job_number(printed) or of_script(script)
     if not job:
         raise errors.OutcomeUnknown(f"sbatch ended well, but told no job's number; it printed {printed.strip()!r}",
-                                    "Look with squeue --me: a job of this run is found by its script, also later.", {"script": str(script)})
+                                    "Look with squeue --me: a job of this run is found by its script, also later.",
+                                    {"script": str(script)})
     return job
 
 
 def job_number(printed: str) -> int:
-    """Of what sbatch has printed, a site's own lines around it or not; 0: no line is a job's number, or several are different ones."""
+    """Of what sbatch has printed, a site's own lines around it or not; 0: no line is a job's number, or several are."""
     numbers = {int(found[1]) for line in printed.splitlines() if (found := _NUMBER.fullmatch(line))}
     return numbers.pop() if len(numbers) == 1 else 0
 
@@ -118,8 +120,9 @@ def has_ended(word: str) -> bool:
 
 
 def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Without what changes how a command of Slurm answers, or of which jobs (SQUEUE_USERS, SACCT_FORMAT, SLURM_TIME_FORMAT, SLURM_CLUSTERS):
-    each reads SLURM_* and what is called after it. Without what an outer job has set, too: that would change the inner one."""
+    """Without what changes how a command of Slurm answers, or of which jobs (SQUEUE_USERS, SACCT_FORMAT, SLURM_TIME_FORMAT,
+    SLURM_CLUSTERS): each reads SLURM_* and what is called after it. Without what an outer job has set, too: that would change
+    the inner one."""
     acts = ("SLURM_", "SLURMD_", "SRUN_", f"{command.upper()}_")
     return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
 

@@ -1,4 +1,4 @@
-"""Times as people write them: a number of seconds, a timedelta, or a text, which src/base/durations.h reads for all of pounce."""
+"""Times as people write them: a number of seconds, a timedelta, or a text, which src/base/durations.h reads."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def seconds_of(value: Any) -> float | None:
 
 
 def limit_seconds_of(value: Any) -> float | None:
-    """Of a job's time limit: the same, and a text is whatever sbatch takes for --time, "30" minutes and "UNLIMITED" among it."""
+    """Of a job's time limit: the same, and whatever text sbatch takes for --time: "30" is minutes, "UNLIMITED" infinite."""
     return _core.time_limit_s(value) if isinstance(value, str) else seconds_of(value)

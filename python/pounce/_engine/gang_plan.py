@@ -86,9 +86,9 @@ def torchrun_environment(place: Place) -> dict[str, str]:
 
 
 def cause(failures: Sequence[Failure]) -> Failure:
-    """Of those that came, in the order in which they came: the first of those that are least likely another one's consequence."""
+    """Of those that came, in their order: the first of those that are least likely another one's consequence."""
     first = min(failures, key=lambda failure: _consequence(failure.error))
-    if isinstance(first.error, PeerFailed) and first.error.__cause__ is not None:  # the first one's own failure never came
+    if isinstance(first.error, PeerFailed) and first.error.__cause__ is not None:  # its peer's own failure never came
         return Failure(first.rank, first.error.__cause__)
     return first
 
@@ -127,14 +127,15 @@ def in_words(ranks: Sequence[int], size: int, nodes: Sequence[str]) -> str:
 
 
 def named(error: errors.PounceError, who: str, node: str, last_lines: Sequence[str]) -> None:
-    """Its text begins with `who`; its evidence has what that rank printed last, if its supervisor has not told that of its process."""
+    """Its text begins with `who`; its evidence has the rank's last lines, if its supervisor has not told those of its process."""
     error.text = f"{who}: {error.text.replace(f'worker on {node}', 'worker', 1)}"
     error.args = (error.text,)
     if last_lines and not error.context.get("last_lines"):
         error.context["last_lines"] = "\n".join(last_lines)
 
 
-def notes(failure: Failure, who: str, last_lines: Sequence[str], returned: Sequence[int], is_checked: bool) -> list[str]:
+def notes(failure: Failure, who: str, last_lines: Sequence[str], returned: Sequence[int],
+          is_checked: bool) -> list[str]:
     """What its traceback does not tell. `returned`: the ranks that ended well."""
     told = [f"{who}; the others were stopped"]
     if last_lines and not isinstance(failure.error, errors.PounceError):  # which has them as evidence

@@ -209,12 +209,13 @@ def _mib(word: str, value: Any) -> float:
 
 
 def _time(value: Any) -> dict[str, Any]:
-    """Seconds, a timedelta, "20min", "1h30m", or what sbatch takes: "30" (minutes), "1-12:00:00". Slurm counts minutes: rounded up."""
+    """Seconds, a timedelta, "20min", "1h30m", or what sbatch takes: "30" (minutes), "1-12:00:00". Rounded up to minutes."""
     seconds = limit_seconds_of(value)
     if seconds is None or not seconds > 0:
-        raise BadRequest(f"time= takes seconds, a timedelta, '20min', or as sbatch '30' (minutes) and '1-12:00:00', not {value!r}")
+        raise BadRequest(f"time= takes seconds, a timedelta, '20min', '30' (minutes) or '1-12:00:00', not {value!r}")
     if isinstance(value, str) and seconds == math.inf:
-        raise BadRequest(f"time={value!r}: a lease has an end", "Leave time= out for as long as the class gives, or name hours or days.")
+        raise BadRequest(f"time={value!r}: a lease has an end",
+                         "Leave time= out for as long as the class gives, or name hours or days.")
     return _bounded("time", "time_min", seconds / 60, "min", value)
 
 
@@ -258,7 +259,7 @@ ASKED = {
     "workers": Asked(_workers),
     "gpus": Asked(_gpus, CellOption("--gpu", "N|TYPE", "1", "how many GPUs, or which: 1, a100, a100:2")),
     "class_": Asked(_class, CellOption("--class", "NAME", "short", "a class of this cluster; the tab key shows them")),
-    "time": Asked(_time, CellOption("--time", "T", "20min", "how long the lease may last at most: 20min, 2h, or as sbatch takes it")),
+    "time": Asked(_time, CellOption("--time", "T", "20min", "how long the lease may last at most: 20min, 2h, 1-12:00:00")),
     "memory": Asked(_memory, CellOption("--mem", "SIZE", "8GB", "memory: 8GB")),
     "cpus": Asked(_cpus, CellOption("--cpus", "N", "4", "processors", number=True)),
     "gpu_type": Asked(requirements.gpu_type, CellOption("--gpu-type", "T", "a100,v100",

@@ -96,7 +96,8 @@ TEST(TimeSpanTest, HasANumberAndAUnit) {
   EXPECT_EQ(*seconds_of("7d"), 7 * 86400);
   EXPECT_EQ(*seconds_of("12h"), 12 * 3600);
   EXPECT_EQ(*seconds_of("90min"), 5400);
-  for (const char* wrong : {"", "7", "d", "-1d", "7 d", "1w", "9999999d"}) EXPECT_FALSE(seconds_of(wrong)) << wrong;
+  EXPECT_EQ(*seconds_of("1-12"), 36 * 3600);
+  for (const char* wrong : {"", "7", "d", "-1d", "7 5", "1w", "9999999d"}) EXPECT_FALSE(seconds_of(wrong)) << wrong;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ from .blobs import Stored
 from .pickling import PYTHON
 from .problems import Damaged
 
+
 @dataclass(frozen=True)
 class Unit:
     """Names that are saved and restored together.

@@ -362,8 +362,9 @@ class Saver:
         data, digests = memoryview(manifest.encode(new, self._key)), new.digests()
         if data.nbytes > _core.MOST_MANIFEST_BYTES:
             arrays = sum(len(unit.buffers) + len(unit.blobs) for unit in units)
-            raise TooMany(f"The list of {len(units):,} objects and {arrays:,} arrays takes {data.nbytes:,} bytes, and at most "
-                          f"{_core.MOST_MANIFEST_BYTES:,} may be saved. Delete what is no longer needed, or keep it in one array or table.")
+            raise TooMany(f"The list of {len(units):,} objects and {arrays:,} arrays takes {data.nbytes:,} bytes, and at "
+                          f"most {_core.MOST_MANIFEST_BYTES:,} may be saved. Delete what is no longer needed, or keep it in "
+                          "one array or table.")
 
         def commit() -> None:
             self._folder.write_manifest(data)

@@ -117,10 +117,11 @@ def _prefix_of(python: str) -> str:
 def as_directives(options: dict[str, Any]) -> list[str]:
     """A lease of these in sbatch's words."""
     workers = options["workers"]
+    each = f"  # for each of {workers} processes" if workers > 1 else ""
     words: dict[str, Callable[[Any], str]] = {
         "cpus": lambda value: f"--cpus-per-task={value * workers}",
-        "gpus": lambda value: f"--gres=gpu:{value}" + (f"  # for each of {workers} processes" if workers > 1 else ""),
-        "memory": lambda value: f"--mem={Options().changed(memory=value).memory_mib}M" + (f"  # for each of {workers} processes" if workers > 1 else ""),
+        "gpus": lambda value: f"--gres=gpu:{value}{each}",
+        "memory": lambda value: f"--mem={Options().changed(memory=value).memory_mib}M{each}",
         "class_": lambda value: f"--qos={value}",
         "not_nodes": lambda value: f"--exclude={value}",
         "time": lambda value: f"--time={Options().changed(time=value).time_min}",  # minutes
