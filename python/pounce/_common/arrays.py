@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import cloudpickle
-
+from . import by_value
 from .ref import pickling
 
 _SPARSE = 4    # an array in a file that covers less of it than one byte in so many is copied out
@@ -24,10 +23,14 @@ _reducers: dict[type, Callable[[Any], Any]] = {}
 _current = threading.local()  # .storages: of the pickling under way, so that what is shared is pickled once
 
 
-class Pickler(cloudpickle.Pickler):
-    """cloudpickle's, with ours for the types below. One per object."""
+class Pickler(by_value.Pickler):
+    """With reducers for the types below. One per object."""
 
-    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, cloudpickle.Pickler.dispatch_table)
+    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, by_value.Pickler.dispatch_table)
+
+    def brings(self, cls: type) -> bool:
+        """What is submitted uses a class as the notebook has it now; a result leaves the notebook's class alone."""
+        return not getattr(pickling, "to_host", False)
 
     def dump(self, obj: Any) -> Any:
         know_imported(_reducers, _array, _tensor)

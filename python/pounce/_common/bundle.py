@@ -1,7 +1,8 @@
 """Variables of a notebook to bytes and back, as one piece: what they share before the journey they share after it.
 
 A function of the notebook travels without its globals and finds those of the other side: changing one there shows, as it
-would at home.
+would at home. A class of the notebook is a variable of its own as well: an object brings its class where that is not known,
+and leaves alone the one that is.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ import io
 import pickle
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import cloudpickle
-
 from .. import _core
+from . import by_value, class_pickling
 from .code_names import global_reads
 from .ref import pickling
 
@@ -26,7 +26,8 @@ _SAMPLES, _SAMPLE_BYTES = 256, 4096
 
 @dataclass
 class Measured:
-    """One value: a digest that changes with it, its size, and what its functions look up in the notebook."""
+    """One value: a digest that changes with it, its size, and what it takes from the notebook: names that its functions look up,
+    and those of classes, which are compared as variables of their own."""
 
     digest: bytes
     nbytes: int
@@ -46,9 +47,27 @@ class _Counted(io.BytesIO):
         return super().write(data)
 
 
-class _Pickler(cloudpickle.Pickler):
-    def __init__(self, file: Any, buffers: list[Any] | None):
+class _Pickler(by_value.Pickler):
+    """`brings`: names of the notebook whose classes are those of the other side from now on; `unnamed`: classes without a name too."""
+
+    def __init__(self, file: Any, buffers: list[Any] | None, brings: Container[str], unnamed: bool):
         super().__init__(file, protocol=5, buffer_callback=None if buffers is None else buffers.append)
+        self._brings, self._unnamed = brings, unnamed
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is types.FunctionType and obj.__globals__ is _namespace():
+            return _reduced(obj)
+        return super().reducer_override(obj)
+
+    def brings(self, cls: type) -> bool:
+        name = _name_of(cls)
+        return name in self._brings if name else self._unnamed
+
+
+class _Measurer(_Pickler):
+    def __init__(self, file: Any, buffers: list[Any], value: Any):
+        super().__init__(file, buffers, (), True)
+        self._value = value
         self.names: set[str] = set()
         self.files: set[str] = set()
 
@@ -56,23 +75,32 @@ class _Pickler(cloudpickle.Pickler):
         if type(obj) is types.FunctionType and obj.__globals__ is _namespace():
             self.names.update(global_reads(obj.__code__))
             self.files.add(obj.__code__.co_filename)
-            return _reduced(obj)
+        elif isinstance(obj, type) and (name := _name_of(obj)) and _namespace()[name] is not self._value:
+            self.names.add(name)
+            return str, (name,)
         return super().reducer_override(obj)
 
 
 def pickler(file: Any) -> pickle.Pickler:
-    """For what is written in one piece."""
-    return _Pickler(file, None)
+    """For what is written in one piece. Classes that are known where it is read stay as they are there."""
+    return _Pickler(file, None, (), False)
 
 
-def dumps(values: dict[str, Any], by_file: bool = False) -> tuple[bytes, list[Any]]:
-    """`by_file` as for ``serialize.dumps``: of what goes to a worker."""
+def dumps(values: dict[str, Any], by_file: bool = False, brings: Container[str] | None = None) -> tuple[bytes, list[Any]]:
+    """
+    Parameters
+    ----------
+    by_file : bool
+        As for ``serialize.dumps``: of what goes to a worker.
+    brings : container of str
+        Names whose classes, with what belongs to these, are here as they are to be there. None: those of `values`.
+    """
     file = io.BytesIO()
     buffers: list[Any] = []
     outer = getattr(pickling, "by_file", False)
     pickling.by_file = by_file
     try:
-        _Pickler(file, buffers).dump(values)
+        _Pickler(file, buffers, values if brings is None else brings, by_file).dump(values)
     finally:
         pickling.by_file = outer
     return file.getvalue(), buffers
@@ -86,7 +114,7 @@ def measure(value: Any) -> Measured:
     """Raises whatever pickling raises."""
     file = _Counted()
     buffers: list[Any] = []
-    pickler = _Pickler(file, buffers)
+    pickler = _Measurer(file, buffers, value)
     try:
         pickler.dump(value)
     except _TooLarge:  # much data that its class keeps inside the pickle: only what it is can be compared
@@ -106,9 +134,17 @@ def _sample(view: memoryview) -> bytes:
     return b"".join([*pieces, bytes(view[-_SAMPLE_BYTES:])])
 
 
-# ---- functions of the notebook ----
+# ---- classes and functions of the notebook ----
 
-_EMPTY = "pounce: a cell that is still empty"
+def _name_of(cls: Any) -> str:
+    """The variable that it is, or that it lies in. Empty: there is none of its name."""
+    name, *path = cls.__qualname__.split(".")
+    found = _namespace().get(name)
+    for part in path:
+        found = vars(found).get(part) if isinstance(found, type) else None
+    return name if found is cls and class_pickling.goes_by_value(cls) else ""
+
+
 _ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
 
 
@@ -117,27 +153,15 @@ def _namespace() -> dict[str, Any]:
 
 
 def _reduced(function: types.FunctionType) -> tuple[Any, ...]:
-    cells = function.__closure__ or ()
-    state = ([_contents(cell) for cell in cells], {name: getattr(function, name) for name in _ATTRIBUTES})
-    return _make, (function.__code__, function.__name__, len(cells)), state, None, None, _finish
+    attributes = {name: getattr(function, name) for name in _ATTRIBUTES}
+    return _make, (function.__code__, function.__name__, function.__closure__), attributes, None, None, _finish
 
 
-def _contents(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _EMPTY
+def _make(code: types.CodeType, name: str, cells: Any) -> types.FunctionType:
+    return types.FunctionType(code, _namespace(), name, None, cells)
 
 
-def _make(code: types.CodeType, name: str, cells: int) -> types.FunctionType:
-    return types.FunctionType(code, _namespace(), name, None, tuple(types.CellType() for _ in range(cells)) or None)
-
-
-def _finish(function: types.FunctionType, state: tuple[list[Any], dict[str, Any]]) -> None:
-    contents, attributes = state
-    for cell, value in zip(function.__closure__ or (), contents, strict=True):
-        if not (isinstance(value, str) and value == _EMPTY):
-            cell.cell_contents = value
+def _finish(function: types.FunctionType, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
         if name == "__dict__":
             function.__dict__.update(value)

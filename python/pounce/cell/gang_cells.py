@@ -34,7 +34,8 @@ class GangCells:
         values = {name: mine[name] for name in wanted if theirs.get(name, _absent) is not mine[name] or asked.sends is not None}
         request = {"source": source, "number": number, "brings": asked.brings, "colors": self._shell.colors, **words}
         try:
-            replies = self._gang(asked.place).run(rank_cell.run_cell, request, *bundle.dumps(values, by_file=True))
+            parcel = bundle.dumps(values, by_file=True, brings=mine.keys() - theirs.keys())
+            replies = self._gang(asked.place).run(rank_cell.run_cell, request, *parcel)
         except rank_cell.CellFailed as failed:
             raise remote_error(failed.args[0], "\n".join(getattr(failed, "__notes__", ()))) from None
         except errors.PounceError as error:

@@ -50,7 +50,7 @@ def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[
     values = bundle.loads(pickle, buffers)
     _arrived(names, values)
     loops = Loops(request["loop"], _saved if request["leaves"] else None, behind=not request["asks"])
-    _saved.before(rest(_python(shell, request["source"]), loops.first()), values)
+    _saved.before(rest(_python(shell, request["source"]), loops.first()), request["reads"])
     if request["source"]:
         reply.update(_run(shell, request, loops))
         if request["setup"]:
@@ -82,7 +82,7 @@ def _reads(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any],
     values = bundle.loads(pickle, buffers)
     sources = [request["source"], *(() if here else (source for _, source in request["state"]["setup"]))]
     read = [source_reads(_python(shell, source)) for source in sources]
-    found: set[str] = {*values, *request["brings"]}
+    found: set[str] = {*request["reads"], *request["brings"]}
     for one in read:
         if one is None:
             return None

@@ -12,7 +12,6 @@ from .memory import Blobs
 
 _ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
 _HEAP_TYPE = 1 << 9  # of type.__flags__: made while Python runs; all others are C's, some under no name in builtins
-_TRACKER = {"_make_skeleton_class": 4, "_make_skeleton_enum": 5}  # where cloudpickle puts the id of a class
 
 
 def importable(thing: Any) -> bool:
@@ -74,15 +73,6 @@ def reduce_proxy(proxy: Any, _: Blobs) -> Any:
 def _inside(window: Any) -> Any:
     """The dict that it shows: no attribute names it."""
     return gc.get_referents(window)[0]
-
-
-def without_tracker(reduced: Any) -> Any:
-    """cloudpickle gives out the class that it knows by this id, and writes its old attributes over those of today."""
-    place = _TRACKER.get(getattr(reduced[0], "__name__", "")) if isinstance(reduced, tuple) else None
-    if place is None:
-        return reduced
-    arguments = (*reduced[1][:place], None, *reduced[1][place + 1 :])
-    return (reduced[0], arguments, *reduced[2:])
 
 
 # ---- what a pickle calls: their names are part of the format ----

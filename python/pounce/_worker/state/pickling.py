@@ -12,8 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-import cloudpickle
-
+from ..._common import by_value
 from ..._common.serialize import ATOMS
 from . import array_pickling, frame_pickling, function_pickling, tensor_pickling
 from .code_reads import reads
@@ -47,6 +46,13 @@ _UNCOUNTED = frozenset({
     "enum.Enum", "logging.Logger",
 })
 _TEXTS = (bytes, str)
+
+
+class _IfNewest:
+    """Of a class, in a pickle: it becomes what was saved, if the unit is what its names are from now on."""
+
+
+_IF_NEWEST = _IfNewest()
 PYTHON = "python"  # among modules: code of this Python's own
 _known_handlers: dict[type, Callable[[Any, Any], Any] | None] = {}
 _known_counted: dict[type, bool] = {}
@@ -61,7 +67,7 @@ class Around:
     memory: Memory = field(default_factory=Memory)
 
 
-class Pickler(cloudpickle.Pickler):
+class Pickler(by_value.Pickler):
     """For the values of `own`; what it saw on the way is in its attributes.
 
     Parameters
@@ -114,6 +120,8 @@ class Pickler(cloudpickle.Pickler):
             return self._long(obj, kind) if kind in _TEXTS and len(obj) >= INLINE_BYTES else None
         if kind is Blob:
             return "blob", obj.index
+        if kind is _IfNewest:
+            return ("newest",)
         if obj is self._namespace:
             return ("namespace",)
         number = id(obj)
@@ -142,7 +150,10 @@ class Pickler(cloudpickle.Pickler):
             return function_pickling.reduce_function(obj, self._namespace)
         handler = _handler(kind)
         reduced = NotImplemented if handler is None else handler(obj, self)
-        return function_pickling.without_tracker(super().reducer_override(obj)) if reduced is NotImplemented else reduced
+        return super().reducer_override(obj) if reduced is NotImplemented else reduced
+
+    def brings(self, cls: type) -> Any:
+        return _IF_NEWEST
 
     def _note(self, definition: Any) -> None:
         if function_pickling.importable(definition):
@@ -241,11 +252,13 @@ _LONG: dict[str, Callable[[bytearray], Any]] = {
 
 
 class Unpickler(pickle.Unpickler):
-    """`named` gives the object that a name of another unit stands for; `blobs` are filled into the memory made for them."""
+    """`named` gives the object that a name of another unit stands for; `blobs` are filled into the memory made for them. `newest`:
+    classes that this process knows already become what was saved."""
 
-    def __init__(self, file: Any, namespace: dict[str, Any], named: Callable[[str], Any], blobs: list[Filler], buffers: list[Any]):
+    def __init__(self, file: Any, namespace: dict[str, Any], named: Callable[[str], Any], blobs: list[Filler], buffers: list[Any],
+                 newest: bool = True):
         super().__init__(file, buffers=buffers)
-        self._namespace, self._named, self._blobs = namespace, named, blobs
+        self._namespace, self._named, self._blobs, self._newest = namespace, named, blobs, newest
         self._long: dict[Any, Any] = {}
 
     def persistent_load(self, pid: Any) -> Any:
@@ -256,6 +269,8 @@ class Unpickler(pickle.Unpickler):
             return self._named(rest[0])
         if what == "blob":
             return self._blobs[rest[0]]
+        if what == "newest":
+            return self._newest
         if what in _LONG:
             if pid not in self._long:
                 self._long[pid] = _LONG[what](self._blobs[rest[0]].whole())

@@ -216,7 +216,8 @@ class Restorer:
         graph = self._reader.read(unit.graph)
         blobs = [_Source(self._reader, one) for one in unit.blobs]
         buffers = [self._reader.read(one) for one in unit.buffers]
-        return Unpickler(io.BytesIO(graph), self._namespace, self._named, blobs, buffers)  # type: ignore[arg-type]
+        newest = not unit.names.isdisjoint(self._pending)
+        return Unpickler(io.BytesIO(graph), self._namespace, self._named, blobs, buffers, newest)  # type: ignore[arg-type]
 
     def _named(self, name: str) -> Any:
         return self._values[name]

@@ -1,0 +1,81 @@
+"""The pickler of what only exists in a notebook: its classes, functions and types go by value, what can be imported as its name."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import io
+import sys
+import types
+import typing
+from typing import Any, ClassVar
+
+import cloudpickle
+from cloudpickle import cloudpickle as tracker
+
+from . import class_pickling
+
+
+class Pickler(cloudpickle.Pickler):
+    """cloudpickle's, but for classes (class_pickling.py) and for variables that several functions share."""
+
+    dispatch_table: ClassVar[Any] = collections.ChainMap({}, cloudpickle.Pickler.dispatch_table)
+
+    def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind is types.FunctionType:
+            return super().reducer_override(obj)
+        if not issubclass(kind, type):
+            return NotImplemented
+        if class_pickling.goes_by_value(obj):
+            return class_pickling.reduced(obj, self.brings(obj))
+        return super().reducer_override(obj)
+
+    def brings(self, cls: type) -> Any:
+        """Of a class that goes by value: whether it replaces the attributes of one that is known."""
+        return False
+
+    def _function_getnewargs(self, func: Any) -> Any:
+        """cloudpickle makes cells of its own for each function, so that two functions would no longer share a variable."""
+        code, base, name, defaults, _ = super()._function_getnewargs(func)
+        return code, base, name, defaults, func.__closure__
+
+
+def dumps(obj: Any) -> bytes:
+    """In one piece. Classes that are known where it is read stay as they are there."""
+    file = io.BytesIO()
+    Pickler(file, protocol=5).dump(obj)
+    return file.getvalue()
+
+
+def _reduced_cell(cell: types.CellType) -> Any:
+    try:
+        contents = (cell.cell_contents,)
+    except ValueError:  # still empty
+        return types.CellType, ()
+    return types.CellType, (), contents, None, None, fill_cell
+
+
+def _reduced_new_type(kind: Any) -> Any:
+    if kind.__module__ != "__main__" and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind:
+        return kind.__qualname__
+    return make_new_type, (tracker._get_or_create_tracker_id(kind), kind.__name__, kind.__supertype__, kind.__module__)
+
+
+# ---- what a pickle calls: their names are part of the format ----
+
+def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
+    cell.cell_contents = contents[0]
+
+
+def make_new_type(ident: str, name: str, supertype: Any, module: str) -> Any:
+    made = typing.NewType(name, supertype)
+    made.__module__ = module
+    return tracker._lookup_class_or_track(ident, made)
+
+
+Pickler.dispatch_table.maps[0].update({
+    types.CellType: _reduced_cell,
+    typing.NewType: _reduced_new_type,
+    type(dataclasses.MISSING): lambda _: "MISSING",  # which is compared by `is`
+})
