@@ -134,3 +134,39 @@ def test_a_unit_that_cannot_be_loaded_is_named_and_the_others_are(folder):
     failed = restorer.load(restorer.names()).failed
 
     assert failed.keys() == {"odd"} and "TypeError" in failed["odd"] and there["fine"] == [3]
+
+
+REDEFINED = {
+    "class C: n = 1\nc = C(); kept = [C]": {"c", "kept"},
+    "def C(): return 1\nc = [C]; kept = 5": {"c"},
+    "class B: pass\nclass C(B): n = 1\nc = C(); kept = B()": {"c"},
+}
+
+
+@pytest.mark.parametrize("source", REDEFINED)
+@pytest.mark.parametrize("change", ["class C: n = 2", "del C"])
+def test_what_refers_to_a_definition_that_is_another_by_now_is_outdated_and_gets_the_old_one(folder, source, change):
+    saved(folder, source)
+    restorer, there = restorer_of(folder)
+    restorer.load(["C"])
+    before, none = there["C"], restorer.outdated()
+    exec(change, there)
+
+    outdated = restorer.outdated()
+    restorer.load(outdated)
+
+    assert (none, outdated) == (set(), REDEFINED[source])
+    assert before in (type(there["c"]), there["c"], *(there["c"] if isinstance(there["c"], list) else ()))
+
+
+def test_a_class_that_is_known_becomes_what_was_saved_only_with_its_name(folder):
+    _, here = saved(folder, "class C: n = 1\nc = C()")
+    restorer, there = restorer_of(folder)
+    here["C"].n = 2
+    restorer.forget(["C"])
+    restorer.load(["c"])
+    newer = type(there["c"]) is here["C"] and there["c"].n
+    again, there = restorer_of(folder)
+    again.load(["C"])
+
+    assert newer == 2 and there["C"] is here["C"] and here["C"].n == 1

@@ -139,7 +139,7 @@ def _sample(view: memoryview) -> bytes:
 def _name_of(cls: Any) -> str:
     """The variable that it is, or that it lies in. Empty: there is none of its name."""
     name, *path = cls.__qualname__.split(".")
-    found = _namespace().get(name)
+    found: Any = _namespace().get(name)
     for part in path:
         found = vars(found).get(part) if isinstance(found, type) else None
     return name if found is cls and class_pickling.goes_by_value(cls) else ""

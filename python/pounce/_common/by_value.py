@@ -11,7 +11,6 @@ import typing
 from typing import Any, ClassVar
 
 import cloudpickle
-from cloudpickle import cloudpickle as tracker
 
 from . import class_pickling
 
@@ -57,9 +56,10 @@ def _reduced_cell(cell: types.CellType) -> Any:
 
 
 def _reduced_new_type(kind: Any) -> Any:
-    if kind.__module__ != "__main__" and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind:
-        return kind.__qualname__
-    return make_new_type, (tracker._get_or_create_tracker_id(kind), kind.__name__, kind.__supertype__, kind.__module__)
+    name = kind.__qualname__
+    if kind.__module__ != "__main__" and getattr(sys.modules.get(kind.__module__), name, None) is kind:
+        return name
+    return make_new_type, (class_pickling.id_of(kind), kind.__name__, kind.__supertype__, kind.__module__)
 
 
 # ---- what a pickle calls: their names are part of the format ----
@@ -69,9 +69,10 @@ def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
 
 
 def make_new_type(ident: str, name: str, supertype: Any, module: str) -> Any:
-    made = typing.NewType(name, supertype)
+    kind: Any = typing.NewType
+    made = kind(name, supertype)
     made.__module__ = module
-    return tracker._lookup_class_or_track(ident, made)
+    return class_pickling.the_one(ident, made)
 
 
 Pickler.dispatch_table.maps[0].update({

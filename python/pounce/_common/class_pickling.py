@@ -38,17 +38,14 @@ class State(NamedTuple):
 
 
 def goes_by_value(cls: type) -> bool:
-    if not cls.__flags__ & _HEAP_TYPE or cls in tracker._BUILTIN_TYPE_NAMES:
-        return False
-    return not tracker._should_pickle_by_reference(cls)
+    return bool(cls.__flags__ & _HEAP_TYPE) and not tracker._should_pickle_by_reference(cls)
 
 
 def reduced(cls: Any, brings: Any) -> tuple[Any, ...]:
     """For a pickler's reducer_override(). `brings`: whether a class that is known where it is read gets the attributes of this one."""
-    ident = tracker._get_or_create_tracker_id(cls)
-    birth = _birth(cls)
+    ident, birth = id_of(cls), _birth(cls)
     state = State(ident, _attributes(cls), _registered(cls), _members(cls), brings)
-    if not isinstance(cls, enum.EnumMeta):
+    if not _is_enum(cls):
         return make_class, (ident, type(cls), cls.__name__, cls.__bases__, birth), state, None, None, fill_class
     members = [(name, _new_arguments(cls, member), member.value) for name, member in cls.__members__.items()]
     boundary = getattr(cls, "_boundary_", None)
@@ -56,7 +53,27 @@ def reduced(cls: Any, brings: Any) -> tuple[Any, ...]:
     return make_enum, arguments, state, None, None, fill_class
 
 
+# ---- ids: of classes, and of what else there is one of ----
+
+def id_of(thing: Any) -> str:
+    return str(tracker._get_or_create_tracker_id(thing))
+
+
+def known(ident: str) -> Any:
+    """None: it has not come to this process."""
+    return tracker._DYNAMIC_CLASS_TRACKER_BY_ID.get(ident)
+
+
+def the_one(ident: str, made: Any) -> Any:
+    """`made`, or what another thread has made meanwhile."""
+    return tracker._lookup_class_or_track(ident, made)
+
+
 # ---- what there is of a class ----
+
+def _is_enum(cls: Any) -> bool:
+    return isinstance(cls, enum.EnumMeta)
+
 
 def _birth(cls: type) -> dict[str, Any]:
     """What cannot be given to it later."""
@@ -70,7 +87,7 @@ def _birth(cls: type) -> dict[str, Any]:
 
 def _attributes(cls: Any) -> dict[str, Any]:
     left = _DERIVED
-    if isinstance(cls, enum.EnumMeta):
+    if _is_enum(cls):
         left = left.union(_DERIVED_OF_ENUM, cls.__members__)
     found = {name: value for name, value in vars(cls).items() if name not in left and not _is_made_by_type(cls, value)}
     if "__annotations_cache__" in vars(cls) or "__annotate_func__" in vars(cls):  # of Python 3.14: found when they are read
@@ -90,7 +107,7 @@ def _registered(cls: type) -> list[type]:
 
 
 def _members(cls: Any) -> dict[str, dict[str, Any]]:
-    if not isinstance(cls, enum.EnumMeta):
+    if not _is_enum(cls):
         return {}
     all_of_them = {member.name: vars(member) for member in cls.__members__.values()}
     own = {name: {key: value for key, value in each.items() if key not in _DERIVED_OF_MEMBER} for name, each in all_of_them.items()}
@@ -101,7 +118,8 @@ def _new_arguments(cls: Any, member: Any) -> tuple[Any, ...]:
     """For __new__ of the type that the members are of."""
     if cls._member_type_ is object:
         return ()
-    make, arguments, *_ = object.__reduce_ex__(member, 2)
+    reduced_member: Any = object.__reduce_ex__(member, 2)
+    make, arguments = reduced_member[:2]
     return tuple(arguments[1:]) if make is copyreg.__newobj__ else tuple(arguments)  # type: ignore[attr-defined]
 
 
@@ -109,13 +127,13 @@ def _new_arguments(cls: Any, member: Any) -> tuple[Any, ...]:
 
 def make_class(ident: str, meta: Any, name: str, bases: tuple[type, ...], birth: dict[str, Any]) -> Any:
     """The class of this id; a new one has no attributes yet."""
-    return _known(ident) or _new(ident, lambda: _built(meta, name, bases, birth))
+    return known(ident) or _new(ident, lambda: _built(meta, name, bases, birth))
 
 
 def make_enum(ident: str, meta: Any, name: str, bases: tuple[type, ...], birth: dict[str, Any], data: Any,
               members: list[tuple[str, tuple[Any, ...], Any]], boundary: Any) -> Any:
     """The same, with its members."""
-    return _known(ident) or _new(ident, lambda: _built_enum(meta, name, bases, birth, data, members, boundary))
+    return known(ident) or _new(ident, lambda: _built_enum(meta, name, bases, birth, data, members, boundary))
 
 
 def fill_class(cls: Any, state: tuple[Any, ...]) -> None:
@@ -140,14 +158,10 @@ def fill_class(cls: Any, state: tuple[Any, ...]) -> None:
 
 # ---- how a class is built ----
 
-def _known(ident: str) -> Any:
-    return tracker._DYNAMIC_CLASS_TRACKER_BY_ID.get(ident)
-
-
 def _new(ident: str, build: Callable[[], Any]) -> Any:
     made = build()
     _unfilled.add(ident)
-    return tracker._lookup_class_or_track(ident, made)
+    return the_one(ident, made)
 
 
 def _built(meta: Any, name: str, bases: tuple[type, ...], birth: dict[str, Any]) -> Any:

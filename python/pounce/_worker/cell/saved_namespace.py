@@ -179,12 +179,23 @@ class SavedNamespace:
         if self._saver is None or self._restorer is None:
             return
         self._restorer.forget(self._names.keys())
+        self._load_outdated()
         if self._read is None or self._touched is None:
             self._touched = None
         else:
             self._touched |= self._saver.touched_by_names(self._read) | reached(self._read, self._names)
         self._behind = self._unchecked = self._look_at_all = True
         self._next_may_follow = self._ran_s < self._due_s
+
+    def _load_outdated(self) -> None:
+        """The cell has redefined or deleted what saved variables refer to by name: they go on with the old one, as in a local kernel."""
+        assert self._restorer is not None
+        try:
+            names = self._restorer.outdated()
+            if names:
+                self.load(names)
+        except StateError as error:
+            tell(str(error))
 
     def remade(self, names: Collection[str]) -> None:
         """A setup cell makes these on each worker: that they cannot be saved is no loss. What could be saved is newer."""

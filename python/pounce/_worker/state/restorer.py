@@ -124,6 +124,21 @@ class Restorer:
         self._pending -= values.keys()
         return report
 
+    def outdated(self) -> set[str]:
+        """Pending names that refer to a function or class by a name which is another one's, or nobody's, by now: load() still gives
+        them the one that was saved.
+
+        Raises
+        ------
+        Damaged
+        """
+        pending = {self._units[name] for name in self._pending & self._units.keys()}
+        needed = {name for unit in pending for name in unit.depends if name not in self._pending}
+        for unit in self._in_order({name for name in needed if name in self._namespace}):
+            self._load(unit, {}, Loaded())
+        gone = {name for name in needed if self._namespace.get(name, self) is not self._values.get(name)}
+        return {name for unit in pending if not unit.depends.isdisjoint(gone) for name in unit.names & self._pending}
+
     def forget(self, names: Iterable[str]) -> None:
         """They were deleted, or assigned anew."""
         self._pending -= set(names)
