@@ -18,6 +18,7 @@ SEEN = {
     "a call sees the class as it was submitted": [[1, 5, None], [2, None, None], [2, None, None]],
     "a cell that reads an object sees its class as the notebook has it now": ["first", "second"],
     "an object that is sent leaves the worker's class as it is": [5, True],
+    "a call leaves the class of cells as it is": 5,
     "an object that is sent before its class is restored has the saved attributes": [5, True],
     "what a restored function raises is caught there": "there",
     "what a call raises is caught here": True,

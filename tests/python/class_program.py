@@ -52,6 +52,8 @@ def notebook() -> None:
     runs("k; Kept.n = 5", there=True)
     runs("k = Kept()\nk2 = Kept()")
     seen_there("an object that is sent leaves the worker's class as it is", "(type(k).n, type(k2) is Kept)")
+    runs("def changes(one): type(one).n = 9\nclient.submit(changes, k).result()")
+    seen_there("a call leaves the class of cells as it is", "Kept.n")
     runs("%pounce release", "k = Kept()\nk3 = Kept()")
     seen_there("an object that is sent before its class is restored has the saved attributes", "(type(k3).n, type(k) is type(k3))")
 

@@ -16,9 +16,9 @@ def cache(monkeypatch):
     cache = FunctionCache()
     cache.pickles = 0
 
-    def counted(value, dumps=serialize.dumps):
+    def counted(value, dumps=serialize.dumps, **options):
         cache.pickles += 1
-        return dumps(value)
+        return dumps(value, **options)
 
     monkeypatch.setattr(serialize, "dumps", counted)
     return cache

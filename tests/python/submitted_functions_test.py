@@ -20,7 +20,7 @@ class Counted:
         sys.modules["__main__"] = notebook
         try:
             exec(cell, notebook.__dict__)
-            self._pickle = serialize.dumps(notebook.__dict__["f"])[0]
+            self._pickle = serialize.dumps(notebook.__dict__["f"], submitted=True)[0]
         finally:
             sys.modules["__main__"] = before
         self._functions, self.loads = SubmittedFunctions(), 0

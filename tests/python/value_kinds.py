@@ -112,6 +112,8 @@ KINDS = [
          "v[0] is Mode and v[1][Mode.TEST][0] is Mode.TRAIN and Mode.LEARN is Mode.TRAIN and list(Mode.__members__) == ['TRAIN', 'TEST', 'LEARN']"),
     Kind("flags", "import enum\nclass Perm(enum.Flag):\n    R = enum.auto()\n    W = enum.auto()\n    X = enum.auto()\n    RW = R | W", "[Perm.R | Perm.X, Perm.RW, ~Perm.R]", "v[0] is (Perm.R | Perm.X) and v[1] is Perm.RW and Perm.W in v[2] and v[0] & Perm.R is Perm.R"),
     Kind("enums of numbers and of text", "import enum\nclass Level(enum.IntEnum):\n    LOW = 1\n    HIGH = 5\nclass Name(str, enum.Enum):\n    A = 'a'", "(Level.HIGH, Name.A)", "v[0] is Level.HIGH and v[0] + 1 == 6 and v[1] is Name.A and v[1].upper() == 'A'"),
+    Kind("flags and enums with a base of their own", "import enum\nclass Named(enum.Enum):\n    @property\n    def lower(self): return self.name.lower()\nclass Bits(enum.IntFlag):\n    A = 1\n    B = 2\nclass Size(Named):\n    BIG = enum.auto()\n    SMALL = enum.auto()\nclass Spot(tuple, enum.Enum):\n    HERE = (1, 2)\n    THERE = (3, 4)",
+         "(Bits.A | Bits.B, Size.SMALL, Spot.THERE)", "v[0] is Bits.A | Bits.B and int(v[0]) == 3 and v[1] is Size.SMALL and v[1].lower == 'small' and v[2] is Spot.THERE and v[2][1] == 4 and Spot((1, 2)) is Spot.HERE"),
     Kind("an enum with attributes and methods", "import enum\nclass Planet(enum.Enum):\n    EARTH = (5.97, 6.37)\n    MARS = (0.64, 3.39)\n    def __init__(self, mass, radius): self.mass, self.radius = mass, radius\n    def weight(self): return self.mass / self.radius", "Planet.MARS",
          "v is Planet.MARS and v.mass == 0.64 and v.weight() == 0.64 / 3.39 and Planet((0.64, 3.39)) is v"),
     Kind("an enum with a __new__ of its own", "import enum\nclass Coord(bytes, enum.Enum):\n    def __new__(cls, value, label):\n        made = bytes.__new__(cls, [value])\n        made._value_, made.label = value, label\n        return made\n    PX = (0, 'P.X')\n    PY = (1, 'P.Y')", "Coord.PY",
@@ -122,6 +124,8 @@ KINDS = [
     # ---- metaclasses and hooks ----
     Kind("a metaclass", "class Meta(type):\n    made = []\n    def __new__(meta, name, bases, space, **more):\n        cls = super().__new__(meta, name, bases, space)\n        cls.short = name.lower()\n        return cls\n    def __len__(cls): return 7\nclass Metal(metaclass=Meta): pass", "Metal()",
          "type(v) is Metal and type(Metal) is Meta and len(Metal) == 7 and Metal.short == 'metal'"),
+    Kind("a metaclass by which a class is empty and cannot be changed", "class Empty(type):\n    def __len__(cls): return 0\n    def __setattr__(cls, name, value): raise AttributeError(name)\nclass Void(metaclass=Empty):\n    a = 1\nclass Nil(metaclass=Empty): pass", "[Void(), Void, Nil]",
+         "type(v[0]) is v[1] is Void and v[2] is Nil and v[0].a == 1 and not Void"),
     Kind("a metaclass that wants an argument", "class Tagging(type):\n    def __new__(meta, name, bases, space, *, tag): return super().__new__(meta, name, bases, space)\n    def __init__(cls, name, bases, space, *, tag): cls.tag = tag\nclass Tagged(metaclass=Tagging, tag='t'): pass", "Tagged()",
          "type(v) is Tagged and Tagged.tag == 't' and type(Tagged) is Tagging"),
     Kind("subclasses that a base keeps", "class Plugin:\n    known = {}\n    def __init_subclass__(cls, key, **more):\n        super().__init_subclass__(**more)\n        Plugin.known[key] = cls\nclass Json(Plugin, key='json'): pass", "Json()",

@@ -29,8 +29,7 @@ class Pickler(by_value.Pickler):
     dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, by_value.Pickler.dispatch_table)
 
     def brings(self, cls: type) -> bool:
-        """What is submitted uses a class as the notebook has it now; a result leaves the notebook's class alone."""
-        return not getattr(pickling, "to_host", False)
+        return getattr(pickling, "submitted", False)
 
     def dump(self, obj: Any) -> Any:
         know_imported(_reducers, _array, _tensor)

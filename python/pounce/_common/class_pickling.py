@@ -59,11 +59,6 @@ def id_of(thing: Any) -> str:
     return str(tracker._get_or_create_tracker_id(thing))
 
 
-def known(ident: str) -> Any:
-    """None: it has not come to this process."""
-    return tracker._DYNAMIC_CLASS_TRACKER_BY_ID.get(ident)
-
-
 def the_one(ident: str, made: Any) -> Any:
     """`made`, or what another thread has made meanwhile."""
     return tracker._lookup_class_or_track(ident, made)
@@ -91,7 +86,8 @@ def _attributes(cls: Any) -> dict[str, Any]:
         left = left.union(_DERIVED_OF_ENUM, cls.__members__)
     found = {name: value for name, value in vars(cls).items() if name not in left and not _is_made_by_type(cls, value)}
     if "__annotations_cache__" in vars(cls) or "__annotate_func__" in vars(cls):  # of Python 3.14: found when they are read
-        found["__annotations__"] = cls.__annotations__
+        with contextlib.suppress(Exception):  # they may name what is not there
+            found["__annotations__"] = cls.__annotations__
     return found
 
 
@@ -127,13 +123,13 @@ def _new_arguments(cls: Any, member: Any) -> tuple[Any, ...]:
 
 def make_class(ident: str, meta: Any, name: str, bases: tuple[type, ...], birth: dict[str, Any]) -> Any:
     """The class of this id; a new one has no attributes yet."""
-    return known(ident) or _new(ident, lambda: _built(meta, name, bases, birth))
+    return _known_or(ident, lambda: _built(meta, name, bases, birth))
 
 
 def make_enum(ident: str, meta: Any, name: str, bases: tuple[type, ...], birth: dict[str, Any], data: Any,
               members: list[tuple[str, tuple[Any, ...], Any]], boundary: Any) -> Any:
     """The same, with its members."""
-    return known(ident) or _new(ident, lambda: _built_enum(meta, name, bases, birth, data, members, boundary))
+    return _known_or(ident, lambda: _built_enum(meta, name, bases, birth, data, members, boundary))
 
 
 def fill_class(cls: Any, state: tuple[Any, ...]) -> None:
@@ -158,7 +154,10 @@ def fill_class(cls: Any, state: tuple[Any, ...]) -> None:
 
 # ---- how a class is built ----
 
-def _new(ident: str, build: Callable[[], Any]) -> Any:
+def _known_or(ident: str, build: Callable[[], Any]) -> Any:
+    there = tracker._DYNAMIC_CLASS_TRACKER_BY_ID.get(ident)
+    if there is not None:
+        return there
     made = build()
     _unfilled.add(ident)
     return the_one(ident, made)

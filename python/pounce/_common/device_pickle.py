@@ -23,6 +23,9 @@ _reducers: dict[type, Callable[[Any], Any]] = {}
 class _Pickler(arrays.Pickler):
     dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, arrays.Pickler.dispatch_table)
 
+    def brings(self, cls: type) -> bool:
+        return True
+
 
 def dumps(value: Any, device: str) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     """As ``serialize.dumps``, with the memory of each array in `buffers`, and nothing else there.

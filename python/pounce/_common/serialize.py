@@ -16,22 +16,25 @@ from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
 NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # of a call: neither side pickles it again
-_OF_A_PICKLING = "ids", "by_file", "to_host"
+_OF_A_PICKLING = "ids", "by_file", "to_host", "submitted"
 MOST_BUFFERS = 10_000  # of one value: a header lists their sizes (src/protocol/message_limits.h)
 
 
 def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
-          to_host: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
+          to_host: bool = False, submitted: bool = False) -> tuple[bytes, list[pickle.PickleBuffer], list[str]]:
     """Pickles `obj`.
 
     Parameters
     ----------
     by_file : bool
-        What lies in files becomes buffers over them (file_regions.py), which the caller sends by name.
+        What lies in files becomes buffers over them (file_regions.py), which the caller sends by name. Includes `submitted`.
     most_buffers : int
         The memory of what comes after so many is copied into the pickle.
     to_host : bool
         Tensors on a device become CPU tensors: whoever reads it has no such device.
+    submitted : bool
+        Classes of the notebook that are known where this is read become what they are now. Else they stay as they are there: a
+        result leaves the notebook's own classes alone.
 
     Returns
     -------
@@ -63,11 +66,11 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
     file = io.BytesIO()
     outer = tuple(getattr(pickling, name, None) for name in _OF_A_PICKLING)
     ids: dict[str, int] = {}
-    pickling.ids, pickling.by_file, pickling.to_host = ids, by_file, to_host
+    pickling.ids, pickling.by_file, pickling.to_host, pickling.submitted = ids, by_file, to_host, submitted or by_file
     try:
         Pickler(file, protocol=5, buffer_callback=copied).dump(obj)
     finally:
-        pickling.ids, pickling.by_file, pickling.to_host = outer
+        pickling.ids, pickling.by_file, pickling.to_host, pickling.submitted = outer
     return file.getvalue(), buffers, list(ids)
 
 

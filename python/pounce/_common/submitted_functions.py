@@ -70,7 +70,7 @@ def for_each_item(function: Callable[..., Any]) -> Callable[[], Callable[..., An
     if importable(function):
         return lambda: function
     try:
-        data, buffers, objects = serialize.dumps(function)
+        data, buffers, objects = serialize.dumps(function, submitted=True)
     except Exception:  # what it captured travels in one direction only
         return lambda: function
     if buffers or objects or len(data) > _COPIED_BYTES:

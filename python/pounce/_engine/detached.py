@@ -167,7 +167,7 @@ def attach(session: Session, name: str) -> DetachedTask:
 
 
 def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    data, buffers, objects = serialize.dumps((function, args, kwargs))
+    data, buffers, objects = serialize.dumps((function, args, kwargs), submitted=True)
     if objects:
         raise errors.BadRequest("a pounce.Ref cannot be an argument of a task with a name", "Pass the value itself.")
     return [data, *buffers]

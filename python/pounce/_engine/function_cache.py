@@ -59,7 +59,7 @@ class FunctionCache:
             known = self._known.get(function)
             if known is not None and known[0] == marks:
                 return known[1]
-        data, buffers, objects = serialize.dumps(function)
+        data, buffers, objects = serialize.dumps(function, submitted=True)
         result = Pickled(_core.digest(data), data, buffers, objects)
         if marks is not None and not buffers and not objects:
             self._known[function] = (marks, result)
