@@ -21,6 +21,7 @@ SEEN = {
     "a call leaves the class of cells as it is": 5,
     "an object that is sent before its class is restored has the saved attributes": [5, True],
     "what a restored function raises is caught there": "there",
+    "what a restored function raises is caught here": True,
     "what a call raises is caught here": True,
     "a class that was made anew is a new one": [False, True, 2],
     "and so it is after a release": [False, True, 2],

@@ -62,6 +62,8 @@ def notebook() -> None:
     runs("%pounce release")
     runs("try: fails()\nexcept Ended as error: caught = str(error)", there=True, out="caught")
     seen("what a restored function raises is caught there", "caught")
+    runs("try: get_ipython().run_cell_magic('pounce', '--cpus 1', 'fails()')\nexcept Ended as error: found = type(error) is Ended")
+    seen("what a restored function raises is caught here", "found")
     cell("try: client.submit(ends).result()\nexcept Ended as error: found = type(error) is Ended")
     seen("what a call raises is caught here", "found")
 

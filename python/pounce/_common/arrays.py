@@ -26,7 +26,7 @@ _current = threading.local()  # .storages: of the pickling under way, so that wh
 class Pickler(by_value.Pickler):
     """With reducers for the types below. One per object."""
 
-    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, by_value.Pickler.dispatch_table)
+    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, *by_value.Pickler.dispatch_table.maps)
 
     def brings(self, cls: type) -> bool:
         return getattr(pickling, "submitted", False)

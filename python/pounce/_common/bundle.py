@@ -75,7 +75,8 @@ class _Measurer(_Pickler):
         if type(obj) is types.FunctionType and obj.__globals__ is _namespace():
             self.names.update(global_reads(obj.__code__))
             self.files.add(obj.__code__.co_filename)
-        elif isinstance(obj, type) and (name := _name_of(obj)) and _namespace()[name] is not self._value:
+            return _reduced(obj)
+        if isinstance(obj, type) and (name := _name_of(obj)) and _namespace()[name] is not self._value:
             self.names.add(name)
             return str, (name,)
         return super().reducer_override(obj)

@@ -14,18 +14,18 @@ import cloudpickle
 
 from . import class_pickling
 
+_FUNCTION = types.FunctionType
+
 
 class Pickler(cloudpickle.Pickler):
     """cloudpickle's, but for classes (class_pickling.py) and for variables that several functions share."""
 
-    dispatch_table: ClassVar[Any] = collections.ChainMap({}, cloudpickle.Pickler.dispatch_table)
+    dispatch_table: ClassVar[Any] = collections.ChainMap({}, *cloudpickle.Pickler.dispatch_table.maps)
 
     def reducer_override(self, obj: Any) -> Any:
         kind = type(obj)
-        if kind is types.FunctionType:
-            return super().reducer_override(obj)
         if not issubclass(kind, type):
-            return NotImplemented
+            return super().reducer_override(obj) if kind is _FUNCTION else NotImplemented
         if class_pickling.goes_by_value(obj):
             return class_pickling.reduced(obj, self.brings(obj))
         return super().reducer_override(obj)

@@ -13,7 +13,7 @@ import copyreg
 import enum
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from cloudpickle import cloudpickle as tracker
 
@@ -27,16 +27,6 @@ _DERIVED_OF_MEMBER = frozenset(("_value_", "_name_", "__objclass__", "_sort_orde
 _unfilled: set[str] = set()  # ids of classes that were built and have no attributes yet
 
 
-class State(NamedTuple):
-    """What a class is filled with. Its name and fields are part of the format of saved states."""
-
-    id: str
-    attributes: dict[str, Any]
-    registered: list[type]  # with an abstract class
-    members: dict[str, dict[str, Any]]  # attributes of an enum's members
-    brings: Any  # whether a class that is known where this is read is filled too
-
-
 def goes_by_value(cls: type) -> bool:
     return bool(cls.__flags__ & _HEAP_TYPE) and not tracker._should_pickle_by_reference(cls)
 
@@ -44,7 +34,7 @@ def goes_by_value(cls: type) -> bool:
 def reduced(cls: Any, brings: Any) -> tuple[Any, ...]:
     """For a pickler's reducer_override(). `brings`: whether a class that is known where it is read gets the attributes of this one."""
     ident, birth = id_of(cls), _birth(cls)
-    state = State(ident, _attributes(cls), _registered(cls), _members(cls), brings)
+    state = ident, brings, _attributes(cls), _registered(cls), _members(cls)
     if not _is_enum(cls):
         return make_class, (ident, type(cls), cls.__name__, cls.__bases__, birth), state, None, None, fill_class
     members = [(name, _new_arguments(cls, member), member.value) for name, member in cls.__members__.items()]
@@ -132,9 +122,9 @@ def make_enum(ident: str, meta: Any, name: str, bases: tuple[type, ...], birth: 
     return _known_or(ident, lambda: _built_enum(meta, name, bases, birth, data, members, boundary))
 
 
-def fill_class(cls: Any, state: tuple[Any, ...]) -> None:
-    """Makes its attributes what they were, no more and no fewer."""
-    ident, attributes, registered, members, brings = state
+def fill_class(cls: Any, state: tuple[str, bool, dict[str, Any], list[type], dict[str, dict[str, Any]]]) -> None:
+    """Makes its attributes what they were, no more and no fewer; those of a class that was known only if the pickle `brings` them."""
+    ident, brings, attributes, registered, members = state
     if ident in _unfilled:
         _unfilled.discard(ident)
     elif not brings:

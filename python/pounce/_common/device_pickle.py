@@ -21,7 +21,7 @@ _reducers: dict[type, Callable[[Any], Any]] = {}
 
 
 class _Pickler(arrays.Pickler):
-    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, arrays.Pickler.dispatch_table)
+    dispatch_table: ClassVar[Any] = collections.ChainMap(_reducers, *arrays.Pickler.dispatch_table.maps)
 
     def brings(self, cls: type) -> bool:
         return True
