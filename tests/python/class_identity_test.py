@@ -36,7 +36,8 @@ SEEN = {
 def report():
     with made_home(idle_release_s=600) as home:
         home.environment["PYTHONPATH"] = str(HERE)
-        yield {**home.run(PROGRAM.format(part="notebook")).reports, **home.run(PROGRAM.format(part="next")).reports}
+        parts = [home.run(PROGRAM.format(part=part), seconds=300).reports for part in ("notebook", "next")]
+        yield parts[0] | parts[1]
 
 
 @pytest.mark.parametrize("what", SEEN)

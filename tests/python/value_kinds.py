@@ -63,6 +63,8 @@ KINDS = [
          "type(v[0]) is Older and type(v[1]) is Anew and not isinstance(v[0], Anew) and (v[0].edition, v[1].edition) == (1, 2)"),
     Kind("a class with properties and descriptors", "class Half:\n    def __set_name__(self, owner, name): self.name = name\n    def __get__(self, obj, kind=None): return self if obj is None else obj.n / 2\nclass Described:\n    half = Half()\n    n = 3\n    @property\n    def double(self): return self.n * 2",
          "Described()", "(v.half, v.double) == (1.5, 6) and type(Described.half) is Half and Described.half.name == 'half' and type(v) is Described"),
+    Kind("a class with a property that is kept", "import functools\nclass Keeps:\n    @functools.cached_property\n    def sum(self): return [1]", "Keeps()",
+         "type(v) is Keeps and v.sum is v.sum and Keeps.sum.attrname == 'sum'"),
     Kind("an object that pickles itself", "class Own:\n    def __init__(self, a): self.a = a\n    def __reduce__(self): return Own, (self.a,)", "Own(2)", "type(v) is Own and v.a == 2"),
     Kind("an object with a state of its own", "class Stated:\n    def __getstate__(self): return {'a': 1}\n    def __setstate__(self, state): self.b = state['a'] + 1", "Stated()",
          "type(v) is Stated and getattr(v, 'b', 2) >= 2"),

@@ -31,7 +31,7 @@ WAYS = {
 def report():
     with made_home(idle_release_s=600) as home:
         home.environment["PYTHONPATH"] = str(HERE)
-        yield home.run("import runpy; runpy.run_module('value_program')").reports
+        yield home.run("import runpy; runpy.run_module('value_program')", seconds=300).reports
 
 
 @pytest.mark.parametrize("kind", [kind.says for kind in KINDS])

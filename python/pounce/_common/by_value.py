@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import io
 import sys
 import types
@@ -55,6 +56,11 @@ def _reduced_cell(cell: types.CellType) -> Any:
     return types.CellType, (), contents, None, None, fill_cell
 
 
+def _reduced_cached_property(cached: functools.cached_property[Any]) -> Any:
+    """Without the lock that it has until Python 3.12."""
+    return functools.cached_property, (cached.func,), {"attrname": cached.attrname}
+
+
 def _reduced_new_type(kind: Any) -> Any:
     name = kind.__qualname__
     if kind.__module__ != "__main__" and getattr(sys.modules.get(kind.__module__), name, None) is kind:
@@ -77,6 +83,7 @@ def make_new_type(ident: str, name: str, supertype: Any, module: str) -> Any:
 
 Pickler.dispatch_table.maps[0].update({
     types.CellType: _reduced_cell,
+    functools.cached_property: _reduced_cached_property,
     typing.NewType: _reduced_new_type,
     type(dataclasses.MISSING): lambda _: "MISSING",  # which is compared by `is`
 })
