@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 from ._common.map_store import forget
-from ._engine import detached
+from ._common.random_streams import Streams, derived
+from ._engine import detached, seeds
 from ._engine.collections import Completed, Results, gather_async
 from ._engine.collections import gather as _gather
 from ._engine.gang_shape import shape_of
@@ -20,7 +21,7 @@ from ._engine.samplers import Space, source_of
 from ._engine.session import Session
 from ._engine.speculative_map import SpeculativeResults
 from ._engine.submission import Submitter, name_of
-from ._engine.sweep_plan import Metric, Stop
+from ._engine.sweep_plan import Member, Metric, Stop
 from ._engine.sweep_words import check, sign_of
 from ._engine.task import Task
 from ._engine.task_runs import TaskRuns
@@ -73,13 +74,15 @@ class View:
         [3, 2, 1]
         """
         if self._options.name:
-            return DetachedFuture(self._session, self._submitter.submit_detached(self._options, function, args, kwargs, retries))
-        return self._call(function, args, kwargs, retries)
+            task = self._submitter.submit_detached(self._options, function, args, kwargs, retries, seeds.of_call(function))
+            return DetachedFuture(self._session, task)
+        return self._call(function, args, kwargs, retries, seeds.of_call(function))
 
-    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int = 0) -> Future:
+    def _call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int,
+              streams: Streams | None) -> Future:
         task = Task(name_of(function), self._options)
         future = Future(self._session, task)
-        self._submitter.submit(task, function, args, kwargs, retries)
+        self._submitter.submit(task, function, args, kwargs, retries, streams)
         return future
 
     def _call_that_may_run_twice(self, function: Callable[..., Any], *args: Any) -> tuple[Future, TaskRuns]:
@@ -383,7 +386,12 @@ class View:
         name_of(function)
         source = source_of(grid, space, n_trials)
         at_a_time = max(self._options.workers, self._options.leases_most)
-        return Sweep(lambda params: self._call(function, (), params), self.cancel, source, metric, stop, retries,
+        streams = seeds.of_call(function)
+
+        def call(member: Member) -> Future:
+            return self._call(function, (), member.params, 0, streams and derived(streams, member.number))
+
+        return Sweep(call, self.cancel, source, metric, stop, retries,
                      sign_of(direction, source), at_a_time)
 
     def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:

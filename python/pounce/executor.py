@@ -12,7 +12,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._common.random_streams import Streams, for_each
 from ._common.submitted_functions import for_each_item
+from ._engine import seeds
 
 if TYPE_CHECKING:  # workers import this module too
     from ._engine.collections import Submits
@@ -74,7 +76,12 @@ class Executor(concurrent.futures.Executor):
         deadline = None if timeout is None else time.monotonic() + timeout
         rows = zip(*iterables, strict=False)
         chunks = iter(lambda: list(itertools.islice(rows, chunksize)), [])
-        futures = [self.submit(_call_each, fn, chunk) for chunk in chunks]
+        streams = seeds.of_call(fn)
+        with seeds.given(None):
+            if streams is None:
+                futures = [self.submit(_call_each, fn, chunk) for chunk in chunks]
+            else:
+                futures = [self.submit(_call_each, fn, chunk, streams, n * chunksize) for n, chunk in enumerate(chunks)]
         return _in_order(futures, deadline)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -102,9 +109,13 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     return fn(*args, **kwargs)
 
 
-def _call_each(fn: Callable[..., Any], rows: list[tuple[Any, ...]]) -> list[Any]:
-    function = for_each_item(fn)
-    return [function()(*row) for row in rows]
+def _call_each(fn: Callable[..., Any], rows: list[tuple[Any, ...]], streams: Streams | None = None, first: int = 0) -> list[Any]:
+    function, next_stream = for_each_item(fn), for_each(streams, first)
+    values = []
+    for row in rows:
+        next_stream()
+        values.append(function()(*row))
+    return values
 
 
 def _in_order(futures: list[Future], deadline: float | None) -> Iterator[Any]:

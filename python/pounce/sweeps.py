@@ -19,7 +19,7 @@ from ._engine.sweep_plan import MedianRule, Member, Metric, Pace, Stop, last_rep
 from ._engine.text_table import as_html
 from .future import Future, engine_of
 
-Call: TypeAlias = "Callable[[dict[str, Any]], Future]"
+Call: TypeAlias = "Callable[[Member], Future]"
 
 _AHEAD = 4096   # members of a grid that wait or run at a time: enough for a pool to see what its work is worth
 _TICK_S = 1.0   # between two looks at the line
@@ -205,7 +205,7 @@ class Sweep:
     def _submit(self, member: Member) -> None:
         member.state, member.error, member.reports = "waiting", None, []
         member.attempts += 1
-        future = self._under_way[member.number] = self._call(member.params)
+        future = self._under_way[member.number] = self._call(member)
         engine_of(future)[1].heard = lambda: self._tell(member.number)
         future.add_done_callback(lambda _: self._tell(member.number))
         if future.reports:  # before we listened

@@ -13,15 +13,20 @@ from typing import Any, ClassVar
 
 import cloudpickle
 
-from . import class_pickling
+from . import class_pickling, generators
 
 _FUNCTION = types.FunctionType
 
 
 class Pickler(cloudpickle.Pickler):
-    """cloudpickle's, but for classes (class_pickling.py) and for variables that several functions share."""
+    """cloudpickle's, but for classes (class_pickling.py), global generators of random numbers (generators.py), and variables that
+    several functions share."""
 
-    dispatch_table: ClassVar[Any] = collections.ChainMap({}, *cloudpickle.Pickler.dispatch_table.maps)
+    dispatch_table: ClassVar[Any] = collections.ChainMap({}, generators.reducers, *cloudpickle.Pickler.dispatch_table.maps)
+
+    def __init__(self, *arguments: Any, **options: Any):
+        generators.know_imported()
+        super().__init__(*arguments, **options)
 
     def reducer_override(self, obj: Any) -> Any:
         kind = type(obj)

@@ -12,7 +12,9 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 from .. import errors
 from .._common import task_end
+from .._common.random_streams import Streams, for_each
 from .._common.submitted_functions import for_each_item
+from . import seeds
 from .chunk_size import next_size
 from .outcome import OF_ITERATORS, Types, awaitable, carried, of_async_iterators, of_coroutines, result_of
 
@@ -20,7 +22,10 @@ _CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their w
 
 Future: TypeAlias = "concurrent.futures.Future[Any]"
 Rows: TypeAlias = "list[tuple[Any, ...]]"  # the arguments of each item of a chunk
+Draws: TypeAlias = "tuple[Streams | None, int]"  # of a chunk: what the streams of its items are derived from, and its first item's number
 Outcome: TypeAlias = "tuple[float, list[Any], BaseException | None]"  # seconds, the values up to the first failure, that failure
+
+NO_DRAWS: Draws = (None, 0)
 
 
 class Submits(Protocol):
@@ -173,10 +178,12 @@ class Results:
     def __init__(self, client: Submits, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
                  chunksize: int | None, timeout: float | None, count: int, expect: Callable[[int], int]):
         self._client, self._run, self._rows = client, _of_rows(function), rows
+        self._streams = seeds.of_call(function)  # from which those of the items are derived
         self._size = chunksize or 1
         self._adapts = chunksize is None
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._ahead: collections.deque[tuple[Future, Rows]] = collections.deque()  # chunks under way
+        self._ahead: collections.deque[tuple[Future, Rows, int]] = collections.deque()  # chunks under way, with their first items' numbers
+        self._items = 0  # in chunks so far
         self._ready: collections.deque[Any] = collections.deque()
         self._exhausted = False
         self._broken: BaseException | None = None  # what the input raised: comes in its place
@@ -191,7 +198,9 @@ class Results:
             chunk = self._next_chunk()
             if chunk:
                 self._count = max(0, self._count - len(chunk))
-                self._ahead.append((self._submit(chunk), chunk))
+                with seeds.given(None):
+                    self._ahead.append((self._submit(chunk, self._items), chunk, self._items))
+                self._items += len(chunk)
 
     def _next_chunk(self) -> Rows:
         chunk = []
@@ -205,8 +214,12 @@ class Results:
         self._exhausted = True
         return chunk
 
-    def _submit(self, chunk: Rows) -> Future:
-        return self._client.submit(self._run, chunk)
+    def _submit(self, chunk: Rows, first: int) -> Future:
+        return self._client.submit(self._run, chunk, *self._draws(first))
+
+    def _draws(self, first: int) -> tuple[Draws, ...]:
+        """What a chunk, of which this is the first item's number, is sent with for its random numbers."""
+        return () if self._streams is None else ((self._streams, first),)
 
     def _outcome(self, future: Future) -> Outcome:
         """Of a chunk that did not fail as a whole."""
@@ -219,7 +232,7 @@ class Results:
 
     def _receive(self, deadline: float, skip: bool = False) -> None:
         """The results of the next chunk; with `skip` without those of items that fail."""
-        future, rows = self._ahead[0]
+        future, rows, first = self._ahead[0]
         failure = _failure(future, min(deadline, self._deadline))
         seconds, values, error = self._outcome(future) if failure is None else (math.inf, [], failure)
         self._ahead.popleft()
@@ -229,16 +242,17 @@ class Results:
         if error is None:
             self._fill()
         elif skip:
-            self._go_on(rows[len(values) + 1 :], error)
+            self._go_on(rows[len(values) + 1 :], first + len(values) + 1, error)
         else:
             self._ready.append(Raised(error))
             self._cancel()
 
-    def _go_on(self, rows: Rows, error: BaseException) -> None:
+    def _go_on(self, rows: Rows, first: int, error: BaseException) -> None:
         """After an item that failed. Where the worker was lost nobody knows which of the chunk have run: none runs again."""
         lost = isinstance(error, errors.PounceError) and not isinstance(error, errors.TaskRaised)
         if rows and not lost:
-            self._ahead.appendleft((self._client.submit(self._run, rows), rows))
+            with seeds.given(None):
+                self._ahead.appendleft((self._client.submit(self._run, rows, *self._draws(first)), rows, first))
         else:
             self._fill()
 
@@ -271,14 +285,14 @@ class Results:
     async def _next_has_come(self, deadline: float) -> None:
         import asyncio
 
-        future, _ = self._ahead[0]
+        future, _, _ = self._ahead[0]
         await asyncio.wait([awaitable(future)], timeout=_left_until(min(deadline, self._deadline)))
 
     def _cancel(self) -> None:
         self._exhausted, self._broken = True, None
         if self._expected:
             self._expect(0)
-        for future, _ in self._ahead:
+        for future, _, _ in self._ahead:
             if not future.done():
                 self._client.cancel(future)
         self._ahead.clear()
@@ -324,18 +338,20 @@ class Results:
             self._cancel()
 
 
-def _of_rows(function: Callable[..., Any]) -> Callable[[Rows], Outcome]:
-    def run_rows(rows: Rows) -> Outcome:
-        return run_chunk(function, rows)
+def _of_rows(function: Callable[..., Any]) -> Callable[..., Outcome]:
+    def run_rows(rows: Rows, draws: Draws = NO_DRAWS) -> Outcome:
+        return run_chunk(function, rows, draws)
 
     return run_rows
 
 
-def run_chunk(function: Callable[..., Any], rows: Rows) -> Outcome:
+def run_chunk(function: Callable[..., Any], rows: Rows, draws: Draws = NO_DRAWS) -> Outcome:
     """On the worker: (seconds, the values up to the first failure, that failure)."""
+    next_stream = for_each(*draws)
     start, values = time.monotonic(), []
     original = for_each_item(function) if len(rows) > 1 else lambda: function
     for row in rows:
+        next_stream()
         try:
             values.append(original()(*row))
         except BaseException as error:

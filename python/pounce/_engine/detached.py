@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import _core, errors
 from .._common import result_store, serialize
+from .._common.random_streams import Streams
 from .result_relay import Relay
 from .session import Session
 from .task import Task
@@ -166,8 +167,9 @@ def attach(session: Session, name: str) -> DetachedTask:
     return DetachedTask(session, row, later=True)
 
 
-def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    data, buffers, objects = serialize.dumps((function, args, kwargs), submitted=True)
+def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], streams: Streams | None = None) -> list[Any]:
+    call = function, args, kwargs, *((streams,) if streams else ())
+    data, buffers, objects = serialize.dumps(call, submitted=True)
     if objects:
         raise errors.BadRequest("a pounce.Ref cannot be an argument of a task with a name", "Pass the value itself.")
     return [data, *buffers]

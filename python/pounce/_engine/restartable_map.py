@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from .. import errors
 from .._common.content_digest import content_digest
 from .._common.map_store import Kept, MapStore, taken
-from .collections import Future, Outcome, Raised, Results, Rows, Submits, run_chunk
+from .collections import NO_DRAWS, Draws, Future, Outcome, Raised, Results, Rows, Submits, run_chunk
 from .session import Session
 from .submission import name_of, not_picklable
 
@@ -55,11 +55,11 @@ class RestartableResults(Results):
             self._store.release()
             raise
 
-    def _submit(self, chunk: Rows) -> Future:
+    def _submit(self, chunk: Rows, first: int) -> Future:
         number, digest = self._number, _digest_of(chunk, f"the items of chunk {self._number}")
         self._number += 1
         if number not in self._store.done:
-            future = self._client.submit(self._kept, number, digest, chunk)
+            future = self._client.submit(self._kept, number, digest, chunk, *self._draws(first))
             self._chunks[future] = number, digest
             return future
         before, values = self._store.kept.read(number)
@@ -109,17 +109,17 @@ def _digest_of(value: Any, name: str) -> str:
         raise not_picklable(value, name, error) from error
 
 
-def _kept_rows(function: Callable[..., Any], folder: str, owner: str) -> Callable[[int, str, Rows], KeptOutcome]:
-    def run_rows(number: int, digest: str, rows: Rows) -> KeptOutcome:
-        return run_kept_chunk(function, Kept(folder, owner), number, digest, rows)
+def _kept_rows(function: Callable[..., Any], folder: str, owner: str) -> Callable[..., KeptOutcome]:
+    def run_rows(number: int, digest: str, rows: Rows, draws: Draws = NO_DRAWS) -> KeptOutcome:
+        return run_kept_chunk(function, Kept(folder, owner), number, digest, rows, draws)
 
     return run_rows
 
 
-def run_kept_chunk(function: Callable[..., Any], kept: Kept, number: int, digest: str, rows: Rows) -> KeptOutcome:
+def run_kept_chunk(function: Callable[..., Any], kept: Kept, number: int, digest: str, rows: Rows, draws: Draws) -> KeptOutcome:
     """On the worker: as run_chunk(), and whether the values are kept. Not where it does not see the folder: then the kernel does it."""
     is_here = kept.is_here()
-    seconds, values, error = run_chunk(function, rows)
+    seconds, values, error = run_chunk(function, rows, draws)
     if is_here and error is None:
         kept.write(number, digest, values)
         return seconds, values, error, True

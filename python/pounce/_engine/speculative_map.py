@@ -20,7 +20,7 @@ from .task_runs import TaskRuns
 
 _LOOK_S = 0.1  # between two looks at what runs: spark.speculation.interval
 
-Start: TypeAlias = "Callable[[Callable[..., Any], Rows], tuple[Future, TaskRuns]]"
+Start: TypeAlias = "Callable[..., tuple[Future, TaskRuns]]"
 
 
 class Knows(Protocol):
@@ -40,8 +40,8 @@ class SpeculativeResults(Results):
         super().__init__(client, function, rows, chunksize, timeout, count, expect)
         self._watch.begin()
 
-    def _submit(self, chunk: Rows) -> Future:
-        future, runs = self._start(self._run, chunk)
+    def _submit(self, chunk: Rows, first: int) -> Future:
+        future, runs = self._start(self._run, chunk, *self._draws(first))
         self._watch.sent(future, runs, len(chunk))
         return future
 

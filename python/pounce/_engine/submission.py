@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from .. import errors
 from .._common import device_pickle, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
+from .._common.random_streams import Streams
 from .._common.ref import Ref
 from .._worker.kernel_calls import apply
 from ..errors import BadRequest
@@ -87,7 +88,8 @@ class Submitter:
         self.session.close()
         _open.discard(self)
 
-    def submit(self, task: Task, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> None:
+    def submit(self, task: Task, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int,
+               streams: Streams | None = None) -> None:
         """`task` says what it asks for; it has its future already, since its end may be there at once."""
         submitted_ns = time.monotonic_ns()
         options = task.asks
@@ -102,7 +104,10 @@ class Submitter:
             # A function with much data in it is data: sent once, however often its small parts change.
             self._object(function, f"what {task.name} captured", holds)
             pickled = self._pickled(apply, task.name)
-        payload, objects = self._arguments(args, kwargs, task.name, holds) if args or kwargs or holds else (_NO_ARGUMENTS, [])
+        if args or kwargs or holds or streams:
+            payload, objects = self._arguments(args, kwargs, task.name, holds, streams)
+        else:
+            payload, objects = _NO_ARGUMENTS, []
         if self._files or task.may_end is not None:
             call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs])
             objects = self._in_reach(task, call)
@@ -144,12 +149,12 @@ class Submitter:
             task.watched = self._mutations.of(objects)
 
     def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-                        retries: int) -> detached.DetachedTask:
+                        retries: int, streams: Streams | None = None) -> detached.DetachedTask:
         if options.wait_policy:
             raise BadRequest("a task with a name waits without this kernel, so wait_policy= is not for it", "Leave out one of the two.")
         name = name_of(function)
         try:
-            parts = detached.parts_of(function, args, kwargs)
+            parts = detached.parts_of(function, args, kwargs, streams)
         except errors.PounceError:
             raise
         except Exception as error:
@@ -192,17 +197,18 @@ class Submitter:
         except Exception as error:
             raise not_picklable(function, name, error) from error
 
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any]) -> tuple[list[Any], list[str]]:
-        """With the function in front of them, where it is in `holds`."""
-        ahead = tuple(holds)
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any],
+                   streams: Streams | None) -> tuple[list[Any], list[str]]:
+        """With the function in front of them, where it is in `holds`, and behind them the call's random streams, where it has some."""
+        ahead, behind = tuple(holds), (streams,) if streams else ()
         try:
-            data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs), by_file=True)
+            data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True)
             if _is_large(data, buffers):
                 args, kwargs = self._with_objects(args, kwargs, name, holds, INLINE_BYTES)
-                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs), by_file=True)
+                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True)
             if len(buffers) > _INLINE_BUFFERS or len(data) > _MESSAGE_BYTES:  # many that are not large each
                 args, kwargs = self._with_objects(args, kwargs, name, holds, _SMALL_BYTES)
-                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs), by_file=True, most_buffers=_INLINE_BUFFERS)
+                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True, most_buffers=_INLINE_BUFFERS)
             if len(data) > 2 * _MESSAGE_BYTES:
                 raise errors.TooLarge(
                     f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes", "Scatter it, and pass its Ref."

@@ -31,9 +31,13 @@ at_the_end: Callable[[], None] | None = None             # called when no more t
 node = devices = ports = ""
 state_folder = ""  # of pounced, as its machine names it: seen here only if the two share it; empty: they do not
 visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before anybody's code could change it
+cells: Any = None  # the CellStreams of this worker; None: no cell has run here
 running: Any = None  # the _core.Job whose function runs
 
 _TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
+
+
+_NOTHING: tuple[Any, ...] = ((), {})  # a call's arguments; behind them it may have random streams
 
 
 class _ResultNotPicklable(Exception):
@@ -74,11 +78,13 @@ class Runner:
                 stage = "the command was started"
                 return self._command(job)
             if parts.kept_in:
-                function, args, kwargs = _kept_call(job)
+                function, args, kwargs, *streams = _kept_call(job)
             else:
                 function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
-                args, kwargs = ((), {}) if parts.pickle == NO_ARGUMENTS else loads(parts.pickle, parts.buffers, _Resolver(job))
+                args, kwargs, *streams = _NOTHING if parts.pickle == NO_ARGUMENTS else loads(parts.pickle, parts.buffers, _Resolver(job))
+            if streams or (cells is not None and cells.are_here):
+                _begin_streams(function, *streams)
             _take_back_interrupt()
             stage = ""
             start = time.monotonic()
@@ -145,11 +151,21 @@ def _value_of(kept: _core.PickledObject) -> Any:
     return loads(kept.pickle, kept.buffers)
 
 
-def _kept_call(job: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+def _kept_call(job: Any) -> tuple[Any, ...]:
     from .._common import result_store
 
     _, (data, *buffers) = result_store.read(os.path.join(job.kept_in, f"{job.task}.call"))
-    return loads(data, buffers)
+    call: tuple[Any, ...] = loads(data, buffers)
+    return call
+
+
+def _begin_streams(function: Callable[..., Any], streams: dict[str, bytes] | None = None) -> None:
+    from .._common import random_streams
+
+    if cells is not None:
+        cells.before_call(function, streams or {})
+    elif streams:
+        random_streams.begin(streams)
 
 
 def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _core.JobOutcome:

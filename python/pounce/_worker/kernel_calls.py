@@ -13,5 +13,9 @@ def apply(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 def run_call(call: tuple[Any, ...]) -> Any:
     """Of a detached task that a relay serves: the call as the kernel that submitted it wrote it."""
-    function, args, kwargs = call
+    function, args, kwargs, *streams = call
+    if streams:
+        from .._common import random_streams
+
+        random_streams.begin(streams[0])
     return function(*args, **kwargs)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import errors
+from .._common import random_streams
+from .._common.random_streams import Streams
 from .._common.rank import Offer, Place, Rank
 from . import child, interpreter, torch_store
 
@@ -30,8 +32,10 @@ def offer() -> Offer:
                  interpreter.visible_devices or "")
 
 
-def run(place: Place, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
-    """Calls the function as that rank. Runs on the worker, as an ordinary task."""
+def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
+    """Calls the function as that rank, which draws its random numbers from these streams. Runs on the worker, as an ordinary task."""
+    if streams is not None:
+        random_streams.begin(streams)
     with as_rank(place), torch_store.one_group():
         return function(*args, **kwargs)
 

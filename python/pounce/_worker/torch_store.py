@@ -7,22 +7,20 @@ from __future__ import annotations
 import contextlib
 import datetime
 import importlib
-import importlib.abc
-import importlib.machinery
 import importlib.util
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
+from collections.abc import Iterator
 from typing import Any
 
+from .._common.after_import import AfterImport
 from .._common.rank import PeerFailed
 
 _MODULE = "torch.distributed"
 _STORE_TIMEOUT = datetime.timedelta(seconds=2)  # where rank 0 has died
 _store: Any = None
-_waits: _AfterImport | None = None
+_waits: AfterImport | None = None
 
 
 def serve(listening: socket.socket, world_size: int, at_once: bool) -> None:
@@ -34,8 +32,7 @@ def serve(listening: socket.socket, world_size: int, at_once: bool) -> None:
     elif importlib.util.find_spec("torch") is None:
         return
     else:
-        _waits = _AfterImport(lambda: _make(listening, world_size))
-        sys.meta_path.insert(0, _waits)
+        _waits = AfterImport(_MODULE, lambda: _make(listening, world_size))
         if at_once:
             importlib.import_module(_MODULE)
 
@@ -44,8 +41,7 @@ def close() -> None:
     global _store, _waits
     _store = None
     if _waits is not None:
-        with contextlib.suppress(ValueError):
-            sys.meta_path.remove(_waits)
+        _waits.stop()
     _waits = None
 
 
@@ -114,27 +110,3 @@ def _make(listening: socket.socket, world_size: int) -> None:
     address, port = listening.getsockname()[:2]
     _store = distributed.TCPStore(address, port, world_size, is_master=True, wait_for_workers=False,
                                   master_listen_fd=os.dup(listening.fileno()))
-
-
-class _AfterImport(importlib.abc.MetaPathFinder):
-    """Calls `then` when the module has been imported, once."""
-
-    def __init__(self, then: Callable[[], None]):
-        self._then = then
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
-        if name != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader.exec_module = _followed(spec.loader.exec_module, self._then)  # type: ignore[method-assign,assignment]
-        return spec
-
-
-def _followed(load: Callable[[ModuleType], None], then: Callable[[], None]) -> Callable[[ModuleType], None]:
-    def load_then(module: ModuleType) -> None:
-        load(module)
-        then()
-
-    return load_then

@@ -12,6 +12,7 @@ from typing import Any
 from .. import errors
 from .._common import bundle
 from .._common.byte_size import size
+from .._engine import seeds
 from .._engine.display import Shown
 from .._engine.options import Options
 from .._worker.cell import runner
@@ -95,6 +96,7 @@ class Remote:
                 session, task = engine_of(future)
                 session.show_at(task, output)
                 self._goes_on(asked, number, parcel, words, future, output)
+                seeds.cell_left_behind()
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
             except _DEATHS as error:
                 state.crashed |= not _was_refused(error)
@@ -112,10 +114,11 @@ class Remote:
                 if loop is not None:
                     raise errors.LeaseEnded(f"{loop.words()}, and what it had done went with that worker", "Run the cell again.")
                 asked = came
-            elif "left" not in reply:
+                continue
+            seeds.cell_has_run(reply.get("random", {}))
+            if "left" not in reply:
                 return came, reply
-            else:
-                loop = self._left(state, came, number, reply)
+            loop = self._left(state, came, number, reply)
 
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
         """False: its worker is a new one without all that it counted on, and nothing ran."""
@@ -166,6 +169,7 @@ class Remote:
         request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
                    "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
                    "asks": not asked.background, "message": self._message(), "loop": loop.left if loop else None,
+                   "random": seeds.of_cell(waits=not asked.background),
                    "leaves": not asked.background and not state.held and not (loop and loop.stays), "held": asked.held}
         state.cells[number] = source
         self._tell(parcel)

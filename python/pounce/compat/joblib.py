@@ -16,6 +16,8 @@ from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBa
 
 from .. import Client, Ref
 from .._common import serialize
+from .._common.random_streams import Streams
+from .._engine import seeds
 from .._engine.options import Options
 from .._engine.outcome import OF_GENERATORS, carried, note_lines
 from ..calls import View
@@ -64,6 +66,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._number, self._processes = asked.leases_most or leases, asked.workers
         self._leases: Leases | None = None
         self._calls: set[Call] = set()
+        self._streams: Streams | None = None  # from which those of one Parallel's calls are derived
+        self._items = 0                       # of it so far
         self._sent = SentOnce(self._scatter)
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
@@ -93,10 +97,13 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         assert self._leases is not None
         calls = [(function, self._by_ref(args), self._by_ref(kwargs)) for function, args, kwargs in func.items]
         level = (self.nesting_level or 0) + 1
+        draws = () if self._streams is None else (self._streams, self._items)
+        self._items += len(calls)  # batches come in the order of their items, one at a time
 
         def make(view: View) -> Future:
             try:
-                return view.submit(run_calls, calls, level)
+                with seeds.given(None):
+                    return view.submit(run_calls, calls, level, *draws)
             except NotPicklable as error:
                 raise _not_picklable(func.items) or error from error
 
@@ -126,6 +133,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
 
     def start_call(self) -> None:
         self._sent.clear()
+        self._streams, self._items = seeds.of_call(run_calls), 0
 
     def stop_call(self) -> None:
         self._sent.clear()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._common.random_streams import Streams, for_each
+
 
 def call_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """For functions whose own keywords are called as those of ``submit``."""
@@ -20,11 +22,16 @@ def run_node(node: Any, values: dict[Any, Any]) -> Any:
     return node(values)
 
 
-def run_calls(calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]], nesting_level: int) -> list[Any]:
-    """A batch of joblib's. What is parallel inside it runs in threads of this worker."""
+def run_calls(calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]], nesting_level: int,
+              streams: Streams | None = None, first: int = 0) -> list[Any]:
+    """A batch of joblib's, whose first call has this number. What is parallel inside it runs in threads of this worker."""
     from joblib import parallel_config
     from joblib.parallel import BACKENDS
 
     backend = BACKENDS["threading" if nesting_level <= 1 else "sequential"](nesting_level=nesting_level)
+    values, next_stream = [], for_each(streams, first)
     with parallel_config(backend=backend):
-        return [function(*args, **kwargs) for function, args, kwargs in calls]
+        for function, args, kwargs in calls:
+            next_stream()
+            values.append(function(*args, **kwargs))
+    return values

@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Any
 
 from .. import errors
+from .._common.random_streams import derived
 from .._common.rank import Offer, Place
 from .._common.ref import Ref
-from .._engine import gang_plan
+from .._engine import gang_plan, seeds
 from .._engine.gang_plan import Kind
 from .._engine.options import Options
 from .._engine.session import Session
@@ -100,8 +101,11 @@ class Gang:
         ...     gang.run(lambda: pounce.rank().rank ** 2)
         [0, 1]
         """
+        streams = seeds.of_call(function)
+
         def call(place: Place) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-            return rank_run.run, (place, function, self._part(kwargs, place), *self._part(args, place))
+            own = None if streams is None else derived(streams, place.rank.rank)
+            return rank_run.run, (place, own, function, self._part(kwargs, place), *self._part(args, place))
 
         return self._together(name_of(function), call)
 

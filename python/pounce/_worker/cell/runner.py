@@ -14,6 +14,7 @@ from ..state.needs import source_reads
 from ..steps import Left
 from . import held, packages
 from .cell_reply import bundled, error_of, shells
+from .cell_streams import streams
 from .entered import Entered
 from .loops import Loops, rest
 
@@ -44,6 +45,7 @@ def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[
     shells().know_files(shell, request["files"])
     if found.fresh:
         _digests.clear()
+        streams.forget()
         for number, source in request["state"]["setup"]:
             _set_up(shell, request, number, source)
         reply["lost"] = _saved.still_lost(found.lost)
@@ -52,7 +54,9 @@ def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[
     loops = Loops(request["loop"], _saved if request["leaves"] else None, behind=not request["asks"])
     _saved.before(rest(_python(shell, request["source"]), loops.first()), request["reads"])
     if request["source"]:
+        streams.begin(request["random"])
         reply.update(_run(shell, request, loops))
+        reply["random"] = streams.end() if request["asks"] else {}
         if request["setup"]:
             _saved.remade(reply["assigned"])
     asked = request["brings"] if "left" not in reply else ()  # at its end
@@ -204,4 +208,5 @@ def _the_shell(request: dict[str, Any]) -> Any:
         _shell = shell.the_only(page=bool(request["message"]), colors=request["colors"])
         _saved = SavedNamespace(_shell.user_ns, _shell.user_ns_hidden, _holder)
         interpreter.between_tasks, interpreter.at_the_end = _saved.idle, _saved.leave_worker
+        interpreter.cells = streams
     return _shell

@@ -20,6 +20,7 @@ from ..state.problems import StateError, TakenOver
 from ..state.restorer import Loaded, Restorer
 from ..state.saver import Saver
 from . import held
+from .cell_streams import streams
 from .entered import Entered, caught_up, problem_with
 from .grace import Grace
 from .parting import part_with
@@ -168,7 +169,10 @@ class SavedNamespace:
         self._put_back()  # of the libraries that came with these
 
     def _put_back(self, words: Collection[str] = ()) -> None:
-        for part, why in self._process.put_back(words).items():
+        waited = set(self._process.parts)
+        failed = self._process.put_back(words)
+        streams.restored({name for part, name in process_state.SEEDS.items() if part in waited - set(self._process.parts) - set(failed)})
+        for part, why in failed.items():
             tell(f"{part} of the process could not be restored: {why}")
 
     def after(self, cell: int, turn: int) -> None:
@@ -288,6 +292,7 @@ class SavedNamespace:
         tell_state = held.tell_state
         if not quiet:
             tell_state("saving")
+        streams.back()
         try:
             process = process_state.taken(self._baseline, self._process)
             report = self._saver.save(self._cell, touched, interrupted, process, self._turn)

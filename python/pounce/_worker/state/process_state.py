@@ -42,12 +42,12 @@ def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
 def seeds() -> bytes:
     """Those of the libraries that are imported here."""
     baseline = Baseline()
-    found = {name: _PARTS[name][0](baseline) for name in _SEEDS}
+    found = {name: _PARTS[name][0](baseline) for name in SEEDS}
     return pickle.dumps({name: pickle.dumps(value, 5) for name, value in found.items() if value is not None}, 5)
 
 
 def put_seeds_back(data: bytes) -> None:
-    Waiting(data).put_back(_SEEDS)
+    Waiting(data).put_back(SEEDS)
 
 
 class Waiting:
@@ -181,7 +181,7 @@ def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
 
 # What is of the process itself has none.
 _LIBRARIES = {"numpy": "numpy", "printing": "numpy", "torch": "torch", "matplotlib": "matplotlib", "pandas": "pandas"}
-_SEEDS = ("random", "numpy", "torch")
+SEEDS = {"random": "random", "numpy": "numpy.random", "torch": "torch"}  # with the modules that have the generators
 _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
     "folder": (_folder, os.chdir),
     "environment": (_environment, _set_environment),

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..._engine import seeds
 from ...calls import View
 from ...errors import BadRequest, Timeout
 from ...executor import Executor
@@ -251,11 +252,14 @@ class Client:
     # ---- inside ----
 
     def _call(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> Call:
+        streams = seeds.of_call(func)  # now: which of its dependencies ends last is chance
+
         def make(view: View) -> PounceFuture:
             now, named = replaced((args, kwargs), value_of)
-            if named.keys() & {"pure", "retries"}:
-                return view.submit(call_with, func, now, named, retries=retries)
-            return view.submit(func, *now, retries=retries, **named)
+            with seeds.given(streams):
+                if named.keys() & {"pure", "retries"}:
+                    return view.submit(call_with, func, now, named, retries=retries)
+                return view.submit(func, *now, retries=retries, **named)
 
         return self._leases.submit(name, make, [call_of(future) for future in futures_in((args, kwargs))])
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ... import DetachedFuture
+from ..._engine import seeds
 from ...errors import BadRequest
 from .. import not_offered
 from ..clients import shared_client
@@ -145,8 +146,11 @@ class AutoExecutor:
         work = Work(job_id, folder, one_file, float(parameters.get("slurm_signal_delay_s") or _AHEAD_S), submission)
         retries = self._runs_again if hasattr(submission.function, "checkpoint") else 0
 
+        streams = seeds.of_call(submission.function)
+
         def submit() -> DetachedFuture:
-            future = client.options(**options, name=job_id).submit(run, work, retries=retries)
+            with seeds.given(streams):
+                future = client.options(**options, name=job_id).submit(run, work, retries=retries)
             assert isinstance(future, DetachedFuture)
             return future
 

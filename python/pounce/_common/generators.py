@@ -1,0 +1,321 @@
+"""The global generators of random numbers of this process: Python's, numpy's and torch's.
+
+What their state is, how they are seeded, and how a pickle names them. A generator that a person made is a value and is pickled with
+its state; a global one is pickled by its name: a copy of its state would give each task the same numbers.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+KEY_BYTES = 16  # of a seed
+_LOOKED_AT = 64  # bytes of a Mersenne twister: its position and some of its words, of which a draw or a seed changes at least one
+_STATE_WORDS = 624  # of a Mersenne twister
+_SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions): a smaller seed is a person's
+
+
+class Generator(ABC):
+    """One library's. All but ``is_here`` need the library to be imported.
+
+    Attributes
+    ----------
+    module : str
+        That has it.
+    name_there : str
+        Of the module's, which is not there as long as the module is being imported.
+    """
+
+    module: str
+    name_there: str
+
+    @property
+    def is_here(self) -> bool:
+        return hasattr(sys.modules.get(self.module), self.name_there)
+
+    @abstractmethod
+    def object(self) -> Any:
+        """The generator itself."""
+
+    @abstractmethod
+    def state(self) -> bytes:
+        """All that the next draws depend on. Two equal ones are the same state."""
+
+    @abstractmethod
+    def restore(self, state: bytes) -> None: ...
+
+    @abstractmethod
+    def seed(self, key: bytes) -> None:
+        """By 16 bytes: other ones give another stream."""
+
+    @abstractmethod
+    def draw(self) -> bytes:
+        """16 bytes out of it."""
+
+    @abstractmethod
+    def is_fresh(self) -> bool:
+        """Neither seeded nor drawn from since the process began."""
+
+    @abstractmethod
+    def watch(self) -> Callable[[], object]:
+        """A function that takes a tenth of a microsecond, whose value changes when the generator is seeded, or drawn from for the
+        first time."""
+
+
+class PythonsGenerator(Generator):
+    module, name_there = "random", "random"
+
+    def object(self) -> Any:
+        return sys.modules["random"].random.__self__
+
+    def state(self) -> bytes:
+        return pickle.dumps(self.object().getstate(), 5)
+
+    def restore(self, state: bytes) -> None:
+        self.object().setstate(pickle.loads(state))
+
+    def seed(self, key: bytes) -> None:
+        self.object().seed(int.from_bytes(key, "little"))
+
+    def draw(self) -> bytes:
+        drawn: int = self.object().getrandbits(8 * KEY_BYTES)
+        return drawn.to_bytes(KEY_BYTES, "little")
+
+    def is_fresh(self) -> bool:
+        _, (*words, place), gauss = self.object().getstate()
+        return place == _STATE_WORDS and gauss is None and not _has_short_key(words)
+
+    def watch(self) -> Callable[[], object]:
+        """CPython has its position and its words behind the object's head (Modules/_randommodule.c)."""
+        _, (*words, place), _ = self.object().getstate()
+        if sys.implementation.name != "cpython":
+            return self.state
+        return _memory(id(self.object()) + object.__basicsize__, [place, *words]) or self.state
+
+
+class NumpysGenerator(Generator):
+    module, name_there = "numpy.random", "get_state"
+
+    @property
+    def _library(self) -> Any:
+        return sys.modules[self.module]
+
+    def object(self) -> Any:
+        return self._library.get_state.__self__
+
+    def state(self) -> bytes:
+        return pickle.dumps(self._library.get_state(legacy=False), 5)
+
+    def restore(self, state: bytes) -> None:
+        wanted = pickle.loads(state)
+        kind = wanted["bit_generator"]
+        if self._library.get_state(legacy=False)["bit_generator"] != kind:
+            self._library.set_bit_generator(getattr(self._library, kind)())
+        self._library.set_state(wanted)
+
+    def seed(self, key: bytes) -> None:
+        import numpy
+
+        try:
+            self.object().seed(numpy.frombuffer(key, numpy.uint32))
+        except TypeError:  # a person has put another kind of generator in its place
+            self._library.set_bit_generator(self._library.MT19937(int.from_bytes(key, "little")))
+
+    def draw(self) -> bytes:
+        bits = self.bits()
+        if bits is None:
+            return bytes(self._library.bytes(KEY_BYTES))
+        return b"".join((bits.random_raw() % 2**32).to_bytes(4, "little") for _ in range(KEY_BYTES // 4))
+
+    def is_fresh(self) -> bool:
+        """After a seed the position is 624, and before the first draw without one 623."""
+        state = self._library.get_state(legacy=False)
+        return state["bit_generator"] == "MT19937" and state["state"]["pos"] == _STATE_WORDS - 1 and not state["has_gauss"]
+
+    def watch(self) -> Callable[[], object]:
+        """The last of its words, and its position behind them (numpy/random/src/mt19937/mt19937.h)."""
+        bits, state = self.bits(), self._library.get_state(legacy=False)
+        if bits is None or state["bit_generator"] != "MT19937":
+            return self.state
+        here = bits.ctypes.state_address + 4 * (_STATE_WORDS + 1) - _LOOKED_AT
+        look = _memory(here, [*state["state"]["key"][1 - _LOOKED_AT // 4 :].tolist(), state["state"]["pos"]])
+        now = self._library.get_bit_generator
+        return self.state if look is None else lambda: look() if now() is bits else None  # which keeps what we look at
+
+    def bits(self) -> Any:
+        """What its bits come from; None: this numpy does not say."""
+        get = getattr(self._library, "get_bit_generator", None)
+        return None if get is None else get()
+
+
+class TorchsGenerator(Generator):
+    """That of the CPU; those of GPUs follow its seeds, as they do after ``torch.manual_seed``."""
+
+    module, name_there = "torch", "default_generator"
+    _WORDS_AT = 24  # of its state: behind the seed, what is left, whether it was seeded, and the position (CPUGeneratorImpl.cpp)
+
+    def __init__(self) -> None:
+        self._seeded: bytearray | None = None  # a state of the kind that a seed makes
+
+    @property
+    def _library(self) -> Any:
+        return sys.modules[self.module]
+
+    def object(self) -> Any:
+        return self._library.default_generator
+
+    def state(self) -> bytes:
+        return self._bytes(self.object())
+
+    def restore(self, state: bytes) -> None:
+        before, seed = self.object().initial_seed(), self._set(state)
+        if seed != before or state == self._bytes(self._library.Generator().manual_seed(seed)):  # a seed was set, so GPUs begin with it
+            self._seed_devices(seed)
+
+    def seed(self, key: bytes) -> None:
+        seed = int.from_bytes(key[:8], "little") >> 1
+        state = self._state_of_seed()
+        if state is None:
+            self.object().manual_seed(seed)
+        else:  # manual_seed() takes 32 bits of a seed for the CPU: of 100,000 streams two would be the same
+            import hashlib
+
+            state[:8] = seed.to_bytes(8, "little")
+            words = memoryview(state).cast("I")
+            first = self._WORDS_AT // 4
+            words[first : first + 2 * _STATE_WORDS : 2] = memoryview(hashlib.shake_128(key).digest(4 * _STATE_WORDS)).cast("I")
+            words.release()
+            self._set(bytes(state))
+        self._seed_devices(seed)
+
+    def draw(self) -> bytes:
+        drawn = self._library.empty(2, dtype=self._library.int64, device="cpu").random_(generator=self.object()).tolist()
+        return b"".join(each.to_bytes(8, "little") for each in drawn)
+
+    def is_fresh(self) -> bool:
+        """Also where it was drawn from without a seed: nobody draws the same numbers again."""
+        return bool(self.object().initial_seed() >> _SEED_BITS)
+
+    def watch(self) -> Callable[[], object]:
+        seed: Callable[[], object] = self.object().initial_seed
+        return seed
+
+    def devices(self) -> list[Any]:
+        """The states of the GPUs' generators; empty where torch has not used any."""
+        cuda = self._library.cuda
+        return list(cuda.get_rng_state_all()) if cuda.is_initialized() else []
+
+    def restore_devices(self, states: list[Any]) -> None:
+        if states:
+            self._library.cuda.set_rng_state_all(states)
+
+    def _seed_devices(self, seed: int) -> None:
+        """Before torch has used them it remembers the seed."""
+        if self._library.backends.cuda.is_built():
+            self._library.cuda.manual_seed_all(seed)
+
+    @staticmethod
+    def _bytes(generator: Any) -> bytes:
+        import ctypes
+
+        state = generator.get_state()
+        return ctypes.string_at(state.data_ptr(), state.numel())
+
+    def _set(self, state: bytes) -> int:
+        """Returns its seed."""
+        generator = self.object()
+        generator.set_state(self._library.frombuffer(bytearray(state), dtype=self._library.uint8))
+        return int(generator.initial_seed())
+
+    def _state_of_seed(self) -> bytearray | None:
+        """None: this version of torch has another form of it."""
+        if self._seeded is None:
+            state, first = bytearray(self._bytes(self._library.Generator().manual_seed(5))), 5
+            second = (1812433253 * (first ^ (first >> 30)) + 1) % 2**32  # as the Mersenne twister is seeded
+            words = first.to_bytes(8, "little") + second.to_bytes(8, "little")
+            whole = len(state) >= self._WORDS_AT + 8 * _STATE_WORDS and state[self._WORDS_AT : self._WORDS_AT + 16] == words
+            self._seeded = state if whole and not len(state) % 4 else bytearray()
+        return self._seeded or None
+
+
+def _memory(address: int, words: list[int]) -> Callable[[], bytes] | None:
+    """The bytes there, now and later; None: they are not these words, so this version keeps them elsewhere."""
+    import ctypes  # not for a worker, whose start is time on somebody's GPU
+
+    there = memoryview((ctypes.c_ubyte * _LOOKED_AT).from_address(address)).cast("B")
+    return there.tobytes if there.cast("I").tolist() == words[: _LOOKED_AT // 4] else None
+
+
+GENERATORS: dict[str, Generator] = {each.module: each for each in (PythonsGenerator(), NumpysGenerator(), TorchsGenerator())}
+
+
+def _has_short_key(words: list[int]) -> bool:
+    """Whether a Mersenne twister that nothing was drawn from has the state that a person's seed makes.
+
+    ``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key one after the other, and again from its first
+    one. Both of its loops can be undone: what was added repeats itself then. The key of an unseeded one is as long as the state.
+    """
+    def mixed(word: int, factor: int) -> int:
+        return (word ^ (word >> 30)) * factor
+
+    most = 2**32
+    second = ((words[1] + 1) ^ mixed(words[-1], 1566083941)) % most  # as it was before the second loop's last step
+    now = [0, second]
+    for place in range(2, _STATE_WORDS):
+        before = second if place == 2 else words[place - 1]
+        now.append(((words[place] + place) ^ mixed(before, 1566083941)) % most)
+    begun, added = 19650218, []
+    for place in range(1, _STATE_WORDS):
+        begun = (mixed(begun, 1812433253) + place) % most
+        if place > 2:
+            added.append((now[place] - (begun ^ mixed(now[place - 1], 1664525))) % most)
+    return any(added[:-length] == added[length:] for length in range(1, _STATE_WORDS // 2))
+
+
+# ---- in pickles ----
+
+_BITS = "numpy.random: bits"
+reducers: dict[type, Callable[[Any], Any]] = {}  # of a pickler's dispatch table
+
+
+def know_imported() -> None:
+    """Fills in ``reducers`` for what this process has imported by now."""
+    python, numpy, torch = (sys.modules.get(module) for module in GENERATORS)
+    if python is not None and hasattr(python, "Random"):
+        reducers.setdefault(python.Random, reduced)
+    if numpy is not None and hasattr(numpy, "MT19937"):
+        reducers.setdefault(numpy.RandomState, reduced)
+        reducers.setdefault(numpy.MT19937, reduced)
+    if torch is not None and hasattr(torch, "Generator"):
+        reducers.setdefault(torch.Generator, reduced)
+
+
+def reduced(generator: Any) -> Any:
+    name = _name_of(generator)
+    return generator.__reduce_ex__(5) if name is None else (named, (name,))
+
+
+def is_global(generator: Any) -> bool:
+    return _name_of(generator) is not None
+
+
+def named(name: str) -> Any:
+    """Of this process. A pickle calls it: its name is part of the format."""
+    import importlib
+
+    module = name.partition(":")[0]
+    importlib.import_module(module)
+    generator = GENERATORS[module]
+    return generator.bits() if name == _BITS and isinstance(generator, NumpysGenerator) else generator.object()
+
+
+def _name_of(generator: Any) -> str | None:
+    for name, each in GENERATORS.items():
+        if each.is_here and each.object() is generator:
+            return name
+        if isinstance(each, NumpysGenerator) and each.is_here and each.bits() is generator:
+            return _BITS
+    return None

@@ -1,0 +1,144 @@
+"""What of this process's seeds goes to workers: the streams of calls, and the state of its generators for the cells.
+
+A generator that was neither seeded nor drawn from goes nowhere: calls draw from their worker's own, which the operating system has
+seeded. As soon as it was used, each call has a stream of its own, and so has each map, run of a gang and sweep, for its parts to be
+derived from. Its key is drawn from the notebook's generator: two calls differ, and after the same seed the same calls draw the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import _core
+from .._common.generators import GENERATORS
+from .._common.random_streams import Streams, derived, when_here
+
+_ERRANDS = "pounce._worker."  # functions of ours that call nothing of a person's, or have the streams for it among their arguments
+
+
+class _Notebook:
+    """The generators of this process, as far as its workers are concerned. Any thread."""
+
+    def __init__(self) -> None:
+        self._unseen = set(GENERATORS)  # not imported yet
+        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at it, and what that gives as long as it is not used
+        self._used: tuple[str, ...] = ()
+        self._coming: dict[str, tuple[bytes, int]] = {}  # states of those not imported here, as cells left them; streams made of each
+
+    def used(self) -> tuple[str, ...]:
+        """Those that were seeded or drawn from, in this process or by a cell elsewhere."""
+        for look, before in self._unused.values():
+            if look() != before:
+                self._look_again()
+                break
+        for name in self._unseen:
+            if name in sys.modules:
+                self._see()
+                break
+        return self._used
+
+    def _look_again(self) -> None:
+        changed = [name for name, (look, before) in self._unused.items() if look() != before]
+        self._used = (*self._used, *changed)
+        self._unused = {name: looks for name, looks in self._unused.items() if name not in changed}
+
+    def _see(self) -> None:
+        for name in [name for name in self._unseen if GENERATORS[name].is_here]:
+            self._unseen = self._unseen - {name}
+            if GENERATORS[name].is_fresh():
+                self._leave_unused(name)
+            elif name not in self._used:
+                self._used = (*self._used, name)
+
+    def _leave_unused(self, name: str) -> None:
+        look = GENERATORS[name].watch()
+        self._unused = self._unused | {name: (look, look())}
+
+    def drawn(self) -> Streams | None:
+        """A stream, whose keys are drawn from the generators that were used. None: none was."""
+        used = self.used()
+        return {name: self._key(name) for name in used} if used else None
+
+    def _key(self, name: str) -> bytes:
+        if name not in self._coming:
+            return GENERATORS[name].draw()
+        state, number = self._coming[name]
+        self._coming[name] = state, number + 1
+        return derived({name: _core.digest(state)}, number)[name]
+
+    def states(self) -> dict[str, bytes]:
+        here = {name: generator.state() for name, generator in GENERATORS.items() if generator.is_here}
+        return here | {name: state for name, (state, _) in self._coming.items()}
+
+    def receive(self, states: dict[str, bytes]) -> None:
+        for name, state in states.items():
+            self._coming[name] = state, 0
+            when_here(name, functools.partial(self._restore, name))
+            if name in self._coming and name not in self._used:
+                self._used = (*self._used, name)
+
+    def _restore(self, name: str) -> None:
+        generator, (state, _) = GENERATORS[name], self._coming.pop(name)
+        generator.restore(state)
+        if name in self._unused and generator.is_fresh():  # a cell has drawn from torch's, without a seed
+            self._leave_unused(name)
+
+    def part(self) -> None:
+        """Another process goes on drawing from what the generators were: here they begin other streams."""
+        for generator in GENERATORS.values():
+            if generator.is_here:
+                generator.seed(generator.draw())
+
+
+_notebook = _Notebook()
+_NONE = object()
+
+
+class _Given(threading.local):
+    streams: Any = _NONE  # of the calls that this thread makes
+
+
+_given = _Given()
+
+
+def of_call(function: Callable[..., Any]) -> Streams | None:
+    """For a call that is submitted now, or a set of calls of this function. None: its worker's own generators do."""
+    streams: Streams | None = _given.streams
+    if streams is not _NONE:
+        return streams
+    if not _notebook.used() or str(getattr(function, "__module__", "")).startswith(_ERRANDS):
+        return None
+    return _notebook.drawn()
+
+
+@contextlib.contextmanager
+def given(streams: Streams | None) -> Iterator[None]:
+    """What this thread submits meanwhile has these streams; with None it has none, or has them among its arguments."""
+    outer, _given.streams = _given.streams, streams
+    try:
+        yield
+    finally:
+        _given.streams = outer
+
+
+def of_cell(waits: bool) -> dict[str, Any]:
+    """For a cell's request, as CellStreams.begin takes it: of one that the notebook waits for its own states, else a stream."""
+    if not waits:
+        return {"streams": _notebook.drawn() or {}}
+    states = _notebook.states()
+    return {"states": states, "unused": [name for name in states if name not in _notebook.used()]}
+
+
+def cell_has_run(states: dict[str, bytes]) -> None:
+    """What the cell has drawn from, or seeded, is so in the notebook too: also of a library that it imports later."""
+    _notebook.receive(states)
+
+
+def cell_left_behind() -> None:
+    """It goes on drawing while the next cells run."""
+    _notebook.part()

@@ -1,0 +1,93 @@
+"""The generators of random numbers on a worker of a notebook: a cell goes on where the last one stopped, whatever ran between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from typing import Any
+
+from ..._common.generators import GENERATORS, TorchsGenerator
+from ..._common.random_streams import Streams, begin, when_here
+
+_ERRANDS = "pounce._worker.cell."  # between two cells, or a cell itself
+
+
+class CellStreams:
+    """Thread: the one that runs tasks.
+
+    Attributes
+    ----------
+    are_here : bool
+        The generators are as the last cell has left them.
+    """
+
+    def __init__(self) -> None:
+        self.are_here = False
+        self._kept: dict[str, bytes] = {}  # states, as the last cell has left them
+        self._devices: list[Any] = []      # and those of GPUs, while other tasks draw from these
+        self._sent: dict[str, bytes] = {}  # states that the notebook knows
+
+    # ---- other tasks ----
+
+    def before_call(self, function: Callable[..., Any], streams: Streams) -> None:
+        """A task that is no cell: what the cells would draw next is not for it. Without streams it draws what nobody can repeat."""
+        if streams or not str(getattr(function, "__module__", "")).startswith(_ERRANDS):
+            self._leave(streams)
+
+    def _leave(self, streams: Streams) -> None:
+        if self.are_here:
+            self._devices = _torch().devices() if _torch().is_here else []
+            streams = {name: os.urandom(16) for name in self._kept} | streams
+            self.are_here = False
+        begin(streams)
+
+    # ---- cells ----
+
+    def forget(self) -> None:
+        """They were another notebook's, or are saved by now."""
+        self.are_here, self._kept, self._devices = False, {}, []
+
+    def restored(self, names: Collection[str]) -> None:
+        """These are as they were saved."""
+        self._kept |= {name: GENERATORS[name].state() for name in names}
+
+    def back(self) -> None:
+        """As the last cell has left them."""
+        if self._kept and not self.are_here:
+            for name, state in self._kept.items():
+                GENERATORS[name].restore(state)
+            if self._devices:
+                _torch().restore_devices(self._devices)
+            self.are_here = True
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """
+        Parameters
+        ----------
+        request : dict
+            ``streams``: of a cell that runs while others do. Else ``states``, what the notebook's generators are, and ``unused``: those
+            that nobody has used there, so that what is here, or was saved by an earlier kernel, goes before them.
+        """
+        if "streams" in request:
+            return self._leave(request["streams"])
+        self.back()
+        self._sent = request["states"]
+        for name, generator in GENERATORS.items():
+            state, here = self._sent.get(name), self._kept.get(name)
+            due = state is not None and state != here and (here is None or name not in request["unused"])
+            when_here(name, (lambda restore=generator.restore, state=state: restore(state)) if due else None)
+
+    def end(self) -> dict[str, bytes]:
+        """The states that the notebook does not know."""
+        self._kept |= {name: generator.state() for name, generator in GENERATORS.items() if generator.is_here}
+        self.are_here = True
+        return {name: state for name, state in self._kept.items() if state != self._sent.get(name)}
+
+
+def _torch() -> TorchsGenerator:
+    torch = GENERATORS["torch"]
+    assert isinstance(torch, TorchsGenerator)
+    return torch
+
+
+streams = CellStreams()  # of this process
