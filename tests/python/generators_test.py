@@ -67,10 +67,11 @@ def test_the_streams_of_torch_have_more_than_the_32_bits_of_a_seed():
 @pytest.mark.parametrize(("before", "fresh"), [
     ("", True),
     ("random.seed(0)", False), ("random.seed('text')", False), ("random.seed(2**400)", False), ("random.seed(1.5)", False),
-    ("random.random()", False), ("random.gauss(0, 1)", False), ("random.seed()", True),
+    ("random.seed(0); [random.random() for _ in range(5000)]", False), ("random.seed(0); random.gauss(0, 1)", False),
+    ("[random.random() for _ in range(5000)]", True), ("random.seed()", True),
     ("numpy.random.seed(0)", False), ("numpy.random.rand()", False), ("numpy.random.set_bit_generator(numpy.random.PCG64())", False),
 ])
-def test_it_is_known_whether_a_person_has_used_it(before, fresh):
+def test_it_is_known_whether_a_person_has_seeded_it(before, fresh):
     program = f"import random, numpy.random; {before}\nfrom pounce._common.generators import GENERATORS\n" \
               "print([GENERATORS[name].is_fresh() for name in ('random', 'numpy.random')])"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -15,6 +15,8 @@ from typing import Any
 KEY_BYTES = 16  # of a seed
 _LOOKED_AT = 64  # bytes of a Mersenne twister: its position and some of its words, of which a draw or a seed changes at least one
 _STATE_WORDS = 624  # of a Mersenne twister
+_KEY_WORDS = 64      # of a person's seed: a text has those of a digest too
+_STATES_BACK = 32    # 20,000 words: with more drawn since it, a seed is not known for one
 _SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions): a smaller seed is a person's
 
 
@@ -31,6 +33,7 @@ class Generator(ABC):
 
     module: str
     name_there: str
+    tells_seed = False  # its state does
 
     @property
     def is_here(self) -> bool:
@@ -57,7 +60,7 @@ class Generator(ABC):
 
     @abstractmethod
     def is_fresh(self) -> bool:
-        """Neither seeded nor drawn from since the process began."""
+        """Not seeded since the process began, as far as its state tells. Asked once: this may take some milliseconds."""
 
     @abstractmethod
     def watch(self) -> Callable[[], object]:
@@ -85,8 +88,9 @@ class PythonsGenerator(Generator):
         return drawn.to_bytes(KEY_BYTES, "little")
 
     def is_fresh(self) -> bool:
-        _, (*words, place), gauss = self.object().getstate()
-        return place == _STATE_WORDS and gauss is None and not _has_short_key(words)
+        """Also where it was drawn from without a seed, before we saw it."""
+        _, (*words, _), _ = self.object().getstate()
+        return not _is_seeded(words)
 
     def watch(self) -> Callable[[], object]:
         """CPython has its position and its words behind the object's head (Modules/_randommodule.c)."""
@@ -155,6 +159,7 @@ class TorchsGenerator(Generator):
     """That of the CPU; those of GPUs follow its seeds, as they do after ``torch.manual_seed``."""
 
     module, name_there = "torch", "default_generator"
+    tells_seed = True
     _WORDS_AT = 24  # of its state: behind the seed, what is left, whether it was seeded, and the position (CPUGeneratorImpl.cpp)
 
     def __init__(self) -> None:
@@ -252,27 +257,45 @@ def _memory(address: int, words: list[int]) -> Callable[[], bytes] | None:
 GENERATORS: dict[str, Generator] = {each.module: each for each in (PythonsGenerator(), NumpysGenerator(), TorchsGenerator())}
 
 
-def _has_short_key(words: list[int]) -> bool:
-    """Whether a Mersenne twister that nothing was drawn from has the state that a person's seed makes.
+def _is_seeded(words: list[int]) -> bool:
+    """Whether a person's seed has made this state of Python's generator, and not much was drawn from it since.
 
-    ``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key one after the other, and again from its first
-    one. Both of its loops can be undone: what was added repeats itself then. The key of an unseeded one is as long as the state.
+    The operating system's seed is a key as long as the state. It may have been drawn from: a kernel does so for its ports.
+    """
+    now = list(words)
+    for _ in range(_STATES_BACK):
+        if _has_short_key(now):
+            return True
+        _untwist(now)
+    return False
+
+
+def _has_short_key(words: list[int]) -> bool:
+    """``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key one after the other, and again from its
+    first one. Both of its loops can be undone, and what was added repeats itself then.
     """
     def mixed(word: int, factor: int) -> int:
         return (word ^ (word >> 30)) * factor
 
-    most = 2**32
-    second = ((words[1] + 1) ^ mixed(words[-1], 1566083941)) % most  # as it was before the second loop's last step
-    now = [0, second]
-    for place in range(2, _STATE_WORDS):
-        before = second if place == 2 else words[place - 1]
-        now.append(((words[place] + place) ^ mixed(before, 1566083941)) % most)
     begun, added = 19650218, []
-    for place in range(1, _STATE_WORDS):
-        begun = (mixed(begun, 1812433253) + place) % most
-        if place > 2:
-            added.append((now[place] - (begun ^ mixed(now[place - 1], 1664525))) % most)
-    return any(added[:-length] == added[length:] for length in range(1, _STATE_WORDS // 2))
+    for place in range(1, 2 * _KEY_WORDS):
+        begun = (mixed(begun, 1812433253) + place) % 2**32
+        if place > 3:
+            first, before = (((words[n] + n) ^ mixed(words[n - 1], 1566083941)) % 2**32 for n in (place, place - 1))
+            added.append((first - (begun ^ mixed(before, 1664525))) % 2**32)
+    return any(added[:-length] == added[length:] for length in range(1, _KEY_WORDS))
+
+
+def _untwist(words: list[int]) -> None:
+    """The state whose words were all drawn before these were made; of the first word the highest bit alone."""
+    for place in range(_STATE_WORDS - 1, -1, -1):
+        high, low = words[place] ^ words[place - _STATE_WORDS + 397], words[place - 1] ^ words[place - _STATE_WORDS + 396]
+        if low & 0x80000000:
+            low = low ^ 0x9908B0DF
+            words[place] = (low << 1 & 0x7FFFFFFF) | 1
+        else:
+            words[place] = low << 1 & 0x7FFFFFFF
+        words[place] |= ((high ^ 0x9908B0DF) if high & 0x80000000 else high) << 1 & 0x80000000
 
 
 # ---- in pickles ----

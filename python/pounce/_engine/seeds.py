@@ -85,7 +85,7 @@ class _Notebook:
     def _restore(self, name: str) -> None:
         generator, (state, _) = GENERATORS[name], self._coming.pop(name)
         generator.restore(state)
-        if name in self._unused and generator.is_fresh():  # a cell has drawn from torch's, without a seed
+        if name in self._unused and generator.tells_seed and generator.is_fresh():  # a cell has drawn from it, without a seed
             self._leave_unused(name)
 
     def part(self) -> None:
