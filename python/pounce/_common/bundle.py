@@ -7,14 +7,13 @@ and leaves alone the one that is.
 
 from __future__ import annotations
 
-import collections
 import io
 import pickle
 import sys
 import types
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import _core
 from . import by_value, class_pickling

@@ -7,14 +7,17 @@ its state; a global one is pickled by its name: a copy of its state would give e
 from __future__ import annotations
 
 import pickle
+import struct
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+_TWISTER = "MT19937"  # what numpy calls the Mersenne twister, which is its usual one
 KEY_BYTES = 16  # of a seed
 _LOOKED_AT = 64  # bytes of a Mersenne twister: its position and some of its words, of which a draw or a seed changes at least one
 _STATE_WORDS = 624  # of a Mersenne twister
+_WORDS = f"{_STATE_WORDS + 1}I"  # and its position
 _KEY_WORDS = 64      # of a person's seed: a text has those of a digest too
 _STATES_BACK = 32    # 20,000 words: with more drawn since it, a seed is not known for one
 _SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions): a smaller seed is a person's
@@ -40,8 +43,8 @@ class Generator(ABC):
         return hasattr(sys.modules.get(self.module), self.name_there)
 
     @abstractmethod
-    def object(self) -> Any:
-        """The generator itself."""
+    def itself(self) -> Any:
+        """The generator."""
 
     @abstractmethod
     def state(self) -> bytes:
@@ -71,33 +74,35 @@ class Generator(ABC):
 class PythonsGenerator(Generator):
     module, name_there = "random", "random"
 
-    def object(self) -> Any:
+    def itself(self) -> Any:
         return sys.modules["random"].random.__self__
 
     def state(self) -> bytes:
-        return pickle.dumps(self.object().getstate(), 5)
+        version, words, gauss = self.itself().getstate()
+        return pickle.dumps((version, struct.pack(_WORDS, *words), gauss), 5)
 
     def restore(self, state: bytes) -> None:
-        self.object().setstate(pickle.loads(state))
+        version, words, gauss = pickle.loads(state)
+        self.itself().setstate((version, struct.unpack(_WORDS, words), gauss))
 
     def seed(self, key: bytes) -> None:
-        self.object().seed(int.from_bytes(key, "little"))
+        self.itself().seed(int.from_bytes(key, "little"))
 
     def draw(self) -> bytes:
-        drawn: int = self.object().getrandbits(8 * KEY_BYTES)
+        drawn: int = self.itself().getrandbits(8 * KEY_BYTES)
         return drawn.to_bytes(KEY_BYTES, "little")
 
     def is_fresh(self) -> bool:
         """Also where it was drawn from without a seed, before we saw it."""
-        _, (*words, _), _ = self.object().getstate()
+        _, (*words, _), _ = self.itself().getstate()
         return not _is_seeded(words)
 
     def watch(self) -> Callable[[], object]:
         """CPython has its position and its words behind the object's head (Modules/_randommodule.c)."""
-        _, (*words, place), _ = self.object().getstate()
+        _, (*words, place), _ = self.itself().getstate()
         if sys.implementation.name != "cpython":
             return self.state
-        return _memory(id(self.object()) + object.__basicsize__, [place, *words]) or self.state
+        return _memory(id(self.itself()) + object.__basicsize__, [place, *words]) or self.state
 
 
 class NumpysGenerator(Generator):
@@ -107,24 +112,36 @@ class NumpysGenerator(Generator):
     def _library(self) -> Any:
         return sys.modules[self.module]
 
-    def object(self) -> Any:
+    def itself(self) -> Any:
         return self._library.get_state.__self__
 
     def state(self) -> bytes:
-        return pickle.dumps(self._library.get_state(legacy=False), 5)
+        kind = self._kind()
+        if kind != _TWISTER:
+            return pickle.dumps((kind, self._library.get_state(legacy=False)), 5)
+        _, words, *rest = self._library.get_state()
+        return pickle.dumps((kind, (words.tobytes(), *rest)), 5)
 
     def restore(self, state: bytes) -> None:
-        wanted = pickle.loads(state)
-        kind = wanted["bit_generator"]
-        if self._library.get_state(legacy=False)["bit_generator"] != kind:
+        import numpy
+
+        kind, wanted = pickle.loads(state)
+        if self._kind() != kind:
             self._library.set_bit_generator(getattr(self._library, kind)())
+        if kind == _TWISTER:
+            words, *rest = wanted
+            wanted = kind, numpy.frombuffer(words, numpy.uint32), *rest
         self._library.set_state(wanted)
+
+    def _kind(self) -> str:
+        bits = self.bits()
+        return _TWISTER if bits is None else type(bits).__name__
 
     def seed(self, key: bytes) -> None:
         import numpy
 
         try:
-            self.object().seed(numpy.frombuffer(key, numpy.uint32))
+            self.itself().seed(numpy.frombuffer(key, numpy.uint32))
         except TypeError:  # a person has put another kind of generator in its place
             self._library.set_bit_generator(self._library.MT19937(int.from_bytes(key, "little")))
 
@@ -136,16 +153,16 @@ class NumpysGenerator(Generator):
 
     def is_fresh(self) -> bool:
         """After a seed the position is 624, and before the first draw without one 623."""
-        state = self._library.get_state(legacy=False)
-        return state["bit_generator"] == "MT19937" and state["state"]["pos"] == _STATE_WORDS - 1 and not state["has_gauss"]
+        return self._kind() == _TWISTER and self._library.get_state()[2:4] == (_STATE_WORDS - 1, 0)
 
     def watch(self) -> Callable[[], object]:
         """The last of its words, and its position behind them (numpy/random/src/mt19937/mt19937.h)."""
-        bits, state = self.bits(), self._library.get_state(legacy=False)
-        if bits is None or state["bit_generator"] != "MT19937":
+        bits = self.bits()
+        if bits is None or self._kind() != _TWISTER:
             return self.state
+        _, words, place, *_ = self._library.get_state()
         here = bits.ctypes.state_address + 4 * (_STATE_WORDS + 1) - _LOOKED_AT
-        look = _memory(here, [*state["state"]["key"][1 - _LOOKED_AT // 4 :].tolist(), state["state"]["pos"]])
+        look = _memory(here, [*words[1 - _LOOKED_AT // 4 :].tolist(), place])
         now = self._library.get_bit_generator
         return self.state if look is None else lambda: look() if now() is bits else None  # which keeps what we look at
 
@@ -169,14 +186,14 @@ class TorchsGenerator(Generator):
     def _library(self) -> Any:
         return sys.modules[self.module]
 
-    def object(self) -> Any:
+    def itself(self) -> Any:
         return self._library.default_generator
 
     def state(self) -> bytes:
-        return self._bytes(self.object())
+        return self._bytes(self.itself())
 
     def restore(self, state: bytes) -> None:
-        before, seed = self.object().initial_seed(), self._set(state)
+        before, seed = self.itself().initial_seed(), self._set(state)
         if seed != before or state == self._bytes(self._library.Generator().manual_seed(seed)):  # a seed was set, so GPUs begin with it
             self._seed_devices(seed)
 
@@ -184,7 +201,7 @@ class TorchsGenerator(Generator):
         seed = int.from_bytes(key[:8], "little") >> 1
         state = self._state_of_seed()
         if state is None:
-            self.object().manual_seed(seed)
+            self.itself().manual_seed(seed)
         else:  # manual_seed() takes 32 bits of a seed for the CPU: of 100,000 streams two would be the same
             import hashlib
 
@@ -197,15 +214,15 @@ class TorchsGenerator(Generator):
         self._seed_devices(seed)
 
     def draw(self) -> bytes:
-        drawn = self._library.empty(2, dtype=self._library.int64, device="cpu").random_(generator=self.object()).tolist()
+        drawn = self._library.empty(2, dtype=self._library.int64, device="cpu").random_(generator=self.itself()).tolist()
         return b"".join(each.to_bytes(8, "little") for each in drawn)
 
     def is_fresh(self) -> bool:
         """Also where it was drawn from without a seed: nobody draws the same numbers again."""
-        return bool(self.object().initial_seed() >> _SEED_BITS)
+        return bool(self.itself().initial_seed() >> _SEED_BITS)
 
     def watch(self) -> Callable[[], object]:
-        seed: Callable[[], object] = self.object().initial_seed
+        seed: Callable[[], object] = self.itself().initial_seed
         return seed
 
     def devices(self) -> list[Any]:
@@ -231,7 +248,7 @@ class TorchsGenerator(Generator):
 
     def _set(self, state: bytes) -> int:
         """Returns its seed."""
-        generator = self.object()
+        generator = self.itself()
         generator.set_state(self._library.frombuffer(bytearray(state), dtype=self._library.uint8))
         return int(generator.initial_seed())
 
@@ -332,12 +349,12 @@ def named(name: str) -> Any:
     module = name.partition(":")[0]
     importlib.import_module(module)
     generator = GENERATORS[module]
-    return generator.bits() if name == _BITS and isinstance(generator, NumpysGenerator) else generator.object()
+    return generator.bits() if name == _BITS and isinstance(generator, NumpysGenerator) else generator.itself()
 
 
 def _name_of(generator: Any) -> str | None:
     for name, each in GENERATORS.items():
-        if each.is_here and each.object() is generator:
+        if each.is_here and each.itself() is generator:
             return name
         if isinstance(each, NumpysGenerator) and each.is_here and each.bits() is generator:
             return _BITS

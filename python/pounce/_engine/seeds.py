@@ -26,7 +26,7 @@ class _Notebook:
 
     def __init__(self) -> None:
         self._unseen = set(GENERATORS)  # not imported yet
-        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at it, and what that gives as long as it is not used
+        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at one, and what that gives until it is used
         self._used: tuple[str, ...] = ()
         self._coming: dict[str, tuple[bytes, int]] = {}  # states of those not imported here, as cells left them; streams made of each
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Collection
 from typing import Any
@@ -74,8 +75,10 @@ class CellStreams:
         self._sent = request["states"]
         for name, generator in GENERATORS.items():
             state, here = self._sent.get(name), self._kept.get(name)
-            due = state is not None and state != here and (here is None or name not in request["unused"])
-            when_here(name, (lambda restore=generator.restore, state=state: restore(state)) if due else None)
+            if state is None or state == here or (here is not None and name in request["unused"]):
+                when_here(name, None)
+            else:
+                when_here(name, functools.partial(generator.restore, state))
 
     def end(self) -> dict[str, bytes]:
         """The states that the notebook does not know."""
