@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from pounce._common import random_streams
+from pounce._common import bundle, random_streams
 from pounce._common.generators import GENERATORS
+from pounce._worker.cell.cell_streams import CellStreams
+from state_folder import restorer_of, saved
 
 numpy = pytest.importorskip("numpy")
 import numpy.random  # noqa: E402
@@ -104,3 +106,65 @@ def test_another_kind_of_generator_in_numpys_place_travels_and_is_seeded_as_such
         assert draws("numpy.random") == once != seeded
     finally:
         numpy.random.set_bit_generator(before)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_worker_gives_a_cell_the_state_that_the_last_one_left_whatever_ran_between_them(name):
+    cells = CellStreams()
+    request = {"states": {each: generator.state() for each, generator in GENERATORS.items()}, "unused": []}
+    expected = draws(name, 10)
+    cells.begin(request)
+    once = draws(name)
+    left = cells.end()
+    drawn_between = []
+    for streams in (BASE, {}, {}):
+        cells.before_call(draws, streams)
+        drawn_between += draws(name)
+    cells.begin({"states": request["states"] | left, "unused": []})
+
+    assert once + draws(name) == expected and len({*drawn_between, *expected}) == 25
+
+
+def test_what_nobody_has_used_in_the_notebook_does_not_take_the_place_of_what_was_saved():
+    cells = CellStreams()
+    random.seed(3)
+    cells.restored(["random"])
+    expected = random.Random(3).random()
+    cells.begin({"states": {"random": state_after("seed()")}, "unused": ["random"]})
+
+    assert random.random() == expected and set(cells.end()) == set(GENERATORS)
+
+
+def state_after(what: str) -> bytes:
+    exec(f"random.{what}")
+    return GENERATORS["random"].state()
+
+
+def test_a_state_of_a_library_that_is_not_imported_is_restored_as_soon_as_it_is():
+    program = """
+import random
+from pounce._engine import seeds
+from pounce._common.generators import GENERATORS
+seeds.cell_has_run({"numpy.random": STATE})
+print(seeds.of_cell(True)["states"]["numpy.random"] == STATE, seeds.of_call(len).keys(), "numpy" not in __import__("sys").modules)
+import numpy.random
+print(numpy.random.standard_normal())
+"""
+    numpy.random.seed(4)
+    state = GENERATORS["numpy.random"].state()
+    shown = subprocess.run([sys.executable, "-c", program.replace("STATE", repr(state))], capture_output=True, text=True, check=True).stdout
+
+    assert shown == f"True dict_keys(['numpy.random']) True\n{numpy.random.standard_normal()}\n"
+
+
+@pytest.mark.parametrize("of", [random.gauss, numpy.random.standard_normal, numpy.random.get_bit_generator(), torch.default_generator],
+                         ids=["a method of Python's", "a method of numpy's", "numpy's bits", "torch's"])
+def test_a_global_generator_is_named_in_what_is_saved_and_is_sent_to_cells(of, folder):
+    saver, names = saved(folder, "")
+    names["drawn"] = of
+    saver.save(1)
+    restorer, restored = restorer_of(folder)
+    restorer.load(["drawn"])
+    sent = bundle.loads(*bundle.dumps({"drawn": of}))
+
+    assert [getattr(each, "__self__", each) for each in (restored["drawn"], sent["drawn"])] == [getattr(of, "__self__", of)] * 2

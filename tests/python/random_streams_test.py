@@ -78,6 +78,10 @@ SEEDED = """
         report(detached=[seeded(lambda: named(name)) for name in ("one", "two")])
         report(sweep=[seeded(lambda: [member.result for member in client.sweep(draw_of, {"n": [1, 2], "x": [1, 2]}, metric=max).wait().results])
                       for _ in range(2)])
+    from joblib import Parallel, delayed, parallel_config
+    import pounce.compat.joblib
+    with parallel_config("pounce", n_jobs=2, cpus=1):
+        report(joblib=[seeded(lambda: Parallel(batch_size=size)(delayed(draw)(n) for n in range(9))) for size in (1, 4)])
     with pounce.Client(workers=1) as client:
         report(one_worker=seeded(lambda: list(client.map(draw, range(50)))))
         with client.gang(workers=2) as gang:
@@ -99,7 +103,7 @@ def test_after_the_same_seed_each_item_draws_the_same_in_whatever_chunks_on_howe
     assert all_differ(seeded["map"]) and seeded[other] == seeded["map"]
 
 
-@pytest.mark.parametrize("what", ["executor", "submit", "sweep"])
+@pytest.mark.parametrize("what", ["executor", "submit", "sweep", "joblib"])
 def test_calls_that_are_made_again_after_the_same_seed_draw_the_same(seeded, what):
     once, again = seeded[what]
 
@@ -117,3 +121,18 @@ def test_the_ranks_of_a_gang_draw_different_numbers_and_the_same_after_the_same_
     once, again = seeded["gang"]
 
     assert once == again and all_differ([*once, *seeded["gang_again"]])
+
+
+def test_a_seed_of_torch_holds_in_a_call_that_imports_it_and_in_one_on_a_worker_that_has_it(module_home):
+    pytest.importorskip("torch")
+    run = module_home.run("""
+        import torch
+        def draw():
+            import torch
+            return torch.rand(1).item()
+        with pounce.Client() as client:
+            report(drawn=[[client.submit(draw).result() for _ in range(2)] for _ in range(2) if torch.manual_seed(4)])
+    """)
+
+    once, again = run.reports["drawn"]
+    assert once == again and once[0] != once[1]
