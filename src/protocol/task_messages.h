@@ -193,7 +193,7 @@ struct Drop {
 };
 struct Task {
   static constexpr char kType[] = "task";
-  static constexpr About kAbout{"K → I", "pickle of (args, kwargs), its buffers",
+  static constexpr About kAbout{"K → I", "pickle of (args, kwargs), behind them the call's random streams if it has some; its buffers",
                                "the pickle refers to `objects` by their places in the list"};
   TaskId task;
   FunctionId function;
