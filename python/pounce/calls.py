@@ -74,7 +74,8 @@ class View:
         [3, 2, 1]
         """
         if self._options.name:
-            task = self._submitter.submit_detached(self._options, function, args, kwargs, retries, seeds.of_call(function))
+            streams = seeds.of_call(function)
+            task = self._submitter.submit_detached(self._options, function, args, kwargs, retries, streams)
             return DetachedFuture(self._session, task)
         return self._call(function, args, kwargs, retries, seeds.of_call(function))
 

@@ -109,7 +109,8 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     return fn(*args, **kwargs)
 
 
-def _call_each(fn: Callable[..., Any], rows: list[tuple[Any, ...]], streams: Streams | None = None, first: int = 0) -> list[Any]:
+def _call_each(fn: Callable[..., Any], rows: list[tuple[Any, ...]], streams: Streams | None = None,
+               first: int = 0) -> list[Any]:
     function, next_stream = for_each_item(fn), for_each(streams, first)
     values = []
     for row in rows:

@@ -66,7 +66,8 @@ def test_cells_in_the_background_draw_from_streams_of_their_own_that_the_seed_de
         for name in ("one", "two"):
             notebook.run(BEHIND.format(name))
         after = notebook.run(THERE + "print(random.random(), np.random.rand(), torch.rand(1).item())").stdout
-        return [*notebook.run("one.result(60), two.result(60)\nprint(one.log(), two.log(), sep='')").stdout.split("\n")[:2], after.strip()]
+        behind = notebook.run("one.result(60), two.result(60)\nprint(one.log(), two.log(), sep='')").stdout
+        return [*behind.splitlines()[:2], after.strip()]
 
     once = drawn()
 

@@ -1,4 +1,4 @@
-"""Random numbers of calls: all different, and the same again after the same seed, whatever runs where. A plain process is the oracle."""
+"""Random numbers of calls: all different, and the same again after the same seed, whatever runs where."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNSEEDED = """
         report(gauss=list(client.map(random.gauss, [0] * 6, [1] * 6, chunksize=1)))
         report(object=[float(client.submit(lambda drawn: drawn.normal(), np.random.mtrand._rand).result()) for _ in range(3)])
         made, old, own = np.random.default_rng(3), np.random.RandomState(3), random.Random(3)
-        report(values=[float(client.submit(made.random).result()), float(client.submit(old.rand).result()), client.submit(own.random).result()])
+        report(values=[float(client.submit(each).result()) for each in (made.random, old.rand, own.random)])
         report(expected=[float(made.random()), float(old.rand()), own.random()])
         report(travels=seeds.of_call(len))
 """
@@ -76,8 +76,9 @@ SEEDED = """
         open(whole, "w").close()
         report(retried=[seeded(lambda: client.submit(draw_after_a_crash, file, retries=1).result()) for file in (crashed, whole)])
         report(detached=[seeded(lambda: named(name)) for name in ("one", "two")])
-        report(sweep=[seeded(lambda: [member.result for member in client.sweep(draw_of, {"n": [1, 2], "x": [1, 2]}, metric=max).wait().results])
-                      for _ in range(2)])
+        grid = {"n": [1, 2], "x": [1, 2]}
+        sweeps = [seeded(lambda: client.sweep(draw_of, grid, metric=max).wait()) for _ in range(2)]
+        report(sweep=[[member.result for member in sweep.results] for sweep in sweeps])
     from joblib import Parallel, delayed, parallel_config
     import pounce.compat.joblib
     with parallel_config("pounce", n_jobs=2, cpus=1):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib.abc
-import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
@@ -23,13 +23,14 @@ class AfterImport(importlib.abc.MetaPathFinder):
         with contextlib.suppress(ValueError):
             sys.meta_path.remove(self)
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != self._module:
             return None
         self.stop()
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader.exec_module = _followed(spec.loader.exec_module, self._then)  # type: ignore[method-assign,assignment]
+            load = _followed(spec.loader.exec_module, self._then)
+            spec.loader.exec_module = load  # type: ignore[method-assign,assignment]
         return spec
 
 

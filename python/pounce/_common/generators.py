@@ -1,7 +1,7 @@
 """The global generators of random numbers of this process: Python's, numpy's and torch's.
 
-What their state is, how they are seeded, and how a pickle names them. A generator that a person made is a value and is pickled with
-its state; a global one is pickled by its name: a copy of its state would give each task the same numbers.
+What their state is, how they are seeded, and how a pickle names them. A generator that a person made is a value and is
+pickled with its state; a global one is pickled by its name: a copy of its state would give each task the same numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 _TWISTER = "MT19937"  # what numpy calls the Mersenne twister, which is its usual one
 KEY_BYTES = 16  # of a seed
-_LOOKED_AT = 64  # bytes of a Mersenne twister: its position and some of its words, of which a draw or a seed changes at least one
+_LOOKED_AT = 64  # bytes of a Mersenne twister: its position and some of its words; a draw or a seed changes at least one
 _STATE_WORDS = 624  # of a Mersenne twister
 _WORDS = f"{_STATE_WORDS + 1}I"  # and its position
 _KEY_WORDS = 64      # of a person's seed: a text has those of a digest too
@@ -63,12 +63,12 @@ class Generator(ABC):
 
     @abstractmethod
     def is_fresh(self) -> bool:
-        """Not seeded since the process began, as far as its state tells. Asked once: this may take some milliseconds."""
+        """Not seeded since the process began, as far as its state tells. This may take 50 ms."""
 
     @abstractmethod
     def watch(self) -> Callable[[], object]:
-        """A function that takes a tenth of a microsecond, whose value changes when the generator is seeded, or drawn from for the
-        first time."""
+        """A function that takes a tenth of a microsecond. Its value changes when the generator is seeded, or drawn from for
+        the first time."""
 
 
 class PythonsGenerator(Generator):
@@ -177,7 +177,7 @@ class TorchsGenerator(Generator):
 
     module, name_there = "torch", "default_generator"
     tells_seed = True
-    _WORDS_AT = 24  # of its state: behind the seed, what is left, whether it was seeded, and the position (CPUGeneratorImpl.cpp)
+    _WORDS_AT = 24  # of its state: behind four numbers, of which the seed is the first (CPUGeneratorImpl.cpp)
 
     def __init__(self) -> None:
         self._seeded: bytearray | None = None  # a state of the kind that a seed makes
@@ -194,28 +194,27 @@ class TorchsGenerator(Generator):
 
     def restore(self, state: bytes) -> None:
         before, seed = self.itself().initial_seed(), self._set(state)
-        if seed != before or state == self._bytes(self._library.Generator().manual_seed(seed)):  # a seed was set, so GPUs begin with it
-            self._seed_devices(seed)
+        if seed != before or state == self._bytes(self._library.Generator().manual_seed(seed)):
+            self._seed_devices(seed)  # as the seed did
 
     def seed(self, key: bytes) -> None:
         seed = int.from_bytes(key[:8], "little") >> 1
         state = self._state_of_seed()
         if state is None:
             self.itself().manual_seed(seed)
-        else:  # manual_seed() takes 32 bits of a seed for the CPU: of 100,000 streams two would be the same
+        else:  # manual_seed() takes 32 bits of a seed for the CPU (gotchas P31)
             import hashlib
 
             state[:8] = seed.to_bytes(8, "little")
-            words = memoryview(state).cast("I")
-            first = self._WORDS_AT // 4
-            words[first : first + 2 * _STATE_WORDS : 2] = memoryview(hashlib.shake_128(key).digest(4 * _STATE_WORDS)).cast("I")
-            words.release()
+            drawn, first = hashlib.shake_128(key).digest(4 * _STATE_WORDS), self._WORDS_AT // 4
+            with memoryview(state).cast("I") as words:
+                words[first : first + 2 * _STATE_WORDS : 2] = memoryview(drawn).cast("I")
             self._set(bytes(state))
         self._seed_devices(seed)
 
     def draw(self) -> bytes:
-        drawn = self._library.empty(2, dtype=self._library.int64, device="cpu").random_(generator=self.itself()).tolist()
-        return b"".join(each.to_bytes(8, "little") for each in drawn)
+        room = self._library.empty(2, dtype=self._library.int64, device="cpu")
+        return b"".join(each.to_bytes(8, "little") for each in room.random_(generator=self.itself()).tolist())
 
     def is_fresh(self) -> bool:
         """Also where it was drawn from without a seed: nobody draws the same numbers again."""
@@ -258,8 +257,8 @@ class TorchsGenerator(Generator):
             state, first = bytearray(self._bytes(self._library.Generator().manual_seed(5))), 5
             second = (1812433253 * (first ^ (first >> 30)) + 1) % 2**32  # as the Mersenne twister is seeded
             words = first.to_bytes(8, "little") + second.to_bytes(8, "little")
-            whole = len(state) >= self._WORDS_AT + 8 * _STATE_WORDS and state[self._WORDS_AT : self._WORDS_AT + 16] == words
-            self._seeded = state if whole and not len(state) % 4 else bytearray()
+            known = state[self._WORDS_AT : self._WORDS_AT + 16] == words and not len(state) % 4
+            self._seeded = state if known and len(state) >= self._WORDS_AT + 8 * _STATE_WORDS else bytearray()
         return self._seeded or None
 
 
@@ -271,13 +270,14 @@ def _memory(address: int, words: list[int]) -> Callable[[], bytes] | None:
     return there.tobytes if there.cast("I").tolist() == words[: _LOOKED_AT // 4] else None
 
 
-GENERATORS: dict[str, Generator] = {each.module: each for each in (PythonsGenerator(), NumpysGenerator(), TorchsGenerator())}
+_ALL = PythonsGenerator(), NumpysGenerator(), TorchsGenerator()
+GENERATORS: dict[str, Generator] = {each.module: each for each in _ALL}
 
 
 def _is_seeded(words: list[int]) -> bool:
     """Whether a person's seed has made this state of Python's generator, and not much was drawn from it since.
 
-    The operating system's seed is a key as long as the state. It may have been drawn from: a kernel does so for its ports.
+    The operating system's seed is a key as long as the state. A kernel draws from it for its ports (gotchas P32).
     """
     now = list(words)
     for _ in range(_STATES_BACK):
@@ -288,8 +288,8 @@ def _is_seeded(words: list[int]) -> bool:
 
 
 def _has_short_key(words: list[int]) -> bool:
-    """``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key one after the other, and again from its
-    first one. Both of its loops can be undone, and what was added repeats itself then.
+    """``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key one after the other, and again
+    from its first one. Both of its loops can be undone, and what was added repeats itself then.
     """
     def mixed(word: int, factor: int) -> int:
         return (word ^ (word >> 30)) * factor
@@ -306,7 +306,8 @@ def _has_short_key(words: list[int]) -> bool:
 def _untwist(words: list[int]) -> None:
     """The state whose words were all drawn before these were made; of the first word the highest bit alone."""
     for place in range(_STATE_WORDS - 1, -1, -1):
-        high, low = words[place] ^ words[place - _STATE_WORDS + 397], words[place - 1] ^ words[place - _STATE_WORDS + 396]
+        high = words[place] ^ words[place - _STATE_WORDS + 397]
+        low = words[place - 1] ^ words[place - _STATE_WORDS + 396]
         if low & 0x80000000:
             low = low ^ 0x9908B0DF
             words[place] = (low << 1 & 0x7FFFFFFF) | 1

@@ -22,7 +22,7 @@ _CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their w
 
 Future: TypeAlias = "concurrent.futures.Future[Any]"
 Rows: TypeAlias = "list[tuple[Any, ...]]"  # the arguments of each item of a chunk
-Draws: TypeAlias = "tuple[Streams | None, int]"  # of a chunk: what the streams of its items are derived from, and its first item's number
+Draws: TypeAlias = "tuple[Streams | None, int]"  # of a chunk: from what its items' streams are derived, and its first item's number
 Outcome: TypeAlias = "tuple[float, list[Any], BaseException | None]"  # seconds, the values up to the first failure, that failure
 
 NO_DRAWS: Draws = (None, 0)
@@ -182,7 +182,7 @@ class Results:
         self._size = chunksize or 1
         self._adapts = chunksize is None
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._ahead: collections.deque[tuple[Future, Rows, int]] = collections.deque()  # chunks under way, with their first items' numbers
+        self._ahead: collections.deque[tuple[Future, Rows, int]] = collections.deque()  # under way; each with its first item's number
         self._items = 0  # in chunks so far
         self._ready: collections.deque[Any] = collections.deque()
         self._exhausted = False

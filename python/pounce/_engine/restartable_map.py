@@ -116,7 +116,8 @@ def _kept_rows(function: Callable[..., Any], folder: str, owner: str) -> Callabl
     return run_rows
 
 
-def run_kept_chunk(function: Callable[..., Any], kept: Kept, number: int, digest: str, rows: Rows, draws: Draws) -> KeptOutcome:
+def run_kept_chunk(function: Callable[..., Any], kept: Kept, number: int, digest: str, rows: Rows,
+                   draws: Draws) -> KeptOutcome:
     """On the worker: as run_chunk(), and whether the values are kept. Not where it does not see the folder: then the kernel does it."""
     is_here = kept.is_here()
     seconds, values, error = run_chunk(function, rows, draws)

@@ -1,8 +1,9 @@
 """What of this process's seeds goes to workers: the streams of calls, and the state of its generators for the cells.
 
-A generator that was neither seeded nor drawn from goes nowhere: calls draw from their worker's own, which the operating system has
-seeded. As soon as it was used, each call has a stream of its own, and so has each map, run of a gang and sweep, for its parts to be
-derived from. Its key is drawn from the notebook's generator: two calls differ, and after the same seed the same calls draw the same.
+A generator that was neither seeded nor drawn from goes nowhere: calls draw from their worker's own, which the operating
+system has seeded. As soon as it was used, each call has a stream of its own, and so has each map, run of a gang and sweep, for
+its parts to be derived from. Its key is drawn from the notebook's generator: so two calls differ, and after the same seed the
+same calls draw the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .. import _core
 from .._common.generators import GENERATORS
 from .._common.random_streams import Streams, derived, when_here
 
-_ERRANDS = "pounce._worker."  # functions of ours that call nothing of a person's, or have the streams for it among their arguments
+_ERRANDS = "pounce._worker."  # our own functions: they draw nothing, or have streams among their arguments
 
 
 class _Notebook:
@@ -26,9 +27,9 @@ class _Notebook:
 
     def __init__(self) -> None:
         self._unseen = set(GENERATORS)  # not imported yet
-        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at one, and what that gives until it is used
+        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at one, and what that gives until then
         self._used: tuple[str, ...] = ()
-        self._coming: dict[str, tuple[bytes, int]] = {}  # states of those not imported here, as cells left them; streams made of each
+        self._coming: dict[str, tuple[bytes, int]] = {}  # not imported here: states as cells left them, and streams made of each
 
     def used(self) -> tuple[str, ...]:
         """Those that were seeded or drawn from, in this process or by a cell elsewhere."""
@@ -85,8 +86,8 @@ class _Notebook:
     def _restore(self, name: str) -> None:
         generator, (state, _) = GENERATORS[name], self._coming.pop(name)
         generator.restore(state)
-        if name in self._unused and generator.tells_seed and generator.is_fresh():  # a cell has drawn from it, without a seed
-            self._leave_unused(name)
+        if name in self._unused and generator.tells_seed and generator.is_fresh():
+            self._leave_unused(name)  # the cell has drawn from it without a seed
 
     def part(self) -> None:
         """Another process goes on drawing from what the generators were: here they begin other streams."""
@@ -127,7 +128,7 @@ def given(streams: Streams | None) -> Iterator[None]:
 
 
 def of_cell(waits: bool) -> dict[str, Any]:
-    """For a cell's request, as CellStreams.begin takes it: of one that the notebook waits for its own states, else a stream."""
+    """For a cell's request, as CellStreams.begin takes it: with `waits`, the notebook waits for the cell."""
     if not waits:
         return {"streams": _notebook.drawn() or {}}
     states = _notebook.states()

@@ -82,7 +82,8 @@ class Runner:
             else:
                 function = self._function(job, parts.function)
                 stage = "its arguments were unpickled"
-                args, kwargs, *streams = _NOTHING if parts.pickle == NO_ARGUMENTS else loads(parts.pickle, parts.buffers, _Resolver(job))
+                empty = parts.pickle == NO_ARGUMENTS
+                args, kwargs, *streams = _NOTHING if empty else loads(parts.pickle, parts.buffers, _Resolver(job))
             if streams or (cells is not None and cells.are_here):
                 _begin_streams(function, *streams)
             _take_back_interrupt()

@@ -33,7 +33,7 @@ def offer() -> Offer:
 
 
 def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
-    """Calls the function as that rank, which draws its random numbers from these streams. Runs on the worker, as an ordinary task."""
+    """Calls the function as that rank, which draws from these streams. Runs on the worker, as an ordinary task."""
     if streams is not None:
         random_streams.begin(streams)
     with as_rank(place), torch_store.one_group():

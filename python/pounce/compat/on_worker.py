@@ -24,7 +24,7 @@ def run_node(node: Any, values: dict[Any, Any]) -> Any:
 
 def run_calls(calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]], nesting_level: int,
               streams: Streams | None = None, first: int = 0) -> list[Any]:
-    """A batch of joblib's, whose first call has this number. What is parallel inside it runs in threads of this worker."""
+    """A batch of joblib's, whose first call has this number. What is parallel inside it runs in the worker's threads."""
     from joblib import parallel_config
     from joblib.parallel import BACKENDS
 

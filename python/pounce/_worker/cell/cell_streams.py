@@ -1,4 +1,4 @@
-"""The generators of random numbers on a worker of a notebook: a cell goes on where the last one stopped, whatever ran between them."""
+"""The generators on a notebook's worker: a cell draws on where the last one stopped, whatever ran between them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CellStreams:
     # ---- other tasks ----
 
     def before_call(self, function: Callable[..., Any], streams: Streams) -> None:
-        """A task that is no cell: what the cells would draw next is not for it. Without streams it draws what nobody can repeat."""
+        """A task that is no cell does not draw what the cells would draw next; without streams, what nobody can repeat."""
         if streams or not str(getattr(function, "__module__", "")).startswith(_ERRANDS):
             self._leave(streams)
 
@@ -66,8 +66,8 @@ class CellStreams:
         Parameters
         ----------
         request : dict
-            ``streams``: of a cell that runs while others do. Else ``states``, what the notebook's generators are, and ``unused``: those
-            that nobody has used there, so that what is here, or was saved by an earlier kernel, goes before them.
+            ``streams``: of a cell that runs while others do. Else ``states`` of the notebook's generators, and ``unused``:
+            those that were not used there, so that what is here, or was saved by an earlier kernel, goes before them.
         """
         if "streams" in request:
             return self._leave(request["streams"])

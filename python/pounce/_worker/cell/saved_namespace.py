@@ -171,7 +171,8 @@ class SavedNamespace:
     def _put_back(self, words: Collection[str] = ()) -> None:
         waited = set(self._process.parts)
         failed = self._process.put_back(words)
-        streams.restored({name for part, name in process_state.SEEDS.items() if part in waited - set(self._process.parts) - set(failed)})
+        there = waited - set(self._process.parts) - set(failed)
+        streams.restored([name for part, name in process_state.SEEDS.items() if part in there])
         for part, why in failed.items():
             tell(f"{part} of the process could not be restored: {why}")
 
