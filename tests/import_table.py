@@ -25,7 +25,7 @@ ROOMS: dict[str, list[str]] = {
     "executor": ["future", "_engine", "_common.random_streams", "_common.submitted_functions", "errors"],
     "sweeps": ["future", "_engine", "errors", "_core"],
     "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.random_streams", "_common.rank", "_common.ref", "errors", "_core"],
-    "calls": ["executor", "sweeps", "gangs", "future", "_engine", "_common.map_store", "_common.random_streams", "errors"],
+    "calls": ["executor", "sweeps", "gangs", "future", "_engine", "_common.local_modules", "_common.map_store", "_common.random_streams", "errors"],
     "client": ["_batch.job", "calls", "gangs", "future", "lease", "_engine", "_common.ref", "errors"],
     "_batch": ["_engine", "_common", "errors", "_core"],
     "_batch.job": [],  # it is copied to where there is no pounce

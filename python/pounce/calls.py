@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
+from ._common.local_modules import Modules
 from ._common.map_store import forget
 from ._common.random_streams import Streams, derived
 from ._engine import detached, seeds
@@ -458,6 +459,11 @@ def session_of(view: View) -> Session:
 def asks_of(view: View) -> Options:
     """What its calls ask for, likewise."""
     return view._options
+
+
+def follow(view: View, modules: Modules) -> None:
+    """The workers of all its calls have the user's modules as these say, likewise."""
+    view._submitter.follow(modules)
 
 
 def view_with(view: View, options: Options, env: str) -> View:

@@ -15,9 +15,10 @@ BEGIN = """
 import os, pounce
 from pounce._engine.options import Options
 from pounce.cell.gang_cells import GangCells
+from pounce.cell.loaded_modules import LoadedModules
 from pounce.cell.options_line import CellLine
 from pounce.cell.place import Place
-cells = GangCells(get_ipython())
+cells = GangCells(get_ipython(), LoadedModules(get_ipython()))
 two = Place(Options(workers=2))
 def ranks(source, *wanted, brings=()):
     return cells.run(CellLine(two, brings=brings), list(wanted), source, 1, {"files": {}, "message": ""})
@@ -78,3 +79,13 @@ def test_a_line_that_is_no_cell_has_no_nodes(notebook):
     cell = notebook.run("%pounce hold --nodes 2")
 
     assert "--nodes 2: this runs in one process" in cell.stream("stderr")
+
+
+def test_a_module_that_was_reloaded_here_is_reloaded_on_the_ranks(notebook):
+    notebook.run("import importlib, pathlib, sys; sys.path.insert(0, os.getcwd()); file = pathlib.Path('ranked.py')")
+    notebook.run("file.write_text('x = 1'); import ranked")
+    assert notebook.run("ranks('import ranked; ranked.x')").value == "1"
+
+    notebook.run("file.write_text('x = 22'); importlib.reload(ranked)")
+
+    assert notebook.run("ranks('ranked.x')").value == "22"

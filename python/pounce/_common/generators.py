@@ -202,7 +202,7 @@ class TorchsGenerator(Generator):
         state = self._state_of_seed()
         if state is None:
             self.itself().manual_seed(seed)
-        else:  # manual_seed() takes 32 bits of a seed for the CPU (gotchas P31)
+        else:  # manual_seed() takes 32 bits of a seed for the CPU (gotchas P34)
             import hashlib
 
             state[:8] = seed.to_bytes(8, "little")
@@ -277,7 +277,7 @@ GENERATORS: dict[str, Generator] = {each.module: each for each in _ALL}
 def _is_seeded(words: list[int]) -> bool:
     """Whether a person's seed has made this state of Python's generator, and not much was drawn from it since.
 
-    The operating system's seed is a key as long as the state. A kernel draws from it for its ports (gotchas P32).
+    The operating system's seed is a key as long as the state. A kernel draws from it for its ports (gotchas P35).
     """
     now = list(words)
     for _ in range(_STATES_BACK):

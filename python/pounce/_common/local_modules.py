@@ -1,8 +1,9 @@
-"""Modules of the user's own, edited while the session lives: a worker runs what their files say now.
+"""Modules of the user's own, edited while the session lives: which text of them a worker runs.
 
 What can be imported is pickled by its name, so a worker that imported it earlier would run the old code. Once the file of
-such a module has changed, its content travels with each function (by digest: once to each worker), and the worker imports
-the user's modules anew before it calls. In the notebook itself nothing is reloaded.
+such a module has changed, a text travels with each function (by digest: once to each worker). For calls it is what the file
+says now (``LocalModules``), and the worker imports the user's modules anew before it calls. For cells it is what the
+notebook has loaded (``cell/loaded_modules.py``), and the worker reloads the module where the notebook has reloaded it.
 """
 
 from __future__ import annotations
@@ -16,20 +17,35 @@ import site
 import sys
 import time
 import types
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 _SHARE = 20  # of many calls in a row: files are looked at so seldom that it takes at most this part of the time
 
 
 class Source(NamedTuple):
+    """Of one module. The last three are for cells alone."""
+
     path: str
     is_package: bool
     text: bytes
+    edition: int = 0  # a larger one was loaded later, whichever module it is of; 0: as the module was first imported
+    how: str = ""  # it took the last one's place: "reload", or by IPython's autoreload "patch" (what differs) or "whole"
+    before: bytes = b""  # the text that autoreload compared it with
+
+
+class Modules(Protocol):
+    """The kernel's view: which text of the user's modules travels with functions."""
+
+    in_place: bool  # the worker reloads modules as the notebook did; False: it imports all of them anew
+
+    def edited(self, surely: bool = False) -> dict[str, Source]: ...
 
 
 class LocalModules:
-    """The client's view: which of the modules imported here have changed since they were first seen."""
+    """Of calls: the modules imported here that have changed since they were first seen, as their files are now."""
+
+    in_place = False
 
     def __init__(self) -> None:
         self._signatures: dict[str, tuple[str, tuple[int, int]]] = {}
@@ -50,10 +66,10 @@ class LocalModules:
     def _look(self) -> None:
         for name, (path, before) in list(self._signatures.items()):  # another thread may add to it
             try:
-                signature = _signature(path)
+                signature = signature_of(path)
                 if signature == before:
                     continue
-                self._edited = {**self._edited, name: _source(name, path)}
+                self._edited = {**self._edited, name: source_of(name, path)}
                 self._signatures[name] = path, signature
             except OSError:  # it is gone, or an editor is about to put it there: what is known holds
                 continue
@@ -65,7 +81,7 @@ class LocalModules:
             if name not in self._signatures and is_local(module):
                 with contextlib.suppress(OSError):
                     path = str(module.__file__)  # a local module has one
-                    self._signatures[name] = path, _signature(path)
+                    self._signatures[name] = path, signature_of(path)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -74,21 +90,43 @@ class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}
         self._generation = 0
+        self._in_place = False
+        self._editions: dict[str, int] = {}  # of the modules that were loaded from here
+        self._follows = False  # the reload that runs is one of the notebook's
 
-    def serve(self, sources: dict[str, Source]) -> int:
+    def serve(self, sources: dict[str, Source], in_place: bool) -> int:
         if sources != self._sources:
-            if self not in sys.meta_path:
-                sys.meta_path.insert(0, self)
-            self._sources = sources
+            self._sources, self._in_place = sources, in_place
             self._generation += 1
-            # All of them: one that was not edited may have `from edited import name` at its top.
-            for name in [name for name, module in dict(sys.modules).items() if is_local(module)]:
-                del sys.modules[name]
+            self.install()
+            if not in_place:
+                # All of them: one that was not edited may have `from edited import name` at its top.
+                for name in [name for name, module in dict(sys.modules).items() if is_local(module)]:
+                    del sys.modules[name]
             importlib.invalidate_caches()
         return self._generation
 
+    def install(self) -> None:
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+
+    def later(self) -> list[tuple[str, Source]]:
+        """The modules here that the notebook has loaded again since, in its order. They are given out once."""
+        found = [(name, source) for name, source in self._sources.items()
+                 if name in sys.modules and source.edition > self._editions.get(name, 0)]
+        self._editions.update((name, source.edition) for name, source in found)
+        return sorted(found, key=lambda each: each[1].edition)
+
+    @contextlib.contextmanager
+    def following(self) -> Iterator[None]:
+        self._follows = True
+        try:
+            yield
+        finally:
+            self._follows = False
+
     def find_spec(self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None) -> Any:
-        source = self._sources.get(name)
+        source = self._source(name, target)
         if source is None:
             return None
         places = [os.path.dirname(source.path)] if source.is_package else None
@@ -96,9 +134,20 @@ class _Finder(importlib.abc.MetaPathFinder):
             name, source.path, loader=_Loader(name, source), submodule_search_locations=places
         )
 
+    def _source(self, name: str, target: types.ModuleType | None) -> Source | None:
+        if target is not None and not self._follows and (self._in_place or name not in self._sources):
+            # A cell reloads it by itself: what the file says now, whatever compiled code lies beside it.
+            with contextlib.suppress(OSError):
+                return source_of(name, file_of(target)) if is_local(target) else None
+        source = self._sources.get(name)
+        if source is not None:
+            self._editions[name] = source.edition
+        return source
+
 
 class _Loader(importlib.abc.SourceLoader):
     def __init__(self, name: str, source: Source):
+        self.path = source.path
         self._name, self._source = name, source
 
     def get_filename(self, fullname: str) -> str:
@@ -113,18 +162,39 @@ class _Loader(importlib.abc.SourceLoader):
 _finder = _Finder()
 
 
-def serve(sources: dict[str, Source]) -> int:
+def serve(sources: dict[str, Source], in_place: bool = False) -> int:
     """On the worker: what is imported from now on is of these texts. Another number after each change of them."""
-    return _finder.serve(sources)
+    return _finder.serve(sources, in_place)
+
+
+def install() -> None:
+    """On the worker: reloads read the file from now on."""
+    _finder.install()
+
+
+def later() -> list[tuple[str, Source]]:
+    """On the worker: the modules that the notebook has loaded again since they were loaded here, in its order; once."""
+    return _finder.later()
+
+
+def following() -> contextlib.AbstractContextManager[None]:
+    """On the worker: reloads meanwhile are the notebook's, of the texts that were sent."""
+    return _finder.following()
 
 
 def is_local(module: Any) -> bool:
     """True for Python source that belongs to no installation: beside the notebook, or installed for editing."""
-    path = getattr(module, "__file__", None)
+    path = file_of(module)
     name = getattr(module, "__name__", "__main__")
-    if not isinstance(path, str) or not path.endswith(".py") or name == "__mp_main__" or name.partition(".")[0] in ("__main__", "pounce"):
+    if not path.endswith(".py") or name == "__mp_main__" or name.partition(".")[0] in ("__main__", "pounce"):
         return False
     return not os.path.abspath(path).startswith(_installed())
+
+
+def file_of(module: Any) -> str:
+    """Empty: it has none. Autoreload empties a module before it loads it again, and leaves the loader."""
+    path = getattr(module, "__file__", None) or getattr(getattr(module, "__loader__", None), "path", None)
+    return path if isinstance(path, str) else ""
 
 
 def is_installed(module: Any) -> bool:
@@ -156,11 +226,12 @@ def _installed() -> tuple[str, ...]:
     return _roots
 
 
-def _signature(path: str) -> tuple[int, int]:
+def signature_of(path: str) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_mtime_ns, found.st_size
 
 
-def _source(name: str, path: str) -> Source:
+def source_of(name: str, path: str) -> Source:
+    """As its file is now."""
     with open(path, "rb") as file:
         return Source(path, hasattr(sys.modules.get(name), "__path__"), file.read())

@@ -41,17 +41,17 @@ class SubmittedFunctions:
 class Fresh:
     """On its way to a worker: a function and the changed modules that it may need. Immutable but for its cache."""
 
-    def __init__(self, sources: dict[str, local_modules.Source], pickle: bytes):
-        self._sources, self._pickle = sources, pickle
+    def __init__(self, sources: dict[str, local_modules.Source], pickle: bytes, in_place: bool = False):
+        self._sources, self._pickle, self._in_place = sources, pickle, in_place
         self._generation = -1
         self._functions = SubmittedFunctions()
 
     def __reduce__(self) -> Any:
-        return Fresh, (self._sources, self._pickle)
+        return Fresh, (self._sources, self._pickle, self._in_place)
 
     def function(self) -> Callable[..., Any]:
         """On the worker, before each call: the function, of the modules as they were when it was submitted."""
-        generation = local_modules.serve(self._sources)
+        generation = local_modules.serve(self._sources, self._in_place)
         if generation != self._generation:
             self._functions, self._generation = SubmittedFunctions(), generation
         return self._functions.function(b"", lambda: self._pickle)

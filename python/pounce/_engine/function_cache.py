@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._common import serialize
 from .._common.fingerprint import fingerprint
-from .._common.local_modules import LocalModules, Source
+from .._common.local_modules import LocalModules, Modules, Source
 from .._common.lru_cache import LruCache
 from .._common.submitted_functions import Fresh
 
@@ -30,9 +30,9 @@ class Pickled(NamedTuple):
 class FunctionCache:
     """Pickles of functions. One per client; not for several threads at once (the GIL orders its calls)."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Modules | None = None) -> None:
         self._known: weakref.WeakKeyDictionary[Any, tuple[Any, Pickled]] = weakref.WeakKeyDictionary()
-        self._modules = LocalModules()
+        self._modules = modules or LocalModules()
         self._fresh = LruCache[Pickled]()  # by the digest of the function alone, with self._sources
         self._sources: dict[str, Source] = {}
 
@@ -48,7 +48,7 @@ class FunctionCache:
             self._sources, self._fresh = sources, LruCache()
         fresh = self._fresh.get(plain.id)
         if fresh is None:
-            data = serialize.dumps(Fresh(sources, plain.pickle))[0]
+            data = serialize.dumps(Fresh(sources, plain.pickle, self._modules.in_place))[0]
             fresh = Pickled(_core.digest(data), data, [], [])
             self._fresh.put(plain.id, fresh, len(data))
         return fresh

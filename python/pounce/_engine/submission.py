@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from .. import errors
 from .._common import device_pickle, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
+from .._common.local_modules import Modules
 from .._common.random_streams import Streams
 from .._common.ref import Ref
 from .._worker.kernel_calls import apply
@@ -58,6 +59,7 @@ class Submitter:
 
     def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None, imports: str = "ahead"):
         self.session = Session(launcher, config, cancel_grace, env, imports=imports)
+        self._modules: Modules | None = None
         self._functions = FunctionCache()
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
@@ -74,7 +76,12 @@ class Submitter:
         with self._others_lock:
             if prefix not in self._others:
                 self._others[prefix] = Submitter(*self._like_us, prefix, self._imports)
+                self._others[prefix].follow(self._modules)
             return self._others[prefix]
+
+    def follow(self, modules: Modules | None) -> None:
+        """From now on its workers have the user's modules as these say; None: as their files are."""
+        self._modules, self._functions = modules, FunctionCache(modules)
 
     def sessions(self) -> Iterator[Session]:
         """Its own, and those of the other environments."""

@@ -12,6 +12,7 @@ from ..calls import view_with
 from ..client import Client
 from ..errors import BadRequest
 from ..gangs import Gang
+from .loaded_modules import LoadedModules
 from .options_line import CellLine
 from .place import Place
 from .traceback import in_words, remote_error
@@ -22,8 +23,8 @@ _absent = object()
 class GangCells:
     """Of one notebook: a gang for each place."""
 
-    def __init__(self, shell: Any):
-        self._shell = shell
+    def __init__(self, shell: Any, modules: LoadedModules):
+        self._shell, self._modules = shell, modules
         self._gangs: dict[Place, Gang] = {}
         self._theirs: dict[Place, dict[str, Any]] = {}  # what the ranks have assigned, with the notebook's own value of that name then
 
@@ -57,7 +58,7 @@ class GangCells:
 
     def _gang(self, place: Place) -> Gang:
         if place not in self._gangs:
-            client = Client()
+            client = self._modules.followed(Client())
             self._gangs[place] = view_with(client, place.options, place.env).gang().ends_with(client.close)
         return self._gangs[place]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from .. import errors
@@ -24,6 +25,7 @@ class Entry:
     kernel_at: int = 0   # the cell that gave the name another value in the kernel since; 0: none did
     worker_at: int = 0   # the cell that assigned it on the worker since; 0: none did
     turn: int = 0        # of the request that brought it to this
+    by_name: Any = None  # the function, where it was sent as its name: after a reload of its module it is not found there any more
 
 
 @dataclass
@@ -67,7 +69,8 @@ class Ledger:
             if (forced and not is_import(namespace[name])) or self._is_due(name, namespace[name], measured, now, parcel):
                 parcel.values[name] = namespace[name]
                 parcel.sizes[name] = measured.nbytes
-                parcel.entries[name] = Entry(measured.digest, id(namespace[name]), turn=turn)
+                by_name = namespace[name] if isinstance(namespace[name], FunctionType) and is_import(namespace[name]) else None
+                parcel.entries[name] = Entry(measured.digest, id(namespace[name]), turn=turn, by_name=by_name)
         return parcel
 
     def _is_due(self, name: str, value: Any, measured: bundle.Measured, now: int, parcel: Parcel) -> bool:
@@ -79,7 +82,7 @@ class Ledger:
                 parcel.unchecked.append(name)
             return False
         if not entry.worker_at:
-            return True
+            return value is not entry.by_name  # the worker's is the one of the last edition too
         kernel_at = entry.kernel_at or now
         mine = kernel_at > entry.worker_at
         side = "the notebook's" if mine else "the worker's"

@@ -23,6 +23,7 @@ from .background import Again, CellJob, CellOutput
 from .gang_cells import GangCells
 from .hold import Hold
 from .ledger import Parcel
+from .loaded_modules import LoadedModules
 from .loop import Loop
 from .names import is_import
 from .notebook_state import NotebookState
@@ -39,10 +40,11 @@ _DEATHS = (*_PYTHON_DIED, errors.NodeFailed, errors.LostError)
 class Remote:
     def __init__(self, shell: Any):
         self.shell = shell
-        self.workers = Workers()
+        self.modules = LoadedModules(shell)
+        self.workers = Workers(self.modules)
         self.jobs: list[CellJob] = []
         self.hold: Hold | None = None
-        self.gang_cells = GangCells(shell)
+        self.gang_cells = GangCells(shell, self.modules)
 
     # ---- cells ----
 
@@ -299,6 +301,7 @@ class Remote:
         return str(parent.get("header", {}).get("msg_id", ""))
 
     def cell_ended(self, result: Any) -> None:
+        self.modules.edited()  # while the files are still as this cell has loaded them
         for state in self.workers.states.values():
             state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
 

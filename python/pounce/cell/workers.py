@@ -16,6 +16,7 @@ from .._worker.state.problems import StateError
 from ..calls import asks_of, session_of, view_with
 from ..client import Client
 from ..lease import Lease, lease_with
+from .loaded_modules import LoadedModules
 from .notebook_state import NotebookState
 from .options_line import CellLine
 from .place import Place
@@ -39,10 +40,11 @@ class Workers:
     relay : StateRelay
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: LoadedModules) -> None:
+        self._modules = modules
         self._clients: dict[NotebookState, Client] = {}
         self.states: dict[Any, NotebookState] = {}
-        self.successors = Successors(_new_client)
+        self.successors = Successors(self._new_client)
         self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), lambda state: self.is_there(state, _RUNS))
         self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
 
@@ -55,7 +57,7 @@ class Workers:
         """That of a state's worker; of the notebook's usual one, or any."""
         state = state or next(iter(self._clients), None) or self.state(Place())
         if state not in self._clients:
-            self._clients[state] = self.successors.taken(state) or _new_client()
+            self._clients[state] = self.successors.taken(state) or self._new_client()
         return self._clients[state]
 
     def at(self, place: Place, state: NotebookState | None = None) -> Any:
@@ -203,6 +205,5 @@ class Workers:
         """Where all saved states of this user on this cluster lie."""
         return session_of(self.client()).parked
 
-
-def _new_client() -> Client:
-    return Client(cancel_grace=_NEVER_S)
+    def _new_client(self) -> Client:
+        return self._modules.followed(Client(cancel_grace=_NEVER_S))

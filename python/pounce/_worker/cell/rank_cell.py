@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._common import bundle
 from .. import rank_run
+from . import reloads
 from .cell_reply import bundled, error_of, shells
 
 _absent = object()
@@ -19,6 +20,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     """The reply: what the cell assigned, and of rank 0 its value and what is asked for. Raises ``CellFailed``: the other ranks wait."""
     shell = shells().the_only(page=bool(request["message"]), colors=request["colors"])
     names = shell.user_ns
+    reloads.follow()
     shells().know_files(shell, request["files"])
     names.update(bundle.loads(pickle, buffers))
     before = dict(names)

@@ -12,7 +12,7 @@ from .. import interpreter
 from ..state.live_reads import reached
 from ..state.needs import source_reads
 from ..steps import Left
-from . import held, packages
+from . import held, packages, reloads
 from .cell_reply import bundled, error_of, shells
 from .cell_streams import streams
 from .entered import Entered
@@ -35,6 +35,7 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
 
 def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
     shell = _the_shell(request)
+    reloads.follow()
     wanted, lacks = _relayed(shell, request, pickle, buffers)
     reply: dict[str, Any] = {"holder": _holder, "asked": wanted["turn"], "lacks": lacks, "relayed": wanted is not request["state"]}
     found = _saved.enter(wanted, request["holder"] == _holder) if not lacks else Entered(ran=False)
