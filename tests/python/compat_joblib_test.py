@@ -11,6 +11,9 @@ import pytest
 pytest.importorskip("sklearn")
 numpy = pytest.importorskip("numpy")
 
+from pounce._engine.classes import Amount, Class, Classes, Gpu  # noqa: E402
+from pounce._engine.options import Options  # noqa: E402
+from pounce.compat.joblib import most_workers  # noqa: E402
 from pounce.compat.sent_once import SentOnce  # noqa: E402  # it is of use with joblib alone
 
 
@@ -29,10 +32,6 @@ def test_calls_of_joblib_run_on_workers_in_batches_and_come_back_in_order(home):
             report(lazy=list(lazy))
             pid, nested = joblib.Parallel()(joblib.delayed(inner)(n) for n in range(2))[0]
             report(nested=nested == [pid, pid])
-        for given in dict(n_jobs=-1), dict():
-            with joblib.parallel_config("pounce", **given):
-                report(none=error_of(lambda: joblib.Parallel()(joblib.delayed(abs)(1) for _ in range(2)))["text"])
-                report(explicit=len(joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(1) for _ in range(2))))
         with joblib.parallel_config("pounce", workers=2):
             report(all=joblib.effective_n_jobs(-1), pid=joblib.Parallel(n_jobs=-1)(joblib.delayed(os.getpid)() for _ in range(2))[0] != os.getpid())
         with joblib.parallel_config("pounce", n_jobs=2, gpuz=1):
@@ -41,8 +40,81 @@ def test_calls_of_joblib_run_on_workers_in_batches_and_come_back_in_order(home):
 
     reports = run.reports
     assert reports["order"] and reports["pids"] >= 1 and reports["elsewhere"] and reports["lazy"] == [0, 1, 2, 3, 4]
-    assert reports["nested"] and reports["all"] == 2 and reports["pid"] and reports["explicit"] == 2
-    assert "n_jobs=-1 says no number of processes" in reports["none"] and "workers=8" in reports["none"] and "gpuz=" in reports["bad"]
+    assert reports["nested"] and reports["all"] == 2 and reports["pid"] and "gpuz=" in reports["bad"]
+
+
+def test_all_jobs_are_all_workers_that_there_may_be(home):
+    """It was refused, and scikit-learn's users write it everywhere."""
+    run = home.run("""
+        import joblib
+        import pounce.compat.joblib
+        from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+        from sklearn.datasets import make_classification
+        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.model_selection import GridSearchCV
+        report(cpus=len(os.sched_getaffinity(0)), here=os.getpid())
+        def all_of(**options):
+            with parallel_config("pounce", **options):
+                return [effective_n_jobs(n) for n in (-1, -2, 3)]
+        with pounce.Client(workers=5) as of_five, pounce.Client(workers="0:7") as pool:
+            report(client=all_of(client=of_five), pool=all_of(client=pool), said=all_of(client=of_five, workers=4, leases=2))
+        report(free=all_of(), least=all_of(cpus=1000)[0])
+        with parallel_config("pounce"):
+            report(pids=Parallel(n_jobs=-1)(delayed(os.getpid)() for _ in range(4)), default=Parallel()(delayed(abs)(-n) for n in range(3)))
+            data, target = make_classification(60, random_state=0)
+            search = GridSearchCV(RandomForestClassifier(4, random_state=0, n_jobs=-1), {"max_depth": [1, 3]}, cv=2, n_jobs=-1)
+            report(found=search.fit(data, target).cv_results_["mean_test_score"].tolist())
+            report(forest=RandomForestClassifier(4, random_state=0, n_jobs=-1).fit(data, target).score(data, target))
+        report(found_here=search.set_params(n_jobs=1).fit(data, target).cv_results_["mean_test_score"].tolist())
+        report(forest_here=RandomForestClassifier(4, random_state=0).fit(data, target).score(data, target))
+    """)
+
+    reports = run.reports
+    assert reports["client"] == [5, 4, 3] and reports["pool"] == [7, 6, 3] and reports["said"] == [8, 7, 3]
+    assert reports["free"] == [max(2, reports["cpus"]), max(2, reports["cpus"] - 1), 3] and reports["least"] == 2
+    assert reports["here"] not in reports["pids"] and reports["default"] == [0, 1, 2]
+    assert reports["found"] == reports["found_here"] and reports["forest"] == reports["forest_here"]
+
+
+def test_a_class_bounds_what_all_jobs_are():
+    def classes(jobs, gpus=None):
+        row = Class("day", True, 60, Amount(jobs, 0), Amount(None, 0), Amount(gpus, 0), None)
+        return Classes([row, row._replace(name="night", default=False, running_jobs=Amount(40, 0))], [Gpu("a100", 6, 0)], "slurm")
+
+    assert most_workers(Options(), classes(3)) == 3 and most_workers(Options(class_="night"), classes(3)) == 40
+    assert most_workers(Options(), classes(None)) == 16 and most_workers(Options(gpus=2), classes(None)) == 3
+    assert most_workers(Options(gpus=1), classes(50, gpus=4)) == 4
+
+
+def test_on_a_worker_the_backend_is_what_joblib_would_do_there(home):
+    """It was "Invalid backend: pounce"."""
+    run = home.run("""
+        import joblib
+        import pounce.compat.joblib
+        from joblib import Parallel, delayed, parallel_config
+        def inside(**words):
+            from joblib import Parallel, delayed, parallel_config
+            from joblib.parallel import get_active_backend
+            import os
+            with parallel_config("pounce", **words):
+                kind = type(get_active_backend()[0]).__name__
+                return os.getpid(), kind, sorted(Parallel(n_jobs=2)(delayed(abs)(-n) for n in range(3)))
+        def by_argument():
+            from joblib import Parallel, delayed
+            return Parallel(n_jobs=2, backend="pounce")(delayed(abs)(-n) for n in range(3))
+        def imports_it():
+            import pounce.compat.joblib
+            return inside()[1]
+        with pounce.Client() as client:
+            report(call=client.submit(inside, cpus=2).result(60)[1:], argument=client.submit(by_argument).result(60))
+            report(imported=client.submit(imports_it).result(60))
+        with parallel_config("pounce", n_jobs=2):
+            (pid, *nested), _ = Parallel()(delayed(inside)(workers="0:4") for _ in range(2))
+            report(nested=nested, elsewhere=pid != os.getpid())
+    """)
+
+    assert run.reports == {"call": ["LokyBackend", [0, 1, 2]], "argument": [0, 1, 2], "imported": "LokyBackend",
+                           "nested": ["ThreadingBackend", [0, 1, 2]], "elsewhere": True}
 
 
 def test_workers_of_a_pool_are_so_many_leases_at_most(home):

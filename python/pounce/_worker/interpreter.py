@@ -21,6 +21,7 @@ from .. import _core
 from .._common import task_end
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
+from . import nested_joblib
 from .import_clock import ImportClock
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
@@ -324,6 +325,7 @@ def main() -> None:
     _make_streams_live()
     faulthandler.enable()
     _become_script()
+    nested_joblib.install()
     import atexit
 
     atexit.register(core.close)  # registered first, so it runs last: what other handlers print is still forwarded

@@ -5,10 +5,13 @@
 
     with parallel_config("pounce", n_jobs=8, cpus=2):
         search.fit(images, digits)
+
+On a worker "pounce" is what joblib would do there itself (_worker/nested_joblib.py).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +21,11 @@ from .. import Client, Ref
 from .._common import serialize
 from .._common.random_streams import Streams
 from .._engine import seeds
+from .._engine.classes import Classes
 from .._engine.options import Options
 from .._engine.outcome import OF_GENERATORS, carried, note_lines
-from ..calls import View
+from .._worker import nested_joblib
+from ..calls import View, asks_of
 from ..errors import BadRequest, NotPicklable
 from ..future import Future
 from .call import Call
@@ -28,6 +33,8 @@ from .clients import shared_client
 from .leases import Leases
 from .on_worker import run_calls
 from .sent_once import SentOnce
+
+_UNBOUNDED = 16  # workers that -1 means where neither options nor a class limit them: a shared cluster is not taken whole
 
 
 class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
@@ -46,8 +53,11 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
     Raises
     ------
     BadRequest
-        Options that do not exist, or no number of processes: ``n_jobs`` is -1, which it also is where nobody says one, and neither
-        ``workers`` nor ``leases`` does. pounce has no fixed number of processes that "all" could mean.
+        Options that do not exist.
+
+    ``n_jobs=-1``, which it also is where none is given, is all workers that there may be: as many as ``workers`` and ``leases`` say, here
+    or in the client's own options; else a pool of as many as the class lets run at a time, on a machine without Slurm its CPUs,
+    and 16 where nothing limits them. ``-2`` is one less.
     """
 
     supports_retrieve_callback = True
@@ -58,12 +68,15 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
         if inner_max_num_threads is not None:
             raise BadRequest("pounce does not take inner_max_num_threads=", "Ask for CPUs: cpus=2; a worker's threads see as many.")
-        asked = Options().changed(**{word: options[word] for word in ("workers",) if word in options})
+        own = Options() if client is None else asks_of(client)
+        asked = own.changed(**{word: options[word] for word in ("workers",) if word in options})
         if asked.leases_most and leases != 1:
-            text = f"leases={leases} and workers={options['workers']!r} both say how many leases there may be"
+            text = f"leases={leases} and workers={options.get('workers', f'0:{asked.leases_most}')!r} both say how many leases there may be"
             raise BadRequest(text, "Leave one of them out.")
         self._client, self._options = client, options
         self._number, self._processes = asked.leases_most or leases, asked.workers
+        self._is_bounded = leases != 1 or "workers" in options or own.leases_most > 0 or own.workers > 1
+        self._most = 0  # that -1 means, where nothing bounds it: looked up once
         self._leases: Leases | None = None
         self._calls: set[Call] = set()
         self._streams: Streams | None = None  # from which those of one Parallel's calls are derived
@@ -71,26 +84,41 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._sent = SentOnce(self._scatter)
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
-        """As joblib asks: how many calls run at a time. -1: as many as ``leases`` and ``workers`` say, of which one has to."""
+        """As joblib asks: how many calls run at a time. -1: all workers that there may be, -2: one less. May ask pounced, once."""
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs == 1:
             return 1  # somebody wants it here, one after the other
-        if (n_jobs is None or n_jobs < 0) and self._number == 1 and "workers" not in self._options:
-            raise BadRequest(f"n_jobs={-1 if n_jobs is None else n_jobs} says no number of processes",
-                             "Say one where the backend is chosen: n_jobs=8, or workers=8 for calls that say n_jobs=-1 themselves.")
-        most = self._number * self._processes
+        if n_jobs is None or n_jobs < 0:
+            n_jobs = self._all() + 1 + (-1 if n_jobs is None else n_jobs)
         # joblib takes 1 for "in this process", where even a single worker is meant: it is kept busy by two.
-        return max(2, most if n_jobs is None or n_jobs < 0 else n_jobs)
+        return max(2, n_jobs)
+
+    def _all(self) -> int:
+        if self._is_bounded:
+            return self._number * self._processes
+        if not self._most:
+            client = self._client or shared_client()
+            self._most = most_workers(asks_of(client).changed(**self._options), client.classes())
+        return self._most
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
         self.parallel = parallel
         found = self.effective_n_jobs(n_jobs)
         if self._leases is None:
-            each = -(-n_jobs // self._number) if n_jobs > 1 else 1
-            options = {"workers": each, **self._options}
-            self._leases = Leases(self._client or shared_client(), options, self._number)
+            client = self._client or shared_client()
+            self._leases = Leases(client, {**self._workers_for(n_jobs), **self._options}, self._leases_for(n_jobs))
         return found
+
+    def _workers_for(self, n_jobs: int | None) -> dict[str, int]:
+        """Of each lease."""
+        if n_jobs is not None and n_jobs > 1:
+            return {"workers": -(-n_jobs // self._number)}
+        return {} if self._is_bounded else {"workers": 1}
+
+    def _leases_for(self, n_jobs: int | None) -> int:
+        is_all = n_jobs is None or n_jobs < 0
+        return self.effective_n_jobs(n_jobs) if is_all and not self._is_bounded else self._number
 
     def submit(self, func: Any, callback: Callable[[Any], Any] | None = None) -> Call:
         """Sends one batch of joblib's; `callback` hears of its end."""
@@ -157,6 +185,18 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         return tuple(self._sent.by_ref(value) for value in arguments)
 
 
+def most_workers(asks: Options, classes: Classes) -> int:
+    """That such a user's calls may have at a time, each with a lease of its own."""
+    if classes.launcher == "local":
+        return max(1, len(os.sched_getaffinity(0)) // max(1, asks.cpus))
+    of_class = [row for row in (classes[name] for name in classes) if row.name == asks.class_ or (not asks.class_ and row.default)]
+    limits = [row.running_jobs.most for row in of_class]
+    if asks.gpus:
+        limits += [row.gpus.most // asks.gpus for row in of_class if row.gpus.most is not None]
+        limits += [sum(gpu.total for gpu in classes.gpus if asks.gpu_type in ("", gpu.type)) // asks.gpus]
+    return max(1, min([limit for limit in limits if limit is not None], default=_UNBOUNDED))
+
+
 def _name_of(items: Any) -> str:
     function = items[0][0]
     return str(getattr(function, "__name__", None) or getattr(getattr(function, "function", None), "__name__", type(function).__name__))
@@ -176,4 +216,5 @@ def _not_picklable(items: Any) -> NotPicklable | None:
     return None
 
 
-register_parallel_backend("pounce", PounceBackend)
+if not nested_joblib.is_installed():
+    register_parallel_backend("pounce", PounceBackend)
