@@ -12,6 +12,7 @@ from collections.abc import Generator
 from typing import Any
 
 from . import _core, errors
+from ._common.ref import awaited
 from ._engine.choices import Choice, sooner
 from ._engine.detached import DetachedTask
 from ._engine.options import Options
@@ -191,7 +192,7 @@ class Future(CalledBack):
         >>> future.result(), future.choices()
         (1024, [])
         """
-        if self.done() or self._task.asks is None or self._session.state(self._task) != "waiting":
+        if self.done() or self._task.asks is None or self._task.awaits is not None or self._session.state(self._task) != "waiting":
             return []
         return self._session.choices(self._task, self._task.asks)
 
@@ -264,6 +265,10 @@ class Future(CalledBack):
             raise errors.BadRequest(f"{self._task.name} ended without having run to its end", "Look at exception() instead.")
         timings = self._task.timings
         return {**{part: getattr(timings, part) for part in _PARTS}, "import": _imports(timings), **_memory(timings)}
+
+    def __reduce__(self) -> Any:
+        """As an argument of another call: it arrives as its result."""
+        return awaited(self, self._task)
 
     def __repr__(self) -> str:
         if not self.done():

@@ -13,6 +13,8 @@ from typing import Any
 
 from .code_names import global_reads
 from .fingerprint import importable
+from .. import errors
+from .ref import Awaited
 from .serialize import ATOMS, dumps
 
 
@@ -95,5 +97,7 @@ def _of_compiled(code: types.CodeType) -> bytes:
 
 def _pickled(value: Any) -> bytes:
     data, buffers, objects = dumps(value)
+    if any(type(each) is Awaited for each in objects):
+        raise errors.BadRequest("a future has no content before it has ended", "Pass its result().")
     name = f"{type(value).__module__}:{type(value).__qualname__}".encode()
     return _hash("pickle", [name, data, *(buffer.raw().tobytes() for buffer in buffers), *(each.encode() for each in objects)])

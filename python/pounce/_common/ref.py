@@ -57,6 +57,23 @@ class Ref:
         return held, (ids.setdefault(self.id, len(ids)),)
 
 
+class Awaited(str):
+    """In a pickle's list of objects: the place of a future's result."""
+
+    future: Any
+    task: Any  # the future's
+
+
+def awaited(future: Any, task: Any) -> tuple[Any, ...]:
+    """How a future is pickled as an argument: whoever makes the pickle finds it in the list of objects."""
+    ids = getattr(pickling, "ids", None)
+    if ids is None:
+        raise TypeError("a future can only be pickled as an argument of submit() and map(): elsewhere take its result()")
+    place = Awaited(f"future {id(future):x}")
+    place.future, place.task = future, task
+    return held, (ids.setdefault(place, len(ids)),)
+
+
 # Of the thread that is in dumps() or loads(): a Ref is pickled as its place in the list of objects. Persistent ids of
 # pickle would call Python for every object of every argument; this costs nothing where there is no Ref.
 pickling = threading.local()

@@ -15,6 +15,7 @@ from typing import Any
 from .. import _core, errors
 from .._common import result_store, serialize
 from .._common.random_streams import Streams
+from .._common.ref import Awaited
 from .result_relay import Relay
 from .session import Session
 from .task import Task
@@ -170,6 +171,8 @@ def attach(session: Session, name: str) -> DetachedTask:
 def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], streams: Streams | None = None) -> list[Any]:
     call = function, args, kwargs, *((streams,) if streams else ())
     data, buffers, objects = serialize.dumps(call, submitted=True)
+    if any(type(each) is Awaited for each in objects):
+        raise errors.BadRequest("a future cannot be an argument of a task with a name, which waits without this kernel", "Pass its result().")
     if objects:
         raise errors.BadRequest("a pounce.Ref cannot be an argument of a task with a name", "Pass the value itself.")
     return [data, *buffers]

@@ -105,6 +105,8 @@ class RestartableResults(Results):
 def _digest_of(value: Any, name: str) -> str:
     try:
         return content_digest(value)
+    except errors.BadRequest:
+        raise
     except Exception as error:
         raise not_picklable(value, name, error) from error
 

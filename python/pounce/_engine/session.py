@@ -38,6 +38,7 @@ from .wait import Wait, wait_of
 
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
+_SLICE_S = 0.05  # of a wait for what another session's thread brings
 _ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
 
 
@@ -96,6 +97,7 @@ class Session:
         self.parked_most_bytes: int | None = said["parked_most_mib"] * 1024 * 1024 or None  # of one notebook's; None: no limit
         self._followers: list[Follower] = []  # of tasks that have not ended
         self.under_way: dict[str, Task] = {}  # whose end was not heard
+        self.awaiting: set[Task] = set()  # not sent: they wait for futures among their arguments
         self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
         self._asked = Questions()
         self._news: deque[Any] = deque()
@@ -153,7 +155,22 @@ class Session:
         return self.core.free_workers(asks.resources)
 
     def state(self, task: Task) -> str | None:
-        return self.core.state(task.id)
+        return self.core.state(task.id) if task.awaits is None else "waiting"
+
+    def sent(self, task: Task) -> None:
+        """What it waited for has come."""
+        task.awaits = None
+        self.awaiting.discard(task)
+        if task.given_up:  # meanwhile
+            self.cancel(task)
+
+    def end_unsent(self, task: Task, failure: BaseException) -> None:
+        """It will not be sent."""
+        self.awaiting.discard(task)
+        if isinstance(failure, errors.Cancelled):
+            task.end_cancelled(failure)
+        else:
+            task.end_failed(failure)
 
     def gone(self, resources: _core.Resources) -> str:
         """In words, that the idle worker with these was given back; empty: it was not."""
@@ -167,6 +184,9 @@ class Session:
         return pool_of(self.core.leases_of(task.id), task.asks) if task.asks and task.asks.leases_most else None
 
     def why(self, task: Task) -> Wait | None:
+        awaits = task.awaits
+        if awaits is not None and (pending := awaits.pending()):
+            return Wait("waiting", _for(pending))
         return wait_of(self.lease_status(task)) if self.state(task) == "waiting" else None
 
     def status_of(self, lease: str) -> _core.LeaseStatus | None:
@@ -178,7 +198,7 @@ class Session:
 
     def move(self, task: Task, asks: Options) -> bool:
         """Has a task that waits ask for something else; False: it does not wait any more."""
-        if not self.core.move(task.id, asks.resources):
+        if task.awaits is None and not self.core.move(task.id, asks.resources):
             return False
         task.asks = asks
         return True
@@ -195,6 +215,11 @@ class Session:
     def cancel(self, task: Task, grace: float | None = None, only_if_queued: bool = False) -> None:
         seconds = self._cancel_grace if grace is None else grace
         task.given_up |= not only_if_queued
+        awaits = task.awaits
+        if awaits is not None:
+            if awaits.drop():
+                self.end_unsent(task, errors.Cancelled(f"{task.called()} was cancelled{task.why_given_up and ': ' + task.why_given_up}"))
+            return  # or it is being sent, and cancelled then
         self.core.cancel(task.id, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)), only_if_queued=only_if_queued)
         self.core.drain(self._news)
         self.handle()
@@ -205,13 +230,19 @@ class Session:
         deadline = math.inf if timeout is None else now + timeout
         look = now + QUIET_S
         status: StatusLine | None = None
+        chain = [task]  # the last one is sent, or waits for what is not this session's
         try:
             while not task.over:
-                waited = self.core.wait(task.id, int(min(look, deadline) * 1e9), self._news)
+                last = self._last_of(chain)
+                if last.awaits is not None:
+                    waited = _core.Waited()
+                    last.wait_over(min(_SLICE_S, max(0.0, deadline - now)))
+                else:
+                    waited = self.core.wait(last.id, int(min(look, deadline) * 1e9), self._news)
                 self.handle()
                 if waited.raised is not None:
                     raise waited.raised
-                self._answer(task)
+                self._answer(last)
                 if task.over:
                     break
                 now = time.monotonic()
@@ -219,11 +250,11 @@ class Session:
                     raise errors.Timeout(f"{task.name} has not ended within {timeout:g} s; it goes on")
                 if now >= look:
                     status = status or StatusLine(QUIET_S)
-                    state, lease = self.state(task), self.lease_status(task)
-                    look = now + status.update(state, lease, hint(lease), self.pool(task))
+                    state, lease = self.state(last), self.lease_status(last)
+                    look = now + status.update(state, lease, hint(lease), self.pool(last))
                     self._warn(state, lease)
-                if not waited.news and self.state(task) is None:
-                    task.wait_over(0.05)  # another thread has its end in hand
+                if not waited.news and self.state(last) is None:
+                    last.wait_over(0.05)  # another thread has its end in hand
         except KeyboardInterrupt:
             if not self.closed:
                 self.cancel(task)
@@ -231,6 +262,17 @@ class Session:
         finally:
             if status is not None:
                 status.finish()
+
+    def _last_of(self, chain: list[Task]) -> Task:
+        """What a task waits for first, and what that one waits for: `chain` begins with the task and ends with that."""
+        while len(chain) > 1 and chain[-1].over:
+            chain.pop()
+        while (awaits := chain[-1].awaits) is not None:
+            ahead = next((one for one in awaits.pending() if one in self.awaiting or one.id in self.under_way), None)
+            if ahead is None:
+                break
+            chain.append(ahead)
+        return chain[-1]
 
     def _warn(self, state: str | None, lease: _core.LeaseStatus | None) -> None:
         warning = self._time_left.warning(state, lease, cell_number())
@@ -394,6 +436,9 @@ class Session:
         self.core.close()
         self.core.drain(self._news)
         self.handle()
+        for task in list(self.awaiting):
+            if task.awaits is not None and task.awaits.drop():
+                self.end_unsent(task, errors.ClientClosed(f"the client was closed while {task.called()} waited for its arguments"))
         for follower in list(self._followers):
             follower.left()
         # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
@@ -422,6 +467,14 @@ def _reported(session: Session, task: str, content: dict[str, Any], _: list[Any]
     reporter = session.under_way.get(task)
     if reporter is not None:
         reporter.reported(content)
+
+
+def _for(tasks: list[Task]) -> str:
+    """What a call waits for, in words."""
+    first = tasks[0]
+    others = len(tasks) - 1
+    more = f" and {others} other{'s' if others > 1 else ''}" if others else ""
+    return f"for {first.name}{f' (task {first.id})' if first.id else ''}{more}"
 
 
 def _show(is_error: bool, data: bytes) -> None:

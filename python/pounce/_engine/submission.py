@@ -11,15 +11,17 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .. import errors
+from .. import _core, errors
 from .._common import device_pickle, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
 from .._common.local_modules import Modules
+from .._common.late_arguments import LateArguments
 from .._common.random_streams import Streams
-from .._common.ref import Ref
+from .._common.ref import Awaited, Ref
 from .._worker.kernel_calls import apply
 from ..errors import BadRequest
 from . import detached
+from .dependencies import Dependencies, place_of, with_note
 from .file_objects import FileObject, FileObjects
 from .function_cache import FunctionCache, Pickled
 from .mutations import Watched, mutations
@@ -61,6 +63,7 @@ class Submitter:
         self.session = Session(launcher, config, cancel_grace, env, imports=imports)
         self._modules: Modules | None = None
         self._functions = FunctionCache()
+        self._results: weakref.WeakKeyDictionary[Any, weakref.ref[Ref]] = weakref.WeakKeyDictionary()  # of futures, as objects
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
         self._mutations = mutations()
@@ -99,8 +102,6 @@ class Submitter:
                streams: Streams | None = None) -> None:
         """`task` says what it asks for; it has its future already, since its end may be there at once."""
         submitted_ns = time.monotonic_ns()
-        options = task.asks
-        assert options is not None
         task.call = function, args, kwargs
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
         modules, others = self.session.modules, len(self.session.under_way)
@@ -115,13 +116,81 @@ class Submitter:
             payload, objects = self._arguments(args, kwargs, task.name, holds, streams)
         else:
             payload, objects = _NO_ARGUMENTS, []
+        call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs])
+        if objects and any(type(each) is Awaited for each in objects):
+            self._send_when_ready(task, call, args, kwargs)
+        else:
+            self._send(task, call)
+
+    def _send_when_ready(self, task: Task, call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Some of its arguments are futures. What may be changed after `submit` is copied."""
+        task.id = _core.new_task()
+        buffers = [bytearray(buffer) for buffer in call.payload[1:]]
+        places = [each for each in call.objects if type(each) is Awaited]
+
+        def ready() -> None:
+            try:
+                self._send(task, self._with_results(task, call, buffers, args, kwargs))
+            except Exception as error:
+                self.session.end_unsent(task, error)
+            else:
+                self.session.sent(task)
+
+        def failed(future: Any) -> None:
+            self.session.end_unsent(task, _as_that_one(future, place_of(future, args, kwargs, task.name)))
+
+        task.awaits = Dependencies({each.future: each.task for each in places}, ready, failed)
+        self.session.awaiting.add(task)
+        task.awaits.begin()
+
+    def _with_results(self, task: Task, call: _Call, buffers: list[bytearray], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+        """The call, now that the futures among its arguments have ended: small results in it, large ones as objects of their own."""
+        holds = task.keeps
+        values, room = [], INLINE_BYTES
+        for each in call.objects:
+            if type(each) is not Awaited:
+                values.append(Ref(each, 0, None))
+                continue
+            path = place_of(each.future, args, kwargs, task.name)
+            value, nbytes = self._result(each.future, path, holds, room)
+            values.append(value)
+            room -= nbytes
+        late = LateArguments(call.payload[0], buffers, values)
+        data, out, objects = serialize.dumps(late, by_file=True, most_buffers=_INLINE_BUFFERS)
+        _check_size(data, task.name)
+        return call._replace(payload=[data, *out], objects=objects, submitted_ns=time.monotonic_ns(), keeps=[*call.keeps, *holds])
+
+    def _result(self, future: Any, path: str, holds: list[Any], room: int) -> tuple[Any, int]:
+        """It, or a Ref to it where it is large or no room is left beside others; and what it takes in the call."""
+        known = self._results.get(future)
+        ref = known() if known is not None else None
+        if ref is not None:
+            holds.append(ref)
+            return ref, 0
+        value = future.result(0)
+        try:
+            data, buffers, objects = serialize.dumps(value, by_file=True)
+        except Exception as error:
+            raise not_picklable(value, path, error) from error
+        if objects:
+            raise errors.NotPicklable(f"{path} is a result with a future or a pounce.Ref in it, which cannot be sent on")
+        nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
+        if not _is_large(data, buffers, max(_SMALL_BYTES, room)):
+            return value, nbytes
+        ref = self._hold(data, buffers, path, holds)
+        self._results[future] = weakref.ref(ref)
+        return ref, 0
+
+    def _send(self, task: Task, call: _Call) -> None:
+        pickled, payload, objects, retries, submitted_ns, _ = call
+        options = task.asks
+        assert options is not None
         if self._files or task.may_end is not None:
-            call = _Call(pickled, payload, objects, retries, submitted_ns, [*holds, args, kwargs])
             objects = self._in_reach(task, call)
             if task.may_end is not None:
                 task.submit_copy = lambda copy: self._submit_copy(copy, call)
         self._watch(task, objects)
-        self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns)
+        self.session.submit(task, pickled, payload, objects, options.resources, retries, submitted_ns, task.id)
         if options.wait_policy:
             self.session.planner.add(self.session, task, options.wait_policy)
 
@@ -216,10 +285,7 @@ class Submitter:
             if len(buffers) > _INLINE_BUFFERS or len(data) > _MESSAGE_BYTES:  # many that are not large each
                 args, kwargs = self._with_objects(args, kwargs, name, holds, _SMALL_BYTES)
                 data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True, most_buffers=_INLINE_BUFFERS)
-            if len(data) > 2 * _MESSAGE_BYTES:
-                raise errors.TooLarge(
-                    f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes", "Scatter it, and pass its Ref."
-                )
+            _check_size(data, name)
         except errors.PounceError:
             raise
         except Exception as error:
@@ -243,9 +309,8 @@ class Submitter:
     def _object(self, value: Any, path: str, holds: list[Any]) -> None:
         data, buffers, objects = serialize.dumps(value, by_file=True)
         if objects:
-            raise errors.NotPicklable(
-                "a pounce.Ref is captured by the function itself", "Pass the Ref as an argument of the function instead."
-            )
+            what = "a future" if type(objects[0]) is Awaited else "a pounce.Ref"
+            raise errors.NotPicklable(f"{what} is captured by the function itself", "Pass it as an argument of the function instead.")
         self._hold(data, buffers, path, holds)
 
     def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False, by_content: bool = True,
@@ -276,7 +341,21 @@ def parts_for_device(value: Any, device: str) -> tuple[bytes, list[Any]]:
 
 def _no_refs_in_it(objects: list[str]) -> None:
     if objects:
-        raise BadRequest("a value that contains a pounce.Ref cannot be scattered", "Pass the Refs as arguments.")
+        raise BadRequest("a value that contains a pounce.Ref or a future cannot be scattered", "Pass these as arguments.")
+
+
+def _check_size(data: bytes, name: str) -> None:
+    if len(data) > 2 * _MESSAGE_BYTES:
+        raise errors.TooLarge(
+            f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes", "Scatter it, and pass its Ref."
+        )
+
+
+def _as_that_one(future: Any, place: str) -> BaseException:
+    """What a call ends with whose argument `future` did not end well."""
+    if future.cancelled():
+        return errors.Cancelled(f"{place} is the result of a call that was cancelled")
+    return with_note(future.exception(0), f"{place} is the result of the call that raised this")
 
 
 def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> bool:

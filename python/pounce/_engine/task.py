@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core, errors
 from .._common import report, serialize
+from .dependencies import Dependencies
 from .mutations import Watched
 from .options import Options
 
@@ -19,7 +20,7 @@ from .options import Options
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "call", "given_up", "heard", "id", "may_end", "name", "objects", "over",
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps", "may_end", "name", "objects", "over",
                  "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
@@ -27,7 +28,9 @@ class Task:
         self.name = name
         self.worker: int | None = None  # of its lease: that one runs it
         self.asks = asks  # None: its resources are not this kernel's to change
+        self.awaits: Dependencies | None = None  # futures among its arguments: until it is sent
         self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None  # until its end: what a job script would run
+        self.keeps: list[Any] = []  # handles of results that it was sent with: others may take the same
         self.over = False  # as the future's done(), without its lock
         self._timings: _core.Timings | None = None
         self._unpickled = 0.0  # when its result was
@@ -81,10 +84,7 @@ class Task:
         assert future is not None
         if error is not None and error.code == "cancelled":
             given_up = self.why_given_up and errors.Cancelled(f"{self.called()}: {self.why_given_up}")
-            self.why_cancelled = given_up or errors.of(error)
-            concurrent.futures.Future.cancel(future)
-            future.set_running_or_notify_cancel()
-            self._let_go()
+            self.end_cancelled(given_up or errors.of(error))
             return
         value: Any = None
         failure: BaseException | None = None
@@ -109,6 +109,22 @@ class Task:
             else:
                 future.set_exception(failure)
         finally:
+            self._let_go()
+
+    def end_cancelled(self, why: errors.PounceError) -> None:
+        """Without an outcome."""
+        future = self._future
+        if future is not None:
+            self.why_cancelled = why
+            concurrent.futures.Future.cancel(future)
+            future.set_running_or_notify_cancel()
+            self._let_go()
+
+    def end_failed(self, failure: BaseException) -> None:
+        """Likewise: it was not sent."""
+        future = self._future
+        if future is not None:
+            future.set_exception(failure)
             self._let_go()
 
     def _changed_data(self, failure: BaseException | None) -> BaseException | None:
@@ -137,8 +153,8 @@ class Task:
 
     def _let_go(self) -> None:
         self.over = True
-        self._future = self.sends_again = self.submit_copy = self.call = self.heard = None
-        self.watched = []
+        self._future = self.sends_again = self.submit_copy = self.call = self.heard = self.awaits = None
+        self.watched = self.keeps = []
 
     def wait_over(self, seconds: float | None) -> None:
         """Waits without pumping: the thread that unpickles the end also tells of it."""

@@ -1,0 +1,119 @@
+"""``Dependencies``: the futures among a call's arguments, which it waits for without a worker.
+
+When all have ended well the call is sent. As soon as one has not, the call ends as that one did.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+class Dependencies:
+    """Of one call. Any thread: what is called when they have ended is called once, by the thread that brought the last end.
+
+    Parameters
+    ----------
+    tasks : dict
+        What is known of each future's call.
+    ready : callable
+        All have ended well.
+    failed : callable
+        Called with the future that failed or was cancelled. Not within that one's end: a chain of calls may be long.
+    """
+
+    def __init__(self, tasks: dict[Any, Any], ready: Callable[[], object], failed: Callable[[Any], object]):
+        self._pending = dict(tasks)
+        self._ready, self._failed = ready, failed
+        self._is_decided = False
+        self._turn = threading.Lock()
+
+    def begin(self) -> None:
+        """From now on; what has ended already counts."""
+        for future in list(self._pending):
+            future.add_done_callback(self._ended)
+
+    def pending(self) -> list[Any]:
+        """The calls that have not ended. Empty: it waits no more."""
+        with self._turn:
+            return [] if self._is_decided else list(self._pending.values())
+
+    def drop(self) -> bool:
+        """It waits no more, and nothing is called. False: it did not wait any more."""
+        with self._turn:
+            decided, self._is_decided = self._is_decided, True
+            return not decided
+
+    def _ended(self, future: Any) -> None:
+        failed = future.cancelled() or future.exception() is not None
+        with self._turn:
+            self._pending.pop(future, None)
+            if self._is_decided or (self._pending and not failed):
+                return
+            self._is_decided = True
+        if failed:
+            one_after_the_other(lambda: self._failed(future))
+        else:
+            self._ready()
+
+
+_thread = threading.local()  # .ends: what this thread has still to end
+
+
+def one_after_the_other(end: Callable[[], object]) -> None:
+    """A call's end may be the next one's: not within it, since a chain may be longer than Python's stack."""
+    ends: deque[Callable[[], object]] | None = getattr(_thread, "ends", None)
+    if ends is not None:
+        ends.append(end)
+        return
+    ends = _thread.ends = deque((end,))
+    try:
+        while ends:
+            ends.popleft()()
+    finally:
+        del _thread.ends
+
+
+def with_note(error: BaseException, note: str) -> BaseException:
+    """A copy of what another call failed with, with a line more. The same object where it cannot be copied."""
+    try:
+        found = copy.copy(error)
+        same = type(found) is type(error) and found.args == error.args
+    except Exception:
+        same = False
+    if not same:
+        return error
+    found.__traceback__, found.__cause__, found.__context__ = error.__traceback__, error.__cause__, error.__context__
+    found.__suppress_context__ = error.__suppress_context__
+    if hasattr(found, "add_note"):  # not in Python 3.10
+        found.__notes__ = [*getattr(error, "__notes__", ()), note]  # type: ignore[attr-defined]
+    return found
+
+
+def place_of(future: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> str:
+    """Which argument of `name` it is, in words."""
+    for path, value in [*((f"argument {n} of {name}", value) for n, value in enumerate(args)),
+                        *((f"argument {word}= of {name}", value) for word, value in kwargs.items())]:
+        found = _path_in(value, future, path)
+        if found:
+            return found
+    return f"an argument of {name}"
+
+
+def _path_in(value: Any, future: Any, path: str, depth: int = 4) -> str:
+    """Of the future in it; empty: it is not there, or deeper."""
+    if value is future:
+        return path
+    if depth == 0:
+        return ""
+    parts: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        parts = ((f"{path}[{key!r}]", part) for key, part in value.items())
+    elif isinstance(value, (list, tuple)):
+        parts = ((f"{path}[{n}]", part) for n, part in enumerate(value))
+    elif isinstance(value, (set, frozenset)):
+        parts = ((f"{path}", part) for part in value)
+    return next(filter(None, (_path_in(part, future, name, depth - 1) for name, part in parts)), "")
