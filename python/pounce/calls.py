@@ -56,7 +56,8 @@ class View:
         *args, **kwargs
             Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
             once to each worker, without a copy here, so an array must not be changed until its task has ended
-            (docs/data.md; ``POUNCE_CHECK_MUTATION=1`` looks for that). A ``Ref``, at any depth, arrives as its value.
+            (docs/data.md; ``POUNCE_CHECK_MUTATION=1`` looks for that). A ``Ref``, at any depth, arrives as its value, and a future as
+            its result: the call then waits for it, without a worker, and fails as it fails.
         pure : bool
             Accepted for the sake of ``distributed``'s signature; results are not cached.
         retries : int

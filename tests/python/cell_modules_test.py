@@ -35,6 +35,9 @@ SCENARIOS = {
                                 f"edit('M.py', {V2!r})", f">{ALL}", f">{ALL}", "%autoreload 0"],
     "autoreload of a whole module": ["%load_ext autoreload\n%autoreload 2", f"edit('M.py', {V1!r}); import M", f">{USE}", f">{ALL}",
                                      f"edit('M.py', {V3!r})", f">{ALL}", f">{ALL}", "%autoreload 0", f"edit('M.py', {V1!r})", f">{ALL}"],
+    "autoreload on the worker itself": [
+        ">%load_ext autoreload\n%autoreload 2", f"edit('M.py', {V1!r})", f">{USE}", f">{ALL}", f"edit('M.py', {V2!r})", f">{ALL}",
+        f"edit('M.py', {V3!r})", f">{ALL}", ">%autoreload 0"],
     "a module that others took names from": [
         "edit('M_base.py', 'def f(): return 1'); edit('M.py', 'from M_base import f'); import M, M_base", ">import M; M.f()",
         "edit('M_base.py', 'def f(): return 2'); importlib.reload(M_base)", ">M.f()", "importlib.reload(M)", ">M.f()",

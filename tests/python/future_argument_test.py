@@ -6,7 +6,7 @@ import pytest
 from conftest import made_home
 
 PROGRAM = """
-    import concurrent.futures, threading
+    import concurrent.futures, gc, threading, weakref
     import numpy
     def add(a, b): return a + b
     def gate(value, name="gate"):
@@ -61,6 +61,17 @@ PROGRAM = """
         open("gate3", "w")
         report(sums=client.gather(waiting), writes=submit(lambda a: a.__setitem__(0, 5.0) or float(a[0]), large).result(60))
         report(held=held, many=submit(lambda arrays: sum(map(float, map(sum, arrays))), [submit(numpy.ones, 20_000) for _ in range(10)]).result(60))
+
+        # who waited holds nothing any more
+        gc.collect(); gc.disable()
+        made, gated = submit(numpy.ones, 10), submit(gate, 1, "gate4")
+        user = submit(lambda a, b: b, made, gated)
+        open("gate4", "w")
+        report(user=user.result(60))
+        freed = weakref.ref(made)
+        del made
+        report(freed=freed() is None)
+        gc.enable()
 
         # none waits on a worker: the only one is free for what they wait for
         first = submit(gate, 0, "gate2")
@@ -141,6 +152,10 @@ def test_a_call_that_waits_says_for_what(reports):
 def test_a_large_result_is_one_object_for_all_that_take_it(reports):
     assert reports["sums"] == [300_010.0] * 4 and reports["writes"] == 5.0 and reports["many"] == 200_000.0
     assert set(reports["held"]) == {2_400_000, 160_000} and len(reports["held"]) <= 6, "of many small ones as many go along as fit"
+
+
+def test_a_result_lives_no_longer_than_its_future_and_the_calls_that_take_it(reports):
+    assert reports["user"] == 1 and reports["freed"]
 
 
 def test_what_waits_asks_for_no_worker(reports):

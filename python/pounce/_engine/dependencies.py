@@ -44,7 +44,8 @@ class Dependencies:
     def drop(self) -> bool:
         """It waits no more, and nothing is called. False: it did not wait any more."""
         with self._turn:
-            decided, self._is_decided = self._is_decided, True
+            decided = self._is_decided
+            self._decide()
             return not decided
 
     def _ended(self, future: Any) -> None:
@@ -53,11 +54,18 @@ class Dependencies:
             self._pending.pop(future, None)
             if self._is_decided or (self._pending and not failed):
                 return
-            self._is_decided = True
+            on_ready, on_failure = self._ready, self._failed
+            self._decide()
         if failed:
-            one_after_the_other(lambda: self._failed(future))
+            one_after_the_other(lambda: on_failure(future))
         else:
-            self._ready()
+            on_ready()
+
+    def _decide(self) -> None:
+        """Lets go of the call: the futures that it waited for know this one as long as they live."""
+        self._is_decided = True
+        self._ready = self._failed = lambda *_: None
+        self._pending = {}
 
 
 _thread = threading.local()  # .ends: what this thread has still to end

@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._engine import seeds
 from ...calls import View
 from ...errors import BadRequest, Timeout
 from ...executor import Executor
@@ -16,9 +15,9 @@ from .. import not_offered
 from ..call import Call
 from ..leases import Leases
 from ..on_worker import call_with, nothing
-from .arguments import futures_in, replaced
+from .arguments import replaced
 from .cluster import SLURMCluster
-from .future import Future, call_of, calls_of, seconds, value_of
+from .future import Future, calls_of, seconds, value_of
 from .key import key_of, name_of, new_key
 
 _OPTIONS = "Its resources are the cluster's: make another SLURMCluster, or use pounce.Client and its options()."
@@ -96,8 +95,8 @@ class Client:
         Parameters
         ----------
         *args, **kwargs
-            Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values. A result that another call needs
-            travels through this kernel; what was scattered does not.
+            Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values, as those of ``pounce.Client`` do
+            (docs/data.md): a result that another call needs travels through this kernel; what was scattered does not.
         key : str, optional
             A call whose key has a future already gives that future.
         pure : bool
@@ -252,23 +251,21 @@ class Client:
     # ---- inside ----
 
     def _call(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> Call:
-        streams = seeds.of_call(func)  # now: which of its dependencies ends last is chance
+        now, named = replaced((args, kwargs), value_of)
 
         def make(view: View) -> PounceFuture:
-            now, named = replaced((args, kwargs), value_of)
-            with seeds.given(streams):
-                if named.keys() & {"pure", "retries"}:
-                    return view.submit(call_with, func, now, named, retries=retries)
-                return view.submit(func, *now, retries=retries, **named)
+            if named.keys() & {"pure", "retries"}:
+                return view.submit(call_with, func, now, named, retries=retries)
+            return view.submit(func, *now, retries=retries, **named)
 
-        return self._leases.submit(name, make, [call_of(future) for future in futures_in((args, kwargs))])
+        return self._leases.submit(name, make)
 
     def _scattered(self, value: Any) -> Future:
         if isinstance(value, Future):
             return value
         ref = self.cluster.pounce.scatter(value)
-        call = Call("scatter", lambda _: False)
-        call.end(value)
+        call = Call("scatter", None)
+        call.set_result(value)
         return Future(f"{type(value).__name__}-{ref.id}", call, self._leases.stop, ref)
 
 

@@ -123,8 +123,8 @@ def call_of(future: Future) -> Call:
 
 
 def value_of(future: Future) -> Any:
-    """What it is as an argument of a call that starts now, likewise."""
-    return future._call.result() if future._ref is None else future._ref
+    """What it is as an argument of a call, likewise."""
+    return future._call.inner if future._ref is None else future._ref
 
 
 def calls_of(futures: Any) -> list[Call]:
