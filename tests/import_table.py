@@ -21,7 +21,7 @@ ROOMS: dict[str, list[str]] = {
     "_worker": ["_common", "errors", "_core"],
     "_engine": ["_worker.kernel_calls", "_common", "errors", "_core"],
     "lease": ["_engine", "errors", "_core"],
-    "future": ["lease", "_engine", "errors", "_core"],
+    "future": ["lease", "_engine", "_common.ref", "errors", "_core"],
     "executor": ["future", "_engine", "_common.random_streams", "_common.submitted_functions", "errors"],
     "sweeps": ["future", "_engine", "errors", "_core"],
     "gangs": ["future", "lease", "_engine", "_worker.rank_run", "_worker.rank_broadcast", "_common.random_streams", "_common.rank", "_common.ref", "errors", "_core"],

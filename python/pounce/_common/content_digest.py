@@ -11,9 +11,9 @@ import hashlib
 import types
 from typing import Any
 
+from .. import errors
 from .code_names import global_reads
 from .fingerprint import importable
-from .. import errors
 from .ref import Awaited
 from .serialize import ATOMS, dumps
 

@@ -97,7 +97,7 @@ def with_note(error: BaseException, note: str) -> BaseException:
     found.__traceback__, found.__cause__, found.__context__ = error.__traceback__, error.__cause__, error.__context__
     found.__suppress_context__ = error.__suppress_context__
     if hasattr(found, "add_note"):  # not in Python 3.10
-        found.__notes__ = [*getattr(error, "__notes__", ()), note]  # type: ignore[attr-defined]
+        found.__notes__ = [*getattr(error, "__notes__", ()), note]
     return found
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from .. import _core, errors
 from .._common import device_pickle, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
-from .._common.local_modules import Modules
 from .._common.late_arguments import LateArguments
+from .._common.local_modules import Modules
 from .._common.random_streams import Streams
 from .._common.ref import Awaited, Ref
 from .._worker.kernel_calls import apply

@@ -20,8 +20,8 @@ from .options import Options
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps", "may_end", "name", "objects", "over",
-                 "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps", "may_end",
+                 "name", "objects", "over", "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted

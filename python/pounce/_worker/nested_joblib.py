@@ -43,7 +43,7 @@ def is_installed() -> bool:
 
 def _register(joblib: Any) -> None:
     def nested(nesting_level: int | None = None, inner_max_num_threads: int | None = None, **_: Any) -> Any:
-        """joblib's default outside of a call of joblib's; in one threads, and inside these nothing more. Options of leases mean nothing here."""
+        """joblib's default; in a call of joblib's threads, and inside these nothing more. What it says of leases has no effect."""
         level = joblib.get_active_backend()[0].nesting_level if nesting_level is None else nesting_level
         name = joblib.DEFAULT_BACKEND if not level else "threading" if level == 1 else "sequential"
         limit = {"inner_max_num_threads": inner_max_num_threads} if name == joblib.DEFAULT_BACKEND else {}
