@@ -172,7 +172,8 @@ def parts_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], strea
     call = function, args, kwargs, *((streams,) if streams else ())
     data, buffers, objects = serialize.dumps(call, submitted=True)
     if any(type(each) is Awaited for each in objects):
-        raise errors.BadRequest("a future cannot be an argument of a task with a name, which waits without this kernel", "Pass its result().")
+        text = "a future cannot be an argument of a task with a name, which waits without this kernel"
+        raise errors.BadRequest(text, "Pass its result().")
     if objects:
         raise errors.BadRequest("a pounce.Ref cannot be an argument of a task with a name", "Pass the value itself.")
     return [data, *buffers]
