@@ -348,7 +348,8 @@ HAPPENED = [
     cannot_parse, cannot_decode, cannot_encode, has_no_key, has_no_module, has_no_name_in_module, has_no_attribute,
     module_has_no_attribute, is_misspelt, has_no_syntax, has_wrong_scope, is_missing, cannot_move, is_empty, exits,
     returns_early, recurses, is_not_json, is_no_expression, program_fails, program_is_late, is_cancelled,
-    follows_another, happens_while_another_is_handled, hides_another, follows_three_hundred, fails_together, fails_together_at_the_base,
+    follows_another, happens_while_another_is_handled, hides_another, follows_three_hundred, fails_together,
+    fails_together_at_the_base,
 ]
 CASES = {**{name: (raise_builtin, name) for name in BUILTIN}, **{each.__name__: (each,) for each in HAPPENED},
          **{name: (raise_own, name) for name in OWN}}

@@ -117,7 +117,8 @@ PROGRAM = """
         report(after=client.submit(abs, -1).result())
 """
 NAMES = [*exception_cases.BUILTIN, *exception_cases.OF_A_CANCEL]
-BEFORE = {"map", "yield from a map", "map of chunks", "async map", "async map of chunks", "executor.map"}  # what came first
+# Ways that give what came before it, and all others.
+BEFORE = {"map", "yield from a map", "map of chunks", "async map", "async map of chunks", "executor.map"}
 ALL_OTHERS = {"as_completed", "async as_completed", "Dask's as_completed"}
 ITERATES = {"map", "yield from a map", "map of chunks", "map, the first of a chunk", "as_completed", "executor.map",
             "executor.map of chunks", "Dask's as_completed"}

@@ -2,7 +2,7 @@
 
 Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is
 a record of its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A
-record is made in the first of these ways that can be read again: by the `__reduce__` of its class; of its state, without
+record is made in the first of these ways that can be read again: by its class's `__reduce__`; of its state, without
 calling its `__init__`; without the attributes that cannot be pickled; with the words of those arguments that cannot.
 """
 
@@ -53,7 +53,7 @@ class _State(NamedTuple):
     members: dict[str, Any] | None = None  # of its classes: `__slots__`, and what C keeps beside args
 
 
-_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # what makes an exception, what that is given, what it lacks then
+_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # what makes it, what that is given, what it lacks then
 
 
 class _Shown:
@@ -99,7 +99,7 @@ def leads_to_group(error: BaseException | None) -> bool:
 
 
 def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> bytes:
-    """Raises what pickling `error` raises, where it has no way to travel. Others that it leads to arrive in words then."""
+    """Raises what pickling `error` raises, where that has no way to travel. Others that it leads to are in words then."""
     from .arrays import Pickler
 
     outer = getattr(pickling, "to_host", False)

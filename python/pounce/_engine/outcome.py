@@ -88,7 +88,7 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
 
 
 class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
-    """A future whose callbacks cannot end the thread that calls them, not by a SystemExit either: others need it too."""
+    """A future whose callbacks cannot end the thread that calls them, not even by a SystemExit: others need it too."""
 
     def _invoke_callbacks(self) -> None:
         pressed: KeyboardInterrupt | None = None
