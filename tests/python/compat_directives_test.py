@@ -123,7 +123,7 @@ def test_the_variables_that_are_said_to_travel_do():
 def test_a_cluster_tells_what_it_asks_for_in_sbatchs_words():
     options = options_of_job(cores=8, processes=1, memory="64g", job_extra_directives=["--gres=gpu:1", "-C nvlink"], walltime="00:30:00")
 
-    assert as_directives(options) == ["#SBATCH --cpus-per-task=8", "#SBATCH --mem=65536M", "#SBATCH --time=30", "#SBATCH --gres=gpu:1",
+    assert as_directives(options) == ["#SBATCH --cpus-per-task=8", "#SBATCH --mem=64g", "#SBATCH --time=30", "#SBATCH --gres=gpu:1",
                                       "#SBATCH --constraint=nvlink"]
 
 

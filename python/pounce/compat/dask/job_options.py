@@ -121,7 +121,7 @@ def as_directives(options: dict[str, Any]) -> list[str]:
     words: dict[str, Callable[[Any], str]] = {
         "cpus": lambda value: f"--cpus-per-task={value * workers}",
         "gpus": lambda value: f"--gres=gpu:{value}{each}",
-        "memory": lambda value: f"--mem={Options().changed(memory=value).memory_mib}M{each}",
+        "memory": lambda value: f"--mem={value}{each}",
         "class_": lambda value: f"--qos={value}",
         "not_nodes": lambda value: f"--exclude={value}",
         "time": lambda value: f"--time={Options().changed(time=value).time_min}",  # minutes
