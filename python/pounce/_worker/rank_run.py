@@ -15,6 +15,9 @@ from .._common import random_streams
 from .._common.random_streams import Streams
 from .._common.rank import Offer, Place, Rank
 from . import child, interpreter, torch_store
+from .launch_variables import is_of_a_launch
+
+_DEVICES = "CUDA_VISIBLE_DEVICES"
 
 _process = os.urandom(8).hex()  # of this interpreter: another that takes its place has no socket open
 _own: socket.socket | None = None
@@ -80,7 +83,10 @@ def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
     global _current
     if place.process != _process or _own is None or _store is None:
         raise errors.WorkerCrashed(f"rank {place.rank.rank} was replaced before it began", "Run it again.")
-    before = {name: os.environ.get(name) for name in place.environment} | {"CUDA_VISIBLE_DEVICES": interpreter.visible_devices}
+    before = {name: value for name, value in os.environ.items() if _is_of_the_run(name, place)}
+    before.pop(_DEVICES, None)
+    if interpreter.visible_devices is not None:
+        before[_DEVICES] = interpreter.visible_devices
     os.environ.update(place.environment)
     _current = place.rank
     torch_store.follow_environment()
@@ -90,11 +96,15 @@ def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
         yield
     finally:
         _current = None
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        for name in [name for name in os.environ if _is_of_the_run(name, place)]:
+            del os.environ[name]
+        os.environ.update(before)
         torch_store.follow_environment()
+
+
+def _is_of_the_run(name: str, place: Place) -> bool:
+    """What the function itself wrote too, as accelerate and Lightning do: the next call is no rank."""
+    return name in place.environment or name == _DEVICES or is_of_a_launch(name)
 
 
 def _address() -> str:

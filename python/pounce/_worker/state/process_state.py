@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-# Of a lease, of pounce and of the node: another worker has its own.
-_NOT_SAVED = ("POUNCE_", "SLURM_", "SBATCH_", "SLURMD_", "CUDA_VISIBLE_DEVICES", "ROCR_", "HIP_", "MUNGE_", "PMI", "TMPDIR", "HOSTNAME")
+from ..._common import here
+from ..launch_variables import is_of_one_worker
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Baseline:
 
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     path: list[str] = field(default_factory=lambda: list(sys.path))
-    folder: str = field(default_factory=os.getcwd)
+    folder: str = field(default_factory=here.folder)
     filters: list[Any] = field(default_factory=lambda: list(warnings.filters))
 
 
@@ -80,18 +80,20 @@ class Waiting:
 # ---- the process ----
 
 def _folder(baseline: Baseline) -> Any:
-    here = os.getcwd()
-    return here if here != baseline.folder else None
+    now = here.folder()
+    return now if now != baseline.folder else None
 
 
 def _environment(baseline: Baseline) -> Any:
     now, before = dict(os.environ), baseline.environment
     changed = {name: now.get(name) for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
-    return {name: value for name, value in changed.items() if not name.startswith(_NOT_SAVED)} or None
+    return {name: value for name, value in changed.items() if not is_of_one_worker(name)} or None
 
 
 def _set_environment(changes: dict[str, str | None]) -> None:
     for name, value in changes.items():
+        if is_of_one_worker(name):  # an older pounce saved it
+            continue
         if value is None:
             os.environ.pop(name, None)
         else:
