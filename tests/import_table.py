@@ -19,7 +19,7 @@ ROOMS: dict[str, list[str]] = {
     "errors": ["_core"],
     "_common": ["errors", "_core"],
     "_worker": ["_common", "errors", "_core"],
-    "_engine": ["_worker.kernel_calls", "_common", "errors", "_core"],
+    "_engine": ["_worker.kernel_calls", "_worker.state.hash_seed", "_common", "errors", "_core"],
     "lease": ["_engine", "errors", "_core"],
     "future": ["lease", "_engine", "_common.ref", "errors", "_core"],
     "executor": ["future", "_engine", "_common.random_streams", "_common.submitted_functions", "errors"],
@@ -34,7 +34,7 @@ ROOMS: dict[str, list[str]] = {
     "run_command": ["client", "calls", "future", "_engine", "_worker.command", "errors"],  # what pouncectl run starts
     "on_worker": ["_batch.job", "_worker.interpreter", "_worker.checkpoints", "_worker.rank_run", "_worker.reports", "_worker.steps", "_common.rank"],
     "": ["batch_runs", "cell", "client", "on_worker", "sweeps", "gangs", "future", "lease", "executor", "_engine", "_common.rank", "_common.ref", "_common.file", "_common.device_array", "_common.sharable_array", "errors"],  # __init__: the names of `import pounce`
-    "compat": ["", "calls", "client", "executor", "future", "_worker.nested_joblib", "_engine.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
+    "compat": ["", "calls", "client", "executor", "future", "_worker.nested_joblib", "_engine.classes", "_engine.durations", "_engine.options", "_engine.outcome", "_engine.seeds", "_common.here", "_common.random_streams", "_common.serialize", "_common.snapshot", "_common.ref", "errors"],
     "bench": ["", "_engine.daemon", "_worker.state"],
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 import shutil
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, errors
-from .._common import serialize
+from .._common import here, serialize
 from .._engine import environment
 from .._engine.options import Options
 from ..errors import BadRequest
@@ -88,7 +87,7 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], asked:
     python = environment.interpreter_of(asked.env) if asked.env else place.interpreter or sys.executable
     kept, left_out = variables.recorded(environment.travelling(asked.env or None))
     folder = made(asked.name or _plain(name), asked.folder, bool(asked.name))
-    script = Script(folder.name, what, _core.__version__, folder.path, directory or os.getcwd(), python, program, lines, place.prologue,
+    script = Script(folder.name, what, _core.__version__, folder.path, directory or here.folder(), python, program, lines, place.prologue,
                     place.container)
     try:
         text = script.text()

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from .. import errors
+from .._common import here
 from .._engine.options import name_of_task
 
 HOME = "pounce-batch"  # below the user's home: there by its name each run is, or a link to it
@@ -101,11 +102,11 @@ def made(name: str, parent: str = "", is_chosen: bool = True) -> RunFolder:
         _own(home())
         for free in [name] if is_chosen else (name[:58] + (f"-{number}" if number > 1 else "") for number in range(1, 10_000)):
             if _make(free, parent):
-                return RunFolder(free, (Path(parent).expanduser().absolute() if parent else home()) / free)
+                return RunFolder(free, (_absolute(parent) if parent else home()) / free)
     except OSError as problem:
         text = f"{problem.filename or home()} cannot be written: {problem.strerror}"
         raise errors.DaemonUnavailable(text, "Make room there, or name another with --folder.") from None
-    raise _taken(name, Path(parent).expanduser().absolute() / name if parent else home() / name)
+    raise _taken(name, _absolute(parent) / name if parent else home() / name)
 
 
 def _taken(name: str, folder: Path) -> errors.NameTaken:
@@ -124,7 +125,7 @@ def _make(name: str, parent: str) -> bool:
         link.unlink()  # to a run elsewhere, whose folder was removed
     if os.path.lexists(link):
         return False
-    folder = Path(parent).expanduser().absolute() / name if parent else link
+    folder = _absolute(parent) / name if parent else link
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder.mkdir(mode=0o700)
@@ -133,6 +134,10 @@ def _make(name: str, parent: str) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def _absolute(parent: str) -> Path:
+    return Path(here.absolute(os.path.expanduser(parent)))
 
 
 def _own(folder: Path) -> None:

@@ -10,6 +10,7 @@ import weakref
 from typing import IO, Any
 
 from ..errors import BadRequest, FileChanged, FileNotHere
+from . import here
 from .file_part import FilePart, Mapping, is_there, mapped, opened, part_of
 from .ref import pickling
 
@@ -55,7 +56,7 @@ class File:
     __slots__ = ("__weakref__", "origin", "path")
 
     def __init__(self, path: str | os.PathLike[str]):
-        self.path = os.path.abspath(os.path.expanduser(os.fspath(path)))
+        self.path = here.absolute(os.path.expanduser(os.fspath(path)))
         self.origin: FilePart | None = None
         if os.path.isdir(self.path):
             raise BadRequest(f"{self.path} is a folder", "Pass its path as text, or a File for each file in it.")

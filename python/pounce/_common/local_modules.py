@@ -20,6 +20,8 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from . import here
+
 _SHARE = 20  # of many calls in a row: files are looked at so seldom that it takes at most this part of the time
 
 
@@ -188,7 +190,7 @@ def is_local(module: Any) -> bool:
     name = getattr(module, "__name__", "__main__")
     if not path.endswith(".py") or name == "__mp_main__" or name.partition(".")[0] in ("__main__", "pounce"):
         return False
-    return not os.path.abspath(path).startswith(_installed())
+    return not here.absolute(path).startswith(_installed())
 
 
 def file_of(module: Any) -> str:
@@ -204,16 +206,45 @@ def is_installed(module: Any) -> bool:
 
 
 def is_installed_path(path: str) -> bool:
-    return os.path.abspath(path).startswith(_installed())
+    return here.absolute(path).startswith(_installed())
 
 
 _roots: tuple[str, ...] = ()
 
 
-def search_path() -> list[str]:
-    """The folders that the user added to ``sys.path``, where a worker has to look too."""
-    added = [os.path.join(os.path.abspath(path), "") for path in sys.path if path]
-    return [path for path in added if os.path.isdir(path) and not path.startswith(_installed())]
+class SearchPath(NamedTuple):
+    """The folders that the user added to ``sys.path``, in their order. Empty text: the one that the notebook is in."""
+
+    front: list[str]
+    between: list[str]  # the standard library and what is installed: there IPython puts the notebook's own folder
+    behind: list[str]
+
+    def folders(self) -> list[str]:
+        return [folder for part in self for folder in part if folder]
+
+
+def search_path() -> SearchPath:
+    """Where a worker has to look too."""
+    folder, found = here.folder(), SearchPath([], [], [])
+    into = found.front
+    for path in dict.fromkeys(here.absolute(entry) for entry in sys.path):
+        if path == folder:
+            into.append("")
+        elif os.path.join(path, "").startswith(_installed()):
+            into = found.behind if is_of_packages(path) else found.between
+        elif os.path.exists(path):
+            into.append(path)
+    return found
+
+
+def is_of_packages(path: str) -> bool:
+    return path.endswith("-packages")  # site-packages, and dist-packages of Debian
+
+
+def standard_modules() -> list[str]:
+    """Of the standard library, those that are imported here: an import of one means it, whatever lies on ``sys.path``."""
+    names = sys.stdlib_module_names - set(sys.builtin_module_names)
+    return sorted(name for name in names if (module := sys.modules.get(name)) is not None and not is_local(module))
 
 
 def _installed() -> tuple[str, ...]:

@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
 import shutil
 import stat
 from typing import Any, NamedTuple
@@ -75,7 +74,7 @@ class MapStore:
         self._lock = _locked(folder)
         try:
             _check(os.path.join(folder, "map"), name, facts)
-            self.kept = Kept(folder, secrets.token_hex(16))
+            self.kept = Kept(folder, os.urandom(16).hex())
             self._take()
             self.done = {int(found[1]) for each in os.listdir(folder) if (found := _CHUNK.fullmatch(each))}
         except BaseException:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import stat
 import struct
 import sys
@@ -42,7 +41,7 @@ def write_outcome(folder: str, task: str, facts: dict[str, Any], parts: Sequence
 
 def write_checkpoint(path: str, parts: Sequence[Any]) -> None:
     """In the place of the one before, which is there until this one is whole and on the disk."""
-    temporary = f"{path.removesuffix('.checkpoint')}.{secrets.token_hex(8)}.new"
+    temporary = f"{path.removesuffix('.checkpoint')}.{os.urandom(8).hex()}.new"
     try:
         _write(temporary, {"python": PYTHON}, parts, sealed=True)
         os.rename(temporary, path)

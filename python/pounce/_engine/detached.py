@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import secrets
 import shutil
 import sys
 import threading
@@ -135,7 +134,7 @@ def _failed(error: _core.Error | None) -> _core.Ended:
 
 def submit(session: Session, name: str, parts: list[Any], resources: _core.Resources, retries: int) -> DetachedTask:
     """Puts the call where the worker will find it, and has pounced run it. `parts`: a pickle and its buffers."""
-    task = secrets.token_hex(16)
+    task = os.urandom(16).hex()
     prepared = os.path.join(session.results, f".{task}")
     _see(session.results)
     try:

@@ -1,4 +1,4 @@
-"""What workers have of this process's environment variables, or of another environment's."""
+"""What workers and batch runs have of this process's environment variables, or of another environment's."""
 
 from __future__ import annotations
 
@@ -11,18 +11,36 @@ import sys
 import warnings
 
 from .. import _core, errors
-from .._common.local_modules import search_path
+from .._common import here
+from .._common.local_modules import search_path, standard_modules
+from .._common.notebook_process import NotebookProcess
+from .._worker.state.hash_seed import VARIABLE, hash_seed
 
 _OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 _HOOKS_TAKE_S = 10
 
 
+def of_workers(prefix: str | None, parked: str) -> dict[str, str]:
+    """What they are started with. `parked`: the folder of the user's saved states."""
+    shown = _travelling(prefix, {})
+    begins = {VARIABLE: hash_seed(parked)}
+    path = search_path()
+    known = list(filter(None, shown.get("PYTHONPATH", "").split(os.pathsep)))
+    ours = os.path.dirname(os.path.dirname(here.absolute(_core.__file__)))
+    if ours in (*path.folders(), here.folder()) and ours not in known:  # no installation has it, and the interpreter looks for pounce first
+        begins["PYTHONPATH"] = os.pathsep.join([*known, ours])
+    notebook = NotebookProcess(list(path), standard_modules(), {name: shown.get(name) for name in begins})
+    return notebook.into(shown | begins)
+
+
 def travelling(prefix: str | None = None) -> dict[str, str]:
-    """What workers have of this process's environment; with the environment at `prefix` in the place of ours."""
-    environment = {name: value for name, value in os.environ.items() if _core.travels(os.fsencode(name))}
-    added = os.pathsep.join(search_path())
-    if added:
-        environment["PYTHONPATH"] = added  # holds what PYTHONPATH gave this process, too
+    """What a batch run has of this process's environment; with the environment at `prefix` in the place of ours."""
+    added = os.pathsep.join(search_path().folders())
+    return _travelling(prefix, {"PYTHONPATH": added} if added else {})  # holds what PYTHONPATH gave this process, too
+
+
+def _travelling(prefix: str | None, more: dict[str, str]) -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if _core.travels(os.fsencode(name))} | more
     if prefix is not None:
         environment = _entered(environment, prefix)
     elif _is_conda(sys.prefix):  # a kernel that JupyterHub started was never activated

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import statistics
 
 # When others of the same work have shown what is usual, and how much longer is late: the defaults of Spark 3's speculation
 # (spark.speculation.quantile and spark.speculation.multiplier, "Configuration" in its documentation). It does what the paper on
@@ -46,7 +45,13 @@ class LateChunks:
         """The one that is furthest beyond its time; None: none is."""
         if not self._since or not self._item_s or self._ended < ENDED_PART * self._sent:
             return None
-        item_s = TIMES_USUAL * statistics.median(self._item_s)
+        item_s = TIMES_USUAL * _median(self._item_s)
         beyond = {chunk: (now - since) / max(LEAST_S, item_s * self._items[chunk]) for chunk, since in self._since.items()}
         chunk = max(beyond, key=beyond.__getitem__)
         return chunk if beyond[chunk] > 1 else None
+
+
+def _median(values: collections.deque[float]) -> float:
+    """Not the module statistics': a notebook's kernel has not imported it, and a file beside the notebook may have that name."""
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

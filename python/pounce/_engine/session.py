@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import platform
 import socket
 import sys
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from .. import _core, errors
-from .._common import report
+from .._common import here, report
 from . import daemon, display, environment
 from .choices import Choice, choice_of
 from .function_cache import Pickled
@@ -71,19 +72,19 @@ class Session:
 
     def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None, relays: str = "",
                  imports: str = "no"):
-        import os
-
         import cloudpickle
 
         self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
         self.prefix = prefix or ""  # of the workers' environment; empty: this process's own
         interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
+        directory = _directory()
         endpoint = daemon.ensure(launcher, config)
+        said = json.loads(endpoint)
         self.core = _core.Client(
             host=socket.gethostname(),
-            directory=os.getcwd(),
+            directory=directory,
             interpreter=[interpreter],
-            environment=environment.travelling(prefix),
+            environment=environment.of_workers(prefix, said["parked"]),
             pounce=_core.__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
@@ -91,7 +92,6 @@ class Session:
             interpreter_chosen=prefix is not None,
         )
         self.core.set_daemon(endpoint)
-        said = json.loads(endpoint)
         self.results: str = said["results"]  # the folder of detached tasks
         self.parked: str = said["parked"]  # the folder of notebooks' saved variables
         self.parked_most_bytes: int | None = said["parked_most_mib"] * 1024 * 1024 or None  # of one notebook's; None: no limit
@@ -448,6 +448,14 @@ class Session:
     def __del__(self) -> None:
         if not getattr(self, "closed", True):
             self.close()
+
+
+def _directory() -> str:
+    """Where workers begin. A batch system that finds no such folder begins elsewhere without a word."""
+    name = here.folder()
+    if not os.path.isdir(name):
+        raise errors.BadRequest(f"the folder that this program is in was removed: {name}", "Make it again, or os.chdir() into another.")
+    return name
 
 
 def _notify(core: Any, session: weakref.ref[Session]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .. import _core, errors
-from .._common import device_pickle, serialize, sharable_array
+from .._common import device_pickle, here, serialize, sharable_array
 from .._common.file_regions import have_to_travel_as_files
 from .._common.late_arguments import LateArguments
 from .._common.local_modules import Modules
@@ -374,7 +374,7 @@ def name_of(function: Any) -> str:
 
 
 def prefix_of(env: str | os.PathLike[str]) -> str:
-    return os.path.abspath(os.path.expanduser(os.fspath(env)))
+    return here.absolute(os.path.expanduser(os.fspath(env)))
 
 
 def not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:

@@ -18,10 +18,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._common import task_end
+from .._common import here, notebook_process, task_end
+from .._common.local_modules import is_of_packages
+from .._common.notebook_process import NotebookProcess
 from .._common.serialize import NO_ARGUMENTS, dumps, loads
 from .._common.submitted_functions import Fresh, SubmittedFunctions
-from . import nested_joblib
+from . import nested_joblib, standard_library
 from .import_clock import ImportClock
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
@@ -75,6 +77,7 @@ class Runner:
         self._peak_memory.begin()
         self._before = self._imports.seconds - (self._ahead.waited(parts.received) if self._ahead is not None else 0.0)
         try:
+            here.follow()
             if parts.command:
                 stage = "the command was started"
                 return self._command(job)
@@ -280,14 +283,20 @@ def _make_streams_live() -> None:
             encoding="utf-8", errors="backslashreplace", write_through=True)
 
 
-def _become_script() -> None:
-    """The world that user code expects: a fresh ``__main__``, the notebook's directory first on the path."""
+def _become_script(notebook: NotebookProcess) -> None:
+    """The world that user code expects: a fresh ``__main__``, the notebook's folders on the path where it has them."""
     main = types.ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
     sys.argv = [""]
-    here = os.getcwd()
-    sys.path[:] = [here, *(entry for entry in sys.path if entry not in ("", here))]
+    standard_library.stays(notebook.standard)
+    folder = here.folder()
+    front, between, behind = ([entry or folder for entry in part] for part in notebook.path)
+    if folder not in (*front, *between, *behind):
+        front.insert(0, folder)
+    own = [entry for entry in sys.path if entry not in ("", *front, *between, *behind)]
+    packages = next((place for place, entry in enumerate(own) if is_of_packages(entry)), len(own))
+    sys.path[:] = [*front, *own[:packages], *between, *own[packages:], *behind]
 
 
 def _start() -> Any:
@@ -324,7 +333,7 @@ def main() -> None:
     core = _start()
     _make_streams_live()
     faulthandler.enable()
-    _become_script()
+    _become_script(notebook_process.taken())
     nested_joblib.install()
     import atexit
 

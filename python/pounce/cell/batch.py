@@ -13,6 +13,7 @@ from IPython.core.error import UsageError
 from .. import errors
 from .._batch import making, notebook, run_folder
 from .._batch.run import BatchRun
+from .._common import here
 from ..errors import BadRequest
 from .batch_line import PARSER, BatchLine, parse, with_lines, with_places
 from .names import is_import, reads
@@ -77,7 +78,7 @@ def _made(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
 
 
 def _notebook(asked: BatchLine) -> run_folder.RunFolder:
-    path = Path(asked.notebook).expanduser().absolute()
+    path = Path(here.absolute(os.path.expanduser(asked.notebook)))
     source = notebook.read(str(path))
     asked = with_lines(asked, notebook.worker_lines(source), notebook.hold_lines(source))
     # It runs in its own folder, as its kernel does.
@@ -103,7 +104,7 @@ def _cell(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
     source = notebook.of_one_cell(text)
     if asked.parameters:
         source["cells"].insert(0, notebook.code_cell(notebook.as_source(asked.parameters), "injected-parameters"))
-    return making.of_notebook(source, f"Cell {asked.cell} of a notebook in {os.getcwd()}", f"cell-{asked.cell}", {}, _asked(asked),
+    return making.of_notebook(source, f"Cell {asked.cell} of a notebook in {here.folder()}", f"cell-{asked.cell}", {}, _asked(asked),
                               {name: value for name, value in values.items() if not _is_of_shell(name, value)}, brings)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import socket
 import sys
 import time
 from typing import Any
 
+from .._common import here
 from .._worker.state.folder import Folder
 from .._worker.state.key import made_key
 from .ledger import Ledger
@@ -55,7 +55,7 @@ class NotebookState:
 
     def begin(self) -> None:
         """Anew: nothing that was made on workers is there any more."""
-        self.id = secrets.token_hex(8)
+        self.id = os.urandom(8).hex()
         self.folder = self.holder = self.problem = ""
         self.turn = self.after = 0
         self.crashed = self.relayed = False
@@ -103,7 +103,7 @@ class NotebookState:
 def notebook() -> str:
     """Its path, where Jupyter tells it; else the folder that the kernel runs in."""
     path = os.environ.get("JPY_SESSION_NAME", "")
-    return os.path.abspath(path) if path else os.getcwd()
+    return here.absolute(path) if path else here.folder()
 
 
 def _made(root: str, name: str, about: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 
 from .folder import Folder
 from .problems import Damaged
@@ -18,7 +18,7 @@ def made_key(root: str) -> bytes:
         with contextlib.suppress(FileNotFoundError):
             return _read(folder)
         with contextlib.suppress(FileExistsError):
-            folder.write_once(_NAME, memoryview(secrets.token_bytes(_BYTES)))
+            folder.write_once(_NAME, memoryview(os.urandom(_BYTES)))
         return _read(folder)
     finally:
         folder.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -127,7 +126,7 @@ class AutoExecutor:
 
     def _submit(self, submission: DelayedSubmission) -> Job:
         said = self._parameters.get("name") or self._parameters.get("slurm_job_name") or "submitit"
-        job_id = f"{_word(said)}-{secrets.token_hex(4)}"
+        job_id = f"{_word(said)}-{os.urandom(4).hex()}"
         folder = folder_of(self.folder, job_id)
         os.makedirs(folder, exist_ok=True)
         submit = self._call(job_id, folder, submission)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from ..._common import here
+
 
 class Paths(NamedTuple):
     root: str
@@ -26,4 +28,4 @@ class Paths(NamedTuple):
 
 def folder_of(folder: str | os.PathLike[str], job_id: str) -> str:
     """As an absolute path; submitit's ``%j`` is the job's id."""
-    return os.path.abspath(os.path.expanduser(os.fspath(folder)).replace("%j", job_id))
+    return here.absolute(os.path.expanduser(os.fspath(folder)).replace("%j", job_id))

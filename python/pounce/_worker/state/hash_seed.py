@@ -1,0 +1,77 @@
+"""The seed of hash() on workers: one for all of a user's workers on a cluster, so that an object that keeps a hash is found again.
+
+It lies beside the saved variables, which outlive workers, kernels and boots, and is nobody else's to read: who knows it can make
+keys that all fall together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from .folder import Folder
+from .problems import StateError
+
+VARIABLE = "PYTHONHASHSEED"
+_NAME, _MOST = "hash_seed", 2**32 - 1  # as Python takes it
+_made_here = ""  # where it cannot be kept: of this process
+
+
+def hash_seed(root: str) -> str:
+    """What workers of this process begin with. `root`: the folder of the user's saved states."""
+    return _of_this_process() or _of_the_user(root)
+
+
+def _of_this_process() -> str:
+    """That with which this Python began; empty: it drew one, which nobody can know.
+
+    A program that sets the variable later changes nothing here, as little as it does in Python.
+    """
+    if sys.flags.ignore_environment:
+        return ""
+    seed = _began_with().get(VARIABLE, "")
+    return str(int(seed)) if _is_seed(seed) else ""
+
+
+def _began_with() -> dict[str, str]:
+    with contextlib.suppress(OSError):
+        variables = Path("/proc/self/environ").read_bytes().split(b"\0")
+        return dict(os.fsdecode(one).partition("=")[::2] for one in variables)
+    return dict(os.environ)
+
+
+def _of_the_user(root: str) -> str:
+    global _made_here
+    try:
+        return _kept(root)
+    except (OSError, StateError):
+        # Saving variables there meets the same trouble, and says so.
+        _made_here = _made_here or _drawn()
+        return _made_here
+
+
+def _kept(root: str) -> str:
+    """Two processes that make it at once have the same."""
+    with contextlib.closing(Folder.made(root)) as folder:
+        with contextlib.suppress(FileNotFoundError):
+            if _is_seed(seed := _read(folder)):
+                return seed
+            folder.write(_NAME, [memoryview(_drawn().encode())])  # it was cut off
+        with contextlib.suppress(FileExistsError):
+            folder.write_once(_NAME, memoryview(_drawn().encode()))
+        return _read(folder)
+
+
+def _read(folder: Folder) -> str:
+    return folder.read(_NAME, 16).decode("ascii", "replace")
+
+
+def _drawn() -> str:
+    """Not 0, which would switch the protection off."""
+    return str(1 + int.from_bytes(os.urandom(8), "big") % _MOST)
+
+
+def _is_seed(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) <= _MOST
