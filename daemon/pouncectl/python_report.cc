@@ -8,9 +8,13 @@
 namespace pounce::ctl {
 namespace {
 
-// Says what it finds in one line of JSON; a pounce that is not ours has no _core.
+// Says what it finds in one line of JSON; a pounce that is not ours has no _core. The folder where somebody
+// stands comes where a notebook has it: a pounce.py there is found, and a logging.py is not taken for the library's.
 constexpr char kPythonScript[] = R"(
-import importlib.metadata, json, sys
+import sys
+sys.path[:] = filter(None, sys.path)
+sys.path.insert(next((place for place, folder in enumerate(sys.path) if folder.endswith("-packages")), len(sys.path)), "")
+import importlib.metadata, json
 found = {"python": sys.version.split()[0], "ours": "", "version": "", "file": "", "trouble": "",
          "openssl": "", "cloudpickle": ""}
 try:

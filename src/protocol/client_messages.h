@@ -34,7 +34,8 @@ struct OpenSession {
                  field("host", &OpenSession::host),
                  field("directory", &OpenSession::directory),
                  field("interpreter", &OpenSession::interpreter),
-                 field("environment", &OpenSession::environment, "allow-listed names only, never secrets"),
+                 field("environment", &OpenSession::environment,
+                       "allow-listed names only, and what the interpreter is told of the notebook's process (§6.3); never secrets"),
                  field("interpreter_chosen", &OpenSession::interpreter_chosen),
                  field("relays", &OpenSession::relays));
   }

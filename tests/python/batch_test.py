@@ -470,6 +470,21 @@ def test_it_runs_where_there_is_no_pounce_and_no_cloudpickle(slurm, tmp_path, ki
     assert run.submit().result(60) == (said if kind == "function" else {"said": said})
 
 
+@pytest.mark.parametrize("kind", ["function", "notebook"])
+def test_files_with_names_of_the_standard_library_s_modules_keep_no_run_from_beginning(slurm, tmp_path, kind):
+    """`import pounce` failed beside a logging.py, and the run had the small module of that name without a word."""
+    for name in ("asyncio", "email", "logging", "queue", "random", "secrets", "subprocess", "tempfile", "uuid"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('the file beside the notebook')")
+    (tmp_path / "mine.py").write_text("number = 5")
+    reads = "import mine, os, pounce\nfound = mine.number, os.path.basename(pounce.__file__)"
+    if kind == "function":
+        run = run_of("def work():\n    " + reads.replace("\n", "\n    ") + "\n    return found")
+    else:
+        run = notebook_run(reads, brings=("found",))
+    found = run.submit().result(60)
+    assert (found if kind == "function" else found["found"]) == (5, "__init__.py")
+
+
 def test_folders_with_spaces_and_quotes_hold_a_run(slurm, tmp_path):
     parent = tmp_path / "it's \"my\" 100% $HOME"
     run = run_of("def work(): return 5", folder=str(parent), name="odd").submit()

@@ -87,7 +87,8 @@ ends=$(plain squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2> /dev/null) 
   POUNCE_BATCH_ENDS=$(date --date="$ends" +%s 2> /dev/null)
 export POUNCE_BATCH_ENDS
 # Without pounce, its checkpoint, restored, steps and time_left are in a small module of that name.
-{python} -c 'import pounce' 2> /dev/null || export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
+{python} -c 'import sys; sys.path[:] = filter(None, sys.path); import pounce' 2> /dev/null ||
+  export PYTHONPATH="$folder/without_pounce${PYTHONPATH:+:$PYTHONPATH}"
 
 {python} -u "$folder/{program}" "$folder"
 code=$?

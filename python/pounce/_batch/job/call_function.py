@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import sys
@@ -11,6 +12,9 @@ from typing import Any
 
 def main(folder: str) -> int:
     sys.path.append(os.path.join(folder, "lib"))  # behind what is installed: the cloudpickle that has written the call
+    with contextlib.suppress(ImportError):
+        import cloudpickle  # noqa: F401  # with all that it needs, before the files beside the notebook can take those names
+    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; in front there is this file's folder
     with open(os.path.join(folder, "call.pickle"), "rb") as file:
         function, args, kwargs = pickle.load(file)
     try:
@@ -36,5 +40,4 @@ def keep(folder: str, result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; in front there is this file's folder
     sys.exit(main(sys.argv[1]))

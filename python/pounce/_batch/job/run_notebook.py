@@ -89,6 +89,7 @@ def with_ipython(folder: str, missing: ImportError) -> int:
     except ImportError:
         print(f"this environment cannot execute a notebook ({missing}) and has no IPython: pip install nbclient ipykernel", file=sys.stderr)
         return 1
+    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; a kernel has it by itself
     print(f"pounce: {missing}: the cells run with IPython alone, and only what they print is saved", file=sys.stderr)
     with open(os.path.join(folder, "input.ipynb"), encoding="utf-8") as file:
         notebook = json.load(file)
@@ -139,5 +140,4 @@ def save(folder: str, text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; in front there is this file's folder
     sys.exit(main(sys.argv[1]))
