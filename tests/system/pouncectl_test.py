@@ -266,6 +266,18 @@ def test_doctor_knows_another_projects_pounce(home):
     assert python["state"] == "wrong" and str(other) in python["text"] and python["fix"] == f"Rename or remove {other}"
 
 
+def test_doctor_takes_no_file_of_the_folder_where_somebody_stands_for_the_library(home):
+    def python():
+        said = home.run("pouncectl", "doctor", "--json", "--python", sys.executable, cwd=home.folder).stdout
+        return next(check for check in json.loads(said)["checks"] if check["check"] == "Python")
+
+    for name in ("email", "json", "logging", "random"):
+        (home.folder / f"{name}.py").write_text("raise RuntimeError('the file beside the notebook')")
+    assert python()["state"] == "ok"
+    (home.folder / "pounce.py").write_text("")
+    assert f"{home.folder}/pounce.py is another pounce" in python()["text"]
+
+
 def test_doctor_refuses_a_runtime_folder_that_is_a_link(home):
     (home.runtime / "pounce").symlink_to(home.folder)
     runtime = doctor(home, code=1)["runtime folder"]
