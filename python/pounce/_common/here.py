@@ -34,7 +34,7 @@ def absolute(path: str) -> str:
 
 
 def follow() -> None:
-    """If the folder was removed and made anew: into the new one. Half a microsecond where it was not."""
+    """If the folder was removed and made anew: into the new one. Less than a microsecond where it was not."""
     try:
         os.getcwd()
     except FileNotFoundError:
