@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 ACTIVATION = {
@@ -114,6 +115,19 @@ def test_what_condas_activation_would_set_is_set_on_the_worker(home):
     assert there["OF_THE_USER"] == "declared by hand" and there["OF_A_PACKAGE"] == "declared"
     assert there["HOOKED"] == f"{prefix}/share/declared" and there["AFTER_A_MISTAKE"] == "two\nlines"
     assert there["CONDA_PREFIX"] == prefix and "OMP_NUM_THREADS" not in there
+
+
+def test_a_pounce_that_lies_in_a_folder_of_the_notebooks_is_found_before_that_folder_is_on_the_path(tmp_path, monkeypatch):
+    from pounce import _core
+    from pounce._engine import environment
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", "/of/the/notebook")
+    monkeypatch.setattr(_core, "__file__", str(tmp_path / "pounce" / "_core.so"))
+    given = environment.of_workers(None, str(tmp_path / "parked"))
+
+    assert given["PYTHONPATH"] == f"/of/the/notebook:{tmp_path}"
+    assert json.loads(given["_POUNCE_NOTEBOOK"])["shown"]["PYTHONPATH"] == "/of/the/notebook"
 
 
 def write(prefix: str, name: str, text: str) -> None:

@@ -34,5 +34,6 @@ def stays(notebooks: Iterable[str]) -> None:
     """From now on, those of pounce and of the notebook: its kernel imported them from the library."""
     folder = os.path.dirname(os.__file__)
     folders = [entry for entry in sys.path if entry in (folder, os.path.join(folder, "lib-dynload"))]
-    place = sys.meta_path.index(PathFinder)
+    finders: list[object] = [*sys.meta_path]
+    place = finders.index(PathFinder) if PathFinder in finders else len(finders)
     sys.meta_path.insert(place, _Finder(frozenset(notebooks).union(_OF_POUNCE), folders))
