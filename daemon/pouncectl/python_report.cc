@@ -9,7 +9,8 @@ namespace pounce::ctl {
 namespace {
 
 // Says what it finds in one line of JSON; a pounce that is not ours has no _core. The folder where somebody
-// stands comes where a notebook has it: a pounce.py there is found, and a logging.py is not taken for the library's.
+// stands comes where a notebook has it: another pounce there is found, and a file named as a module of the library is not
+// taken for that.
 constexpr char kPythonScript[] = R"(
 import sys
 sys.path[:] = filter(None, sys.path)

@@ -1,7 +1,7 @@
 """Modules of the standard library stay what they are on a worker, whatever files lie beside the notebook.
 
 In a notebook's kernel most of them were imported before its folder came onto ``sys.path``: `import random` is the library's there
-although the folder has a ``random.py``. A worker begins with fewer, so that the file would be found, by user code and by what
+although the folder has a file of that name. A worker begins with fewer, so that the file would be found, by user code and by what
 pounce imports when it needs it.
 """
 
