@@ -55,7 +55,7 @@ def bringing(monkeypatch):
     """A notebook whose kernel brings what its worker has saved, and what does that."""
     monkeypatch.setattr(state_relay, "Intake", Bringing)
     made.clear()
-    remote = Remote(SimpleNamespace(user_ns={}, user_ns_hidden=set()))
+    remote = Remote(SimpleNamespace(user_ns={}, user_ns_hidden=set(), magics_manager=SimpleNamespace(magics={"line": {}})))
     state = remote.workers.states[""] = NotebookState()
     state.folder, state.holder = "/nowhere", "first"
     session = SimpleNamespace(takers={}, core=SimpleNamespace(read_to_the_end=lambda seconds: None))

@@ -64,12 +64,9 @@ class Dependencies:
     def _decide(self) -> None:
         """Lets go of the call: the futures that it waited for know this one as long as they live."""
         self._is_decided = True
-        self._ready, self._failed = _nothing, _nothing
+        self._ready = lambda: None
+        self._failed = lambda _: None
         self._pending = {}
-
-
-def _nothing(*_: Any) -> None:
-    pass
 
 
 _thread = threading.local()  # .ends: what this thread has still to end
