@@ -18,6 +18,8 @@ UNSEEDED = """
         report(values=[float(client.submit(each).result()) for each in (made.random, old.rand, own.random)])
         report(expected=[float(made.random()), float(old.rand()), own.random()])
         report(travels=seeds.of_call(len))
+        with client.gang(workers=2) as gang:
+            report(ranks=[float(number) for number in gang.run(np.random.standard_normal)])
 """
 
 
@@ -26,8 +28,8 @@ def unseeded(module_home):
     return module_home.run(UNSEEDED).reports
 
 
-@pytest.mark.parametrize("what", ["rows", "gauss", "object"])
-def test_a_method_of_a_global_generator_draws_other_numbers_in_each_task(unseeded, what):
+@pytest.mark.parametrize("what", ["rows", "gauss", "object", "ranks"])
+def test_a_method_of_a_global_generator_draws_other_numbers_in_each_task_and_rank(unseeded, what):
     drawn = [tuple(each) if isinstance(each, list) else each for each in unseeded[what]]
 
     assert len(set(drawn)) == len(drawn)
