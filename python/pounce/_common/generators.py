@@ -6,6 +6,7 @@ pickled with its state; a global one is pickled by its name: a copy of its state
 
 from __future__ import annotations
 
+import functools
 import pickle
 import struct
 import sys
@@ -46,9 +47,23 @@ class Generator(ABC):
     def itself(self) -> Any:
         """The generator."""
 
-    @abstractmethod
+    def __init__(self) -> None:
+        self._last: tuple[object, bytes] = (None, b"")  # how it looked, and its state then
+
     def state(self) -> bytes:
         """All that the next draws depend on. Two equal ones are the same state."""
+        looks = self.looks()
+        if looks is None or looks != self._last[0]:
+            self._last = looks, self.read()
+        return self._last[1]
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """The state, anew."""
+
+    def looks(self) -> object:
+        """Changes whenever the state does, and takes less time. None: there is no such thing."""
+        return None
 
     @abstractmethod
     def restore(self, state: bytes) -> None: ...
@@ -65,6 +80,7 @@ class Generator(ABC):
     def is_fresh(self) -> bool:
         """Not seeded since the process began, as far as its state tells. This may take 50 ms."""
 
+    @functools.cached_property
     @abstractmethod
     def watch(self) -> Callable[[], object]:
         """A function that takes a tenth of a microsecond. Its value changes when the generator is seeded, or drawn from for
@@ -77,7 +93,7 @@ class PythonsGenerator(Generator):
     def itself(self) -> Any:
         return sys.modules["random"].random.__self__
 
-    def state(self) -> bytes:
+    def read(self) -> bytes:
         version, words, gauss = self.itself().getstate()
         return pickle.dumps((version, struct.pack(_WORDS, *words), gauss), 5)
 
@@ -97,12 +113,16 @@ class PythonsGenerator(Generator):
         _, (*words, _), _ = self.itself().getstate()
         return not _is_seeded(words)
 
+    def looks(self) -> object:
+        return self.watch(), self.itself().gauss_next
+
+    @functools.cached_property
     def watch(self) -> Callable[[], object]:
         """CPython has its position and its words behind the object's head (Modules/_randommodule.c)."""
         _, (*words, place), _ = self.itself().getstate()
         if sys.implementation.name != "cpython":
-            return self.state
-        return _memory(id(self.itself()) + object.__basicsize__, [place, *words]) or self.state
+            return self.read
+        return _memory(id(self.itself()) + object.__basicsize__, [place, *words]) or self.read
 
 
 class NumpysGenerator(Generator):
@@ -115,7 +135,7 @@ class NumpysGenerator(Generator):
     def itself(self) -> Any:
         return self._library.get_state.__self__
 
-    def state(self) -> bytes:
+    def read(self) -> bytes:
         kind = self._kind()
         if kind != _TWISTER:
             return pickle.dumps((kind, self._library.get_state(legacy=False)), 5)
@@ -155,16 +175,17 @@ class NumpysGenerator(Generator):
         """After a seed the position is 624, and before the first draw without one 623."""
         return self._kind() == _TWISTER and self._library.get_state()[2:4] == (_STATE_WORDS - 1, 0)
 
+    @functools.cached_property
     def watch(self) -> Callable[[], object]:
         """The last of its words, and its position behind them (numpy/random/src/mt19937/mt19937.h)."""
         bits = self.bits()
         if bits is None or self._kind() != _TWISTER:
-            return self.state
+            return self.read
         _, words, place, *_ = self._library.get_state()
         here = bits.ctypes.state_address + 4 * (_STATE_WORDS + 1) - _LOOKED_AT
         look = _memory(here, [*words[1 - _LOOKED_AT // 4 :].tolist(), place])
         now = self._library.get_bit_generator
-        return self.state if look is None else lambda: look() if now() is bits else None  # which keeps what we look at
+        return self.read if look is None else lambda: look() if now() is bits else None  # which keeps what we look at
 
     def bits(self) -> Any:
         """What its bits come from; None: this numpy does not say."""
@@ -180,6 +201,7 @@ class TorchsGenerator(Generator):
     _WORDS_AT = 24  # of its state: behind four numbers, of which the seed is the first (CPUGeneratorImpl.cpp)
 
     def __init__(self) -> None:
+        super().__init__()
         self._seeded: bytearray | None = None  # a state of the kind that a seed makes
 
     @property
@@ -189,7 +211,7 @@ class TorchsGenerator(Generator):
     def itself(self) -> Any:
         return self._library.default_generator
 
-    def state(self) -> bytes:
+    def read(self) -> bytes:
         return self._bytes(self.itself())
 
     def restore(self, state: bytes) -> None:
@@ -220,6 +242,7 @@ class TorchsGenerator(Generator):
         """Also where it was drawn from without a seed: nobody draws the same numbers again."""
         return bool(self.itself().initial_seed() >> _SEED_BITS)
 
+    @functools.cached_property
     def watch(self) -> Callable[[], object]:
         seed: Callable[[], object] = self.itself().initial_seed
         return seed

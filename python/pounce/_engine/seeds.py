@@ -57,7 +57,7 @@ class _Notebook:
                 self._used = (*self._used, name)
 
     def _leave_unused(self, name: str) -> None:
-        look = GENERATORS[name].watch()
+        look = GENERATORS[name].watch
         self._unused = self._unused | {name: (look, look())}
 
     def drawn(self) -> Streams | None:
