@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from pathlib import Path
 
 ACTIVATION = {
@@ -127,10 +127,21 @@ def test_a_pounce_that_lies_in_a_folder_of_the_notebooks_is_found_before_that_fo
     given = environment.of_workers(None, str(tmp_path / "parked"))
 
     assert given["PYTHONPATH"] == f"/of/the/notebook:{tmp_path}"
-    assert json.loads(given["_POUNCE_NOTEBOOK"])["shown"]["PYTHONPATH"] == "/of/the/notebook"
+    assert "PYTHONPATH\t/of/the/notebook" in given["_POUNCE_NOTEBOOK"].split("\n")
 
 
 def write(prefix: str, name: str, text: str) -> None:
     path = Path(prefix, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+
+
+def test_a_worker_is_told_what_the_notebook_has_whatever_characters_are_in_it(monkeypatch):
+    from pounce._common.notebook_process import NotebookProcess, taken
+
+    there = NotebookProcess([["", "/a\tb", "/100%25", "/new\nline"], [], ["/%"]], ["json", "re"], {"PYTHONPATH": "", "PYTHONHASHSEED": None})
+    for name, value in there.into({"PYTHONHASHSEED": "7"}).items():
+        monkeypatch.setenv(name, value)
+
+    assert taken() == there
+    assert os.environ["PYTHONPATH"] == "" and "PYTHONHASHSEED" not in os.environ and "_POUNCE_NOTEBOOK" not in os.environ

@@ -17,7 +17,7 @@ from types import ModuleType
 # tests/python/standard_library_test.py compares it with the imports.
 _OF_POUNCE = (
     "array", "asyncio", "base64", "binascii", "contextvars", "ctypes", "datetime", "fcntl", "getpass", "hashlib", "heapq", "hmac",
-    "html", "locale", "mmap", "queue", "select", "selectors", "signal", "socket", "ssl", "subprocess", "sysconfig", "termios")
+    "html", "json", "locale", "mmap", "queue", "select", "selectors", "signal", "socket", "ssl", "subprocess", "sysconfig", "termios")
 
 
 class _Finder:
