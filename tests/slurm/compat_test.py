@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from login_node import ROOT
+from long_run import only_in_long_runs
 from notebooks import Executed, code_cells, printed, shown
 
 SECONDS = 280  # each job imports torch anew, and the machine may be busy
@@ -32,6 +33,7 @@ def test_dasks_cells_run_with_another_import_alone(make_user):
     assert "RUNNING" in values[-1] and "gpu:" in values[-1]
 
 
+@only_in_long_runs("a minute and a half; tests/python/compat_submitit_test.py runs the same names")
 def test_submitits_cells_run_with_another_import_alone(make_user):
     cells = executed(make_user(), "14_mlerp_submitit/mlerp_submitit")
 

@@ -6,6 +6,7 @@ import json
 import re
 
 from login_node import GPU_IN_SQUEUE, User, wait_until
+from long_run import only_in_long_runs
 from notebooks import Executed, printed, shown, written
 
 IDLE_S = 3
@@ -44,6 +45,7 @@ def test_a_held_gpu_stays_when_idle_and_goes_with_release(make_user):
     assert re.search(r"^pounce:1:\S+ held busy=\d+s idle=\d+s$", comment(alice, left["id"]))
 
 
+@only_in_long_runs("a minute; tests/python/cell_hold_test.py has a hold that ends")
 def test_when_its_time_is_over_the_next_cell_says_so_and_does_not_run(make_user):
     alice = make_user()
     flag = alice.folder / "flag"

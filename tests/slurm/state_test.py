@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from detached_test import NOWHERE, apart  # noqa: F401  a login node whose disk no other node sees
+from long_run import only_in_long_runs
 from notebooks import Executed, printed, written
 from state_cells import CELLS
 
@@ -50,6 +51,7 @@ def test_a_worker_that_goes_after_every_cell_changes_nothing(make_user):
     assert any("restored " in printed(cell) for cell in ran)
 
 
+@only_in_long_runs("three minutes; test_a_worker_that_goes_after_every_cell_changes_nothing has as many leases")
 def test_a_worker_that_is_killed_after_every_cell_costs_nothing_that_was_saved(make_user):
     alice = make_user(crash_limit=100)
     at_rest = undisturbed(alice)
@@ -84,6 +86,7 @@ def test_a_walltime_that_ends_between_cells_costs_nothing(make_user):
     assert own(ran[5]) == "[1, 2]\n" and "restored kept" in printed(ran[5])
 
 
+@only_in_long_runs("a minute and a half; the test of a walltime with a shared folder, and tests/python/state_relay_test.py")
 def test_a_walltime_costs_nothing_either_where_notebook_and_worker_share_no_folder(apart):  # noqa: F811
     alice = apart()
     line = "%%pounce --cpus 1 --time 1min\n"

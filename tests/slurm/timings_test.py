@@ -1,9 +1,10 @@
-"""Where the time of a call went: five parts, each measured on its own, adding up to what the caller saw."""
+"""Where the time of a call went, with a lease that has to be waited for and with one that is there."""
 
 from __future__ import annotations
 
 import pytest
 
+# That the parts add up to what the caller saw is tests/python/local_test.py's.
 TIMED = """
     import pounce
     def nap(seconds):
@@ -13,26 +14,23 @@ TIMED = """
             pass
     client = pounce.Client()
     for temperature in ("cold", "warm"):
-        start = time.perf_counter()
-        future = client.submit(nap, {seconds})
+        future = client.submit(nap, 0.1)
         future.result(100)
-        wall = time.perf_counter() - start
-        report(**{{temperature: dict(wall=wall, **future.timings())}})
+        report(**{temperature: future.timings()})
     client.close()
 """
 
 
-@pytest.mark.parametrize("seconds", [0, 0.1, 2])
-def test_the_parts_of_a_call_add_up_to_its_wall_time(make_user, seconds):
-    run = make_user().python(TIMED.format(seconds=seconds)).ended()
+def test_a_cold_call_waits_for_the_queue_and_the_worker_and_a_warm_one_for_neither(make_user):
+    run = make_user().python(TIMED).ended()
 
-    for temperature in ("cold", "warm"):
-        parts = run.reported(temperature)
-        wall, peak_memory, imports = parts.pop("wall"), parts.pop("peak_memory"), parts.pop("import")
+    cold, warm = run.reported("cold"), run.reported("warm")
+    for parts in (cold, warm):
+        peak_memory, imports = parts.pop("peak_memory"), parts.pop("import")
         assert 0 <= imports <= parts["send"] + parts["run"]
         assert peak_memory > 1_000_000
         assert set(parts) == {"queue", "boot", "send", "run", "receive"}
         assert all(value >= 0 for value in parts.values()), parts
-        assert abs(sum(parts.values()) - wall) <= max(0.01 * wall, 0.002), (temperature, wall, parts)
-        assert parts["run"] == pytest.approx(seconds, rel=0.05, abs=0.05)
-    assert run.reported("warm")["queue"] == 0 and run.reported("warm")["boot"] == 0
+        assert parts["run"] == pytest.approx(0.1, abs=0.05)
+    assert cold["queue"] > 0 and cold["boot"] > 0
+    assert warm["queue"] == warm["boot"] == 0

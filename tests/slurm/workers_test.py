@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from long_run import only_in_long_runs
 from meeting import MEET
 
 
@@ -34,6 +35,7 @@ def test_a_cpu_lease_and_a_gpu_lease_stand_side_by_side(make_user):
     assert run.reported("gpus")[:2] == ["", ""] and run.reported("gpus")[2] != ""
 
 
+@only_in_long_runs("a minute; tests/slurm/job_fault_test.py has that of one")
 def test_a_walltime_of_several_workers_ends_their_tasks_with_its_name(make_user):
     run = make_user().python("""
     import pounce
