@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pickle
 import re
 import shutil
@@ -20,6 +21,7 @@ from pounce.bench.contenders import Curve
 from pounce.bench.server import TcpPeer, curve_socket
 
 SMALL = ["--rounds", "2", "--calls", "40", "--mib", "8", "--most", "4", "--seconds", "1", "--leases", "1"]
+long_run = pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"), reason="half a minute for a benchmark alone: tests/run --long runs it")
 needs_root = pytest.mark.skipif(not bridge.possible(), reason=f"needs {bridge.NEEDS}")
 
 
@@ -40,12 +42,12 @@ def bench(*words: str) -> str:
         pytest.param("bridge", ["8 MiB to another network namespace, encrypted, to its use there", "8 MiB made there, until they are here"],
                      marks=needs_root),
         pytest.param("scaling", [f"8 MiB to several workers at once, {road}: all that arrived" for road in ("memory, one machine", "bulk lane, TLS 1.3")],
-                     marks=needs_root),
+                     marks=[needs_root, long_run]),
         ("curve", ["1 MiB", "4 MiB"]),
         ("lease", ["no lease yet: from submit to the function's first line"]),
-        ("park", [*(f"leaving, {mib} MiB, {changed} changed" if changed else f"coming back, {mib} MiB, not in the page cache"
+        pytest.param("park", [*(f"leaving, {mib} MiB, {changed} changed" if changed else f"coming back, {mib} MiB, not in the page cache"
                     for mib in (1, 8) for changed in ("nothing", "10 %", "100 %", "")),
-                  "a task waits, until save() has returned", "after each cell"]),
+                  "a task waits, until save() has returned", "after each cell"], marks=long_run),
         ("idle", ["1 idle leases, 1 s: share of one core", "1 idle leases, 1 s: wake-ups", "1 idle leases, 1 s: memory"]),
     ],
 )

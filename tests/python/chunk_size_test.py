@@ -16,7 +16,7 @@ class Clock:
         self._seconds = seconds
         self.chunks: list[float] = []
 
-    def submit(self, _, rows):
+    def submit(self, _, rows, *streams):
         self.chunks.append(sum(self._seconds(row[0]) for row in rows))
         future = concurrent.futures.Future()
         future.set_result((self.chunks[-1], [row[0] for row in rows], None))

@@ -161,7 +161,7 @@ def test_a_chunk_that_is_cancelled_in_its_middle_is_cancelled_and_no_item_of_it_
             if n: pathlib.Path("begun").touch(); time.sleep(1000)
         with pounce.Client() as client:
             results = client.map(item, range(3), chunksize=3)
-            (chunk, _), = results._ahead
+            (chunk, *_), = results._ahead
             while not os.path.exists("begun"): time.sleep(0.01)
             client.cancel(chunk)
             report(error=error_of(lambda: client.gather(results))["type"], cancelled=chunk.cancelled())

@@ -10,6 +10,8 @@ import time
 import pytest
 
 
+@pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"),
+                    reason="takes 3 GiB, and tests/python/data_test.py sends more than two: tests/run --long runs it")
 def test_an_argument_of_three_gibibytes_arrives(home):
     home.run("""
         import numpy

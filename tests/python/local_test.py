@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -385,6 +386,8 @@ def test_a_worker_may_fork_processes_of_its_own(home):
     assert run.reports == {"sum": 5050, "again": 5050}
 
 
+@pytest.mark.skipif(not os.environ.get("POUNCE_LONG_RUN"),
+                    reason="takes a minute, and tests/system/worker_life_test.py has 40 epochs: tests/run --long runs it")
 @pytest.mark.timeout(300)
 def test_a_data_loader_forks_its_workers_two_hundred_times_under_load(home):
     pytest.importorskip("torch")

@@ -77,13 +77,14 @@ def told(module_home):
         failed = meanwhile(change_of(array), lambda _, *args: client.submit(fails, *args), array)
         report(failed=error_of(failed.result), cause=repr(failed.exception().__cause__))
 
-        first, second, flag = ones(400_000), ones(400_000), next(flags)
+        first, second, flag, flag_of_later = ones(400_000), ones(400_000), next(flags), next(flags)
         meanwhile(lambda: None, client.submit, first).result()
-        earlier = meanwhile(lambda: None, client.submit, first)
-        later = client.submit(when_told, flag, second)
+        earlier = client.submit(when_told, flag, first)
+        later = client.submit(when_told, flag_of_later, second)  # while the earlier one has not ended
+        tell(flag)
         earlier.result()
         first[1] = 7
-        tell(flag)
+        tell(flag_of_later)
         report(equal=error_of(later.result))
 
         array, small = ones(300_000), ones(10_000)
