@@ -183,6 +183,20 @@ Result<void> Client::release_object(const ObjectId& id, HolderNumber holder) {
   return {};
 }
 
+Result<bool> Client::keep_result(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  bool keeps = false;
+  parts_->leader_token.hold([&] { keeps = parts_->engine.keep_result(task); });
+  return keeps;
+}
+
+Result<std::optional<Engine::KeptResult>> Client::take_kept(const TaskId& task) {
+  if (auto error = unusable()) return failure(*std::move(error));
+  std::optional<Engine::KeptResult> kept;
+  parts_->leader_token.hold([&] { kept = parts_->engine.take_kept(task); });
+  return kept;
+}
+
 Result<std::uint32_t> Client::ask(const protocol::Header& question, std::uint32_t asked) {
   if (auto error = unusable()) return failure(*std::move(error));
   parts_->leader_token.hold([&] { asked = parts_->engine.ask(question, asked); });

@@ -39,6 +39,8 @@ class Client {
   Result<std::uint32_t> free_workers(const Resources& resources);  // that would begin the next such task at once
   Result<HolderNumber> hold_object(const ObjectId& id, Object object, bool send_now);
   Result<void> release_object(const ObjectId& id, HolderNumber holder);
+  Result<bool> keep_result(const TaskId& task);
+  Result<std::optional<Engine::KeptResult>> take_kept(const TaskId& task);
   Result<void> set_modules(std::vector<std::string> needs, std::vector<std::string> imports);
   Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
 

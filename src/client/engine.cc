@@ -11,6 +11,9 @@ namespace {
 constexpr std::chrono::seconds kHandshake{10};
 // Beats that may go unanswered before pounced counts as gone.
 constexpr int kSilentBeats = 3;
+// Of results that wait for other calls, so many keep the descriptor of their memory: a process has few of those. More are
+// sent as a copy.
+constexpr std::size_t kMostShared = 64;
 
 std::int64_t nanoseconds(TimePoint when) { return when.time_since_epoch().count(); }
 
@@ -132,7 +135,7 @@ void Engine::submit(Call call) {
   const task::TaskSubmitted event{task, call.resources, call.retries, call.worker};
   for (const ObjectId& id : call.objects) objects_.hold(id);
   now_ns_ = call.submitted_ns;
-  under_way_.emplace(task, UnderWay{std::move(call), 0, {}});
+  under_way_.emplace(task, UnderWay{std::move(call), 0, {}, false});
   happened(event);
   now_ns_ = 0;
   ask_for_daemon();
@@ -212,6 +215,19 @@ void Engine::release_object(const ObjectId& id, HolderNumber holder) {
   objects_.release(id, holder);
   forget_unheld(id);
   for (auto& [place, peer] : peers_) drop_unneeded(place, *peer.link);
+}
+
+bool Engine::keep_result(const TaskId& task) {
+  const auto found = under_way_.find(task);
+  if (found == under_way_.end()) return false;
+  found->second.keeps = true;
+  if (WorkerLink* link = link_at(found->second.place)) link->keep_outcome(task, true);
+  return true;
+}
+
+std::optional<Engine::KeptResult> Engine::take_kept(const TaskId& task) {
+  auto kept = kept_results_.extract(task);
+  return kept ? std::optional(kept.mapped()) : std::nullopt;
 }
 
 void Engine::let_go(const ObjectId& id) {
@@ -310,6 +326,7 @@ void Engine::send_task(const task::SendTask& order) {
   found->second.place = order.place;
   // Sent in the very step of its submit: it never waited, and what was spent on pickling counts as sending.
   found->second.sent_ns = now_ns_ != 0 ? now_ns_ : nanoseconds(Clock::now());
+  if (found->second.keeps) link->keep_outcome(order.task, true);
   link->send_task(found->second.call, order.attempt, objects_);
   relay_.see_to_wanted(order.place);
 }
@@ -317,11 +334,31 @@ void Engine::send_task(const task::SendTask& order) {
 void Engine::acknowledge(const task::Acknowledge& order) {
   WorkerLink* link = link_at(order.place);
   if (link == nullptr) return;
+  if (const ObjectId kept = keep_arriving(order); !kept.empty() && link->may_keep(*objects_.find(kept))) {
+    link->acknowledge_kept(order.task, kept, *objects_.find(kept));
+    return relay_.made(order.place, kept);
+  }
   link->acknowledge(order.task, Clock::now());
   const bool is_large = arriving_ != nullptr && arriving_->incoming && arriving_->incoming->chunked();
   if (!is_large) return;
   link->post_acknowledgements();  // the worker's memory is waiting for it
   link->flush();
+}
+
+// Before any of it is the user's, who may change it. Empty: it is not kept.
+ObjectId Engine::keep_arriving(const task::Acknowledge& order) {
+  if (arriving_ == nullptr || !arriving_->incoming || !arriving_->incoming->kept()) return {};
+  if (!arriving_->incoming->header().ok) return {};
+  const auto found = under_way_.find(order.task);
+  if (found == under_way_.end() || found->second.place != order.place) return {};
+  const ObjectId id = protocol::object_of(order.task);
+  std::erase_if(shared_, [](const auto& memory) { return memory.expired(); });
+  const bool share = arriving_->incoming->came_as_memory() && shared_.size() < kMostShared;
+  if (share) shared_.push_back(arriving_->incoming->kept_memory());
+  Object object = arriving_->incoming->object(share);
+  const std::uint64_t bytes = object.total_bytes();
+  kept_results_[order.task] = {id, objects_.hold(id, std::move(object)), bytes};
+  return id;
 }
 
 void Engine::send_demand(const task::SendDemand& order) {
@@ -336,12 +373,16 @@ void Engine::end(Ended ended) {
   if (found != under_way_.end()) {
     for (const ObjectId& id : found->second.call.objects) let_go(id);
     const auto place = found->second.place;
+    const bool keeps = found->second.keeps;
     under_way_.erase(found);
     if (WorkerLink* link = link_at(place)) {
       link->functions().ended(ended.task);
+      if (keeps) link->keep_outcome(ended.task, false);
       drop_unneeded(place, *link);
     }
   }
+  if (!ended.ok)
+    if (const auto kept = take_kept(ended.task)) release_object(kept->id, kept->holder);
   news_.push(std::move(ended));
 }
 

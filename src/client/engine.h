@@ -67,6 +67,16 @@ class Engine final : public transport::Engine {
   HolderNumber hold_object(const ObjectId& id, Object object, bool send_now);
   void release_object(const ObjectId& id, HolderNumber holder);
 
+  // For calls that wait for it: its result, if it is a large one, stays here as an object that has the task's name.
+  // False: it has ended.
+  bool keep_result(const TaskId& task);
+  struct KeptResult {
+    ObjectId id;
+    HolderNumber holder = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::optional<KeptResult> take_kept(const TaskId& task);  // of one that has ended: from here on the caller holds it
+
   // Sends it, unless this connection to pounced has it already: `asked` is what the last call returned, from 0. Returns
   // the connection that has it; 0: none now, and one is seen to.
   std::uint32_t ask(const protocol::Header& question, std::uint32_t asked);
@@ -78,6 +88,7 @@ class Engine final : public transport::Engine {
     Call call;
     std::int64_t sent_ns = 0;
     task::Place place;
+    bool keeps = false;
   };
   struct Grant {
     Epoch epoch;
@@ -111,6 +122,7 @@ class Engine final : public transport::Engine {
   void send_ahead(const ObjectId& id);
   std::uint64_t bytes_there(const task::Place& place, const TaskId& task);
   void acknowledge(const task::Acknowledge& order);
+  ObjectId keep_arriving(const task::Acknowledge& order);
   void deliver(const TaskId& task);
   void end(Ended ended);
   Timings timings_of(const UnderWay& under_way, const protocol::Outcome& outcome, std::int64_t received_ns) const;
@@ -147,6 +159,8 @@ class Engine final : public transport::Engine {
   std::map<task::Place, Peer> peers_;
   std::vector<std::unique_ptr<WorkerLink>> retired_;  // closed after the loop that may be using them
   std::unordered_map<TaskId, UnderWay> under_way_;
+  std::unordered_map<TaskId, KeptResult> kept_results_;  // until they are taken
+  std::vector<std::weak_ptr<memory::View>> shared_;      // of results
   std::vector<HeldEvent> held_events_;
   Duration read_to_the_end_{};
   std::vector<std::string> needs_, imports_;

@@ -9,8 +9,8 @@ bool HeldObjects::confirmed(const ObjectId& id) const {
   return found != objects_.end() && found->second.confirmed;
 }
 
-void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes, bool to_device) {
-  if (objects_.try_emplace(id, Held{bytes, ++uses_, false, to_device}).second) bytes_ += bytes;
+void HeldObjects::sent(const ObjectId& id, std::uint64_t bytes, bool goes_at_once) {
+  if (objects_.try_emplace(id, Held{bytes, ++uses_, false, goes_at_once}).second) bytes_ += bytes;
 }
 
 void HeldObjects::used(const ObjectId& id) {
@@ -40,8 +40,8 @@ bool HeldObjects::refused(const ObjectId& id) {
 void HeldObjects::let_go(const ObjectId& id) {
   const auto found = objects_.find(id);
   if (found == objects_.end() || !found->second.confirmed) return;
-  if (found->second.on_device)
-    perhaps_unneeded_on_device_.insert(id);
+  if (found->second.goes_at_once)
+    perhaps_unneeded_at_once_.insert(id);
   else
     perhaps_unneeded_.emplace(found->second.used_at, id);
 }
@@ -82,8 +82,8 @@ void HeldObjects::forget_unconfirmed() {
 
 std::vector<ObjectId> HeldObjects::drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed) {
   std::vector<ObjectId> dropped;
-  while (!perhaps_unneeded_on_device_.empty() && dropped.size() < kMostDropped) {
-    const ObjectId id = perhaps_unneeded_on_device_.extract(perhaps_unneeded_on_device_.begin()).value();
+  while (!perhaps_unneeded_at_once_.empty() && dropped.size() < kMostDropped) {
+    const ObjectId id = perhaps_unneeded_at_once_.extract(perhaps_unneeded_at_once_.begin()).value();
     if (drop(id, needed)) dropped.push_back(id);
   }
   while (bytes_ > budget && !perhaps_unneeded_.empty() && dropped.size() < kMostDropped) {

@@ -1,5 +1,6 @@
 // Which objects one worker's Python has, as far as we know. What nobody needs any more stays there for a while, up to a
-// budget: running a cell again then sends nothing. On a device it does not: there is little room there. Thread: the leader token's holder.
+// budget: running a cell again then sends nothing. On a device it does not, where there is little room, nor does a
+// result, which nobody will name again. Thread: the leader token's holder.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class HeldObjects {
     const auto found = objects_.find(id);
     return found == objects_.end() ? 0 : found->second.bytes;
   }
-  void sent(const ObjectId& id, std::uint64_t bytes, bool to_device = false);
+  void sent(const ObjectId& id, std::uint64_t bytes, bool goes_at_once = false);
   void used(const ObjectId& id);
   void confirm(const ObjectId& id);
   bool refused(const ObjectId& id);  // false: it was not on its way
@@ -43,20 +44,20 @@ class HeldObjects {
   // Nobody needs it any more. It is looked at once: thousands that are needed, beyond the budget, cost the others nothing.
   void let_go(const ObjectId& id);
   // The least recently used ones over the budget that nobody needs, as many as one message names; they are forgotten here.
-  // One that is needed after all is not looked at again before it is let go. On a device: all of those.
+  // One that is needed after all is not looked at again before it is let go. Of those that go at once: all.
   std::vector<ObjectId> drop_over(std::uint64_t budget, const std::function<bool(const ObjectId&)>& needed);
 
  private:
   struct Held {
     std::uint64_t bytes = 0, used_at = 0;
-    bool confirmed = false, on_device = false;
+    bool confirmed = false, goes_at_once = false;
   };
   bool drop(const ObjectId& id, const std::function<bool(const ObjectId&)>& needed);
 
   std::unordered_map<ObjectId, Held> objects_;
   std::unordered_map<ObjectId, protocol::Reached> parts_;
   std::map<std::uint64_t, ObjectId> perhaps_unneeded_;  // confirmed ones, by their last use
-  std::set<ObjectId> perhaps_unneeded_on_device_;
+  std::set<ObjectId> perhaps_unneeded_at_once_;
   std::uint64_t uses_ = 0, bytes_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "client/incoming.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -8,7 +9,23 @@
 #include "memory/view.h"
 
 namespace pounce::client {
-Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames) {
+namespace {
+
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // far over any machine's memory; keeps sums from wrapping
+
+// Through its descriptor: fresh pages cost half then (docs/gotchas.md L1). Where that is refused, as by a limit on files,
+// through the view.
+void fill(const memory::View& view, memory::MemoryBlock& block, std::uint64_t place, std::span<const std::byte> bytes) {
+  if (!block.write(place, bytes)) std::memcpy(view.bytes().data() + place, bytes.data(), bytes.size());
+}
+
+Buffer copy_of(const Memory& memory) {
+  return own_buffer(std::string(reinterpret_cast<const char*>(memory.bytes.data()), memory.bytes.size()));
+}
+
+}  // namespace
+
+Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message frames, bool keep) {
   Incoming incoming;
   incoming.header_ = std::move(header);
   std::shared_ptr<memory::MemoryBlock> block = frames.back().block();
@@ -17,8 +34,8 @@ Result<Incoming> Incoming::begin(protocol::Outcome header, transport::Message fr
   for (std::size_t i = 2; i < frames.size(); ++i) incoming.buffers_.push_back(to_memory(std::move(frames[i])));
   try {
     if (block) {
-      if (auto taken = incoming.take_block(std::move(block)); !taken) return failure(std::move(taken.error()));
-    } else {
+      if (auto taken = incoming.take_block(std::move(block), keep); !taken) return failure(std::move(taken.error()));
+    } else if (!keep || !incoming.make_kept_room()) {
       incoming.make_room();
     }
   } catch (const std::bad_alloc&) {
@@ -44,25 +61,74 @@ void Incoming::make_room() {
   }
 }
 
-// Ours alone from here on; privately, so that a child that is forked has its own, and without a descriptor: of those there
-// are few, and a notebook keeps many results.
-Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block) {
+// Behind each other in one block. False: there is no memory for that.
+bool Incoming::make_kept_room() {
+  std::vector<std::uint64_t> places;
+  std::uint64_t size = 0;
+  for (const std::uint64_t each : header_.buffers) {
+    if (each > kLargest || size > kLargest) return false;
+    places.push_back(size);
+    size += memory::aligned(each);
+  }
+  if (size == 0) return false;
+  auto made = memory::MemoryBlock::make(size);
+  if (!made) return false;
+  const std::shared_ptr<memory::MemoryBlock> block = std::move(*made);
+  auto shared = memory::View::map(block, size, memory::Sharing::kShared);
+  if (!shared || !lie_in(block, std::move(places))) return false;
+  kept_ = std::move(*shared);
+  for (std::size_t i = 0; i < header_.buffers.size(); ++i)
+    chunked_.push_back({kept_->bytes().subspan(places_[i], header_.buffers[i]), kept_});
+  return true;
+}
+
+// Ours alone from here on.
+Result<void> Incoming::take_block(std::shared_ptr<memory::MemoryBlock> block, bool keep) {
   const std::uint64_t room = block->capacity();
   if (!memory::lie_within(room, header_.buffers, header_.places))
     return failure(ErrorCode::kProtocol, "a result does not lie in the memory that came with it");
-  auto view = memory::View::map(std::move(block), room, memory::Sharing::kPrivate);
-  if (!view) throw std::bad_alloc();
+  if (!lie_in(block, header_.places)) throw std::bad_alloc();
+  if (!keep) return {};
+  if (auto view = memory::View::map(block, room, memory::Sharing::kPrivate)) kept_ = std::move(*view);
+  return {};
+}
+
+// Privately, so that a child that is forked has its own, and without a descriptor: of those there are few, and a notebook
+// keeps many results. What is written there is in no other view of the block. False: it cannot be mapped.
+bool Incoming::lie_in(const std::shared_ptr<memory::MemoryBlock>& block, std::vector<std::uint64_t> places) {
+  auto view = memory::View::map(block, block->capacity(), memory::Sharing::kPrivate);
+  if (!view) return false;
   (*view)->let_go_of_block();
   for (std::size_t i = 0; i < header_.buffers.size(); ++i)
-    place({(*view)->bytes().subspan(header_.places[i], header_.buffers[i]), *view}, i);
-  return {};
+    place({(*view)->bytes().subspan(places[i], header_.buffers[i]), *view}, i);
+  places_ = std::move(places);
+  return true;
+}
+
+Object Incoming::object(bool share) const {
+  if (!share) kept_->let_go_of_block();
+  Object object;
+  object.of_result = true;
+  std::size_t in_block = 0;
+  const auto next_in_block = [&] {
+    const std::size_t i = in_block++;
+    return Buffer{kept_->bytes().subspan(places_[i], header_.buffers[i]), kept_, share ? kept_ : nullptr};
+  };
+  object.pickle = header_.pickle_follows ? next_in_block() : copy_of(pickle_);
+  const std::size_t came_inline = buffers_.size() + (header_.pickle_follows ? 1 : 0) - header_.buffers.size();
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    object.buffers.push_back(i < came_inline ? copy_of(buffers_[i]) : next_in_block());
+  return object;
 }
 
 void Incoming::add(const protocol::Chunk& chunk, std::span<const std::byte> bytes) {
   if (whole() || chunk.buffer != buffer_ || chunk.offset != offset_) return;
   const auto target = chunked_[buffer_].bytes;
   if (bytes.empty() || bytes.size() > target.size() - offset_) return;
-  std::memcpy(target.data() + offset_, bytes.data(), bytes.size());
+  if (kept_ != nullptr)
+    fill(*kept_, *kept_->block(), places_[buffer_] + offset_, bytes);
+  else
+    std::memcpy(target.data() + offset_, bytes.data(), bytes.size());
   offset_ += bytes.size();
   skip_full();
 }
@@ -78,6 +144,13 @@ protocol::Reached Incoming::reached() const { return {header_.task.hex(), static
 std::vector<bulk::Target> Incoming::targets() const {
   std::vector<bulk::Target> targets;
   for (const Memory& memory : chunked_) targets.push_back({memory.bytes.size(), memory.bytes, {}, memory.keep});
+  for (std::size_t i = 0; kept_ != nullptr && i < targets.size(); ++i) {
+    targets[i].place = {};
+    targets[i].write = [view = kept_, block = kept_->block(), place = places_[i]](std::uint64_t offset, auto bytes) {
+      fill(*view, *block, place + offset, bytes);
+      return Result<void>{};
+    };
+  }
   return targets;
 }
 

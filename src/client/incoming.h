@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "bulk/fetches.h"
 #include "client/memory.h"
+#include "client/objects.h"
 #include "memory/memory_block.h"
+#include "memory/view.h"
 #include "pounce/result.h"
 #include "protocol/messages.h"
 #include "transport/frame.h"
@@ -18,7 +22,8 @@ class Incoming {
  public:
   // `frames`: the message that announced it, header frame first. kTooLarge: no memory for what it announces.
   // kProtocol: it does not lie in the memory that came with it.
-  static Result<Incoming> begin(protocol::Outcome header, transport::Message frames);
+  // keep: an object is made of what comes, too, where there is memory for that.
+  static Result<Incoming> begin(protocol::Outcome header, transport::Message frames, bool keep = false);
 
   // Chunks come in order; others are of an earlier connection and are ignored.
   void add(const protocol::Chunk& chunk, std::span<const std::byte> bytes);
@@ -34,12 +39,20 @@ class Incoming {
   bool chunked() const { return !chunked_.empty(); }
 
   const protocol::Outcome& header() const { return header_; }
+  // Of one that is kept and whole: what came, in memory that nobody changes. Before anything of it is taken.
+  bool kept() const { return kept_ != nullptr; }
+  bool came_as_memory() const { return !header_.places.empty(); }
+  // share: workers of this machine can have that memory as it is, and it keeps its descriptor.
+  Object object(bool share) const;
+  const std::shared_ptr<memory::View>& kept_memory() const { return kept_; }
   Memory take_pickle() { return std::move(pickle_); }
   std::vector<Memory> take_buffers() { return std::move(buffers_); }
 
  private:
-  Result<void> take_block(std::shared_ptr<memory::MemoryBlock> block);
+  Result<void> take_block(std::shared_ptr<memory::MemoryBlock> block, bool keep);
+  bool lie_in(const std::shared_ptr<memory::MemoryBlock>& block, std::vector<std::uint64_t> places);
   void make_room();
+  bool make_kept_room();
   void place(Memory memory, std::size_t index);
   void skip_full();
 
@@ -47,6 +60,8 @@ class Incoming {
   Memory pickle_;
   std::vector<Memory> buffers_;
   std::vector<Memory> chunked_;  // of pickle_ and buffers_, in the order of the chunks
+  std::shared_ptr<memory::View> kept_;  // of the memory of which the user has a private view
+  std::vector<std::uint64_t> places_;   // there
   std::size_t buffer_ = 0;
   std::uint64_t offset_ = 0;
 };

@@ -19,7 +19,7 @@ bool IncomingOutcomes::goes_on(const protocol::Outcome& header) {
 
 std::optional<OutcomeWhole> IncomingOutcomes::begin(protocol::Outcome header, transport::Message message) {
   const TaskId task = header.task;
-  auto incoming = Incoming::begin(std::move(header), std::move(message));
+  auto incoming = Incoming::begin(std::move(header), std::move(message), kept_.contains(task));
   if (!incoming || incoming->whole()) {
     outcomes_.erase(task);
     return OutcomeWhole{std::move(incoming), task, received_now()};

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "client/incoming.h"
@@ -16,6 +17,8 @@ namespace pounce::client {
 
 class IncomingOutcomes {
  public:
+  void keep(const TaskId& task) { kept_.insert(task); }  // this one's, when it comes
+  void keep_not(const TaskId& task) { kept_.erase(task); }
   bool goes_on(const protocol::Outcome& header);  // with what an earlier connection brought; false: another, or none
   // The outcome, once it is whole or cannot come; nullopt: more is to come.
   std::optional<OutcomeWhole> begin(protocol::Outcome header, transport::Message message);
@@ -31,6 +34,7 @@ class IncomingOutcomes {
   std::optional<OutcomeWhole> take(std::map<TaskId, Incoming>::iterator outcome);
 
   std::map<TaskId, Incoming> outcomes_;
+  std::set<TaskId> kept_;
 };
 
 }  // namespace pounce::client

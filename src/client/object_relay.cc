@@ -19,6 +19,11 @@ void ObjectRelay::see_to_wanted(const task::Place& place) {
     if (objects_.hold(id)) act(broadcast_.wants(id, place, lies_on_device(id) ? std::string() : link->machine()));
 }
 
+void ObjectRelay::made(const task::Place& place, const ObjectId& object) {
+  const WorkerLink* const link = link_at_(place);
+  if (link != nullptr && objects_.hold(object)) broadcast_.made(object, place, link->machine());
+}
+
 // From a device it is given to nobody: to the others it is as if it had not come there.
 void ObjectRelay::has(const task::Place& place, const ObjectId& object) {
   act(lies_on_device(object) ? broadcast_.refused(object, place) : broadcast_.has(object, place));

@@ -22,6 +22,7 @@ class ObjectRelay {
   ObjectRelay(Objects& objects, LinkAt link_at, LetGo let_go) : objects_(objects), link_at_(std::move(link_at)), let_go_(std::move(let_go)) {}
 
   void see_to_wanted(const task::Place& place);  // after something was sent to it
+  void made(const task::Place& place, const ObjectId& object);  // there: it says `has` when others can fetch it
   void has(const task::Place& place, const ObjectId& object);
   void refused(const task::Place& place, const ObjectId& object) { act(broadcast_.refused(object, place)); }
   void not_fetched(const task::Place& place, const ObjectId& object);

@@ -19,6 +19,7 @@ struct Object {
   Buffer pickle;
   std::vector<Buffer> buffers;
   std::string device{};  // of the worker, that its buffers are to lie on; empty: in its memory
+  bool of_result = false;  // of the task of that name: no other data has this name, and none will
   // What workers of this machine are handed. The first one's is its own; the next one's is kept for all that come behind it.
   struct Copies {
     std::weak_ptr<std::optional<memory::Packing>> under_way;

@@ -158,6 +158,7 @@ void WorkerLink::lose(std::vector<LinkEvent>& events) {
   unanswered_ = 0;
   gathers_ = false;
   functions_.clear();
+  to_keep_.clear();
   to_acknowledge_.clear();  // they are sent again when we ask, and acknowledged then
   acknowledge_at_ = TimePoint::max();
   beat_due_ = silent_at_ = attached_by_ = TimePoint::max();
@@ -375,7 +376,7 @@ void WorkerLink::send_task(const Call& call, std::uint32_t attempt, const Object
 
 bool WorkerLink::send_object(const ObjectId& id, const Object& object) {
   if (held_.contains(id)) return false;
-  held_.sent(id, object.total_bytes(), !object.device.empty());
+  held_.sent(id, object.total_bytes(), !object.device.empty() || object.of_result);
   const auto reached = held_.take_part(id);
   if (lane_.takes(object)) {
     lane_.expect(id);
@@ -398,7 +399,17 @@ void WorkerLink::acknowledge(const TaskId& task, TimePoint now) {
 
 void WorkerLink::post_acknowledgements() {
   acknowledge_at_ = TimePoint::max();
-  if (!to_acknowledge_.empty()) outbox_.post(protocol::Ack{std::exchange(to_acknowledge_, {})});
+  if (to_acknowledge_.empty()) return;
+  outbox_.post(protocol::Ack{std::exchange(to_acknowledge_, {}), std::exchange(to_keep_, {})});
+}
+
+void WorkerLink::acknowledge_kept(const TaskId& task, const ObjectId& id, const Object& object) {
+  held_.sent(id, object.total_bytes(), object.of_result);
+  lane_.expect(id);
+  to_acknowledge_.push_back(task);
+  to_keep_.push_back(task);
+  post_acknowledgements();
+  flush();
 }
 
 void WorkerLink::flush(Outbox::Pace pace) {

@@ -54,8 +54,13 @@ class WorkerLink {
   void send(const protocol::Header& header, const std::vector<Buffer>& payload = {});
   void cancel(const protocol::CancelTask& order);  // behind its task, if that waits for data
   void query(std::vector<TaskId> tasks, bool no_others);
+  // As an object, when it comes.
+  void keep_outcome(const TaskId& task, bool keep) { keep ? incoming_.keep(task) : incoming_.keep_not(task); }
   // Soon, many at once: one message for each would wake the worker a second time for each short call.
   void acknowledge(const TaskId& task, TimePoint now);
+  // Its outcome stays there as this object, on which tasks wait until the worker has said so. Else it has to be sent.
+  bool may_keep(const Object& object) const { return lane_.takes(object); }
+  void acknowledge_kept(const TaskId& task, const ObjectId& id, const Object& object);
   void post_acknowledgements();
   void flush(Outbox::Pace pace = Outbox::Pace::kNow);
   HeldObjects& held() { return held_; }
@@ -108,7 +113,7 @@ class WorkerLink {
   std::vector<ObjectId> wanted_;
   ClockOffset clock_;
   int clock_questions_ = 0;
-  std::vector<TaskId> to_acknowledge_;
+  std::vector<TaskId> to_acknowledge_, to_keep_;
   TimePoint beat_due_ = TimePoint::max(), reopen_at_ = TimePoint::max(), acknowledge_at_ = TimePoint::max();
   TimePoint silent_at_ = TimePoint::max();  // unless something comes before
   TimePoint attached_by_ = TimePoint::max();  // else another connection is tried

@@ -261,12 +261,16 @@ struct Outcome {
 struct Ack {
   static constexpr char kType[] = "ack";
   static constexpr About kAbout{"K → I", "", "their outcomes are here, whole: forget them"};
-  std::vector<TaskId> tasks;
+  std::vector<TaskId> tasks, kept{};
 
   static constexpr auto fields() {
-    return table(field("tasks", &Ack::tasks));
+    return table(field("tasks", &Ack::tasks),
+                 field("kept", &Ack::kept, "these of them stay, each as an object of the task's name: answered `have`, or "
+                                           "`not_fetched` where it cannot").only_if_set());
   }
 };
+// The name of the object that a task's result is, where it is kept as one: no other task's, and nobody has to hash it.
+inline ObjectId object_of(const TaskId& task) { return ObjectId::from_hex(task.hex()).value_or(ObjectId()); }
 struct Query {
   static constexpr char kType[] = "query";
   static constexpr About kAbout{"K → I", "",

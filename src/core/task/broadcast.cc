@@ -16,6 +16,12 @@ Broadcast::Decisions Broadcast::wants(const ObjectId& object, const Place& place
   return decisions;
 }
 
+void Broadcast::made(const ObjectId& object, const Place& place, const std::string& machine) {
+  Spread& spread = spreads_[object];
+  spread.asked[place] = machine;
+  spread.under_way[place] = {place};
+}
+
 Broadcast::Decisions Broadcast::has(const ObjectId& object, const Place& place) { return settle(object, place, true); }
 
 Broadcast::Decisions Broadcast::refused(const ObjectId& object, const Place& place) { return settle(object, place, false); }
@@ -80,7 +86,7 @@ void Broadcast::forget(const ObjectId& object) {
 
 void Broadcast::end_fetch(const ObjectId& object, Spread& spread, const Place& place, Decisions& decisions) {
   const auto fetch = spread.under_way.extract(place);
-  if (fetch) decisions.over.push_back({object, place, fetch.mapped().from});
+  if (fetch && fetch.mapped().from != place) decisions.over.push_back({object, place, fetch.mapped().from});
 }
 
 // In the order in which they asked. Who was given it least gives it next, and the client last: all are fed through it.
@@ -108,6 +114,8 @@ std::optional<std::optional<Place>> Broadcast::Spread::source_for(const Waiting&
     return source ? std::optional<std::optional<Place>>(source) : std::nullopt;
   }
   if (!one.from_client && std::ranges::any_of(under_way, [&](const auto& fetch) { return fetch.second.counts && is_beside(fetch); })) return std::nullopt;
+  const auto is_made_there = [](const auto& fetch) { return fetch.second.counts && fetch.second.from == fetch.first; };
+  if (!one.from_client && std::ranges::any_of(under_way, is_made_there)) return std::nullopt;
   const auto best = least_asked([&](const Place&, std::uint32_t gave) { return !one.from_client && gave < most; });
   if (best) return std::optional<std::optional<Place>>(best);
   if (!busy(std::nullopt) && (one.from_client || by_client < most)) return std::optional<Place>();

@@ -29,6 +29,9 @@ class Broadcast {
   };
 
   Decisions wants(const ObjectId& object, const Place& place, const std::string& machine = {});  // empty: one of its own
+  // By a task of that worker, which copies it to where others fetch it from: then it has it, or that failed, and whoever
+  // wants it waits so long.
+  void made(const ObjectId& object, const Place& place, const std::string& machine = {});
   Decisions has(const ObjectId& object, const Place& place);
   Decisions refused(const ObjectId& object, const Place& place);  // it does not get it
   // Its source does not give it: it comes from the client, and that source is asked by nobody any more.

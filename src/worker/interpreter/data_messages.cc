@@ -71,6 +71,7 @@ void WorkerEngine::on_attach(const protocol::Attach& attach, const SessionId& se
   protocol::Attached answer{kVersion, setup_.python, cloudpickle_, host_, setup_.node, setup_.devices, directory_, 0, {}, {}};
   answer.pid = static_cast<std::uint32_t>(::getpid());
   leave_lane(session);  // what came over it counts
+  kept_results_.drop_all(session);  // it does not wait for them any more
   answer.reached = reached(session, seat);
   answer.several = true;
   // On one machine memory is handed over, and there is nothing that a stranger could read on the way.
@@ -139,7 +140,11 @@ void WorkerEngine::on(const protocol::Task& task, DataMessage data_message) {
 void WorkerEngine::on(const protocol::Ack& ack, DataMessage data_message) {
   for (const TaskId& task : ack.tasks)
     if (const auto file = files_.find(task); file != files_.end() && outcomes_.contains(task)) ::unlink(file->second.c_str());
+  std::vector<std::pair<TaskId, JobResult>> kept;
+  for (const TaskId& task : ack.kept)
+    kept.emplace_back(task, outcomes_.contains(task) ? outcomes_.at(task).result : JobResult{});
   tell_core(exec::OutcomesAcknowledged{data_message.session, ack.tasks});
+  for (auto& [task, result] : kept) keep_result(data_message, task, std::move(result));
   if (owing_) activity_changed_ = true;
 }
 

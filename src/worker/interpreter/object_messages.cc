@@ -69,6 +69,25 @@ void WorkerEngine::follow_memory() {
   }
 }
 
+// One that is still here is not this session's.
+void WorkerEngine::keep_result(const DataMessage& data_message, const TaskId& task, JobResult result) {
+  const ObjectId object = protocol::object_of(task);
+  if (!result.ok || outcomes_.contains(task)) return data_message.seat.outbox.post(protocol::NotFetched{object});
+  kept_results_.keep(data_message.session, object, std::move(result));
+}
+
+// Where there is no memory for it the client sends it, as any other object: what the function returned is gone by then.
+void WorkerEngine::follow_kept_results() {
+  auto news = kept_results_.step(store_.pool());
+  more_ |= !kept_results_.empty();
+  ClientSeat* const seat = news ? clients_.seat(news->session) : nullptr;
+  if (seat == nullptr) return;
+  if (news->made)
+    receipt(store_.announce(news->session, std::move(*news->made)), news->session, news->object, *seat);
+  else
+    seat->outbox.post(protocol::NotFetched{news->object});
+}
+
 // The answer says that the keys are known at the port: before it the reader would be refused there.
 void WorkerEngine::on(const protocol::Serve& serve, DataMessage data_message) {
   const std::string reader = Relays::name_of(data_message.session, serve.object, serve.to);

@@ -68,7 +68,7 @@ std::uint64_t ObjectStore::promised() const {
 Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, ObjectOffer offer) {
   const Key key{session, offer.object};
   const auto block = offer.block;
-  const bool in_place = !offer.places.empty(), fetched = offer.fetched;
+  const bool in_place = !offer.places.empty(), fetched = offer.fetched, made_here = offer.made_here;
   const bool straight_to_device = offer.placement && fetched && !offer.pickle_follows;
   auto value = lay_out(std::move(offer));
   const auto begun = incoming_.find(key);
@@ -82,7 +82,7 @@ Result<ObjectStore::Receipt> ObjectStore::announce(const SessionId& session, Obj
     known->second.holders.insert(session);  // the sender could not know: its chunks follow all the same
     value->placement.reset();
   } else if (in_place)
-    value->block = pool_.own(block);
+    value->block = made_here ? block : pool_.own(block);
   else if (!straight_to_device)
     if (auto memory = find_memory(*value); !memory) return failure(std::move(memory.error()));
   refused_.erase(key);

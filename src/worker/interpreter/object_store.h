@@ -45,6 +45,7 @@ struct ObjectOffer {  // what an announcement says
   std::vector<std::uint64_t> places{};
   bool fetched = false;  // it is not sent: we fetch it, from where we are
   std::shared_ptr<device::Placement> placement{};  // its buffers are to lie on a device; the pickle is none of them
+  bool made_here = false;  // the block is of the store's pool
 };
 
 class ObjectStore {

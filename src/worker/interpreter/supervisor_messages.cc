@@ -35,6 +35,7 @@ void WorkerEngine::dismiss(const SessionId& session) {
   tell_core(exec::SessionDismissed{session});
   lanes_.dismiss(session);
   memory_relays_.close(session);
+  kept_results_.drop_all(session);
   store_.drop_all(session);
   functions_.drop_all(session);
   clients_.dismiss(session);

@@ -109,6 +109,7 @@ void WorkerEngine::turn(int wake_fd, TimePoint until) {
   follow_lanes();
   follow_memory();
   follow_devices();
+  follow_kept_results();
   const TimePoint now = Clock::now();
   if (now >= core_deadline()) tell_core(exec::TimePassed{});
   nudge(now);

@@ -30,6 +30,7 @@
 #include "worker/interpreter/data_sockets.h"
 #include "worker/interpreter/device_objects.h"
 #include "worker/interpreter/function_store.h"
+#include "worker/interpreter/kept_results.h"
 #include "worker/interpreter/memory_relays.h"
 #include "worker/interpreter/object_store.h"
 #include "worker/interpreter/output_pipe.h"
@@ -160,6 +161,8 @@ class WorkerEngine final : public transport::Engine {
   void follow_devices();
   void begin_fetch(const SessionId& session, ClientSeat& seat, const MemoryRelays::Wanted& wanted);
   void follow_memory();
+  void keep_result(const DataMessage& data_message, const TaskId& task, JobResult result);
+  void follow_kept_results();
   void follow_lanes();
   void follow(const SessionId& session, const ObjectId& object, bulk::Event& event);
   void leave_lane(const SessionId& session);
@@ -209,6 +212,7 @@ class WorkerEngine final : public transport::Engine {
   exec::ExecCore core_;
   Clients clients_;
   ObjectStore store_;
+  KeptResults kept_results_;
   std::shared_ptr<device::Devices> devices_;
   DeviceObjects device_objects_{devices_};
   FunctionStore functions_;

@@ -96,6 +96,84 @@ TEST_P(ManyReaders, AllGetItAsItWasAndTheClientSendsItLog2OfTheirNumberAndOneTim
   EXPECT_GE(sent_by_client(Over::kDataConnections), bulk::Lane::available() ? 0 : GetParam() * kLarge);  // else to each of them
 }
 
+// One call's result is the object of others, on its own worker and on another.
+class PassedOn : public RelayTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    open_session();
+  }
+  // Its worker, and another one for what asks for something else.
+  client::Engine::KeptResult result_of_first_worker() {
+    made = submit();
+    EXPECT_TRUE(engine->keep_result(made));
+    for (int i = 0; i < 2; ++i) {
+      real.push_back(std::make_unique<RealWorker>(Road::kTls));
+      real.back()->admit(session, key);
+    }
+    settle([&] { return control->count<protocol::Demand>() > 0; });
+    grant(0);
+    until_made([&] { return ended(made) != nullptr; });
+    return engine->take_kept(made).value_or(client::Engine::KeptResult{});
+  }
+  void take_on_second_worker(const ObjectId& result) {
+    client::Call call;
+    call.task = tasks.emplace_back(random_id<TaskId>());
+    call.resources.gpus = 1;
+    call.function_pickle = client::own_buffer("function");
+    call.function = FunctionId(identity::content_digest(call.function_pickle.bytes));
+    call.payload = {client::own_buffer("arguments")};
+    call.objects = {result};
+    engine->submit(call);
+    RequestId request;
+    settle([&] {
+      for (const protocol::Demand& demand : control->all<protocol::Demand>())
+        for (const protocol::Request& one : demand.requests)
+          if (one.resources.gpus == 1) request = one.id;
+      return request != RequestId{};
+    });
+    const RealWorker& second = *real[1];
+    control->say(protocol::Granted{request, lease_id(2), WorkerIndex{0}, Epoch{1}, second.endpoint(), second.key()});
+  }
+  void until_made(const std::function<bool()>& condition, int line = __builtin_LINE()) {
+    const TimePoint deadline = Clock::now() + 100s;
+    while (!condition()) {
+      ASSERT_LT(Clock::now(), deadline) << "asked in line " << line << ": it does not come true";
+      turn();
+      for (auto& one : real)
+        if (one)
+          one->turn([this](const worker::Job& job) { return job.objects.empty() ? returned(source) : looked_at(job); });
+    }
+  }
+
+  TaskId made;
+};
+
+TEST_F(PassedOn, IsNotSentByTheClientWhereverItIsNeeded) {
+  const auto result = result_of_first_worker();
+  ASSERT_EQ(result.bytes, kLarge + 6);
+  tasks.push_back(submit({result.id}));
+  take_on_second_worker(result.id);
+
+  until_made([&] { return all_ended() == 2; });
+
+  EXPECT_EQ(right, 2u);
+  if (bulk::Lane::available()) {
+    EXPECT_LT(sent_by_client(Over::kLanes), kLarge + kMiB) << "what the first worker sent, once";
+  }
+}
+
+TEST_F(PassedOn, ComesFromTheClientWhereItsWorkerIsGone) {
+  const auto result = result_of_first_worker();
+  real.front().reset();
+  take_on_second_worker(result.id);
+
+  until_made([&] { return all_ended() == 1; });
+
+  EXPECT_TRUE(ended(tasks.front())->ok);
+  EXPECT_EQ(right, 1u);
+}
+
 // It is lost in the middle, by whichever it is sent to and by whom.
 TEST_F(RelayTest, EveryConnectionThatIsCutCostsNobodyTheObject) {
   begin(4);

@@ -165,6 +165,84 @@ TEST_F(LaneTest, ALargeResultIsFetchedIntoItsPlace) {
   see_to([&] { return worker->count<protocol::Ack>() == 1; });
 }
 
+class KeptResultTest : public LaneTest {
+ protected:
+  // Its result has come, and is an object that this worker makes of its own copy.
+  TaskId kept() {
+    const TaskId task = submit();
+    EXPECT_TRUE(engine->keep_result(task));
+    attach();
+    see_to([&] { return worker->count<protocol::Task>() == 1; });
+    offer(task);
+    worker->say(outcome_of(task), {"pickle"});
+    see_to([&] { return ended(task) != nullptr && worker->count<protocol::Ack>() == 1; });
+    return task;
+  }
+};
+
+TEST_F(KeptResultTest, StaysAtItsWorkerAndWhatNeedsItThereWaitsForItsWordAndIsSentNothing) {
+  const TaskId task = kept();
+  EXPECT_EQ(worker->all<protocol::Ack>().front().kept, std::vector{task});
+  const auto result_of = engine->take_kept(task);
+  ASSERT_TRUE(result_of);
+  EXPECT_EQ(result_of->id, protocol::object_of(task));
+  EXPECT_FALSE(engine->take_kept(task)) << "once";
+  submit({result_of->id});
+  what_was_said_is_heard();
+  EXPECT_EQ(worker->count<protocol::Task>(), 1u);
+
+  worker->say(protocol::Have{result_of->id});
+
+  see_to([&] { return worker->count<protocol::Task>() == 2; });
+  EXPECT_EQ(worker->count<protocol::Object>(), 0u);
+}
+
+TEST_F(KeptResultTest, IsOfferedByTheClientAsItCameWhereItsWorkerCannotKeepIt) {
+  const TaskId task = kept();
+  const auto result_of = engine->take_kept(task);
+  submit({result_of->id});
+  Memory& of_user = const_cast<Memory&>(ended(task)->buffers.front());
+  std::ranges::fill(of_user.bytes, std::byte{0});
+
+  worker->say(protocol::NotFetched{result_of->id});
+
+  see_to([&] { return worker->count<protocol::Object>() == 1; });
+  fetch(result_of->id);
+  see_to([&] { return come == std::vector{result_of->id.hex()}; });
+  EXPECT_EQ(room, result) << "the user wrote into the value, and not into what is sent";
+}
+
+TEST_F(KeptResultTest, IsDroppedThereAsSoonAsNobodyNeedsIt) {
+  const TaskId task = kept();
+  const auto result_of = engine->take_kept(task);
+  worker->say(protocol::Have{result_of->id});
+  what_was_said_is_heard();
+  EXPECT_EQ(worker->count<protocol::Drop>(), 0u);
+
+  engine->release_object(result_of->id, result_of->holder);
+
+  see_to([&] { return worker->count<protocol::Drop>() == 1; });
+  EXPECT_EQ(worker->all<protocol::Drop>().front().objects, std::vector{result_of->id});
+}
+
+TEST_F(KeptResultTest, IsNoneOfACallThatFailedNorOfOneThatHasEnded) {
+  const TaskId task = submit();
+  engine->keep_result(task);
+  attach();
+  see_to([&] { return worker->count<protocol::Task>() == 1; });
+  protocol::Outcome failed = outcome_of(task);
+  failed.ok = false;
+  failed.error = Error{ErrorCode::kTaskRaised, "raised", {}, {}};
+  offer(task);
+  worker->say(failed, {"pickle"});
+
+  see_to([&] { return ended(task) != nullptr && worker->count<protocol::Ack>() == 1; });
+
+  EXPECT_TRUE(worker->all<protocol::Ack>().front().kept.empty());
+  EXPECT_FALSE(engine->take_kept(task));
+  EXPECT_FALSE(engine->keep_result(task));
+}
+
 TEST_F(LaneTest, WhereNoneCanBeHadTheDataTakesTheOtherRoad) {
   const ObjectId object = hold(kLarge);
   submit({object});

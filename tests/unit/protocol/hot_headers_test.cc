@@ -29,7 +29,7 @@ std::vector<Header> cases_of(const Message& full) {
 std::vector<Header> hot_examples() {
   std::vector<Header> all = cases_of(Task{kTask, kFunction, {kObject, id_of<ObjectId>(0xa0)}, 3});
   for (Header& outcome : cases_of(Outcome{kTask, true, {}, {0, 1, 1ull << 63}, {64}, true, true, {}, 1, 4, {2, 3}})) all.push_back(std::move(outcome));
-  for (Header& ack : cases_of(Ack{{kTask, id_of<TaskId>(0xb0)}})) all.push_back(std::move(ack));
+  for (Header& ack : cases_of(Ack{{kTask, id_of<TaskId>(0xb0)}, {kTask}})) all.push_back(std::move(ack));
   return all;
 }
 

@@ -52,6 +52,31 @@ TEST_F(BroadcastTest, TheFirstGetsItFromTheClientAndTheNextFromTheFirst) {
   EXPECT_THAT(wants(2), ElementsAre("w2<w1"));
 }
 
+TEST_F(BroadcastTest, WhatAWorkerMadeItGivesOnceItHasItAndUntilThenTheOthersWait) {
+  broadcast.made(object, place(1));
+
+  EXPECT_THAT(wants(2), IsEmpty());
+  EXPECT_THAT(has(1), ElementsAre("w2<w1"));
+  EXPECT_EQ(settled, 1u);
+  EXPECT_THAT(has(2), ElementsAre("over w2<w1"));
+}
+
+TEST_F(BroadcastTest, WhatAWorkerMadeAndCannotKeepComesFromTheClientToItToo) {
+  broadcast.made(object, place(1));
+  EXPECT_THAT(wants(2), IsEmpty());
+
+  EXPECT_THAT(failed(1), ElementsAre("w1<client"));
+  EXPECT_THAT(has(1), ElementsAre("over w1<client", "w2<w1"));
+}
+
+TEST_F(BroadcastTest, WhatAWorkerMadeThatIsGoneComesFromTheClient) {
+  broadcast.made(object, place(1));
+  EXPECT_THAT(wants(2), IsEmpty());
+
+  EXPECT_THAT(gone(1), ElementsAre("w2<client"));
+  EXPECT_EQ(settled, 1u);
+}
+
 TEST_F(BroadcastTest, OnOneMachineTheFirstGetsItAndTheOthersFromEachOther) {
   EXPECT_THAT(wants(1, "g1"), ElementsAre("w1<client"));
   EXPECT_THAT(wants(2, "g1"), IsEmpty());
