@@ -271,6 +271,12 @@ std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes&
   return std::make_unique<Hold>(self, id, holder, size);
 }
 
+// None: it is not kept here.
+std::unique_ptr<Hold> take_kept(const std::shared_ptr<Client>& self, const TaskId& task) {
+  const auto kept = without_gil([&] { return self->take_kept(task); });
+  return kept ? std::make_unique<Hold>(self, kept->id, kept->holder, kept->bytes) : nullptr;
+}
+
 Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py::object& queue) {
   const TimePoint deadline =
       deadline_ns < 0 ? TimePoint::max() : TimePoint(std::chrono::nanoseconds(deadline_ns));
@@ -370,6 +376,9 @@ void bind_client(py::module_& m) {
              without_gil([&] { return self.set_modules(std::move(needs), std::move(imports)); });
            })
       .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true, py::arg("device") = "")
+      .def("keep_result",
+           [](Client& self, const TaskId& task) { return without_gil([&] { return self.keep_result(task); }); })
+      .def("take_kept", &take_kept)
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })
       .def("wait_for_news",

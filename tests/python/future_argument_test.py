@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 from conftest import made_home
 
+from pounce.bench import bridge
+
+MIB = 2**20
+
 PROGRAM = """
     import concurrent.futures, gc, threading, weakref
     import numpy
@@ -59,8 +63,29 @@ PROGRAM = """
         waiting = [submit(lambda a, b: float(a.sum() + b.sum()), large, small) for _ in range(4)]
         held.clear()
         open("gate3", "w")
-        report(sums=client.gather(waiting), writes=submit(lambda a: a.__setitem__(0, 5.0) or float(a[0]), large).result(60))
+        report(sums=client.gather(waiting), pickled_again=list(held))
+        report(writes=submit(lambda a: a.__setitem__(0, 5.0) or float(a[0]), large).result(60))
         report(held=held, many=submit(lambda arrays: sum(map(float, map(sum, arrays))), [submit(numpy.ones, 20_000) for _ in range(10)]).result(60))
+
+        # what the user writes into a value, or what a class of the notebook is made of
+        early, second = submit(numpy.ones, 300_000), submit(gate, 1, "gate5")
+        both = submit(lambda a, b: float(a.sum()), early, second)
+        early.result(60)[:] = 7
+        open("gate5", "w")
+        boxed = submit(lambda b, name: Box(gate(b, name)), numpy.ones(300_000), "gate6")
+        opened = submit(lambda box: (type(box).__name__, float(box.inside.sum())), boxed)
+        open("gate6", "w")
+        report(both=both.result(60), here_too=float(early.result()[0]), opened=opened.result(60))
+
+        # many at once: of descriptors there are few
+        before = len(os.listdir("/proc/self/fd"))
+        many, gated = [submit(numpy.ones, 150_000) for _ in range(100)], submit(gate, 1, "gate7")
+        merged = submit(lambda arrays, one: float(sum(array.sum() for array in arrays)), many, gated)
+        client.gather(many)
+        report(descriptors=len(os.listdir("/proc/self/fd")) - before)
+        open("gate7", "w")
+        report(merged=merged.result(60))
+        del many, merged
 
         # who waited holds nothing any more
         gc.collect(); gc.disable()
@@ -151,7 +176,49 @@ def test_a_call_that_waits_says_for_what(reports):
 
 def test_a_large_result_is_one_object_for_all_that_take_it(reports):
     assert reports["sums"] == [300_010.0] * 4 and reports["writes"] == 5.0 and reports["many"] == 200_000.0
-    assert set(reports["held"]) == {2_400_000, 160_000} and len(reports["held"]) <= 6, "of many small ones as many go along as fit"
+    assert set(reports["held"]) <= {2_400_000, 160_000}
+    assert len(reports["held"]) <= 6, "of many small ones as many go along as fit"
+
+
+def test_a_large_result_that_calls_wait_for_is_passed_on_as_it_came(reports):
+    assert reports["pickled_again"] == [], "nothing is pickled here for those that waited"
+    assert reports["both"] == 300_000.0 and reports["here_too"] == 7.0, "what the user wrote into it meanwhile is the user's"
+    assert reports["opened"] == ["Box", 300_000.0]
+
+
+def test_many_results_that_wait_for_one_call_leave_descriptors_for_others(reports):
+    assert reports["merged"] == 15_000_000.0 and reports["descriptors"] < 100
+
+
+ACROSS = f"""
+    import numpy
+    from pounce.bench.bridge import bridge, home_across
+    from pounce.bench.counts import bytes_sent, usage
+    def gate(name, n):
+        while not os.path.exists(name): time.sleep(0.01)
+        return numpy.full(n // 8, 3.0)
+    def last(array): return float(array[-1]), os.getpid()
+    with bridge() as over, home_across(over), pounce.Client() as client:
+        elsewhere = client.options(cpus=1)
+        pids = client.submit(os.getpid).result(), elsewhere.submit(os.getpid).result()
+        go = os.path.abspath("go")
+        made = client.submit(gate, go, {64 * MIB})
+        here, there = client.submit(last, made), elsewhere.submit(last, made)
+        before = bytes_sent()
+        open(go, "w")
+        report(here=here.result(), there=there.result(), pids=pids, sent=bytes_sent() - before, first=float(made.result()[0]))
+        report(later=elsewhere.submit(last, made).result()[0])
+"""
+
+
+@pytest.mark.skipif(not bridge.possible(), reason=f"needs {bridge.NEEDS}")
+def test_between_machines_it_goes_from_worker_to_worker_and_the_kernel_sends_none_of_it():
+    with made_home() as home:
+        run = home.run(ACROSS)
+        reports = run.reports
+    assert reports["here"] == [3.0, reports["pids"][0]] and reports["there"] == [3.0, reports["pids"][1]], run.stderr
+    assert reports["first"] == reports["later"] == 3.0
+    assert reports["sent"] < MIB
 
 
 def test_a_result_lives_no_longer_than_its_future_and_the_calls_that_take_it(reports):

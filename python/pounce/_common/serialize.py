@@ -88,6 +88,22 @@ def loads(data: Any, buffers: Sequence[Any] = (), resolve: Callable[[int], Any] 
         resolving.resolve = outer
 
 
+class _Naming(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, buffers: Sequence[Any]):
+        super().__init__(file, buffers=buffers)
+        self.modules: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        self.modules.add(module)
+        return super().find_class(module, name)
+
+
+def loads_naming(data: Any, buffers: Sequence[Any] = ()) -> tuple[Any, set[str]]:
+    """As loads() of a result; and the modules that its pickle takes something from."""
+    unpickler = _Naming(io.BytesIO(data), buffers)
+    return unpickler.load(), unpickler.modules
+
+
 def _is_plain(obj: Any, depth: int = 3) -> bool:
     """True for small nests of Python's own values and numeric arrays: pickle alone does, ten times faster."""
     kind = type(obj)

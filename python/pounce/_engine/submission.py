@@ -26,6 +26,7 @@ from .file_objects import FileObject, FileObjects
 from .function_cache import FunctionCache, Pickled
 from .mutations import Watched, mutations
 from .options import Options
+from .passed_on import PassedOn
 from .session import Session
 from .task import Task
 
@@ -127,14 +128,17 @@ class Submitter:
         task.id = _core.new_task()
         buffers = [bytearray(buffer) for buffer in call.payload[1:]]
         places = [each for each in call.objects if type(each) is Awaited]
+        passed = {each.future: self._passed_on(each.task) for each in places}
 
         def ready() -> None:
             try:
-                self._send(task, self._with_results(task, call, buffers, args, kwargs))
+                self._send(task, self._with_results(task, call, buffers, args, kwargs, passed))
             except Exception as error:
                 self.session.end_unsent(task, error)
             else:
                 self.session.sent(task)
+                if (passed_on := task.passed_on) is not None:
+                    passed_on.expect(task.id)
 
         def failed(future: Any) -> None:
             self.session.end_unsent(task, _as_that_one(future, place_of(future, args, kwargs, task.name)))
@@ -143,7 +147,19 @@ class Submitter:
         self.session.awaiting.add(task)
         task.awaits.begin()
 
-    def _with_results(self, task: Task, call: _Call, buffers: list[bytearray], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    def _passed_on(self, task: Task) -> PassedOn | None:
+        """Its result, as it will come; None: it has come, is another session's, or may come twice."""
+        waits = task in self.session.awaiting
+        if task.may_end is not None or (not waits and self.session.under_way.get(task.id) is not task):
+            return None
+        if task.passed_on is None:
+            task.passed_on = PassedOn(self.session.core)
+            if not waits:
+                task.passed_on.expect(task.id)
+        return task.passed_on
+
+    def _with_results(self, task: Task, call: _Call, buffers: list[bytearray], args: tuple[Any, ...],
+                      kwargs: dict[str, Any], passed: dict[Any, PassedOn | None]) -> _Call:
         """The call, now that the futures among its arguments have ended: small results in it, large ones as objects of their own."""
         holds = task.keeps
         values, room = [], INLINE_BYTES
@@ -152,7 +168,7 @@ class Submitter:
                 values.append(Ref(each, 0, None))
                 continue
             path = place_of(each.future, args, kwargs, task.name)
-            value, nbytes = self._result(each.future, path, holds, room)
+            value, nbytes = self._result(each.future, path, holds, room, passed[each.future])
             values.append(value)
             room -= nbytes
         late = LateArguments(call.payload[0], buffers, values)
@@ -160,11 +176,17 @@ class Submitter:
         _check_size(data, task.name)
         return call._replace(payload=[data, *out], objects=objects, submitted_ns=time.monotonic_ns(), keeps=[*call.keeps, *holds])
 
-    def _result(self, future: Any, path: str, holds: list[Any], room: int) -> tuple[Any, int]:
+    def _result(self, future: Any, path: str, holds: list[Any], room: int, passed: PassedOn | None) -> tuple[Any, int]:
         """It, or a Ref to it where it is large or no room is left beside others; and what it takes in the call."""
         known = self._results.get(future)
         ref = known() if known is not None else None
         if ref is not None:
+            holds.append(ref)
+            return ref, 0
+        hold = passed.hold if passed is not None else None
+        if hold is not None:
+            ref = Ref(hold.id, hold.nbytes, hold)
+            self._results[future] = weakref.ref(ref)
             holds.append(ref)
             return ref, 0
         value = future.result(0)

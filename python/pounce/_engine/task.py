@@ -15,13 +15,15 @@ from .._common import report, serialize
 from .dependencies import Dependencies
 from .mutations import Watched
 from .options import Options
+from .passed_on import PassedOn
 
 
 class Task:
     """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
 
     __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps", "may_end",
-                 "name", "objects", "over", "reports", "sends_again", "submit_copy", "watched", "why_cancelled", "why_given_up", "worker")
+                 "name", "objects", "over", "passed_on", "reports", "sends_again", "submit_copy", "watched", "why_cancelled",
+                 "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
@@ -31,6 +33,7 @@ class Task:
         self.awaits: Dependencies | None = None  # futures among its arguments: until it is sent
         self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None  # until its end: what a job script would run
         self.keeps: list[Any] = []  # handles of results that it was sent with: others may take the same
+        self.passed_on: PassedOn | None = None  # until its end: others take its result
         self.over = False  # as the future's done(), without its lock
         self._timings: _core.Timings | None = None
         self._unpickled = 0.0  # when its result was
@@ -90,7 +93,8 @@ class Task:
         failure: BaseException | None = None
         try:
             if ended.ok:
-                value = serialize.loads(ended.pickle, ended.buffers)
+                passed_on = self.passed_on
+                value = serialize.loads(ended.pickle, ended.buffers) if passed_on is None else passed_on.loads(ended)
             else:
                 failure = _raised(ended.pickle, error) if ended.raised and error else errors.of(error)
         except BaseException as problem:
@@ -154,6 +158,7 @@ class Task:
     def _let_go(self) -> None:
         self.over = True
         self._future = self.sends_again = self.submit_copy = self.call = self.heard = self.awaits = None
+        self.passed_on = None
         self.watched = self.keeps = []
 
     def wait_over(self, seconds: float | None) -> None:
