@@ -29,6 +29,7 @@ class DetachedTask(Task):
 
     def __init__(self, session: Session, row: _core.DetachedRow, later: bool = False):
         super().__init__(row.name)
+        self.id = row.task
         self.row = row  # as pounced last said
         self._session = session
         self._folder = os.path.join(session.results, row.name)
