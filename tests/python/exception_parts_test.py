@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import pickle
 import sys
 import threading
@@ -125,6 +126,25 @@ def test_a_large_object_does_not_travel_for_the_sake_of_a_missing_attribute(obj)
 
     assert len(data) < 10_000 and exceptions.loads(data).obj is None and exceptions.loads(data).name == "nothing"
     assert not hasattr(exceptions.loads(data), "__notes__")
+
+
+def test_what_tblib_registers_for_all_exceptions_takes_nothing_from_them(monkeypatch):
+    """distributed does that, in a kernel or on a worker, for the classes that are there by then."""
+    def reduced_by_tblib(error):
+        return _made_by_tblib, (type(error), error.args)
+
+    reduced_by_tblib.__module__ = "tblib.pickling_support"
+    for kind in (AttributeError, StopIteration):
+        monkeypatch.setitem(copyreg.dispatch_table, kind, reduced_by_tblib)
+
+    assert arrived(raised(lambda: None.nothing)).name == "nothing"
+    assert arrived(StopIteration(3)).value == 3
+
+
+def _made_by_tblib(kind, args):
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 def test_an_exception_imports_nothing_for_the_sake_of_a_missing_attribute(monkeypatch):

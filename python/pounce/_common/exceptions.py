@@ -232,13 +232,19 @@ class _SmallFile(io.BytesIO):
 
 def _reduces_itself(kind: type) -> bool:
     base = _builtin(kind)
-    return (kind in copyreg.dispatch_table or kind.__reduce_ex__ is not base.__reduce_ex__
+    return (_registered(kind) is not None or kind.__reduce_ex__ is not base.__reduce_ex__
             or kind.__reduce__ is not base.__reduce__)
+
+
+def _registered(kind: type) -> Any:
+    """Not tblib's, which a library like distributed registers for every exception: it leaves out what C keeps beside args."""
+    reducer = copyreg.dispatch_table.get(kind)
+    return None if str(getattr(reducer, "__module__", "")).startswith("tblib.") else reducer
 
 
 def _reduced(error: BaseException) -> Iterator[_Way]:
     """As pickle does it, where that works."""
-    registered = copyreg.dispatch_table.get(type(error))
+    registered = _registered(type(error))
     try:
         reduced = registered(error) if registered is not None else error.__reduce_ex__(5)
     except Exception:
