@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,8 +13,8 @@ from .reports import Case, Report
 from .suites import Options, Suite
 
 FIRST = ("install", "build")  # everything else needs what they make
-# Side by side: what waits for Slurm, what runs on this machine, what keeps processors busy with what the others leave.
-LANES = (("slurm", "chaos"), ("rules", "unit", "fuzz", "system", "python"), ("releases", "installed", "notebook", "asan"))
+# Side by side, each of about the same time: what waits for Slurm leaves the processors to the others.
+LANES = (("slurm", "chaos", "asan"), ("rules", "unit", "fuzz", "system", "python"), ("installed", "notebook", "releases"))
 
 
 @dataclass
@@ -45,9 +45,11 @@ def run_all(suites: list[Suite], options: Options) -> list[Outcome]:
             outcomes[suite.name] = run_one(suite, options)
             if outcomes[suite.name].trouble:
                 return list(outcomes.values())
-        lanes = lanes_of([suite for suite in suites if suite.name not in FIRST])
-        with ThreadPoolExecutor(max(1, len(lanes))) as pool, stopped_with_us():
-            for ended in pool.map(lambda lane: [run_one(suite, options) for suite in lane], lanes):
+        others = [suite for suite in suites if suite.name not in FIRST]
+        lanes = lanes_of(others)
+        with ThreadPoolExecutor(1) as behind, ThreadPoolExecutor(max(1, len(lanes))) as pool, stopped_with_us():
+            builds = {suite.name: behind.submit(suite.behind, options) for suite in others if suite.behind is not None}
+            for ended in pool.map(lambda lane: [run_one(suite, options, builds.get(suite.name)) for suite in lane], lanes):
                 outcomes.update({outcome.suite.name: outcome for outcome in ended})
         for outcome in outcomes.values():
             look_again(outcome, options)
@@ -74,10 +76,15 @@ def lanes_of(suites: list[Suite]) -> list[list[Suite]]:
     return [lane for lane in lanes if lane]
 
 
-def run_one(suite: Suite, options: Options) -> Outcome:
+def run_one(suite: Suite, options: Options, build: Future[None] | None = None) -> Outcome:
+    """`build`: what it needs, under way; None: it is made here."""
     say(f"{suite.name:9} {suite.about} …")
     outcome, start = Outcome(suite), time.monotonic()
     try:
+        if build is not None:
+            build.result()
+        elif suite.behind is not None:
+            suite.behind(options)
         outcome.reports = suite.run(options)
     except LeftOut as reason:
         outcome.left_out = str(reason)

@@ -39,6 +39,7 @@ class Suite:
     about: str
     run: Callable[[Options], list[Report]]
     speeds: frozenset[str]
+    behind: Callable[[Options], None] | None = None  # begun with the first suites, with what they leave of the processors
 
 
 # ---- what is built ---------------------------------------------------------------------------------------------------
@@ -96,8 +97,11 @@ def a_million_histories() -> list[Report]:
     return [Report(path) for path in paths.values()]
 
 
-def asan(options: Options) -> list[Report]:
+def build_asan(options: Options) -> None:
     compiled("asan-build", BUILD / "asan", *SANITIZED, targets=("sanitized",), behind=True)
+
+
+def asan(options: Options) -> list[Report]:
     left_out = f"{NEEDS_MUNGED}|{NEEDS_SLURM}"
     strict = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
     return [*googletest("asan", BUILD / "asan", "^(unit|contract)$", left_out, **strict),
@@ -172,9 +176,13 @@ def releases(options: Options) -> list[Report]:
     if options.speed == LONG:
         return [report for release in releases_at_hand()
                 for report in on_a_cluster(f"slurm-{release}", "0", release, ["tests/slurm"], options)]
-    newest = releases_at_hand()[-1]
-    command("releases-build", [CLUSTER, "build", newest], behind=True)
-    return on_a_cluster("releases", RELEASES_CLUSTER, newest, [f"tests/slurm/{name}" for name in slurm_table.SMOKE], options)
+    tests = [f"tests/slurm/{name}" for name in slurm_table.SMOKE]
+    return on_a_cluster("releases", RELEASES_CLUSTER, releases_at_hand()[-1], tests, options)
+
+
+def build_release(options: Options) -> None:
+    if releases_at_hand() and options.speed != LONG:
+        command("releases-build", [CLUSTER, "build", releases_at_hand()[-1]], behind=True)
 
 
 def releases_at_hand() -> list[str]:
@@ -239,10 +247,10 @@ SUITES = [
     Suite("python", "the package, with the local launcher", python, _ALL),
     Suite("system", "real processes on loopback, attacks", system, _ALL),
     Suite("slurm", "a real Slurm: a lease's life and every trouble", slurm, _FULL),
-    Suite("releases", "the newest Slurm whose sources are here: a selection of those scenarios", releases, _FULL),
+    Suite("releases", "the newest Slurm whose sources are here: a selection of those scenarios", releases, _FULL, build_release),
     Suite("installed", "the wheel for a user without root, the Debian package", installed, _FULL),
     Suite("notebook", "quickstart: the example notebook, twice", notebook, _FULL),
-    Suite("asan", "clang, ASan and UBSan: unit, contract and fuzzing", asan, _FULL),
+    Suite("asan", "clang, ASan and UBSan: unit, contract and fuzzing", asan, _FULL, build_asan),
     Suite("chaos", "faults at random on a real Slurm, an oracle outside", chaos, _FULL),
     Suite("tsan", "clang, ThreadSanitizer: client, leader token, worker", tsan, _LONG),
     Suite("decoders", "libFuzzer on what reads bytes of others, and on the daemon", decoders, _LONG),
