@@ -24,15 +24,15 @@ TRAIN = """
 
 
 def test_a_task_with_a_name_crosses_its_walltime_and_does_each_step_once(make_user):
-    alice = make_user("alice")
+    alice = make_user("alice")  # Slurm looks for what is over its minute every half minute, so 105 s are more than one run
 
-    run = alice.python(TRAIN.format(name=f"crosses-{uuid.uuid4().hex[:8]}", epochs=25, seconds=3)).ended(450)
+    run = alice.python(TRAIN.format(name=f"crosses-{uuid.uuid4().hex[:8]}", epochs=35, seconds=3)).ended(450)
 
     words = [line.split() for line in run.reported("log").splitlines()]
-    assert run.reported("done") == 25
-    assert [int(line[1]) for line in words if line[0] == "epoch"] == list(range(25))  # each once, and none left out
+    assert run.reported("done") == 35
+    assert [int(line[1]) for line in words if line[0] == "epoch"] == list(range(35))  # each once, and none left out
     begins = [int(line[2]) for line in words if line[0] == "run"]
     assert begins[0] == 0 and len(begins) >= 2 and all(begin > 0 for begin in begins[1:])  # Slurm ended it, and it went on
     left = [float(line[3]) for line in words if line[0] == "epoch" and line[3] != "None"]
-    assert len(left) >= 20 and all(0 <= seconds <= 61 for seconds in left)
+    assert len(left) >= 30 and all(0 <= seconds <= 61 for seconds in left)
     assert run.reported("task") not in alice.run("ls", run.reported("folder"))
