@@ -521,7 +521,7 @@ def test_the_parts_of_a_call_add_up_to_its_wall_time(home, seconds):
         missing.append(abs(sum(parts.values()) - wall) / max(0.01 * wall, 0.002))
         assert parts["run"] == pytest.approx(seconds, rel=0.05, abs=0.05)
         assert temperature == "cold" or parts["queue"] == parts["boot"] == 0
-    assert min(missing) <= 1, run.reports
+    assert min(missing) <= 1 and missing[0] <= 10, run.reports
     assert run.reports["cold"]["boot"] > 0
 
 

@@ -29,6 +29,7 @@ class _Notebook:
         self._unseen = set(GENERATORS)  # not imported yet
         self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at one, and what that gives until then
         self._used: tuple[str, ...] = ()
+        self._turn = threading.Lock()  # of who finds out: to see one for the first time takes a while
         self._coming: dict[str, tuple[bytes, int]] = {}  # not imported here: states as cells left them, and streams made of each
 
     def used(self) -> tuple[str, ...]:
@@ -44,17 +45,21 @@ class _Notebook:
         return self._used
 
     def _look_again(self) -> None:
-        changed = [name for name, (look, before) in self._unused.items() if look() != before]
-        self._used = (*self._used, *changed)
-        self._unused = {name: looks for name, looks in self._unused.items() if name not in changed}
+        with self._turn:
+            changed = [name for name, (look, before) in self._unused.items() if look() != before]
+            self._used = (*self._used, *changed)
+            self._unused = {name: looks for name, looks in self._unused.items() if name not in changed}
 
     def _see(self) -> None:
-        for name in [name for name in self._unseen if GENERATORS[name].is_here]:
-            self._unseen = self._unseen - {name}
-            if GENERATORS[name].is_fresh():
-                self._leave_unused(name)
-            elif name not in self._used:
-                self._used = (*self._used, name)
+        with self._turn:
+            for name in [name for name in self._unseen if GENERATORS[name].is_here]:
+                look = GENERATORS[name].watch
+                before = look()  # first: a seed that comes while we look at what was is seen by this
+                if GENERATORS[name].is_fresh():
+                    self._unused = self._unused | {name: (look, before)}
+                elif name not in self._used:
+                    self._used = (*self._used, name)
+                self._unseen = self._unseen - {name}
 
     def _leave_unused(self, name: str) -> None:
         look = GENERATORS[name].watch
@@ -105,6 +110,11 @@ class _Given(threading.local):
 
 
 _given = _Given()
+
+
+def look_ahead() -> None:
+    """Whether Python's generator was seeded takes 12 ms to find out: another thread does so, while this one waits for pounced."""
+    threading.Thread(target=_notebook.used, name="pounce-seeds", daemon=True).start()
 
 
 def of_call(function: Callable[..., Any]) -> Streams | None:

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from .. import _core, errors
 from .._common import here, report
-from . import daemon, display, environment
+from . import daemon, display, environment, seeds
 from .choices import Choice, choice_of
 from .function_cache import Pickled
 from .gang_numbers import GangNumbers
@@ -78,6 +78,7 @@ class Session:
         self.prefix = prefix or ""  # of the workers' environment; empty: this process's own
         interpreter = sys.executable if prefix is None else environment.interpreter_of(prefix)
         directory = _directory()
+        seeds.look_ahead()
         endpoint = daemon.ensure(launcher, config)
         said = json.loads(endpoint)
         self.core = _core.Client(
