@@ -12,10 +12,11 @@ from types import ModuleType
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
-    """Calls `then` when the module has been imported, once."""
+    """Calls `then` when the module has been imported, once. After an import that failed it goes on waiting."""
 
     def __init__(self, module: str, then: Callable[[], None]):
         self._module, self._then = module, then
+        self._asks_others = False  # which finder has it
         sys.meta_path.insert(0, self)
 
     def stop(self) -> None:
@@ -24,19 +25,22 @@ class AfterImport(importlib.abc.MetaPathFinder):
             sys.meta_path.remove(self)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != self._module:
+        if name != self._module or self._asks_others:
             return None
-        self.stop()
-        spec = importlib.util.find_spec(name)
+        self._asks_others = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._asks_others = False
         if spec is not None and spec.loader is not None:
-            load = _followed(spec.loader.exec_module, self._then)
+            load = self._followed(spec.loader.exec_module)
             spec.loader.exec_module = load  # type: ignore[method-assign,assignment]
         return spec
 
+    def _followed(self, load: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+        def load_then(module: ModuleType) -> None:
+            load(module)
+            self.stop()
+            self._then()
 
-def _followed(load: Callable[[ModuleType], None], then: Callable[[], None]) -> Callable[[ModuleType], None]:
-    def load_then(module: ModuleType) -> None:
-        load(module)
-        then()
-
-    return load_then
+        return load_then

@@ -75,8 +75,7 @@ class _Measurer(_Pickler):
         if type(obj) is types.FunctionType and obj.__globals__ is _namespace():
             self.names.update(global_reads(obj.__code__))
             self.files.add(obj.__code__.co_filename)
-            return _reduced(obj)
-        if isinstance(obj, type) and (name := _name_of(obj)) and _namespace()[name] is not self._value:
+        elif isinstance(obj, type) and (name := _name_of(obj)) and _namespace()[name] is not self._value:
             self.names.add(name)
             return str, (name,)
         return super().reducer_override(obj)
@@ -146,25 +145,14 @@ def _name_of(cls: Any) -> str:
     return name if found is cls and class_pickling.goes_by_value(cls) else ""
 
 
-_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
-
-
 def _namespace() -> dict[str, Any]:
     return sys.modules["__main__"].__dict__
 
 
 def _reduced(function: types.FunctionType) -> tuple[Any, ...]:
-    attributes = {name: getattr(function, name) for name in _ATTRIBUTES}
-    return _make, (function.__code__, function.__name__, function.__closure__), attributes, None, None, _finish
+    attributes = {name: getattr(function, name) for name in by_value.FUNCTION_ATTRIBUTES}
+    return _make, (function.__code__, function.__name__, function.__closure__), attributes, None, None, by_value.finish_function
 
 
 def _make(code: types.CodeType, name: str, cells: Any) -> types.FunctionType:
     return types.FunctionType(code, _namespace(), name, None, cells)
-
-
-def _finish(function: types.FunctionType, attributes: dict[str, Any]) -> None:
-    for name, value in attributes.items():
-        if name == "__dict__":
-            function.__dict__.update(value)
-        else:
-            setattr(function, name, value)

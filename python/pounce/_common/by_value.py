@@ -15,6 +15,9 @@ import cloudpickle
 
 from . import class_pickling, generators
 
+# What a function has beside its code and its closure.
+FUNCTION_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
+
 _FUNCTION = types.FunctionType
 
 
@@ -54,6 +57,7 @@ def dumps(obj: Any) -> bytes:
 
 
 def _reduced_cell(cell: types.CellType) -> Any:
+    """Two functions that share a variable go on sharing it."""
     try:
         contents = (cell.cell_contents,)
     except ValueError:  # still empty
@@ -77,6 +81,14 @@ def _reduced_new_type(kind: Any) -> Any:
 
 def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
     cell.cell_contents = contents[0]
+
+
+def finish_function(function: types.FunctionType, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        if name == "__dict__":
+            function.__dict__.update(value)
+        else:
+            setattr(function, name, value)
 
 
 def make_new_type(ident: str, name: str, supertype: Any, module: str) -> Any:

@@ -5,40 +5,24 @@ joblib is not imported for it: what is told of here happens when somebody's code
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import sys
-import types
-from collections.abc import Sequence
 from typing import Any
 
+from .._common.after_import import AfterImport
+
 _MODULE = "joblib.parallel"
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None) -> Any:
-        if name != _MODULE:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        loader: Any = spec.loader if spec is not None else None
-        if loader is not None:
-            execute = loader.exec_module
-
-            def execute_and_register(module: types.ModuleType) -> None:
-                execute(module)
-                _register(module)
-
-            loader.exec_module = execute_and_register
-        return spec
+_is_installed = False
 
 
 def install() -> None:
     """For this process."""
-    sys.meta_path.insert(0, _Finder())
+    global _is_installed
+    _is_installed = True
+    AfterImport(_MODULE, lambda: _register(sys.modules[_MODULE]))
 
 
 def is_installed() -> bool:
-    return any(type(finder) is _Finder for finder in sys.meta_path)
+    return _is_installed
 
 
 def _register(joblib: Any) -> None:

@@ -8,9 +8,9 @@ import sys
 import types
 from typing import Any
 
+from ..._common.by_value import FUNCTION_ATTRIBUTES, fill_cell, finish_function  # noqa: F401  saved states name them here
 from .memory import Blobs
 
-_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
 _HEAP_TYPE = 1 << 9  # of type.__flags__: made while Python runs; all others are C's, some under no name in builtins
 
 
@@ -34,17 +34,8 @@ def has_name(kind: Any) -> bool:
 
 
 def reduce_function(function: types.FunctionType, namespace: dict[str, Any]) -> Any:
-    attributes = {name: value for name in _ATTRIBUTES if (value := getattr(function, name)) not in (None, {})}
+    attributes = {name: value for name in FUNCTION_ATTRIBUTES if (value := getattr(function, name)) not in (None, {})}
     return make_function, (function.__code__, namespace, function.__name__, function.__closure__), attributes, None, None, finish_function
-
-
-def reduce_cell(cell: types.CellType, _: Blobs) -> Any:
-    """Two functions that share a variable go on sharing it."""
-    try:
-        contents = (cell.cell_contents,)
-    except ValueError:  # still empty
-        return types.CellType, ()
-    return types.CellType, (), contents, None, None, fill_cell
 
 
 def reduce_method(method: types.MethodType, pickler: Any) -> Any:
@@ -79,18 +70,6 @@ def _inside(window: Any) -> Any:
 
 def make_function(code: Any, namespace: Any, name: str, cells: Any) -> types.FunctionType:
     return types.FunctionType(code, namespace, name, None, cells)
-
-
-def finish_function(function: types.FunctionType, attributes: dict[str, Any]) -> None:
-    for name, value in attributes.items():
-        if name == "__dict__":
-            function.__dict__.update(value)
-        else:
-            setattr(function, name, value)
-
-
-def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
-    cell.cell_contents = contents[0]
 
 
 def make_window(shown: Any, what: str) -> Any:

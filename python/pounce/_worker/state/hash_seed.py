@@ -15,7 +15,8 @@ from .folder import Folder
 from .problems import StateError
 
 VARIABLE = "PYTHONHASHSEED"
-_NAME, _MOST = "hash_seed", 2**32 - 1  # as Python takes it
+_NAME, _LONGEST = "hash_seed", 16
+_MOST = 2**32 - 1  # as Python takes it
 _made_here = ""  # where it cannot be kept: of this process
 
 
@@ -53,19 +54,12 @@ def _of_the_user(root: str) -> str:
 
 
 def _kept(root: str) -> str:
-    """Two processes that make it at once have the same."""
     with contextlib.closing(Folder.made(root)) as folder:
-        with contextlib.suppress(FileNotFoundError):
-            if _is_seed(seed := _read(folder)):
-                return seed
-            folder.write(_NAME, [memoryview(_drawn().encode())])  # it was cut off
-        with contextlib.suppress(FileExistsError):
-            folder.write_once(_NAME, memoryview(_drawn().encode()))
-        return _read(folder)
-
-
-def _read(folder: Folder) -> str:
-    return folder.read(_NAME, 16).decode("ascii", "replace")
+        seed = folder.kept_once(_NAME, _LONGEST, lambda: _drawn().encode()).decode("ascii", "replace")
+        if not _is_seed(seed):  # it was cut off
+            folder.write(_NAME, [memoryview(_drawn().encode())])
+            seed = folder.read(_NAME, _LONGEST).decode("ascii", "replace")
+        return seed
 
 
 def _drawn() -> str:

@@ -13,15 +13,8 @@ _NAME, _BYTES = "key", 32
 
 def made_key(root: str) -> bytes:
     """That of this folder of states, made where there is none. Two processes that make it at once have the same."""
-    folder = Folder(root)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            return _read(folder)
-        with contextlib.suppress(FileExistsError):
-            folder.write_once(_NAME, memoryview(os.urandom(_BYTES)))
-        return _read(folder)
-    finally:
-        folder.close()
+    with contextlib.closing(Folder(root)) as folder:
+        return _whole(folder.kept_once(_NAME, _BYTES, lambda: os.urandom(_BYTES)), folder)
 
 
 def key_of(root: str) -> bytes:
@@ -30,15 +23,11 @@ def key_of(root: str) -> bytes:
     ------
     FileNotFoundError, Foreign, Damaged
     """
-    folder = Folder(root)
-    try:
-        return _read(folder)
-    finally:
-        folder.close()
+    with contextlib.closing(Folder(root)) as folder:
+        return _whole(folder.read(_NAME, _BYTES), folder)
 
 
-def _read(folder: Folder) -> bytes:
-    data = folder.read(_NAME, _BYTES)
+def _whole(data: bytes, folder: Folder) -> bytes:
     if len(data) != _BYTES:
         raise Damaged(f"The key in {folder.path} is cut off. Remove it: what was saved under it is lost, new states get a new one.")
     return data

@@ -20,21 +20,11 @@ from .memory import INLINE_BYTES, Blob, Filler, Memory, Region
 from .problems import NotParkable
 from .refused import names_of, why_refused
 
-
-def _global_generator(generator: Any, _: Any) -> Any:
-    return generators.reduced(generator) if generators.is_global(generator) else NotImplemented
-
-
 _HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
-    "builtins.cell": function_pickling.reduce_cell,
     "builtins.method": function_pickling.reduce_method,
     **{f"builtins.{kind}_{part}": function_pickling.reduce_window for kind in ("dict", "odict") for part in ("keys", "values", "items")},
     "builtins.mappingproxy": function_pickling.reduce_proxy,
     "functools._lru_cache_wrapper": function_pickling.reduce_cached,
-    "random.Random": _global_generator,
-    "numpy.random.mtrand.RandomState": _global_generator,
-    "numpy.random._mt19937.MT19937": _global_generator,
-    "torch._C.Generator": _global_generator,
     "numpy.ndarray": array_pickling.reduce,
     "torch.Tensor": tensor_pickling.reduce,
     "torch.storage.UntypedStorage": tensor_pickling.reduce_storage,

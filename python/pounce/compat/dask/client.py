@@ -96,7 +96,7 @@ class Client:
         ----------
         *args, **kwargs
             Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values, as those of ``pounce.Client`` do
-            (docs/data.md): a result that another call needs travels through this kernel; what was scattered does not.
+            (docs/data.md).
         key : str, optional
             A call whose key has a future already gives that future.
         pure : bool
@@ -145,7 +145,7 @@ class Client:
     def get(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
         """Computes `keys` of a graph of Dask's: ``dask.compute(x, scheduler=client.get)``. Blocks.
 
-        A result that another task needs travels through this kernel.
+        What becomes of a result that another task needs stands in docs/data.md.
         """
         from .graph import compute
 
