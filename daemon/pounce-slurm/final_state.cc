@@ -49,15 +49,6 @@ class Accounting {
   bool good_ = false;
 };
 
-JobView gone(const JobIdentity& job) {
-  JobView view;
-  view.job_identity = job;
-  view.state = JobState::kEnded;
-  view.end = JobEnd::kGone;
-  view.state_name = "GONE";
-  return view;
-}
-
 // Job numbers are used again: only the record with the same submit time is of this job, where the time is known.
 bool tells_end_of(const slurmdb_job_rec_t& record, const JobView& view) {
   const std::int64_t submitted = view.job_identity.submit_time_s;
@@ -155,7 +146,7 @@ std::vector<JobView> looked_up(const std::vector<JobView>& views, Read read, int
 
 std::vector<JobView> final_states(const std::vector<JobIdentity>& jobs) {
   std::vector<JobView> views;
-  for (const JobIdentity& job : jobs) views.push_back(gone(job));
+  for (const JobIdentity& job : jobs) views.push_back(gone_job(job));
   return looked_up(views, read_end, 1);
 }
 

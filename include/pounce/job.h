@@ -133,4 +133,14 @@ struct JobSpec {
   }
 };
 
+// Of a job that the batch system has no record of any more.
+inline JobView gone_job(const JobIdentity& job) {
+  JobView view;
+  view.job_identity = job;
+  view.state = JobState::kEnded;
+  view.end = JobEnd::kGone;
+  view.state_name = "GONE";
+  return view;
+}
+
 }  // namespace pounce

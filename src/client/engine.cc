@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/overloaded.h"
+
 namespace pounce::client {
 namespace {
 
@@ -271,35 +273,39 @@ void Engine::happened(const task::Event& event) {
 }
 
 void Engine::perform(const task::Action& action) {
-  if (const auto* send = std::get_if<task::SendTask>(&action)) {
-    send_task(*send);
-  } else if (const auto* ack = std::get_if<task::Acknowledge>(&action)) {
-    acknowledge(*ack);
-  } else if (const auto* done = std::get_if<task::Deliver>(&action)) {
-    deliver(done->task);
-  } else if (const auto* failed = std::get_if<task::Fail>(&action)) {
-    Ended ended;
-    ended.task = failed->task;
-    ended.error = cache_.with_job(failed->error);
-    end(std::move(ended));
-  } else if (const auto* open = std::get_if<task::Connect>(&action)) {
-    connect(*open);
-  } else if (const auto* closed = std::get_if<task::Disconnect>(&action)) {
-    const auto found = peers_.find(closed->place);
-    if (found == peers_.end()) return;
-    retired_.push_back(std::move(found->second.link));
-    peers_.erase(found);
-    relay_.gone(closed->place);
-  } else if (const auto* cancelled = std::get_if<task::SendCancel>(&action)) {
-    const auto grace_ms = static_cast<std::uint32_t>(cancelled->grace.count());
-    if (WorkerLink* link = link_at(cancelled->place)) link->cancel({cancelled->task, grace_ms, cancelled->only_if_queued});
-  } else if (const auto* query = std::get_if<task::SendQuery>(&action)) {
-    if (WorkerLink* link = link_at(query->place)) link->query(query->tasks, !setup_.session.relays);
-  } else if (const auto* reach = std::get_if<task::TellReach>(&action)) {
-    tell_reach(*reach);
-  } else if (const auto* demand = std::get_if<task::SendDemand>(&action)) {
-    send_demand(*demand);
-  }
+  std::visit(Overloaded{[&](const task::SendTask& order) { send_task(order); },
+                        [&](const task::Acknowledge& order) { acknowledge(order); },
+                        [&](const task::Deliver& order) { deliver(order.task); },
+                        [&](const task::Fail& order) { fail(order); },
+                        [&](const task::Connect& order) { connect(order); },
+                        [&](const task::Disconnect& order) { disconnect(order.place); },
+                        [&](const task::SendCancel& order) { send_cancel(order); },
+                        [&](const task::SendQuery& order) {
+                          if (WorkerLink* link = link_at(order.place)) link->query(order.tasks, !setup_.session.relays);
+                        },
+                        [&](const task::TellReach& order) { tell_reach(order); },
+                        [&](const task::SendDemand& order) { send_demand(order); }},
+             action);
+}
+
+void Engine::fail(const task::Fail& order) {
+  Ended ended;
+  ended.task = order.task;
+  ended.error = cache_.with_job(order.error);
+  end(std::move(ended));
+}
+
+void Engine::disconnect(const task::Place& place) {
+  const auto found = peers_.find(place);
+  if (found == peers_.end()) return;
+  retired_.push_back(std::move(found->second.link));
+  peers_.erase(found);
+  relay_.gone(place);
+}
+
+void Engine::send_cancel(const task::SendCancel& order) {
+  const auto grace_ms = static_cast<std::uint32_t>(order.grace.count());
+  if (WorkerLink* link = link_at(order.place)) link->cancel({order.task, grace_ms, order.only_if_queued});
 }
 
 void Engine::connect(const task::Connect& order) {
@@ -362,10 +368,7 @@ ObjectId Engine::keep_arriving(const task::Acknowledge& order) {
 }
 
 void Engine::send_demand(const task::SendDemand& order) {
-  protocol::Demand demand{setup_.session.session, {}};
-  for (const task::Request& request : order.requests)
-    demand.requests.push_back({request.id, request.resources, request.waiting, request.running, request.holds, request.generation});
-  daemon_.send(demand, Clock::now());
+  daemon_.send(protocol::Demand{setup_.session.session, order.requests}, Clock::now());
 }
 
 void Engine::end(Ended ended) {

@@ -118,6 +118,9 @@ class Engine final : public transport::Engine {
   void happened(const task::Event& event);
   void perform(const task::Action& action);
   void connect(const task::Connect& order);
+  void disconnect(const task::Place& place);
+  void send_cancel(const task::SendCancel& order);
+  void fail(const task::Fail& order);
   void send_task(const task::SendTask& order);
   void send_ahead(const ObjectId& id);
   std::uint64_t bytes_there(const task::Place& place, const TaskId& task);

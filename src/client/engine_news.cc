@@ -13,18 +13,6 @@ namespace {
 // Results that a death has overtaken are in our kernel's buffers: the connection is read to its end within this.
 constexpr std::chrono::milliseconds kOvertaken{300};
 
-task::Known known(protocol::TaskState state) {
-  switch (state) {
-    case protocol::TaskState::kUnknown: return task::Known::kUnknown;
-    case protocol::TaskState::kQueued: return task::Known::kQueued;
-    case protocol::TaskState::kRunning: return task::Known::kRunning;
-    case protocol::TaskState::kDone: return task::Known::kDone;
-    case protocol::TaskState::kForgotten: return task::Known::kForgotten;
-    case protocol::TaskState::kEnding: return task::Known::kEnding;
-  }
-  return task::Known::kUnknown;
-}
-
 // Which tasks that interpreter had started, as its supervisor read it from their shared page (docs/protocol.md §7).
 std::optional<std::vector<TaskId>> started_tasks(const Error& error) {
   const auto words = error.context.find("started");
@@ -192,7 +180,7 @@ void Engine::on_link(const task::Place& place, LinkEvent event) {
     happened(task::WorkerRefusedUs{place, epoch, refused->error});
   } else if (const auto* answer = std::get_if<protocol::QueryIs>(&event)) {
     for (std::size_t i = 0; i < std::min(answer->tasks.size(), answer->states.size()); ++i)
-      happened(task::QueryAnswered{place, epoch, answer->tasks[i], known(answer->states[i])});
+      happened(task::QueryAnswered{place, epoch, answer->tasks[i], answer->states[i]});
   }
 }
 

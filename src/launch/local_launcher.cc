@@ -86,15 +86,6 @@ void show_ended(LocalJob& job, JobEnd end, int status) {
   job.kill_at = TimePoint::max();
 }
 
-JobView gone(const JobIdentity& job) {
-  JobView view;
-  view.job_identity = job;
-  view.state = JobState::kEnded;
-  view.end = JobEnd::kGone;
-  view.state_name = "GONE";
-  return view;
-}
-
 }  // namespace
 
 LocalLauncher::LocalLauncher(LocalOptions options) : options_(std::move(options)) {
@@ -316,7 +307,7 @@ Result<std::vector<JobView>> LocalLauncher::answer(const slurm::Poll& asked) {
   for (const JobIdentity& wanted : asked.jobs) {
     const auto known = jobs_.find(wanted);
     if (known != jobs_.end()) refresh(known->second);
-    views.push_back(known != jobs_.end() ? known->second.view : gone(wanted));
+    views.push_back(known != jobs_.end() ? known->second.view : gone_job(wanted));
   }
   return views;
 }

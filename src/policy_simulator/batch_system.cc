@@ -62,12 +62,12 @@ void BatchSystem::plan() {
 bool BatchSystem::allowed(Job& job) {
   const ClassRule& limits = rule(job.view.class_name);
   const Use& use = use_[{job.user, limits.name}];
-  if (site_.bug != Bug::kIgnoresJobLimit && limits.jobs_per_user && use.jobs >= *limits.jobs_per_user) {
+  if (!rules_.within_jobs(limits, use.jobs + 1)) {
     job.view.reason = job.view.reason_word = "QOSMaxJobsPerUserLimit";
     if (!std::exchange(job.waited_for_jobs, true)) ++day_.classes[limits.name].bound_by_jobs;
     return false;
   }
-  if (site_.bug != Bug::kIgnoresGpuLimit && limits.gpus_per_user && use.gpus + job.view.resources.gpus > *limits.gpus_per_user) {
+  if (!rules_.within_gpus(limits, use.gpus + job.view.resources.gpus)) {
     job.view.reason = job.view.reason_word = "QOSMaxGRESPerUser";
     if (!std::exchange(job.waited_for_gpus, true)) ++day_.classes[limits.name].bound_by_gpus;
     return false;
@@ -125,7 +125,7 @@ void BatchSystem::audit(const Job& job) {
 void BatchSystem::end(SlurmJobId id, JobEnd how) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end() || found->second.view.state == JobState::kEnded) return;
-  if (site_.bug == Bug::kNothingEnds && how != JobEnd::kTimeout) return;
+  if (!rules_.ends(how)) return;
   Job& job = found->second;
   const bool ran = job.view.state == JobState::kRunning;
   job.view.state = JobState::kEnded;

@@ -22,7 +22,13 @@ class BatchSystem {
  public:
   // started: its workers shall come up. ended: they are gone.
   using Told = std::function<void(const JobView&)>;
-  BatchSystem(const Site& site, Timeline& time, Day& day) : site_(site), time_(time), day_(day), free_gpus_(site.nodes, site.gpus_per_node), free_cpus_(site.nodes, site.cpus_per_node) {}
+  BatchSystem(const Site& site, const BatchRules& rules, Timeline& time, Day& day)
+      : site_(site),
+        rules_(rules),
+        time_(time),
+        day_(day),
+        free_gpus_(site.nodes, site.gpus_per_node),
+        free_cpus_(site.nodes, site.cpus_per_node) {}
 
   Result<JobIdentity> submit(std::uint32_t user, const LeaseId& lease, const InstanceId& instance, const Resources& asked, Told started, Told ended);
   void end(SlurmJobId job, JobEnd how);
@@ -53,6 +59,7 @@ class BatchSystem {
   Room room_of(const Job& job) const;
 
   const Site& site_;
+  const BatchRules& rules_;
   Timeline& time_;
   Day& day_;
   std::vector<std::uint32_t> free_gpus_, free_cpus_;

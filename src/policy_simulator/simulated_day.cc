@@ -22,11 +22,11 @@ std::chrono::seconds part_of(std::vector<Duration>& waits, std::size_t percent) 
 }  // namespace
 
 // The day, and then as long as what was begun takes: afterwards nothing may be left.
-Day simulate(const Site& site) {
+Day simulate(const Site& site, const BatchRules& rules) {
   Day day;
   Timeline time;
   std::map<std::string, std::vector<Duration>> waits;
-  BatchSystem slurm(site, time, day);
+  BatchSystem slurm(site, rules, time, day);
   std::vector<std::unique_ptr<User>> people;
   const TimePoint end = time.now() + site.hours, over = end + 60 * 24h;
   for (const ClassRule& one : site.classes) day.classes[one.name];

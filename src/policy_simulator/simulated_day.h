@@ -27,6 +27,6 @@ struct Day {
   std::vector<std::string> broken;  // limits that were exceeded, leases and jobs that were left over, broken invariants
 };
 
-Day simulate(const Site& site);
+Day simulate(const Site& site, const BatchRules& rules = {});
 
 }  // namespace pounce::policy_simulator

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "pounce/job.h"
+
 namespace pounce::policy_simulator {
 
 struct ClassRule {
@@ -16,8 +18,13 @@ struct ClassRule {
   std::uint32_t priority = 0;
 };
 
-// A bug to plant: a check that finds nothing must be shown to find these.
-enum class Bug : std::uint8_t { kNone, kIgnoresJobLimit, kIgnoresGpuLimit, kNothingEnds };  // nothing: but by its walltime
+// What the batch system decides by. A test replaces one to see that the check of the day finds the fault.
+struct BatchRules {
+  virtual ~BatchRules() = default;
+  virtual bool within_jobs(const ClassRule& limits, std::uint32_t jobs) const { return jobs <= limits.jobs_per_user.value_or(jobs); }
+  virtual bool within_gpus(const ClassRule& limits, std::uint32_t gpus) const { return gpus <= limits.gpus_per_user.value_or(gpus); }
+  virtual bool ends(JobEnd) const { return true; }  // when its daemon cancels it, or its workers leave
+};
 
 struct Site {
   std::uint32_t nodes = 16, gpus_per_node = 4, cpus_per_node = 64;
@@ -27,7 +34,6 @@ struct Site {
   std::uint64_t seed = 1;
   std::chrono::milliseconds idle_release{60'000}, keep_warm{0};
   std::uint32_t starts_per_hour = 0;
-  Bug bug = Bug::kNone;
 };
 
 }  // namespace pounce::policy_simulator

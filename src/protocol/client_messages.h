@@ -10,6 +10,7 @@
 #include "pounce/error.h"
 #include "pounce/fields.h"
 #include "pounce/ids.h"
+#include "pounce/request.h"
 #include "pounce/resources.h"
 #include "protocol/about.h"
 
@@ -38,23 +39,6 @@ struct OpenSession {
                        "allow-listed names only, and what the interpreter is told of the notebook's process (§6.3); never secrets"),
                  field("interpreter_chosen", &OpenSession::interpreter_chosen),
                  field("relays", &OpenSession::relays));
-  }
-};
-struct Request {
-  RequestId id;
-  Resources resources;
-  std::uint32_t waiting = 0, running = 0;
-  std::vector<LeaseId> holds;
-  std::uint32_t generation = 0;
-
-  static constexpr auto fields() {
-    return table(field("id", &Request::id),
-                 field("resources", &Request::resources),
-                 field("waiting", &Request::waiting, "tasks not yet sent"),
-                 field("running", &Request::running, "tasks sent and not ended"),
-                 field("holds", &Request::holds, "leases that this client talks to: it claims them after a restart"),
-                 field("generation", &Request::generation,
-                       "grows with the first call after the client was told that a lease of this request, or the request, has ended").only_if_set());
   }
 };
 struct Demand {

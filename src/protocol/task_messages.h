@@ -10,6 +10,7 @@
 #include "pounce/error.h"
 #include "pounce/fields.h"
 #include "pounce/ids.h"
+#include "pounce/task_state.h"
 #include "protocol/about.h"
 
 namespace pounce::protocol {
@@ -286,11 +287,6 @@ struct Query {
                  field("reached", &Query::reached, "outcomes of these tasks that were on their way").only_if_set());
   }
 };
-enum class TaskState : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
-// A state that a later version adds is one that we do not know.
-constexpr auto words(TaskState) {
-  return words_of<TaskState>({"unknown", "queued", "running", "done", "forgotten", "ending"}, TaskState::kUnknown);
-}
 struct QueryIs {
   static constexpr char kType[] = "query_is";
   static constexpr About kAbout{"I → K", "",
@@ -298,7 +294,7 @@ struct QueryIs {
                                "dismissed: nothing of it is kept) for each. Unasked, with `ending`: this task came while "
                                "the worker ends; it has not run, and no other will"};
   std::vector<TaskId> tasks;
-  std::vector<TaskState> states;
+  std::vector<RemoteTaskState> states;
 
   static constexpr auto fields() {
     return table(field("tasks", &QueryIs::tasks),

@@ -34,15 +34,15 @@ PublicKey dead_key(const Error& error) {
   return word == error.context.end() ? PublicKey{} : key_of(static_cast<InterpreterNumber>(std::stoul(word->second)));
 }
 
-lease::DemandChanged demand_of(const SessionId& session, const std::vector<task::Request>& requests) {
+lease::DemandChanged demand_of(const SessionId& session, const std::vector<Request>& requests) {
   lease::DemandChanged demand{session, {}};
-  for (const task::Request& one : requests)
+  for (const Request& one : requests)
     demand.requests.push_back({one.id, one.resources, one.waiting, one.running, one.holds, one.generation});
   return demand;
 }
 
-std::vector<task::Request> all_needed(std::vector<task::Request> requests) {
-  for (task::Request& one : requests)
+std::vector<Request> all_needed(std::vector<Request> requests) {
+  for (Request& one : requests)
     if (one.resources.is_pool() && !one.holds.empty()) one.waiting = std::max(one.waiting, 1u);
   return requests;
 }
@@ -176,8 +176,8 @@ void Client::outcome(const task::Place& place, Epoch epoch, const TaskId& task, 
   arriving_link_ = nullptr;
 }
 
-void Client::answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state) {
-  const bool unknown = state == task::Known::kUnknown || state == task::Known::kEnding;
+void Client::answered(const task::Place& place, Epoch epoch, const TaskId& task, RemoteTaskState state) {
+  const bool unknown = state == RemoteTaskState::kUnknown || state == RemoteTaskState::kEnding;
   if (unknown && bug_ == Bug::kUnknownIgnored) return;
   answering_ = true;
   happened(task::QueryAnswered{place, epoch, task, state});
@@ -232,9 +232,9 @@ void Client::lease_ended(const lease::TellLeaseEnded& ended) {
 
 void Client::lose_siblings(const lease::TellLeaseEnded& ended) {
   const auto demand = machine_.demand();
-  const auto whose = std::ranges::find(demand, ended.request, &task::Request::id);
+  const auto whose = std::ranges::find(demand, ended.request, &Request::id);
   if (whose == demand.end() || !whose->resources.is_pool()) return;
-  for (const task::Request& one : demand)
+  for (const Request& one : demand)
     if (one.resources == whose->resources)
       for (const LeaseId& lease : one.holds) hold_back(task::LeaseLost{one.id, lease, ended.error}, lease);
 }
@@ -275,7 +275,7 @@ std::optional<std::string> Client::unsettled() const {
 std::string Client::history() const {
   std::string text = "session " + id_.hex() + (alive_ ? "" : " gone") + " asked " + std::to_string(asked) + " done " +
                      std::to_string(done) + " lost " + std::to_string(lost) + "\n";
-  for (const task::Request& request : machine_.demand())
+  for (const Request& request : machine_.demand())
     for (const LeaseId& held : request.holds) text += "  holds " + held.hex() + " for request " + std::to_string(request.id.value) + "\n";
   for (const TaskId& id : tasks_) {
     const TaskRecord& task = world_.ledger.task(id);

@@ -31,7 +31,7 @@ class Client {
   void happened(const task::Event& event);
   void link_lost(const task::Place& place, Epoch epoch);
   void outcome(const task::Place& place, Epoch epoch, const TaskId& task, const Outcome& outcome, bool whole);
-  void answered(const task::Place& place, Epoch epoch, const TaskId& task, task::Known state);
+  void answered(const task::Place& place, Epoch epoch, const TaskId& task, RemoteTaskState state);
 
   const SessionId& id() const { return id_; }
   int number() const { return id_.bytes().back(); }
@@ -100,7 +100,7 @@ class Client {
   const Outcome* arriving_ = nullptr;       // while the core is told of it
   DataLink* arriving_link_ = nullptr;
   bool answering_ = false;                  // while the core is told of an answer
-  std::vector<task::Request> told_demand_;
+  std::vector<Request> told_demand_;
   int age_s_ = 0;
 };
 

@@ -109,7 +109,7 @@ void DataLink::outcome(const Wire& wire, const TaskId& task, const Outcome& outc
 void DataLink::answered(const exec::AnswerStates& answer) {
   for (std::size_t i = 0; i < answer.tasks.size() && !closed_; ++i) {
     note("task ", number_of(answer.tasks[i]), " is ", static_cast<int>(answer.states[i]));
-    client_.answered(place_, epoch_, answer.tasks[i], static_cast<task::Known>(answer.states[i]));
+    client_.answered(place_, epoch_, answer.tasks[i], answer.states[i]);
   }
 }
 

@@ -63,7 +63,7 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
     world_.ledger.interpreter(number_).dismissed.insert(session);
   const auto* task = std::get_if<exec::TaskArrived>(&event);
   if (task == nullptr) return tell_core(event);
-  if (ending_) return perform(exec::AnswerStates{session, {task->task}, {exec::State::kEnding}});
+  if (ending_) return perform(exec::AnswerStates{session, {task->task}, {RemoteTaskState::kEnding}});
   exec::TaskArrived arrived = *task;
   if (bug_ == Bug::kRunsAgain && acknowledged_.contains(task->task)) ++arrived.attempt;
   arriving_attempt_ = task->attempt;
@@ -72,14 +72,14 @@ void Interpreter::hear(const SessionId& session, const Wire& from, const exec::E
 
 bool Interpreter::gives_up(const exec::StatesAsked& asked) const {
   return asked.no_others && std::ranges::any_of(attempts_, [&](const auto& entry) {
-           return world_.ledger.task(entry.first).session == asked.session && core_.state_of(entry.first) != exec::State::kUnknown &&
+           return world_.ledger.task(entry.first).session == asked.session && core_.state_of(entry.first) != RemoteTaskState::kUnknown &&
                   std::ranges::find(asked.tasks, entry.first) == asked.tasks.end();
          });
 }
 
 bool Interpreter::has_tasks_of(const SessionId& session) const {
   for (const auto& [task, attempt] : attempts_)
-    if (world_.ledger.task(task).session == session && core_.state_of(task) != exec::State::kUnknown) return true;
+    if (world_.ledger.task(task).session == session && core_.state_of(task) != RemoteTaskState::kUnknown) return true;
   return false;
 }
 

@@ -98,7 +98,7 @@ void Client::cancel_some() {
 
 void Client::release() {
   const Error why = error_of(ErrorCode::kLeaseEnded, CauseCode::kReleased);
-  for (const task::Request& request : machine_.demand())
+  for (const Request& request : machine_.demand())
     for (const LeaseId& lease : request.holds) {
       const bool now = world_.random.chance(500'000);
       say(lease::ReleaseAsked{lease, now, why});

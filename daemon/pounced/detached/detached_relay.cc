@@ -57,7 +57,7 @@ void DetachedTasks::hear(Peer& relay, const protocol::Demand& message) {
   const Live* live = find(relay.session);
   if (!live->record.row.relayed) return;  // it has not heard that yet
   lease::Request request{kRequest, live->record.resources, 0, 0, {}};
-  for (const protocol::Request& said : message.requests) {
+  for (const Request& said : message.requests) {
     request.waiting += said.waiting;
     request.running += said.running;
     request.holds.insert(request.holds.end(), said.holds.begin(), said.holds.end());

@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "pounce/ids.h"
+#include "pounce/task_state.h"
 
 namespace pounce::exec {
 
-// Order: kUnknown first, as on the wire. kForgotten: it ran, and nothing of it is kept. kEnding:
-// the interpreter ends and takes no task, which its shell answers.
-enum class State : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
 enum class Failure : std::uint8_t { kCancelled, kInputsMissing };
 
 struct KeepTask {  // a new task: its payload is needed until StartTask or FailTask
@@ -44,7 +42,7 @@ struct SendOutcome {  // the kept one, for the first time or again
 struct AnswerStates {
   SessionId session;
   std::vector<TaskId> tasks;
-  std::vector<State> states;
+  std::vector<RemoteTaskState> states;
 };
 struct ForgetTask {  // nobody will ask for its payload or outcome any more
   TaskId task;

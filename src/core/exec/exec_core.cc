@@ -25,9 +25,9 @@ std::vector<Action> ExecCore::handle(const Event& event, TimePoint now) {
   return actions;
 }
 
-State ExecCore::state_of(const TaskId& task) const {
+RemoteTaskState ExecCore::state_of(const TaskId& task) const {
   if (const auto found = tasks_.find(task); found != tasks_.end()) return found->second.state;
-  return running_ == task ? State::kRunning : State::kUnknown;
+  return running_ == task ? RemoteTaskState::kRunning : RemoteTaskState::kUnknown;
 }
 
 bool ExecCore::cancel_asked(const TaskId& task) const {
@@ -37,7 +37,7 @@ bool ExecCore::cancel_asked(const TaskId& task) const {
 }
 
 bool ExecCore::owes(const SessionId& session) const {
-  return std::ranges::any_of(tasks_, [&](const auto& entry) { return entry.second.session == session && entry.second.state == State::kDone; });
+  return std::ranges::any_of(tasks_, [&](const auto& entry) { return entry.second.session == session && entry.second.state == RemoteTaskState::kDone; });
 }
 
 void ExecCore::on(const TaskArrived& event, Actions& actions) {
@@ -45,7 +45,7 @@ void ExecCore::on(const TaskArrived& event, Actions& actions) {
   if (known != tasks_.end()) {
     if (known->second.session != event.session)
       ++ignored_;
-    else if (known->second.state == State::kDone && event.attempt > known->second.attempt)
+    else if (known->second.state == RemoteTaskState::kDone && event.attempt > known->second.attempt)
       accept(event, actions);  // the user asked for retries: a new run under the same id
     else
       repeated(event, known->second, actions);
@@ -58,8 +58,8 @@ void ExecCore::on(const TaskArrived& event, Actions& actions) {
 
 void ExecCore::repeated(const TaskArrived& event, const Record& known, Actions& actions) {
   ++ignored_;
-  if (known.state == State::kRunning) actions.push_back(TellStarted{event.session, event.task});
-  if (known.state == State::kDone) actions.push_back(SendOutcome{event.session, event.task});
+  if (known.state == RemoteTaskState::kRunning) actions.push_back(TellStarted{event.session, event.task});
+  if (known.state == RemoteTaskState::kDone) actions.push_back(SendOutcome{event.session, event.task});
 }
 
 bool ExecCore::ran_before(const TaskArrived& event) const {
@@ -72,7 +72,7 @@ void ExecCore::accept(const TaskArrived& event, Actions& actions) {
   if (tasks_.contains(event.task) || earlier_run_ends) actions.push_back(ForgetTask{event.task});
   Record& record = tasks_[event.task] = Record{.session = event.session, .attempt = event.attempt};
   if (!event.inputs_here) {
-    record.state = State::kDone;
+    record.state = RemoteTaskState::kDone;
     actions.push_back(FailTask{event.session, event.task, Failure::kInputsMissing});
     return;
   }
@@ -98,7 +98,7 @@ void ExecCore::start_next(Actions& actions) {
   queue_.pop_front();
   runner_ready_ = false;
   Record& record = tasks_.at(*running_);
-  record.state = State::kRunning;
+  record.state = RemoteTaskState::kRunning;
   record.ran = true;
   actions.push_back(StartTask{record.session, *running_});
 }
@@ -114,14 +114,14 @@ void ExecCore::on(const RunEnded& event, Actions& actions) {
     return;
   }
   Record& record = tasks_.at(event.task);
-  record.state = State::kDone;
+  record.state = RemoteTaskState::kDone;
   actions.push_back(SendOutcome{record.session, event.task});
 }
 
 void ExecCore::on(const OutcomesAcknowledged& event, Actions& actions) {
   for (const TaskId& task : event.tasks) {
     const Record* record = own(event.session, task);
-    if (record == nullptr || record->state != State::kDone) {
+    if (record == nullptr || record->state != RemoteTaskState::kDone) {
       ++ignored_;
       continue;
     }
@@ -137,30 +137,30 @@ void ExecCore::on(const StatesAsked& event, Actions& actions) {
   std::vector<TaskId> done;
   for (const TaskId& task : event.tasks) {
     answer.states.push_back(state_for(event.session, task));
-    if (answer.states.back() == State::kDone) done.push_back(task);
+    if (answer.states.back() == RemoteTaskState::kDone) done.push_back(task);
   }
   actions.push_back(std::move(answer));
   for (const TaskId& task : done) actions.push_back(SendOutcome{event.session, task});
 }
 
 // A task that ran here and is known no more must not seem one that never came: its client would send it again.
-State ExecCore::state_for(const SessionId& session, const TaskId& task) {
+RemoteTaskState ExecCore::state_for(const SessionId& session, const TaskId& task) {
   if (const Record* record = own(session, task)) return record->state;
   const auto remembered = remembered_.find(task);
   const bool ran = remembered != remembered_.end() && remembered->second.session == session;
-  return ran ? State::kForgotten : State::kUnknown;
+  return ran ? RemoteTaskState::kForgotten : RemoteTaskState::kUnknown;
 }
 
 void ExecCore::on(const CancelAsked& event, Actions& actions) {
   Record* record = own(event.session, event.task);
-  if (record == nullptr || record->state == State::kDone || (event.only_if_queued && record->state == State::kRunning)) {
+  if (record == nullptr || record->state == RemoteTaskState::kDone || (event.only_if_queued && record->state == RemoteTaskState::kRunning)) {
     ++ignored_;
     return;
   }
   record->cancel_asked = true;
-  if (record->state == State::kRunning) return interrupt(event.task, *record, event.grace, actions);
+  if (record->state == RemoteTaskState::kRunning) return interrupt(event.task, *record, event.grace, actions);
   remove_from_queue(event.task);
-  record->state = State::kDone;
+  record->state = RemoteTaskState::kDone;
   actions.push_back(FailTask{event.session, event.task, Failure::kCancelled});
 }
 
@@ -175,8 +175,8 @@ void ExecCore::give_up(const SessionId& session, const std::vector<TaskId>& but,
     }
     it = tasks_.erase(it);
     if (record.ran) remember(task, record);
-    if (record.state == State::kQueued) remove_from_queue(task);
-    if (record.state == State::kRunning)
+    if (record.state == RemoteTaskState::kQueued) remove_from_queue(task);
+    if (record.state == RemoteTaskState::kRunning)
       interrupt_orphan(task, record, actions);
     else
       actions.push_back(ForgetTask{task});
@@ -219,11 +219,11 @@ ExecCore::Record* ExecCore::own(const SessionId& session, const TaskId& task) {
 const char* ExecCore::broken_invariant() const {
   std::size_t queued = 0, running = 0;
   for (const auto& [task, record] : tasks_) {
-    queued += record.state == State::kQueued;
-    running += record.state == State::kRunning;
-    if (record.state == State::kUnknown || record.state == State::kForgotten) return "a known task is unknown";
-    if (record.state == State::kRunning && running_ != task) return "a second task runs";
-    if (record.state == State::kQueued && std::count(queue_.begin(), queue_.end(), task) != 1)
+    queued += record.state == RemoteTaskState::kQueued;
+    running += record.state == RemoteTaskState::kRunning;
+    if (record.state == RemoteTaskState::kUnknown || record.state == RemoteTaskState::kForgotten) return "a known task is unknown";
+    if (record.state == RemoteTaskState::kRunning && running_ != task) return "a second task runs";
+    if (record.state == RemoteTaskState::kQueued && std::count(queue_.begin(), queue_.end(), task) != 1)
       return "a queued task is not exactly once in the queue";
   }
   if (queued != queue_.size()) return "the queue holds a task that is not queued";

@@ -28,7 +28,7 @@ class ExecCore {
 
   std::vector<Action> handle(const Event& event, TimePoint now);
 
-  State state_of(const TaskId& task) const;
+  RemoteTaskState state_of(const TaskId& task) const;
   std::optional<TaskId> running() const { return running_; }
   // A running task that somebody asked to stop: its KeyboardInterrupt is ours, not its own.
   bool cancel_asked(const TaskId& task) const;
@@ -46,7 +46,7 @@ class ExecCore {
  private:
   struct Record {
     SessionId session;
-    State state = State::kQueued;
+    RemoteTaskState state = RemoteTaskState::kQueued;
     std::uint32_t attempt = 0;
     bool ran = false;  // it was started
     bool cancel_asked = false;
@@ -77,7 +77,7 @@ class ExecCore {
   void start_next(Actions& actions);
   void remove_from_queue(const TaskId& task);
   void remember(const TaskId& task, const Record& record);
-  State state_for(const SessionId& session, const TaskId& task);
+  RemoteTaskState state_for(const SessionId& session, const TaskId& task);
   Record* own(const SessionId& session, const TaskId& task);
   const Record& running_record() const { return orphan_ ? *orphan_ : tasks_.at(*running_); }
 

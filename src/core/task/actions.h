@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/task/events.h"
+#include "pounce/request.h"
 
 namespace pounce::task {
 
@@ -46,14 +47,6 @@ struct Fail {  // the task's end
 struct TellReach {  // the user whose task is there, or waits for it, is told
   Place place;
   bool reachable = false;  // true: again
-};
-struct Request {
-  RequestId id;
-  Resources resources;
-  std::uint32_t waiting = 0, running = 0;
-  std::vector<LeaseId> holds;
-  std::uint32_t generation = 0;  // of its calls: those after an end that the client was told are of a new one
-  bool operator==(const Request&) const = default;
 };
 struct SendDemand {  // the whole truth
   std::vector<Request> requests;

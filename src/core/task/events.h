@@ -20,6 +20,7 @@
 #include "pounce/error.h"
 #include "pounce/ids.h"
 #include "pounce/resources.h"
+#include "pounce/task_state.h"
 
 namespace pounce::task {
 
@@ -125,13 +126,11 @@ struct OutcomeArrived {
   Epoch epoch;
   TaskId task;
 };
-// kForgotten: it ran there, and nothing of it is kept. kEnding: it came while the worker ends, which takes no more.
-enum class Known : std::uint8_t { kUnknown, kQueued, kRunning, kDone, kForgotten, kEnding };
 struct QueryAnswered {
   Place place;
   Epoch epoch;
   TaskId task;
-  Known state = Known::kUnknown;
+  RemoteTaskState state = RemoteTaskState::kUnknown;
 };
 struct TaskUnsendable {  // its data cannot be had or was refused by its worker: it has not run
   TaskId task;

@@ -90,20 +90,20 @@ void Machine::on(const QueryAnswered& event) {
   Task* task = task_at(event.place, event.epoch, event.task);
   if (task == nullptr) return;
   // It may be saving for a while: a task that it refused would come back again and again, and be lost with it in the end.
-  if (event.state == Known::kEnding) worker_at(event.place, event.epoch)->ending = true;
-  if (event.state == Known::kUnknown || event.state == Known::kForgotten || event.state == Known::kEnding) {
-    if (event.state != Known::kEnding && !task->asked) return;  // said twice: it was sent again since
+  if (event.state == RemoteTaskState::kEnding) worker_at(event.place, event.epoch)->ending = true;
+  if (event.state == RemoteTaskState::kUnknown || event.state == RemoteTaskState::kForgotten || event.state == RemoteTaskState::kEnding) {
+    if (event.state != RemoteTaskState::kEnding && !task->asked) return;  // said twice: it was sent again since
     const QueueId queue = task->queue;
-    const bool never_arrived = event.state != Known::kForgotten && task->state == TaskState::kSent;
+    const bool never_arrived = event.state != RemoteTaskState::kForgotten && task->state == TaskState::kSent;
     if (never_arrived && !task->cancelling)
       wait_again(event.task, *task);
     else
       lose(event.task, error_of(ErrorCode::kLost, Cause{CauseCode::kForgotten}, {{"lease", event.place.lease.hex()}}), true);
     return dispatch(queue);
   }
-  if (event.state == Known::kRunning) task->state = TaskState::kRunning;
+  if (event.state == RemoteTaskState::kRunning) task->state = TaskState::kRunning;
   // A done one's outcome is sent again by itself.
-  if (event.state != Known::kDone) send_cancel(event.task, *task);
+  if (event.state != RemoteTaskState::kDone) send_cancel(event.task, *task);
 }
 
 }  // namespace pounce::task

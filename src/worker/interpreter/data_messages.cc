@@ -129,7 +129,7 @@ void WorkerEngine::on(const protocol::Function& function, DataMessage data_messa
 
 void WorkerEngine::on(const protocol::Task& task, DataMessage data_message) {
   if (data_message.frames.size() < 2) return refuse(data_message.seat, error_of(ErrorCode::kProtocol, "task needs its arguments"));
-  if (ending_) return data_message.seat.outbox.post(protocol::QueryIs{{task.task}, {protocol::TaskState::kEnding}});
+  if (ending_) return data_message.seat.outbox.post(protocol::QueryIs{{task.task}, {RemoteTaskState::kEnding}});
   const KeptFunction* function = functions_.find(task.function);
   arriving_ = Payload{task.function, function != nullptr ? *function : KeptFunction{}, task.objects,
                       std::make_shared<transport::Message>(std::move(data_message.frames)), to_ns(*data_message.seat.last_seen), {}};

@@ -245,9 +245,7 @@ bool WorkerEngine::offer_on_lane(const SessionId& session, OutcomeMessage& messa
 }
 
 void WorkerEngine::perform(const exec::AnswerStates& action) {
-  protocol::QueryIs answer{action.tasks, {}};
-  for (const exec::State state : action.states) answer.states.push_back(static_cast<protocol::TaskState>(state));
-  if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(answer);
+  if (ClientSeat* seat = clients_.seat(action.session)) seat->outbox.post(protocol::QueryIs{action.tasks, action.states});
 }
 
 void WorkerEngine::perform(const exec::ForgetTask& action) {

@@ -128,7 +128,7 @@ class PassedOn : public RelayTest {
     RequestId request;
     settle([&] {
       for (const protocol::Demand& demand : control->all<protocol::Demand>())
-        for (const protocol::Request& one : demand.requests)
+        for (const Request& one : demand.requests)
           if (one.resources.gpus == 1) request = one.id;
       return request != RequestId{};
     });

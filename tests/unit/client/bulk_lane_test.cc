@@ -258,7 +258,7 @@ TEST_F(LaneTest, WhereNoneCanBeHadTheDataTakesTheOtherRoad) {
   EXPECT_TRUE(worker->all<protocol::Attach>().back().no_bulk);
   answer_attach(2);
   see_to([&] { return worker->count<protocol::Query>() == 2; });
-  worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {protocol::TaskState::kUnknown}});
+  worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {RemoteTaskState::kUnknown}});
 
   see_to([&] { return worker->count<protocol::Task>() == 1; });
   EXPECT_FALSE(worker->all<protocol::Object>().back().fetched);
@@ -277,7 +277,7 @@ TEST_F(LaneTest, OneThatWasLostIsFollowedByAnotherAndTheObjectIsOfferedAgain) {
   EXPECT_FALSE(worker->all<protocol::Attach>().back().no_bulk);
   answer_attach(2, {{object.hex(), 0, 4 * 1024 * 1024, false}});
   see_to([&] { return worker->count<protocol::Query>() == 2; });
-  worker->say(protocol::QueryIs{{task}, {protocol::TaskState::kUnknown}});
+  worker->say(protocol::QueryIs{{task}, {RemoteTaskState::kUnknown}});
   see_to([&] { return worker->count<protocol::Object>() == 2; });
   fetch(object, {0, 4 * 1024 * 1024});
   see_to([&] { return come == std::vector{object.hex()}; });
@@ -295,7 +295,7 @@ TEST_F(LaneTest, AfterThreeLossesItIsNotTriedAgain) {
     EXPECT_EQ(worker->all<protocol::Attach>().back().no_bulk, losses == 3);
     answer_attach(losses + 1);
     see_to([&] { return worker->count<protocol::Query>() == losses + 1; });
-    worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {protocol::TaskState::kUnknown}});
+    worker->say(protocol::QueryIs{{worker->all<protocol::Query>().back().tasks}, {RemoteTaskState::kUnknown}});
   }
   see_to([&] { return worker->count<protocol::Task>() == 1; });
 }

@@ -18,7 +18,7 @@ class WorkerTest : public EngineTest {
   }
   void never_came(Peer& worker, const TaskId& task) {
     settle([&] { return worker.count<protocol::Query>() > 0; });
-    worker.say(protocol::QueryIs{{task}, {protocol::TaskState::kUnknown}});
+    worker.say(protocol::QueryIs{{task}, {RemoteTaskState::kUnknown}});
   }
   static Object object(std::size_t pickle_size, std::vector<std::size_t> buffer_sizes) {
     Object made{own_buffer(std::string(pickle_size, 'p')), {}};

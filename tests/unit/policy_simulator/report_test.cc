@@ -53,40 +53,49 @@ TEST(DayTest, TwoHundredPeopleMeetEveryLimitAndExceedNoneAndLeaveNothingBehind) 
   for (const auto& [name, one] : day.classes) EXPECT_EQ(one.calls, one.done + one.lost + one.refused + one.withdrawn) << name;
 }
 
-Site small(Bug bug) {
+Site small() {
   Site site = four_classes();
   site.users = 20;
   site.hours = 6h;
   site.classes[0].gpus_per_user = site.classes[1].gpus_per_user = 2;
-  site.bug = bug;
   return site;
 }
 
 TEST(DayTest, TheSameSeedIsTheSameDay) {
-  const Day once = simulate(small(Bug::kNone)), again = simulate(small(Bug::kNone));
+  const Day once = simulate(small()), again = simulate(small());
   EXPECT_EQ(once.events, again.events);
   EXPECT_EQ(once.gpu_hours_leased, again.gpu_hours_leased);
-  Site other = small(Bug::kNone);
+  Site other = small();
   other.seed = 2;
   EXPECT_NE(simulate(other).events, once.events);
 }
 
-TEST(DayTest, FindsNothingWhereNothingIsWrong) { EXPECT_THAT(simulate(small(Bug::kNone)).broken, IsEmpty()); }
+struct IgnoresJobLimit : BatchRules {
+  bool within_jobs(const ClassRule&, std::uint32_t) const override { return true; }
+};
+struct IgnoresGpuLimit : BatchRules {
+  bool within_gpus(const ClassRule&, std::uint32_t) const override { return true; }
+};
+struct NothingEnds : BatchRules {
+  bool ends(JobEnd how) const override { return how == JobEnd::kTimeout; }
+};
+
+TEST(DayTest, FindsNothingWhereNothingIsWrong) { EXPECT_THAT(simulate(small()).broken, IsEmpty()); }
 
 TEST(DayTest, ALimitOfJobsThatIsIgnoredIsFound) {
-  const Day day = simulate(small(Bug::kIgnoresJobLimit));
+  const Day day = simulate(small(), IgnoresJobLimit{});
   ASSERT_FALSE(day.broken.empty());
   EXPECT_THAT(day.broken.front(), HasSubstr("jobs of class"));
 }
 
 TEST(DayTest, ALimitOfGpusThatIsIgnoredIsFound) {
-  const Day day = simulate(small(Bug::kIgnoresGpuLimit));
+  const Day day = simulate(small(), IgnoresGpuLimit{});
   ASSERT_FALSE(day.broken.empty());
   EXPECT_THAT(day.broken.front(), HasSubstr("GPUs of class"));
 }
 
 TEST(DayTest, ALeaseThatLeaksIsFound) {
-  const Day day = simulate(small(Bug::kNothingEnds));
+  const Day day = simulate(small(), NothingEnds{});
   ASSERT_FALSE(day.broken.empty());
   EXPECT_THAT(day.broken.front(), HasSubstr("left over"));
 }

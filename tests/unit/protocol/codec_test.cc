@@ -96,13 +96,13 @@ TEST(CodecTest, RefusesFieldsOfTheWrongKind) {
 }
 
 TEST(CodecTest, ReadsAStateOfALaterVersionAsUnknown) {
-  json j = json::parse(encode(QueryIs{{kTask}, {TaskState::kRunning}}));
+  json j = json::parse(encode(QueryIs{{kTask}, {RemoteTaskState::kRunning}}));
   j["states"] = {"meditating"};
 
   const auto decoded = decode(j.dump(), kHeaderBytes);
 
   ASSERT_TRUE(decoded);
-  EXPECT_EQ(std::get<QueryIs>(*decoded).states.front(), TaskState::kUnknown);
+  EXPECT_EQ(std::get<QueryIs>(*decoded).states.front(), RemoteTaskState::kUnknown);
 }
 
 TEST(CodecTest, ReadsAnErrorCodeOfALaterVersionAsInternal) {

@@ -148,7 +148,7 @@ inline std::vector<Header> data_examples() {
       Outcome{kTask, true, example_error(), {2'000'000}, {64}, true, true, Reached{kTask.hex(), 1, 1'048'576, false}, 1000, 4000, {2000, 3000, 5000000, 700}},
       Ack{{kTask}},
       Query{{kTask}, true, {{kTask.hex(), 0, 1'048'576, false}}},
-      QueryIs{{kTask}, {TaskState::kRunning}},
+      QueryIs{{kTask}, {RemoteTaskState::kRunning}},
       Leaving{{kTask}},
       CancelTask{kTask, 5000, true},
       Input{kTask},

@@ -113,9 +113,9 @@ TEST_F(ExecTest, SendsTheKeptOutcomeAgainWhenADoneTaskIsRepeated) {
 
 TEST_F(ExecTest, KeepsAnOutcomeUntilItIsAcknowledgedAndThenForgetsIt) {
   finish(1);
-  EXPECT_EQ(core.state_of(task(1)), State::kDone);
+  EXPECT_EQ(core.state_of(task(1)), RemoteTaskState::kDone);
   EXPECT_THAT(tell(OutcomesAcknowledged{session(1), {task(1)}}), ElementsAre("forget 1"));
-  EXPECT_EQ(core.state_of(task(1)), State::kUnknown);
+  EXPECT_EQ(core.state_of(task(1)), RemoteTaskState::kUnknown);
 }
 
 TEST_F(ExecTest, NeverRunsAnAcknowledgedTaskAgainWhenALateDuplicateArrives) {
@@ -153,12 +153,12 @@ TEST_F(ExecTest, RemembersOnlySoManyAcknowledgedTasks) {
 TEST_F(ExecTest, IgnoresAnAcknowledgementOfATaskThatStillRuns) {
   run(1);
   EXPECT_THAT(tell(OutcomesAcknowledged{session(1), {task(1)}}), IsEmpty());
-  EXPECT_EQ(core.state_of(task(1)), State::kRunning);
+  EXPECT_EQ(core.state_of(task(1)), RemoteTaskState::kRunning);
 }
 
 TEST_F(ExecTest, FailsATaskWhoseInputsAreNotHereAndKeepsThatOutcome) {
   EXPECT_THAT(tell(TaskArrived{session(1), task(1), 0, false}), ElementsAre("fail missing 1"));
-  EXPECT_EQ(core.state_of(task(1)), State::kDone);
+  EXPECT_EQ(core.state_of(task(1)), RemoteTaskState::kDone);
 }
 
 TEST_F(ExecTest, CancelsAQueuedTaskWithoutTouchingTheRunningOne) {
@@ -262,7 +262,7 @@ TEST_F(ExecTest, ShowsASessionNothingOfAnother) {
   EXPECT_THAT(tell(StatesAsked{session(2), {task(1)}}), ElementsAre("states 1=0"));
   EXPECT_THAT(tell(OutcomesAcknowledged{session(2), {task(1)}}), IsEmpty());
   EXPECT_THAT(tell(TaskArrived{session(2), task(1)}), IsEmpty());
-  EXPECT_EQ(core.state_of(task(1)), State::kDone);
+  EXPECT_EQ(core.state_of(task(1)), RemoteTaskState::kDone);
 }
 
 TEST_F(ExecTest, LetsNoSessionCancelTheTaskOfAnother) {

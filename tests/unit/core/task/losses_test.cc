@@ -96,7 +96,7 @@ TEST_F(LossTest, AWorkerOutOfReachIsWaitedForAndAskedWhenItIsBack) {
   unreachable(1);
   EXPECT_THAT(submit(2), IsEmpty());
   EXPECT_THAT(attach(1), ElementsAre("query w1 t1"));
-  EXPECT_THAT(answer(1, 1, Known::kRunning), IsEmpty());
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kRunning), IsEmpty());
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1", "send t2 w1"));
 }
 
@@ -106,7 +106,7 @@ TEST_F(LossTest, ATaskThatNeverArrivedIsSentAgain) {
   attach(1);
   unreachable(1);
   attach(1);
-  EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("send t1 w1"));
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kUnknown), ElementsAre("send t1 w1"));
 }
 
 // It went to a second worker by the second answer, and ran on both. (Seed 7011294)
@@ -116,10 +116,10 @@ TEST_F(LossTest, AnAnswerThatComesTwiceSaysNothingOfATaskSentSince) {
   attach(1);
   unreachable(1);
   attach(1);
-  answer(1, 1, Known::kUnknown);
+  answer(1, 1, RemoteTaskState::kUnknown);
   grant(2);
   attach(2);
-  EXPECT_THAT(answer(1, 1, Known::kUnknown), IsEmpty());
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kUnknown), IsEmpty());
   EXPECT_THAT(outcome(1, 1), ElementsAre("ack t1", "deliver t1"));
 }
 
@@ -127,8 +127,8 @@ TEST_F(LossTest, AnAnswerThatComesTwiceTakesOneRetry) {
   one_running(2);
   unreachable(1);
   attach(1);
-  EXPECT_THAT(answer(1, 1, Known::kForgotten), ElementsAre("send t1 w1 attempt 1"));
-  EXPECT_THAT(answer(1, 1, Known::kForgotten), IsEmpty());
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kForgotten), ElementsAre("send t1 w1 attempt 1"));
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kForgotten), IsEmpty());
 }
 
 // Its job was ended by the batch system: what had not started there was lost with it, as if it might have run.
@@ -158,7 +158,7 @@ TEST_F(LossTest, AWorkerThatEndsGetsNoTaskAgainAndItsTaskRunsOnTheNext) {
   submit(1);
   grant(1);
   attach(1);
-  EXPECT_THAT(answer(1, 1, Known::kEnding), IsEmpty());
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kEnding), IsEmpty());
   EXPECT_THAT(submit(2), IsEmpty());
   EXPECT_THAT(lease_ends(1, ErrorCode::kLeaseEnded), ElementsAre("disconnect w1"));
   grant(2);
@@ -169,7 +169,7 @@ TEST_F(LossTest, AStartedTaskThatItsWorkerHasForgottenMayHaveExecuted) {
   one_running();
   unreachable(1);
   attach(1);
-  EXPECT_THAT(answer(1, 1, Known::kUnknown), ElementsAre("fail t1 lost"));
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kUnknown), ElementsAre("fail t1 lost"));
 }
 
 // Its session had been silent for so long that it was dismissed there, and nothing had told us that the task ran.
@@ -179,7 +179,7 @@ TEST_F(LossTest, ATaskThatRanAndIsForgottenIsNotSentAgain) {
   attach(1);
   unreachable(1);
   attach(1);
-  EXPECT_THAT(answer(1, 1, Known::kForgotten), ElementsAre("fail t1 lost"));
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kForgotten), ElementsAre("fail t1 lost"));
 }
 
 TEST_F(LossTest, ACancelThatCouldNotBeSentIsSentWhenTheWorkerIsBack) {
@@ -187,7 +187,7 @@ TEST_F(LossTest, ACancelThatCouldNotBeSentIsSentWhenTheWorkerIsBack) {
   unreachable(1);
   EXPECT_THAT(happens(CancelAsked{task(1)}), IsEmpty());
   attach(1);
-  EXPECT_THAT(answer(1, 1, Known::kRunning), ElementsAre("cancel t1 w1"));
+  EXPECT_THAT(answer(1, 1, RemoteTaskState::kRunning), ElementsAre("cancel t1 w1"));
 }
 
 TEST_F(LossTest, AWorkerSilentForLongerThanItsWatchdogTimerHasEndedItself) {

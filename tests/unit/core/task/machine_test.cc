@@ -156,7 +156,7 @@ TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedDoesNotStartAgain) {
   two_sent();
   happens(CancelAsked{task(3), 0s, true});
   attach(1);
-  EXPECT_THAT(answer(1, 3, Known::kUnknown), Contains("fail t3 cancelled"));
+  EXPECT_THAT(answer(1, 3, RemoteTaskState::kUnknown), Contains("fail t3 cancelled"));
 }
 
 TEST_F(TaskTest, AWorkerThatAttachesIsToldWhatWeCountOnThereAlsoWhenThatIsNothing) {
@@ -172,8 +172,8 @@ TEST_F(TaskTest, AWorkerThatAttachesIsToldWhatWeCountOnThereAlsoWhenThatIsNothin
 TEST_F(TaskTest, WhatWasToBeCancelledUnlessItHadStartedIsAskedForAgainAfterAReconnection) {
   two_sent();
   happens(CancelAsked{task(3), 0s, true});
-  EXPECT_THAT(answer(1, 3, Known::kQueued), ElementsAre("cancel t3 w1 if queued"));
-  EXPECT_THAT(answer(1, 3, Known::kRunning), IsEmpty());
+  EXPECT_THAT(answer(1, 3, RemoteTaskState::kQueued), ElementsAre("cancel t3 w1 if queued"));
+  EXPECT_THAT(answer(1, 3, RemoteTaskState::kRunning), IsEmpty());
 }
 
 TEST_F(TaskTest, CancellingATaskThatHasEndedDoesNothing) {

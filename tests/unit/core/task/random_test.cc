@@ -52,7 +52,7 @@ class Walk {
         return pick(10) ? Event(TaskStarted{some_place(), some_epoch(), some_task()})
                         : Event(WorkerLeaving{some_place(), some_epoch(), {some_task()}});
       case 13: return OutcomeArrived{some_place(), some_epoch(), some_task()};
-      case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<Known>(pick(6))};
+      case 14: return QueryAnswered{some_place(), some_epoch(), some_task(), static_cast<RemoteTaskState>(pick(6))};
       case 15: return pick(10) ? Event(TimePassed{}) : Event(TaskUnsendable{some_task(), error()});
       case 16: return TaskMoved{some_task(), some_resources()};
       default: return new_task();

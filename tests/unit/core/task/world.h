@@ -122,7 +122,7 @@ class TaskTest : public testing::Test {
     now += time;
     return happens(TimePassed{});
   }
-  Words answer(int lease, int n, Known known) { return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known}); }
+  Words answer(int lease, int n, RemoteTaskState known) { return happens(QueryAnswered{place(lease), Epoch{1}, task(n), known}); }
 
   // A worker with task 1 running on it.
   void one_running(std::uint32_t retries = 0) {
