@@ -6,8 +6,8 @@
         future = client.options(gpus=1).submit(train, loader, epochs=3)
         model = future.result()
 
-Names are looked up when they are first used (PEP 562): ``python -m pounce._worker`` is on the way to a task's first line and
-imports nothing that it does not need.
+Names are looked up when they are first used (PEP 562): the start of ``python -m pounce._worker`` delays a task's first
+line, so it imports nothing that it does not need.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def _load_into_shell() -> None:
-    """%%pounce is there as soon as pounce is, where there is a shell."""
+    """In an IPython shell, importing pounce loads %%pounce."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:

@@ -1,4 +1,4 @@
-"""Batch runs by their names, and what a lease or a call would be as a job script."""
+"""Finds batch runs by their names, and writes a lease or a call as a job script."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def batch(name: str) -> BatchRun:
 
 
 def export_sbatch(what: Future | Lease) -> str:
-    """A job script for ``sbatch`` with the same resources and environment. It needs no pounce where it runs. Blocks for Slurm's word
-    on classes.
+    """A job script for ``sbatch`` with the same resources and environment. It needs no pounce where it runs. Blocks
+    for a question to Slurm about classes.
 
-    Of a call that has not ended: a script that makes it, in the folder of a new batch run, which ``pounce.batch`` finds. Of a
-    lease: a script for a command of yours, ``sbatch SCRIPT COMMAND``.
+    For a call that has not ended, the script makes the call, in the folder of a new batch run, which ``pounce.batch``
+    finds. For a lease, the script runs a command of yours: ``sbatch SCRIPT COMMAND``.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def export_sbatch(what: Future | Lease) -> str:
     Raises
     ------
     BadRequest
-        The call has ended, so that its arguments are not kept any more; or a lease whose resources pounced does not know any more.
+        The call has ended, so its arguments are not kept any more; or pounced does not know the lease any more.
 
     Examples
     --------
@@ -54,10 +54,11 @@ def export_sbatch(what: Future | Lease) -> str:
     if isinstance(what, Lease):
         return making.of_place(asks_of_lease(what), f"The resources of lease {what.id[:8]}", environment_of_lease(what))
     if isinstance(what, DetachedFuture):
-        raise BadRequest("a call with a name was made for a worker of pounce alone", "Export the function: %pounce batch --function NAME.")
+        raise BadRequest("a call with a name was made for a worker of pounce alone",
+                         "Export the function: %pounce batch --function NAME.")
     session, task = engine_of(what)
     if task.call is None or task.asks is None:
         raise BadRequest(f"the call of {task.name} has ended, and its arguments are not kept any more",
                          "Export a future before its end, or the function: %pounce batch --function NAME.")
     function, args, kwargs = task.call
-    return making.of_function(function, args, kwargs, making.Asked(task.asks, session.prefix)).script.read_text()
+    return making.of_function(function, args, kwargs, making.Request(task.asks, session.prefix)).script.read_text()

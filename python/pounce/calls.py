@@ -1,4 +1,4 @@
-"""``View``: calls under given resources. A client is one; ``options()`` makes others, which share everything with it."""
+"""``View``: calls under given resources. A client is one; ``options()`` makes more, which share its session."""
 
 from __future__ import annotations
 
@@ -46,18 +46,19 @@ class View:
 
     # ---- one call ----
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0, **kwargs: Any) -> Future:
+    def submit(self, function: Callable[..., Any], /, *args: Any, pure: bool = False, retries: int = 0,
+               **kwargs: Any) -> Future:
         """Runs ``function(*args, **kwargs)`` on a worker. Returns at once.
 
         Parameters
         ----------
         function : callable
-            What exists only in this notebook travels by value, with what it captured; what can be imported, by reference.
+            A function of this notebook travels by value, with what it captured; one that can be imported, by reference.
         *args, **kwargs
             Pickled now, so that small ones may be changed afterwards. Arguments of more than 1 MiB become objects: sent
             once to each worker, without a copy here, so an array must not be changed until its task has ended
-            (docs/data.md; ``POUNCE_CHECK_MUTATION=1`` looks for that). A ``Ref``, at any depth, arrives as its value, and a future as
-            its result: the call then waits for it, without a worker, and fails as it fails.
+            (docs/data.md; ``POUNCE_CHECK_MUTATION=1`` looks for that). A ``Ref``, at any depth, arrives as its value,
+            and a future as its result: the call then waits for it, without a worker, and fails as it fails.
         pure : bool
             Accepted for the sake of ``distributed``'s signature; results are not cached.
         retries : int
@@ -101,54 +102,58 @@ class View:
         Parameters
         ----------
         workers : int or str
-            ``4``: processes of one lease, one Slurm job on one node, so many tasks at a time. The resources below are *for each of
-            them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs only; the memory is
-            the job's, so a worker that takes more takes it from the others.
-            ``"0:16"``: a pool of up to 16 workers, each with a lease of its own, on whatever nodes have room. Leases are asked
-            for as the work that waits is worth their start, and go back one by one when they have nothing to do; ``"2:16"``
-            has two as long as there is work at all.
+            ``4``: processes of one lease, one Slurm job on one node, so many tasks at a time. The resources below are
+            *for each of them*: the job asks for as many times the GPUs, CPUs and memory. Each worker sees its own GPUs
+            only; the memory is the job's, so a worker that takes more takes it from the others.
+            ``"0:16"``: a pool of up to 16 workers, each with a lease of its own, on any nodes with room. A lease is
+            requested when the waiting work is worth its start, and goes back when it has nothing to do; ``"2:16"`` has
+            two as long as there is work at all.
         gpus : int or str
             ``1``, ``"a100:2"``, ``"a100_3g.20gb"``.
         cpus : int
         gpu_type : str or list of str
-            ``"a100"``, or several, the preferred first: ``["a100", "v100"]``. One of them is taken when the lease is asked
-            for: the first that is free then, else the first that the cluster has. One GPU where ``gpus`` is not said.
+            ``"a100"``, or several, the preferred first: ``["a100", "v100"]``. One of them is taken when the lease is
+            requested: the first that is free then, else the first that the cluster has. One GPU if ``gpus`` is not
+            given.
         gpu_memory : int (bytes) or str
-            Of each GPU, at least: ``">=20GB"``. The smallest GPU that has it is tried first. The site's policy says how much
-            each type has.
+            The least memory of each GPU: ``">=20GB"``. The smallest GPU that has it is tried first. The site's policy
+            says how much each type has.
         cuda : str or float
-            That the GPU's driver must run, at least: ``">=12"``, ``"12.4"``. The site's policy says it of each type.
+            The least version that the GPU's driver must run: ``">=12"``, ``"12.4"``. The site's policy says what each
+            type runs.
         memory : int (bytes) or str
             ``"8GB"``.
         time : float (seconds), timedelta or str
             Walltime of the lease: ``"20min"``, ``"1h30m"``, or a text as sbatch takes it: ``"30"`` (minutes),
             ``"1-12:00:00"``. A number is seconds. Slurm counts minutes: rounded up.
         class_ : str
-            A class of the cluster's policy, by its name. Where none is named, the site's policy chooses one that gives
-            what is asked for; without a policy it is Slurm's default.
+            A class of the cluster's policy, by its name. If none is named, the site's policy chooses one that gives
+            what is requested; without a policy it is Slurm's default.
         spread, pack : bool
-            Not on the nodes where other leases of this client are, or on one of them, where there is room at that moment.
+            ``spread``: not on nodes with other leases of this client. ``pack``: on one of those, if it has room at that
+            moment.
         not_nodes : str or list of str
             Nodes to leave out: ``"g1"``, ``"g[3-5]"``.
         nodes : int
-            On how many nodes the workers of a lease are, as many on each: one job, which starts when all of it can. By default one;
-            without ``workers``, a worker on each.
+            On how many nodes the workers of a lease are, as many on each: one job, which starts when all of it can. By
+            default one; without ``workers``, a worker on each.
         account, reservation : str
-            Of Slurm; the user's default account, and none.
+            Slurm's; by default the user's default account, and no reservation.
         nice : int
-            How far the lease steps back in Slurm's queue: so much lower is its job's priority, 0 to 2147483645. Tasks of another
-            ``nice`` have leases of their own.
+            By how much the job's priority in Slurm's queue is lowered, 0 to 2147483645. Tasks of another ``nice`` have
+            leases of their own.
         slurm : dict
             Other options of ``sbatch``, as far as the site's policy passes them on: ``{"constraint": "nvlink"}``.
         env : path
-            Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach them.
+            Another environment, as for ``Client``: ``"~/envs/jax"``. Its workers are others; a ``Ref`` does not reach
+            them.
         wait_policy : str or list of str
-            What a task that has to wait asks for instead, in this order: ``"cpu"``, a GPU such as ``"a100_3g.20gb"``,
-            ``"class=lion"`` or ``"cancel"``, each at once or after a wait: ``["a100_3g.20gb", "cpu@5min", "cancel@1h"]``. Times
-            count from the submission.
+            What a waiting task requests instead, in this order: ``"cpu"``, a GPU such as ``"a100_3g.20gb"``,
+            ``"class=lion"`` or ``"cancel"``, each at once or after a wait: ``["a100_3g.20gb", "cpu@5min",
+            "cancel@1h"]``. Times count from the submission.
         name : str
-            For one task that outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps the
-            result for 7 days. ``attach(name)`` finds it, from any later kernel too.
+            Names one task, which outlives this kernel: it has a lease of its own, runs to its end, and the worker keeps
+            the result for 7 days. ``attach(name)`` finds it, from any later kernel too.
 
         Raises
         ------
@@ -165,7 +170,7 @@ class View:
         return View(submitter, self._options.changed(**options))
 
     def attach(self, name: str) -> DetachedFuture:
-        """The task of that name, whichever kernel submitted it. Blocks for pounced's answer.
+        """The task of that name, from any kernel. Blocks for pounced's answer.
 
         Raises
         ------
@@ -183,10 +188,10 @@ class View:
         return DetachedFuture(self._session, detached.attach(self._session, name_of_task(name)))
 
     def cancel(self, futures: Future | Iterable[Future], *, grace: Any = None) -> None:
-        """Ends tasks: one that waits is cancelled at once, one that runs is interrupted (KeyboardInterrupt). Does not block.
+        """Cancels tasks that wait, and interrupts tasks that run (KeyboardInterrupt). Does not block.
 
-        A task that has not stopped after `grace` ends with its worker's Python, which is killed and started again: what
-        else was kept there is gone. A function that catches the interrupt and returns has its result.
+        If a task has not stopped after `grace`, its worker's Python is killed and started again: everything else kept
+        there is lost. A function that catches the interrupt and returns has its result.
 
         Parameters
         ----------
@@ -220,13 +225,15 @@ class View:
         workers : int or str
             How many ranks; by default one on each node.
         nodes : int or str
-            On how many nodes, with as many ranks on each; 1 where ``workers`` is said. "1:4" makes the gang elastic: it begins with
-            one node, and begins again with those that come or are left; each node is a Slurm job of its own then.
+            On how many nodes, with as many ranks on each; 1 if ``workers`` is given. "1:4" makes the gang elastic: it
+            begins with one node, and begins again with those that come or remain; each node is a Slurm job of its own
+            then.
         spread, pack : bool
             Each rank on a node of its own, or all on one.
         check : bool
-            Before each collective torch compares what the ranks call, with which shapes and dtypes, and names those that differ
-            (TORCH_DISTRIBUTED_DEBUG=DETAIL). For finding a fault: each one takes several times as long.
+            Before each collective torch compares what the ranks call, with which shapes and dtypes, and names those
+            that differ (TORCH_DISTRIBUTED_DEBUG=DETAIL). Use it to find a fault: each collective takes several times as
+            long.
         **options
             Resources of each rank, as for ``options()``.
 
@@ -253,40 +260,42 @@ class View:
             timeout: float | None = None, name: str | None = None, speculate: bool = False) -> Results:
         """``function`` over every item, in order; as lazily as the built-in ``map``. Does not block.
 
-        Items travel in chunks that take about 50 ms each, a few of them ahead of what was asked for: the input may be endless,
-        and memory stays small. Leaving the iteration early cancels what was sent ahead. Each item finds what the function
-        captured as it was sent; only arrays, and data of more than 1 MiB, are shared by the items of a chunk.
+        Items travel in chunks that take about 50 ms each, a few of them ahead of what was requested: the input may be
+        endless, and memory stays small. Leaving the iteration early cancels what was sent ahead. Each item finds what
+        the function captured as it was sent; only arrays, and data of more than 1 MiB, are shared by the items of a
+        chunk.
 
         Parameters
         ----------
         *iterables
-            As for the built-in: several give several arguments, and the shortest ends it.
+            As for the built-in ``map``: several iterables give several arguments, and the shortest ends it.
         chunksize : int, optional
             Items in one task; by default as many as take about 50 ms.
         timeout : float, seconds, optional
             For the whole iteration, from now.
         name : str, optional
-            For a map that survives this kernel: the results of each chunk are kept on the disk when it has run, and the same call in
-            a later kernel reads them and runs the others. ``chunksize=`` is needed then. Each item's result comes once; of a kernel
-            that is killed each worker repeats at most the chunk that it was at. Kept until ``forget(name)``.
+            Makes a map that survives this kernel: the results of each chunk are kept on the disk when it has run, and
+            the same call in a later kernel reads them and runs the others. ``chunksize=`` is needed then. Each item's
+            result comes once; after a kernel was killed, each worker repeats at most the chunk that it was at. Kept
+            until ``forget(name)``.
         speculate : bool
-            A chunk that runs for clearly longer than the others took, because its worker is slow for example, is run on a second
-            worker too, where one has nothing to do, and the first result counts: for functions that may run twice on one item. The
-            other run is interrupted (KeyboardInterrupt) as a task that is cancelled: after the client's ``cancel_grace``, 5 s, its
-            worker's Python is started anew. A worker that is lost does not fail the item while the other one runs. What both print
-            is shown.
+            A chunk that runs for clearly longer than the others took, because its worker is slow for example, is run on
+            a second worker too, where one has nothing to do, and the first result counts: for functions that may run
+            twice on one item. The other run is interrupted (KeyboardInterrupt) as a task that is cancelled: after the
+            client's ``cancel_grace``, 5 s, its worker's Python is started anew. A worker that is lost does not fail the
+            item while the other one runs. What both print is shown.
 
         Returns
         -------
         Results
-            Iterate with ``for`` or ``async for``, or have a list made: ``gather(results)``. An item's exception is raised in its
-            place and ends the iteration; so is what the input raises, after the results before it.
+            Iterate with ``for`` or ``async for``, or have a list made: ``gather(results)``. An item's exception is
+            raised in its place and ends the iteration; so is what the input raises, after the results before it.
 
         Raises
         ------
         NameTaken
-            Under that name results of another function, of other items or of another ``chunksize=`` are kept; or another kernel is
-            at it.
+            Results of another function, of other items or of another ``chunksize=`` are kept under that name; or
+            another kernel runs that map.
 
         Examples
         --------
@@ -301,31 +310,36 @@ class View:
         if chunksize is not None and chunksize < 1:
             raise BadRequest(f"chunksize= is at least 1, not {chunksize!r}")
         if self._options.name:
-            raise BadRequest("a name of options() is for one task, and map makes many", "Give it to map itself: map(..., name=...).")
+            raise BadRequest("a name of options() is for one task, and map makes many",
+                             "Give it to map itself: map(..., name=...).")
         if not iterables:
             raise BadRequest("map takes a function and at least one iterable")
         count = min(len(rows) if isinstance(rows, Sized) else 0 for rows in iterables)
         expect = functools.partial(self._session.expect, self._options)
         rows = zip(*iterables)  # noqa: B905  as the built-in map
         if speculate and name is not None:
-            raise BadRequest("a map with a name keeps one result of each chunk; speculate=True may make two", "Leave out one of them.")
+            raise BadRequest("a map with a name keeps one result of each chunk; speculate=True may make two",
+                             "Leave out one of them.")
         if speculate:
-            return SpeculativeResults(self, self._call_that_may_run_twice, self._session, function, rows, chunksize, timeout, count, expect)
+            return SpeculativeResults(self, self._call_that_may_run_twice, self._session, function, rows, chunksize,
+                                      timeout, count, expect)
         if name is None:
             return Results(self, function, rows, chunksize, timeout, count, expect)
         if chunksize is None:
-            raise BadRequest("a map with a name keeps its results by chunks", "Say how many items one has: chunksize=100.")
-        return RestartableResults(self, home_of(self._session), name_of_task(name), function, rows, chunksize, timeout, count, expect)
+            raise BadRequest("a map with a name keeps its results by chunks",
+                             "Say how many items one has: chunksize=100.")
+        return RestartableResults(self, home_of(self._session), name_of_task(name), function, rows, chunksize, timeout,
+                                  count, expect)
 
     def forget(self, name: str) -> None:
-        """Removes what is kept under that name: of a map, or of a task, which is cancelled if it has not ended. Blocks.
+        """Removes what is kept under that name of a map or a task. A task that has not ended is cancelled. Blocks.
 
         Raises
         ------
         NoSuchName
             Lists the names of tasks that there are.
         NameTaken
-            Another kernel is at that map.
+            Another kernel runs that map.
 
         Examples
         --------
@@ -338,8 +352,8 @@ class View:
         if not forget(home, name):
             self.attach(name).forget()
 
-    def sweep(self, function: Callable[..., Any], grid: Any, /, *, metric: Metric = None, direction: str | None = None, stop: Stop = None,
-              retries: int = 0, space: Space = None, n_trials: int | None = None) -> Sweep:
+    def sweep(self, function: Callable[..., Any], grid: Any, /, *, metric: Metric = None, direction: str | None = None,
+              stop: Stop = None, retries: int = 0, space: Space = None, n_trials: int | None = None) -> Sweep:
         """``function(**params)`` for each of many parameters, as many at a time as there are workers. Returns at once.
 
         Parameters
@@ -347,31 +361,32 @@ class View:
         function : callable
             Called with the parameters by their names. ``pounce.report(loss=...)`` in it tells how far it is.
         grid : dict of lists, iterable of dicts, or sampler
-            ``{"lr": [0.1, 0.01], "depth": [2, 4]}`` is each combination, four members here. An iterable has one dict for each
-            member, and is read as members are sent. A sampler has ``ask()`` and ``tell(trial, value, state)``, as a study of
-            Optuna's; it is asked on the sweep's thread, for one member when there is a worker for it.
+            ``{"lr": [0.1, 0.01], "depth": [2, 4]}`` is each combination, four members here. An iterable has one dict
+            for each member, and is read as members are sent. A sampler has ``ask()`` and ``tell(trial, value, state)``,
+            like a study of Optuna; the sweep's thread calls ``ask()`` for one member when there is a worker for it.
         metric : str or callable, optional
-            What a member is judged by: the name of a value that it reports, or that stands in the dict which it returns; or a
-            function of what it returns; by default what it returns.
+            How a member is judged: by the name of a value in its reports or in the dict that it returns, or by a
+            function of what it returns; by default by what it returns.
         direction : {"minimize", "maximize"}, optional
             Which value is the best; by default what the study says, else the smallest.
         stop : callable or "median", optional
-            Called with a member's reports, the newest last, after each of them: True ends the member, whose state is then
-            ``"pruned"``. It is interrupted (KeyboardInterrupt) and, like a task that is cancelled, has the client's
-            ``cancel_grace``, 5 s, to stop. ``"median"`` ends who is worse than half of the others after as many reports. By
-            default a study's own pruner decides.
+            Called with a member's reports, the newest last, after each of them: True ends the member, whose state is
+            then ``"pruned"``. It is interrupted (KeyboardInterrupt) and, like a task that is cancelled, has the
+            client's ``cancel_grace``, 5 s, to stop. ``"median"`` ends a member that is worse than half of the others
+            after as many reports. By default a study's own pruner decides.
         retries : int
-            How often a member runs again that raised or was lost: it alone, after those that wait.
+            How often a member that raised or was lost runs again; it runs after the members that wait.
         space : dict or callable
-            Of a sampler: what is given to its ``ask``; or a function that makes the parameters of a trial, which is called here:
-            ``lambda trial: {"lr": trial.suggest_float("lr", 1e-4, 1e-1, log=True)}``. By default ``trial.params``.
+            For a sampler: the argument of its ``ask``; or a function that makes the parameters of a trial, called in
+            this process: ``lambda trial: {"lr": trial.suggest_float("lr", 1e-4, 1e-1, log=True)}``. By default
+            ``trial.params``.
         n_trials : int
-            Of a sampler: how many members.
+            For a sampler: how many members.
 
         Raises
         ------
         BadRequest
-            A grid, a metric or another of these that is not one of its kind.
+            A grid, a metric or another argument that is not of its kind.
         NotPicklable
             Names the part of the function or of the first parameters that cannot travel.
 
@@ -397,10 +412,11 @@ class View:
         return Sweep(call, self.cancel, source, metric, stop, retries,
                      sign_of(direction, source), at_a_time)
 
-    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None, asynchronous: bool = False) -> Any:
-        """Waits for all and returns their results in the same shape: a list for a list, a dict for a dict, nested as they are.
+    def gather(self, futures: Any, errors: str = "raise", timeout: float | None = None,
+               asynchronous: bool = False) -> Any:
+        """Waits for all and returns their results in the same, possibly nested, shape of lists and dicts.
 
-        What ``map`` returned gives a list.
+        The result of ``map`` gives a list.
 
         Parameters
         ----------
@@ -422,7 +438,8 @@ class View:
             raise BadRequest(f"errors= is 'raise' or 'skip', not {errors!r}")
         return (gather_async if asynchronous else _gather)(futures, errors == "skip", timeout)
 
-    def as_completed(self, futures: Iterable[Future], *, with_results: bool = False, timeout: float | None = None) -> Completed:
+    def as_completed(self, futures: Iterable[Future], *, with_results: bool = False,
+                     timeout: float | None = None) -> Completed:
         """The futures in the order in which they end; with ``with_results`` pairs of future and result. Does not block.
 
         Examples
@@ -453,20 +470,20 @@ class View:
 
 
 def session_of(view: View) -> Session:
-    """What its calls go to: for the modules of this package, not for people."""
+    """The session of its calls. For the modules of this package, not for users."""
     return view._session
 
 
 def asks_of(view: View) -> Options:
-    """What its calls ask for, likewise."""
+    """The options of its calls. Also for this package only."""
     return view._options
 
 
 def follow(view: View, modules: Modules) -> None:
-    """The workers of all its calls have the user's modules as these say, likewise."""
+    """Has the workers of all its calls load the user's modules as `modules` has them. Also for this package only."""
     view._submitter.follow(modules)
 
 
 def view_with(view: View, options: Options, env: str) -> View:
-    """With just these, in that environment or its own, likewise."""
+    """A view with just these options, in environment `env` or its own. Also for this package only."""
     return View(view._submitter.in_environment(env) if env else view._submitter, options)

@@ -25,31 +25,32 @@ _QUEUE_TIMEOUT_S = 30.0
 class Client(View):
     """Submits functions to workers that are leased from Slurm for as long as there is work.
 
-    Making one starts pounced, this user's scheduler daemon on this machine, unless it runs already; it blocks until that
-    answers (0.1 s, longer where Slurm is slow). Nothing is leased until there is a task. All methods may be called from
-    any thread; in a forked child they raise ``Forked``.
+    Making one starts pounced, this user's scheduler daemon on this machine, unless it runs already; it blocks until
+    that answers (0.1 s, longer where Slurm is slow). Nothing is leased until there is a task. All methods may be called
+    from any thread; in a forked child they raise ``Forked``.
 
     Parameters
     ----------
     launcher : {"slurm", "local"}, optional
-        Where workers run. By default Slurm; on a machine that has none, processes on this machine, which is said.
+        Where workers run. By default Slurm; on a machine without it, processes on this machine, with a notice.
     config : path, optional
         pounced's configuration file, if it has to be started.
     here : bool or "auto", optional
-        ``True``: workers run in the job of Slurm's that this process stands in, on its node, with its GPUs, CPUs and memory and no more;
-        what does not fit waits. ``"auto"``: so inside a job, and leases outside, so that one script is for both. ``False``: always leases.
-        In a job, classes, accounts and types of GPUs are not asked about again. By default it leases, except in a batch run
-        (``%pounce batch``) whose job has the GPUs that `options` ask for: these would idle.
+        ``True``: workers run in the Slurm job of this process, on its node, with its GPUs, CPUs and memory and no more;
+        a task that does not fit waits. ``"auto"``: the same inside a job, and leases outside, so that one script serves
+        both. ``False``: always leases. In a job it does not query classes, accounts and types of GPUs again. By
+        default it leases, except in a batch run (``%pounce batch``) whose job has the GPUs that `options` ask for:
+        these would idle.
     cancel_grace : float (seconds), timedelta or str
-        How long a cancelled task that runs has to stop after its KeyboardInterrupt; then its worker is killed.
+        How long a running task has to stop after the KeyboardInterrupt that cancels it; then its worker is killed.
     env : path, optional
-        Another environment for the workers: its ``bin/python`` runs there, and must have this pounce and this minor version
-        of Python. By default the notebook's own, as it was activated.
+        Another environment for the workers: its ``bin/python`` runs there, and must have this pounce and this minor
+        version of Python. By default the notebook's own, as it was activated.
     imports : {"ahead", "no"}
-        ``"ahead"``: a new worker loads the modules that the waiting calls name, and when it has nothing to do the notebook's other
-        modules, before a task imports them. Installed modules only.
+        ``"ahead"``: a new worker loads the modules that the waiting calls name, and when it has nothing to do the
+        notebook's other modules, before a task imports them. Installed modules only.
     **options
-        What each task asks for unless ``options()`` says otherwise: its keywords, for example ``gpus=1``.
+        What each task requests by default: the keywords of ``options()``, for example ``gpus=1``.
 
     Raises
     ------
@@ -65,8 +66,8 @@ class Client(View):
     1024
     """
 
-    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None, here: bool | str | None = None,
-                 cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None,
+    def __init__(self, *, launcher: str | None = None, config: str | os.PathLike[str] | None = None,
+                 here: bool | str | None = None, cancel_grace: Any = 5.0, env: str | os.PathLike[str] | None = None,
                  imports: str = "ahead", **options: Any):
         if imports not in ("ahead", "no"):
             raise BadRequest(f"imports= is 'ahead' or 'no', not {imports!r}")
@@ -84,35 +85,36 @@ class Client(View):
         if asks.name:
             raise BadRequest("a name is for one task", "Use client.options(name=...).submit(...).")
         prefix = None if env is None else prefix_of(env)
-        super().__init__(Submitter(launcher, None if config is None else os.fspath(config), grace(cancel_grace), prefix, imports), asks)
+        path = None if config is None else os.fspath(config)
+        super().__init__(Submitter(launcher, path, grace(cancel_grace), prefix, imports), asks)
 
     # ---- work ----
 
     def scatter(self, value: Any, device: str | None = None) -> Ref:
         """Makes `value` an object that workers hold, and returns its handle.
 
-        Blocks until it is hashed (about 50 ms for a GiB), not until it is sent: that happens at once to workers that are
-        there, and before the first task that needs it to others. The data stays with the client as long as the Ref lives,
-        shared and not copied: do not change an array that was scattered (``POUNCE_CHECK_MUTATION=1`` looks for that: a call that took
+        Blocks until it is hashed (about 50 ms for a GiB), not until it is sent: existing workers get it at once, others
+        before the first task that needs it. The data stays with the client as long as the Ref lives, shared and not
+        copied: do not change an array that was scattered (``POUNCE_CHECK_MUTATION=1`` looks for that: a call that took
         the handle then ends with ``DataChanged``). The same content is the same object.
 
         Parameters
         ----------
         device : str, optional
-            "cuda", "cuda:1" (a worker's second GPU) or "host" (its memory, where there is no GPU): the numpy arrays and CPU tensors in
-            `value`, at any depth, go to that device while they arrive, once, and stay there for all tasks of the worker. A task gets a
-            ``DeviceArray`` for an array and a tensor on that device for a tensor. Calls that take the handle wait until it is there.
-            Workers without GPUs get it with such a call only.
+            "cuda", "cuda:1" (a worker's second GPU) or "host" (its memory, where there is no GPU): the numpy arrays and
+            CPU tensors in `value`, at any depth, go to that device while they arrive, once, and stay there for all
+            tasks of the worker. A task gets a ``DeviceArray`` for an array and a tensor on that device for a tensor.
+            Calls that take the handle wait until it is there. Workers without GPUs get it with such a call only.
 
         Raises
         ------
         NotPicklable
             Names the part that cannot travel.
         BadRequest
-            `device` names none, or `value` has no array that could lie there.
+            `device` names no device, or `value` has no array that could lie there.
 
-        A call that takes the handle ends with ``DeviceUnavailable`` where its worker has no such device, and with ``OutOfMemory``
-        where it does not fit there, with what pounce holds of the device.
+        A call that takes the handle ends with ``DeviceUnavailable`` where its worker has no such device, and with
+        ``OutOfMemory`` where it does not fit there, with what pounce holds of the device.
 
         Examples
         --------
@@ -138,7 +140,7 @@ class Client(View):
         return Queue([Row._make(row) for row in answer.rows], answer.launcher)
 
     def leases(self) -> list[Lease]:
-        """The leases of this client now, waiting ones too. Does not block: it is what pounced last told.
+        """The leases of this client now, waiting ones too. Does not block: it is what pounced last reported.
 
         Examples
         --------
@@ -169,7 +171,7 @@ class Client(View):
         return pools_of(self._session.status(_QUEUE_TIMEOUT_S))
 
     def classes(self) -> Classes:
-        """The classes that are open to you: time, jobs and GPUs with what is left of them now; and the GPUs of the cluster. Blocks.
+        """The classes that are open to you, with their time, jobs and GPUs left now; and the cluster's GPUs. Blocks.
 
         Raises
         ------
@@ -186,7 +188,7 @@ class Client(View):
         return classes_of(self._session.classes(_QUEUE_TIMEOUT_S))
 
     def reports(self) -> Reports:
-        """What your leases have used of what they asked for, with what to ask for next time; those that ended lately too. Blocks.
+        """What your leases requested and used, with what to request next time; recently ended ones too. Blocks.
 
         Raises
         ------
@@ -207,7 +209,7 @@ class Client(View):
     def close(self) -> None:
         """Ends the session: its tasks are cancelled, except those with a name, and its leases given back.
 
-        Twice is once. Blocks at most 0.3 s.
+        A second call does nothing. Blocks at most 0.3 s.
         """
         self._submitter.close()
 
@@ -227,7 +229,7 @@ class Client(View):
 
 
 def classes() -> Classes:
-    """What you may use now, as ``Client.classes``: for before there is a client. Blocks; starts pounced where none runs.
+    """What you may use now, as ``Client.classes``, but without a client. Blocks; starts pounced if it does not run.
 
     Examples
     --------
@@ -239,7 +241,8 @@ def classes() -> Classes:
 
 
 def gang(**options: Any) -> Gang:
-    """``Client.gang`` with a client of its own, which is closed with the gang. Blocks as ``Client`` does; starts pounced where none runs.
+    """``Client.gang`` with a client of its own, which is closed with the gang. Blocks, and starts pounced, as
+    ``Client`` does.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What can go wrong, one exception class per code of ``_core.ERROR_CODES`` (docs/errors.md).
+"""The errors of pounce: one exception class per code of ``_core.ERROR_CODES`` (docs/errors.md).
 
-``str()`` of each is a sentence of cause and a sentence of remedy. ``context`` holds the evidence as strings: lease, job,
-node, signal, exit_code, last_lines ... The classes are made from the C++ list, so that the two sides cannot drift.
+``str()`` of each is a sentence of cause and a sentence of remedy. ``context`` holds the evidence as strings: lease,
+job, node, signal, exit_code, last_lines ... The classes are made from the C++ list, so that the two sides cannot drift.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from . import _core
 
-# Where Python already has a word for it, except clauses written for that word go on working.
+# Python's own exceptions for the same failures: except clauses written for them go on working.
 _ALSO: dict[str, tuple[type[BaseException], ...]] = {
     "cancelled": (concurrent.futures.CancelledError,),
     # Until 3.10 these were two classes.
@@ -26,7 +26,7 @@ _ALSO: dict[str, tuple[type[BaseException], ...]] = {
 
 
 class PounceError(Exception):
-    """Any failure that pounce reports. As text, what strangers said (a job's name, Slurm's words) acts on no terminal.
+    """Any failure that pounce reports. Untrusted text in it (a job's name, Slurm's words) acts on no terminal.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class PounceError(Exception):
         return "\n".join(_core.printable(line) for line in whole.split("\n"))
 
     def _evidence(self) -> str:
-        """What the user should see without asking: where it was, and the last lines of the log."""
+        """What the user should see at once: where it happened, and the last lines of the log."""
         shown = ""
         where = ", ".join(f"{key} {self.context[key]}" for key in ("job", "node", "log") if self.context.get(key))
         if where:
@@ -75,12 +75,13 @@ def _make(code: str, name: str, remedy: str) -> type[PounceError]:
     bases = (PounceError, *_ALSO.get(code, ()))
     doc = f"{name}: see docs/errors.md. What to do by default: {remedy}"
     body = {"__doc__": doc, "__module__": __name__, "code": code, "default_remedy": remedy}
-    if OSError in bases[-1].__mro__:  # a TimeoutError is one: it would take three arguments for its own
+    if OSError in bases[-1].__mro__:  # a TimeoutError is one, and would take three arguments for errno and file
         body["__new__"] = lambda cls, text="", *_, **__: OSError.__new__(cls, text)
     return type(name, bases, body)
 
 
-BY_CODE: dict[str, type[PounceError]] = {each.code: _make(each.code, each.name, each.remedy) for each in _core.ERROR_CODES}
+BY_CODE: dict[str, type[PounceError]] = {
+    each.code: _make(each.code, each.name, each.remedy) for each in _core.ERROR_CODES}
 globals().update({cls.__name__: cls for cls in BY_CODE.values()})
 __all__ = ["PounceError", *sorted(cls.__name__ for cls in BY_CODE.values())]
 
@@ -91,13 +92,13 @@ def make(code: str, text: str, remedy: str = "", context: Mapping[str, str] | No
 
 
 def of(error: _core.Error | None) -> PounceError:
-    """The exception of an ``Error`` as C++ tells it."""
+    """The exception of an ``Error`` from C++."""
     error = error or _core.Error()
     return make(error.code, error.text, error.remedy, error.context)
 
 
 def record_of(error: PounceError) -> _core.Error:
-    """The other way round."""
+    """The ``Error`` of an exception."""
     return _core.Error(error.code, error.text, error.remedy, error.context)
 
 

@@ -26,7 +26,7 @@ _exiting = False
 
 
 def _finish() -> None:
-    """At the program's end, as the standard library's executors do: what was submitted runs to its end; nothing more may be."""
+    """At the program's end waits for what was submitted, as the standard library's executors do, and refuses more."""
     global _exiting
     _exiting = True
     for future in list(_under_way):
@@ -35,7 +35,8 @@ def _finish() -> None:
 
 
 try:
-    threading._register_atexit(_finish)  # type: ignore[attr-defined]  # before the exit handlers, which close the clients
+    # Before the exit handlers, which close the clients.
+    threading._register_atexit(_finish)  # type: ignore[attr-defined]
 except RuntimeError:
     _exiting = True
 os.register_at_fork(after_in_child=_under_way.clear)  # they are the parent's
@@ -60,13 +61,17 @@ class Executor(concurrent.futures.Executor):
                 raise RuntimeError("cannot schedule new futures after shutdown")
             if _exiting:
                 raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-            future = self._client.submit(_call, fn, args, kwargs) if _takes_our_names(kwargs) else self._client.submit(fn, *args, **kwargs)
+            if _takes_our_names(kwargs):
+                future = self._client.submit(_call, fn, args, kwargs)
+            else:
+                future = self._client.submit(fn, *args, **kwargs)
             self._futures.add(future)
         _under_way.add(future)
         future.add_done_callback(_under_way.discard)
         return future
 
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1) -> Iterator[Any]:
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None,
+            chunksize: int = 1) -> Iterator[Any]:
         """As the standard library's: submits everything at once, yields in order; `chunksize` items travel together.
 
         ``Client.map`` is the lazy one.
@@ -85,8 +90,8 @@ class Executor(concurrent.futures.Executor):
         return _in_order(futures, deadline)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """No more calls. `wait` blocks until those that were made have ended; `cancel_futures` cancels those that have not started,
-        also where a worker has them already (it says so a moment later).
+        """Refuses further calls. `wait` blocks until the earlier ones have ended; `cancel_futures` cancels those that
+        have not started, also those that a worker has already (their end comes a moment later).
         """
         with self._lock:
             self._shut = True

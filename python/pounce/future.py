@@ -22,17 +22,17 @@ from ._engine.task import Task
 from ._engine.wait import Eta, Wait, wait_of
 from .lease import Lease
 
-_FIRST_HINT_S, _HINT_S = 4.0, 60.0  # of waiting in the queue; between two
+_FIRST_HINT_S, _HINT_S = 4.0, 60.0  # in the queue before the first hint; between two hints
 _PARTS = ("queue", "boot", "send", "run", "receive")
 
 
 class Future(CalledBack):
     """The result of one task. Made by ``Client.submit``.
 
-    A ``concurrent.futures.Future``: ``as_completed``, ``wait``, ``add_done_callback`` and ``asyncio.wrap_future`` work, and
-    it can be awaited. Any thread may use it. The thread that waits in ``result()`` does the network work itself, shows
-    the task's output as it comes and one status line as long as there is no worker; stopping it (■, Ctrl-C) cancels the
-    task.
+    A ``concurrent.futures.Future``: ``as_completed``, ``wait``, ``add_done_callback`` and ``asyncio.wrap_future`` work,
+    and it can be awaited. Any thread may use it. The thread that waits in ``result()`` does the network work itself,
+    shows the task's output as it comes and one status line as long as there is no worker; stopping it (■, Ctrl-C)
+    cancels the task.
     """
 
     _hint_again, _sooner = 0.0, ""
@@ -96,7 +96,8 @@ class Future(CalledBack):
         return error
 
     def __await__(self) -> Generator[Any, None, Any]:
-        """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await ends the task, also one that runs."""
+        """In a coroutine: ``await future``. The event loop is free meanwhile; cancelling the await ends the task, also
+        one that runs."""
         import asyncio
 
         try:
@@ -114,13 +115,13 @@ class Future(CalledBack):
 
     @property
     def id(self) -> str:
-        """Its task's id, as ``lease.report().tasks`` and the logs have it."""
+        """Its task's id, as in ``lease.report().tasks`` and the logs."""
         return self._task.id
 
     def why(self) -> Wait | None:
-        """Why it waits: the reason in words, the limit with its numbers, how many go first, when Slurm expects it to start.
+        """Why it waits: the reason, the limit with its numbers, how many go first, when Slurm expects it to start.
 
-        Does not block: it is what pounced last told.
+        Does not block: it is what pounced last reported.
 
         Returns
         -------
@@ -136,7 +137,7 @@ class Future(CalledBack):
         return None if self.done() else self._session.why(self._task)
 
     def eta(self) -> Eta | None:
-        """When it is expected to start: the median and the ends of an interval that holds four times in five. Does not block.
+        """When it is expected to start: the median, and an interval that is right four times in five. Does not block.
 
         Returns
         -------
@@ -154,9 +155,9 @@ class Future(CalledBack):
 
     @property
     def reports(self) -> list[dict[str, Any]]:
-        """What the task has told with ``pounce.report`` so far, the newest last: 10 000 of them are kept. Does not block.
+        """What the task has sent with ``pounce.report`` so far, the newest last; 10 000 are kept. Does not block.
 
-        A task that runs again after it was lost goes on with the same list. Empty of a task with a name.
+        A task that runs again after it was lost goes on with the same list. Empty for a task with a name.
 
         Examples
         --------
@@ -173,13 +174,13 @@ class Future(CalledBack):
         return None if status is None else Lease(self._session, status)
 
     def choices(self) -> list[Choice]:
-        """What it could ask for instead of waiting, computed against the cluster now. Blocks for a handful of questions to Slurm.
+        """What it could request instead of waiting, on the cluster as it is now. Blocks for a few questions to Slurm.
 
         Returns
         -------
         list of Choice
-            First waiting on, last giving up; between them other GPUs, no GPU and, where a limit is in the way, other classes, the
-            soonest first. Empty where it does not wait.
+            First waiting on, last giving up; between them other GPUs, no GPU and, if a limit blocks it, other classes,
+            the soonest first. Empty if it does not wait.
 
         Raises
         ------
@@ -192,22 +193,25 @@ class Future(CalledBack):
         >>> future.result(), future.choices()
         (1024, [])
         """
-        if self.done() or self._task.asks is None or self._task.awaits is not None or self._session.state(self._task) != "waiting":
+        if self.done() or self._task.asks is None or self._task.awaits is not None:
+            return []
+        if self._session.state(self._task) != "waiting":
             return []
         return self._session.choices(self._task, self._task.asks)
 
     def move(self, **options: Any) -> bool:
-        """Has it ask for something else while it still waits. Does not block; its place in Slurm's queue is a new one then.
+        """Has a waiting task request something else. Does not block; it gets a new place in Slurm's queue.
 
         Parameters
         ----------
         **options
-            Resources as for ``Client.options``: ``gpus=0``, ``gpus="a100_3g.20gb"``, ``class_="lion"``; the others stay as they are.
+            Resources as for ``Client.options``: ``gpus=0``, ``gpus="a100_3g.20gb"``, ``class_="lion"``; the others stay
+            as they are.
 
         Returns
         -------
         bool
-            False: it has a worker by now, or has ended, and stays what it is.
+            False: it has a worker by now, or has ended, and nothing changes.
 
         Raises
         ------
@@ -241,18 +245,18 @@ class Future(CalledBack):
         Returns
         -------
         dict
-            ``queue`` (until the lease's job ran, and for a free worker), ``boot`` (from the job's start until its Python
-            could be talked to), ``send`` (until the function's first line), ``run`` (on the worker's own clock) and
-            ``receive`` (until the result was here and unpickled). The worker's clock is mapped to ours by the quickest of
-            several round trips.
-            These five follow each other. ``import`` is a part of ``send`` and ``run``: so long the task waited for modules to be
-            loaded, those which its worker was loading ahead when it came and those that it, or the unpickling of its arguments,
-            imported in the worker's main thread.
-            ``peak_memory``: the most bytes that the worker's Python had in memory at a time, from before the arguments were
-            unpickled until the result was pickled. It is the whole process's: what earlier calls left there counts, and so do
-            threads that they left running, but not child processes. Workers of one lease are processes of their own, and each
-            runs one task at a time. Of a task that begins within 10 ms of another one's beginning it may be the most since then.
-            0: the worker's kernel does not tell.
+            ``queue`` (until the lease's job ran, and for a free worker), ``boot`` (from the job's start until its
+            Python could be reached), ``send`` (until the function's first line), ``run`` (on the worker's own clock)
+            and ``receive`` (until the result was here and unpickled). The worker's clock is mapped to ours by the
+            quickest of several round trips.
+            These five follow each other. ``import`` is a part of ``send`` and ``run``: how long the task waited for
+            modules to load: those that its worker was loading ahead when it came, and those that it, or the unpickling
+            of its arguments, imported in the worker's main thread.
+            ``peak_memory``: the most bytes that the worker's Python had in memory at a time, from before the arguments
+            were unpickled until the result was pickled. It is the whole process's: what earlier calls left there
+            counts, and so do threads that they left running, but not child processes. Workers of one lease are
+            processes of their own, and each runs one task at a time. Of a task that begins within 10 ms of another
+            one's beginning it may be the most since then. 0: the worker's kernel does not report it.
 
         Raises
         ------
@@ -262,12 +266,13 @@ class Future(CalledBack):
         if not self.done():
             raise errors.BadRequest(f"{self._task.name} has not ended yet", "Ask for timings after result().")
         if self._task.timings is None:
-            raise errors.BadRequest(f"{self._task.name} ended without having run to its end", "Look at exception() instead.")
+            raise errors.BadRequest(f"{self._task.name} ended without having run to its end",
+                                    "Look at exception() instead.")
         timings = self._task.timings
         return {**{part: getattr(timings, part) for part in _PARTS}, "import": _imports(timings), **_memory(timings)}
 
     def __reduce__(self) -> Any:
-        """As an argument of another call: it arrives as its result."""
+        """As an argument of another call it arrives as its result."""
         return awaited(self, self._task)
 
     def __repr__(self) -> str:
@@ -287,11 +292,11 @@ class Future(CalledBack):
         return self._task.why_cancelled or errors.Cancelled(f"{self._task.name} was cancelled")
 
     def _hint(self, lease: _core.LeaseStatus | None) -> str:
-        """For the status line: what would start now. Asked for behind the wait, and rarely."""
+        """What would start now, for the status line. Fetched rarely, by another thread."""
         asks = self._task.asks
         if lease is None or lease.state != "queued" or asks is None:
             return ""
-        if asks is not self._hint_for:  # it has moved: what was found is about what it asked for before
+        if asks is not self._hint_for:  # after a move(): the hint is about the earlier options
             self._hint_for, self._hint_again, self._sooner = asks, 0.0, ""
         now = time.monotonic()
         if now >= self._hint_again:
@@ -309,10 +314,11 @@ class Future(CalledBack):
 class DetachedFuture(Future):
     """The result of a task that has a name. Made by ``Client.options(name=...).submit`` and by ``Client.attach``.
 
-    A ``Future`` as any other, but for this: the task does not need it. It goes on when the kernel ends, when its client is
-    closed and when waiting for it is interrupted (■, Ctrl-C); ``cancel()`` ends it. The worker keeps what it returned or
-    raised as a file, for 7 days, and gives its GPU back at once. Where the two share no folder, which is said, this kernel
-    fetches the outcome instead; if there is none then, the worker waits 15 min for a later kernel to ``attach``.
+    A ``Future`` like any other, except that the task does not need it. It goes on when the kernel ends, when its client
+    is closed and when waiting for it is interrupted (■, Ctrl-C); ``cancel()`` ends it. The worker keeps what it
+    returned or raised as a file, for 7 days, and gives its GPU back at once. If the two share no folder, a notice says
+    so, and this kernel fetches the outcome instead; if no kernel is there, the worker waits 15 min for a later one to
+    ``attach``.
     """
 
     _task: DetachedTask
@@ -329,7 +335,7 @@ class DetachedFuture(Future):
 
     @property
     def state(self) -> str:
-        """``"waiting"`` for a lease, ``"running"``, ``"done"`` or ``"forgotten"``, as pounced last said. Does not block."""
+        """``"waiting"`` for a lease, ``"running"``, ``"done"`` or ``"forgotten"``. Does not block."""
         return self._task.row.state
 
     def running(self) -> bool:
@@ -343,7 +349,8 @@ class DetachedFuture(Future):
 
     def choices(self) -> list[Choice]:
         """Not for a task with a name: it waits without this kernel. ``pouncectl why`` shows what would start sooner."""
-        raise errors.BadRequest("a task with a name waits without this kernel, which does not know its choices", "See pouncectl why.")
+        raise errors.BadRequest("a task with a name waits without this kernel, which does not know its choices",
+                                "See pouncectl why.")
 
     def move(self, **options: Any) -> bool:
         """Not for a task with a name: cancel it and submit it anew."""
@@ -351,13 +358,13 @@ class DetachedFuture(Future):
 
     @property
     def lease(self) -> None:
-        """None: its lease is not this client's, and goes back when the task has ended. ``pouncectl leases`` shows it."""
+        """None: its lease is not this client's. It ends with the task; ``pouncectl leases`` shows it."""
         return None
 
     def log(self) -> str:
         """What the task has printed so far, both streams as they came. Reads a file.
 
-        Of a task that prints more than 8 MiB only the end is kept; the first line then says how much is missing.
+        If a task prints more than 8 MiB only the end is kept; the first line then says how much is missing.
 
         Examples
         --------
@@ -369,7 +376,8 @@ class DetachedFuture(Future):
         return self._task.log.whole().decode("utf-8", "replace")
 
     def timings(self) -> dict[str, float]:
-        """``run`` and ``peak_memory`` only: what a later kernel can know. Raises ``BadRequest`` before the task has ended."""
+        """``run`` and ``peak_memory`` only: what a later kernel can know. Raises ``BadRequest`` before the task has
+        ended."""
         if self._task.timings is None:
             raise errors.BadRequest(f"{self.name} has not run to its end", "Ask for timings after result().")
         return {"run": self._task.timings.run, **_memory(self._task.timings)}
@@ -381,13 +389,13 @@ class DetachedFuture(Future):
     # ---- ending ----
 
     def cancel(self) -> bool:
-        """Ends the task, also one that runs (KeyboardInterrupt); returns whether it is cancelled. Blocks for pounced's answer."""
+        """Ends the task, also a running one (KeyboardInterrupt); returns whether it is cancelled. Blocks."""
         if not self.done():
             self._task.end_at_pounced(forget=False)
         return self.cancelled()
 
     def forget(self) -> None:
-        """Cancels the task if it has not ended and removes what is kept of it; its name is free again. Blocks likewise."""
+        """Cancels the task if it has not ended and removes what is kept of it; its name is free again. Blocks."""
         self._task.end_at_pounced(forget=True)
 
     def _wait(self, timeout: float | None) -> None:
@@ -408,12 +416,12 @@ def _is_called_by(module: str, frame: types.FrameType | None) -> bool:
 
 
 def engine_of(future: Future) -> tuple[Session, Task]:
-    """What a future stands for: for the modules of this package, not for people."""
+    """A future's session and task. For the modules of this package, not for users."""
     return future._session, future._task
 
 
 def cancel_if_queued(future: Future) -> None:
-    """Unless it runs; of one that was sent to a worker that one says so. For the modules of this package likewise."""
+    """Cancels the task unless it runs; if it was sent to a worker, that decides. Also for this package only."""
     if isinstance(future, DetachedFuture):
         if future.state == "waiting":
             future.cancel()

@@ -1,4 +1,4 @@
-"""``Lease``: the right to one Slurm job's workers, as an object: what it is, why it waits and until when."""
+"""``Lease``: the right to the workers of one Slurm job; its state, why it waits and until when."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _WAITS = ("wanted", "submitting", "queued", "starting")
 class Lease:
     """One lease of a client. Made by ``Client.leases`` and ``Future.lease``; always shows how it stands now.
 
-    Nothing here blocks but ``report()``: it is what pounced last told. A lease that has ended keeps what was last known of it.
+    Only ``report()`` blocks; the rest is what pounced last reported. A lease that has ended keeps what was last known
+    of it.
 
     Examples
     --------
@@ -33,7 +34,7 @@ class Lease:
 
     def __init__(self, session: Session, status: _core.LeaseStatus):
         self._session = session
-        self._status = status  # as _core tells it
+        self._status = status
 
     @property
     def id(self) -> str:
@@ -44,13 +45,13 @@ class Lease:
     def state(self) -> str:
         """A word of docs/states.md: ``"wanted"``, ``"queued"``, ``"starting"``, ``"idle"``, ``"busy"`` …, ``"ended"``.
 
-        pounced does not tell of each change between idle and busy: ``Future.running`` is exact.
+        pounced does not report each change between idle and busy; ``Future.running`` is exact.
         """
         return self._now().state
 
     @property
     def class_(self) -> str:
-        """As Slurm has it; empty while there is no job."""
+        """The class that Slurm has for it; empty while there is no job."""
         return self._now().class_
 
     @property
@@ -60,7 +61,7 @@ class Lease:
 
     @property
     def node(self) -> str:
-        """Empty while it waits."""
+        """The node's name; empty while it waits."""
         return self._now().node
 
     @property
@@ -80,14 +81,14 @@ class Lease:
         return wait_of(now) if now.state in _WAITS else None
 
     def eta(self) -> Eta | None:
-        """When it is expected to start; None where it does not wait, or where nothing can be said: ``why()`` has the reason."""
+        """When it is expected to start; None: it does not wait, or nothing can be said (``why()`` has the reason)."""
         wait = self.why()
         return wait.eta if wait is not None else None
 
     def report(self) -> Report | None:
-        """What it has used of what it asked for, with what to ask for next time; after its end too. Blocks for one question to pounced.
+        """What it requested and used, with what to request next time; after its end too. Blocks for pounced's answer.
 
-        None: its workers have not told yet, or it ended more than 32 leases ago.
+        None: its workers have not reported yet, or it ended more than 32 leases ago.
 
         Raises
         ------
@@ -118,29 +119,29 @@ class Lease:
 
 
 def asks_of_lease(lease: Lease) -> Options:
-    """What it was asked for with: for the modules of this package, not for people. Blocks for pounced."""
+    """The options that it was requested with. For the modules of this package, not for users. Blocks for pounced."""
     rows = lease._session.status(_REPORT_TIMEOUT_S)["leases"]
     row = next((row for row in rows if row["lease"] == lease.id), None)
     if row is None:
         raise BadRequest(f"pounced does not know lease {lease.id[:8]} any more", "Export one that has not ended.")
-    asked = {name: row[name.rstrip("_")] for name in _core.Resources._fields if name.rstrip("_") in row}
-    return Options(**{**asked, "slurm": tuple(sorted(row.get("slurm", {}).items()))})
+    options = {name: row[name.rstrip("_")] for name in _core.Resources._fields if name.rstrip("_") in row}
+    return Options(**{**options, "slurm": tuple(sorted(row.get("slurm", {}).items()))})
 
 
 def environment_of_lease(lease: Lease) -> str:
-    """The prefix of its workers' environment; empty: this process's own. For the modules of this package likewise."""
+    """The prefix of its workers' environment; empty: this process's own. Also for this package only."""
     return lease._session.prefix
 
 
 def lease_with(session: Session, asks: Options) -> Lease | None:
-    """The one that was asked for with these, last; None: it has ended. For the modules of this package likewise."""
+    """The last lease that was requested with these options; None: it has ended. Also for this package only."""
     request = session.core.request(asks.resources)
     found = [status for status in session.core.leases() if status.request == request]
     return Lease(session, found[-1]) if found else None
 
 
 def status_of_lease(lease: Lease) -> _core.LeaseStatus:
-    """As pounced last told it, likewise."""
+    """What pounced last reported of it. Also for this package only."""
     return lease._now()
 
 

@@ -1,5 +1,5 @@
-"""What a function or a cell may ask and keep while it runs on a worker. In the notebook itself all of it is harmless, so that the
-same function runs there too.
+"""What a function or a cell may call while it runs on a worker. In the notebook itself all of it is harmless, so that
+the same function runs there too.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def time_left() -> float | None:
     Returns
     -------
     float or None
-        0 when it is over. None where no limit is known: in the notebook itself, under the local launcher without ``time=``, and for
-        the first seconds of a lease where Slurm has not told it yet. A preemption shortens it once Slurm has warned of it. What an
-        admin changes while the job runs counts from Slurm's warning of the end on.
+        0 when it is over. None where no limit is known: in the notebook itself, under the local launcher without
+        ``time=``, and for the first seconds of a lease where Slurm has not told it yet. A preemption shortens it once
+        Slurm has warned of it. What an admin changes while the job runs counts from Slurm's warning of the end on.
 
     Examples
     --------
@@ -39,13 +39,13 @@ def time_left() -> float | None:
 
 
 def rank() -> Rank:
-    """Which rank of a gang runs this; the only one where it is no gang, and in the notebook itself. Does not block.
+    """Which rank of a gang runs this; without a gang, and in the notebook itself, the only one. Does not block.
 
     Returns
     -------
     Rank
-        ``rank``, ``world_size``, ``local_rank``, ``local_world_size``; ``addresses``, an (IP address, port) for each rank, at which its
-        ``listener()`` listens since before any of them began.
+        ``rank``, ``world_size``, ``local_rank``, ``local_world_size``; ``addresses``, an (IP address, port) for each
+        rank, at which its ``listener()`` has listened since before any of them began.
 
     Examples
     --------
@@ -79,15 +79,17 @@ def listener() -> socket.socket:
 
 
 def report(**values: Any) -> None:
-    """Tells whoever has the task's future how far it is, while it runs: ``future.reports`` has it at once, and a sweep looks at it.
+    """Sends progress of a running task to its future: ``future.reports`` has it at once, and a sweep looks at it.
 
-    Returns when it is on its way, in microseconds; blocks only while the notebook is far behind. From any thread of the task's own
-    process. Does nothing in the notebook itself, in a batch run, and where nobody has the future any more (a task with a name).
+    Returns when it is on its way, in microseconds; blocks only while the notebook is far behind. From any thread of the
+    task's own process. Does nothing in the notebook itself, in a batch run, and when no client has the future any more
+    (a task with a name).
 
     Parameters
     ----------
     **values : int, float, str, bool or None
-        Also arrays and tensors with one element. ``step=`` is the number of the step, if it is not the number of the report.
+        Also arrays and tensors with one element. ``step=`` is the number of the step, if it is not the number of the
+        report.
 
     Raises
     ------
@@ -110,13 +112,13 @@ def report(**values: Any) -> None:
 
 
 def checkpoint(obj: Any) -> None:
-    """Keeps `obj` for the case that this task's worker is lost: the next run of the task, which ``retries=`` allows, begins with
+    """Keeps `obj` in case this task's worker is lost: the next run of the task, which ``retries=`` allows, gets it from
     ``restored()``.
 
-    Blocks until it is on the disk, in the state folder of pounce. One is kept for each task: the one before is there until this one
-    is whole. It is removed when the task has ended well, or was forgotten, and otherwise as results are (``result_keep_s``). Does
-    nothing in the notebook itself. From the task's own process, not from one that it started. In a batch run it is the run's, in its
-    folder, and the next job of the run begins with it.
+    Blocks until it is on the disk, in the state folder of pounce. One is kept for each task: the previous one stays
+    until this one is whole. It is removed when the task has ended well, or was forgotten, and otherwise as results are
+    (``result_keep_s``). Does nothing in the notebook itself. Call it from the task's own process, not from one that it
+    started. In a batch run the run keeps it in its folder, and the next job of the run begins with it.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def checkpoint(obj: Any) -> None:
     NotPicklable
         Names the part that cannot be pickled.
     OSError
-        The disk or the quota is full. The checkpoint before is kept.
+        The disk or the quota is full. The previous checkpoint is kept.
 
     Examples
     --------
@@ -144,17 +146,18 @@ def checkpoint(obj: Any) -> None:
     3
     """
     if interpreter.running is None:
-        return pounce_here.checkpoint(obj)  # of a batch run; nothing in the notebook itself
+        return pounce_here.checkpoint(obj)  # keeps it in a batch run; does nothing in the notebook itself
     from ._worker import checkpoints
 
     checkpoints.save(obj)
 
 
 def restored(default: Any = None) -> Any:
-    """What this task, in an earlier run, gave to ``checkpoint()`` last; `default` where it gave nothing, and in the notebook itself.
+    """What this task, in an earlier run, gave to ``checkpoint()`` last; `default` where it gave nothing, and in the
+    notebook itself.
 
-    Blocks while it is read. Its parts are unpickled only if the file is whole and nobody but this user can have written it. Arrays
-    are writable.
+    Blocks while it is read. Its parts are unpickled only if the file is whole and only this user can have written it.
+    Arrays are writable.
 
     Raises
     ------

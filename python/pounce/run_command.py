@@ -1,4 +1,4 @@
-"""``pouncectl run [OPTIONS] -- COMMAND``: any program in a lease; here its output, its exit code, and the signals that we get."""
+"""``pouncectl run [OPTIONS] -- COMMAND`` runs a program in a lease, and passes on its output, exit code and signals."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from .client import Client
 from .errors import BadRequest, Cancelled, PounceError, Unsatisfiable
 from .future import Future, engine_of
 
-EXIT_USAGE, EXIT_OURS, EXIT_NOT_STARTED, EXIT_NOT_FOUND = 2, 125, 126, 127  # the last three as timeout(1) and env(1) have them
-_BY_SIGNAL = 128  # and the signal's number, as a shell has it
+EXIT_USAGE = 2
+EXIT_OURS, EXIT_NOT_STARTED, EXIT_NOT_FOUND = 125, 126, 127  # as timeout(1) and env(1) have them
+_BY_SIGNAL = 128  # plus the signal's number, as a shell has it
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _ENV = CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python on the worker")
 _LEASE = CellOption("--lease", help="a lease also inside a job of Slurm's, whose CPUs and GPUs it would have otherwise")
@@ -47,7 +48,7 @@ def main(words: list[str]) -> int:
 
 
 def parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """The options that were said, and the command: what stands behind them."""
+    """The options, and the command behind them."""
     said: dict[str, Any] = {}
     rest = list(words)
     while rest and rest[0].startswith("-"):
@@ -55,7 +56,8 @@ def parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
         if word == "--" and not equals:
             break
         if word not in OPTIONS:
-            raise BadRequest(f"there is no option {word}", f"The options are {', '.join(OPTIONS)}; the command stands behind --.")
+            raise BadRequest(f"there is no option {word}",
+                             f"The options are {', '.join(OPTIONS)}; the command stands behind --.")
         option = OPTIONS[word]
         if not option.value:
             said[word] = True
@@ -73,28 +75,32 @@ def page() -> str:
     lines = [f"  {option.word + ' ' + option.value:<22}{option.help}" for option in OPTIONS.values() if option.help]
     return "\n".join([
         "pouncectl run [OPTIONS] -- COMMAND...   runs a program in a lease, which ends with it", "", *lines, "",
-        "Its output comes as it is printed, its standard input is empty. Signals (INT, TERM, HUP, QUIT, USR1, USR2) go to the program.",
-        "Exit codes: the program's; 128 and the number of the signal that ended it; 127 there is no such program, 126 it cannot",
-        "be started, 141 nobody reads its output, 125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
+        "Its output comes as it is printed, its standard input is empty. "
+        "Signals (INT, TERM, HUP, QUIT, USR1, USR2) go to the program.",
+        "Exit codes: the program's; 128 and the number of the signal that ended it; "
+        "127 there is no such program, 126 it cannot",
+        "be started, 141 nobody reads its output, "
+        "125 there was no lease for it, or it was lost with its worker, 2 wrong usage.", "",
         "Examples:", "  pouncectl run --gpu 1 -- nvidia-smi",
         "  pouncectl run --cpus 8 --mem 16GB --time 2h --class lion -- pbrun germline --ref ref.fa"])
 
 
 class Signals:
-    """Those that this process gets, for the program. Handlers only note them: they may interrupt a call of the session's own."""
+    """Passes this process's signals on to the program. Handlers only queue them: they may interrupt a call of the
+    session."""
 
     def __init__(self) -> None:
         self.last = 0
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in _FORWARDED:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP: it stays ignored
                 signal.signal(number, self._hear)
 
     def _hear(self, number: int, frame: object = None) -> None:
         self.last = number
         self._heard.put(number)
 
-    def nobody_reads(self) -> None:
+    def reader_gone(self) -> None:
         """Ends the program as if it had written to that pipe itself."""
         self._hear(signal.SIGPIPE)
 
@@ -105,7 +111,7 @@ class Signals:
         session, task = engine_of(future)
         while True:
             number = self._heard.get()
-            if number == signal.SIGPIPE:  # nobody reads what it prints
+            if number == signal.SIGPIPE:  # the reader of its output is gone
                 session.cancel(task)
             elif future.running():
                 session.core.tell(task.id, json.dumps({"signal": number}).encode())
@@ -121,16 +127,16 @@ class Output:
 
     def printed(self, is_error: bool, data: bytes) -> None:
         stream = sys.stderr if is_error else sys.stdout
-        if stream is None:  # closed by whoever started us
+        if stream is None:  # closed by the parent process
             return
         try:
-            stream.flush()  # what we said ourselves
+            stream.flush()  # our own output
             stream.buffer.write(data)
             stream.buffer.flush()
         except BrokenPipeError:
             with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), stream.fileno())  # for what comes still
-            self._signals.nobody_reads()
+                os.dup2(nowhere.fileno(), stream.fileno())  # for further output
+            self._signals.reader_gone()
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
         """A program displays nothing."""

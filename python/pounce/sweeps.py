@@ -1,4 +1,4 @@
-"""``Sweep``: one function with many different parameters, of which the failed are repeated and the hopeless are ended early."""
+"""``Sweep``: one function with many parameters; failed members are repeated, hopeless ones are ended early."""
 
 from __future__ import annotations
 
@@ -15,26 +15,38 @@ from typing import Any, TypeAlias
 from . import _core, errors
 from ._engine.samplers import Source
 from ._engine.status_line import QUIET_S, output
-from ._engine.sweep_plan import MedianRule, Member, Metric, Pace, Stop, last_reported, progress, ranked, rows_of, value_of
+from ._engine.sweep_plan import (
+    MedianRule,
+    Member,
+    Metric,
+    Pace,
+    Stop,
+    last_reported,
+    progress,
+    ranked,
+    rows_of,
+    value_of,
+)
 from ._engine.text_table import as_html
 from .future import Future, engine_of
 
 Call: TypeAlias = "Callable[[Member], Future]"
 
-_AHEAD = 4096   # members of a grid that wait or run at a time: enough for a pool to see what its work is worth
-_TICK_S = 1.0   # between two looks at the line
-_STEPS = 20     # of a sweep, after which a file gets another line
+_AHEAD = 4096   # members of a grid that wait or run at a time: enough for a pool to see how much work there is
+_TICK_S = 1.0   # between two updates of the line
+_STEPS = 20     # lines of progress that a file gets
 _SHOWN = 10     # members in a notebook's table
 
 
 class Sweep:
-    """The members of a sweep, as they are. Made by ``Client.sweep``; runs by itself, on a thread of its own. Any thread may use it.
+    """The members of a sweep, as they stand. Made by ``Client.sweep``; runs by itself, on its own thread. Any thread
+    may use it.
 
     ``results`` has all members, ``best`` the best one, ``dataframe()`` a table; ``wait()`` waits for the last one.
     """
 
-    def __init__(self, call: Call, cancel: Callable[[Future], None], source: Source, metric: Metric, stop: Stop, retries: int,
-                 sign: int, at_a_time: int):
+    def __init__(self, call: Call, cancel: Callable[[Future], None], source: Source, metric: Metric, stop: Stop,
+                 retries: int, sign: int, at_a_time: int):
         self._call, self._cancel_task, self._source = call, cancel, source
         self._metric, self._retries, self._sign = metric, retries, sign
         self._stop = stop
@@ -45,13 +57,14 @@ class Sweep:
         self._again: collections.deque[Member] = collections.deque()
         self._pruned: set[int] = set()
         self._first_heard: dict[int, float] = {}  # of attempts that run
-        self._news: queue.SimpleQueue[int] = queue.SimpleQueue()  # whose end or report has come
-        self._told: set[int] = set()  # in it now: a member that reports often is looked at once
-        self._asked_all = self._cancelled = False
+        self._news: queue.SimpleQueue[int] = queue.SimpleQueue()  # members that have ended or reported
+        self._told: set[int] = set()  # the numbers in _news: a member that reports often is there once
+        self._has_all = self._cancelled = False
         self._problem: BaseException | None = None
         self._over = threading.Event()
         self._pace = Pace(time.monotonic())
-        self._submit_up_to(1)  # here: a function that cannot travel, or a grid that is none, is told to the caller
+        # On this thread: the caller gets the error of a function that cannot travel, or of a wrong grid.
+        self._submit_up_to(1)
         threading.Thread(target=self._run, name="pounce-sweep", daemon=True).start()
 
     # ---- asking ----
@@ -60,8 +73,9 @@ class Sweep:
     def results(self) -> list[Member]:
         """All members that there are by now, in their order. Does not block.
 
-        Each has ``number``, ``params``, ``state`` (``"waiting"``, ``"running"``, ``"done"``, ``"pruned"``, ``"failed"``,
-        ``"cancelled"``), ``value``, ``error``, ``seconds`` on the worker, ``attempts``, ``result`` and ``reports``.
+        Each has ``number``, ``params``, ``state`` (``"waiting"``, ``"running"``, ``"done"``, ``"pruned"``,
+        ``"failed"``, ``"cancelled"``), ``value``, ``error``, ``seconds`` on the worker, ``attempts``, ``result`` and
+        ``reports``.
         """
         for number, future in list(self._under_way.items()):
             if self._members[number].state == "waiting" and future.running():
@@ -96,7 +110,7 @@ class Sweep:
     # ---- waiting ----
 
     def wait(self, timeout: float | None = None) -> Sweep:
-        """Until the last member has ended; shows how far it is, and when the rest will be done. Returns the sweep itself.
+        """Waits for the last member; shows progress, and when the rest will be done. Returns the sweep itself.
 
         Stopping it (■, Ctrl-C) cancels the sweep; what has ended by then stays in ``results``.
 
@@ -110,7 +124,8 @@ class Sweep:
         Timeout
             It has not ended within `timeout`.
         Exception
-            What ``stop=``, the sampler or the iterable of parameters raised: that ends the sweep. What members raise does not.
+            What ``stop=``, the sampler or the iterable of parameters raised: that ends the sweep. An error of a member
+            does not.
         """
         now = time.monotonic()
         deadline = math.inf if timeout is None else now + timeout
@@ -135,7 +150,8 @@ class Sweep:
         return self
 
     def cancel(self) -> None:
-        """Ends it: nothing more is started, what runs is interrupted (KeyboardInterrupt). Does not block."""
+        """Ends the sweep: no member starts any more, running ones are interrupted (KeyboardInterrupt). Does not
+        block."""
         self._cancelled = True
         for future in list(self._under_way.values()):
             self._cancel_task(future)
@@ -156,11 +172,11 @@ class Sweep:
         members = self.results
         left = None if self._source.count is None else self._source.count - sum(1 for member in members if member.over)
         seconds = None if left is None or self.done else self._pace.seconds_left(left, time.monotonic())
-        count = len(members) if self._asked_all else self._source.count
+        count = len(members) if self._has_all else self._source.count
         return _core.printable(f"pounce: sweep: {progress(members, count, self.best, seconds)}")
 
     def _part(self) -> str:
-        """Changes a few times in the whole sweep, for a file; and with the first failure."""
+        """A word that changes a few times in the whole sweep, and with the first failure: a file gets a line then."""
         ended = sum(1 for member in self._members if member.over)
         failed = any(member.state == "failed" for member in self._members)
         return f"{ended * _STEPS // max(1, self._source.count or ended * _STEPS)} {failed}"
@@ -177,7 +193,7 @@ class Sweep:
                 if future is not None:
                     self._look_at(self._members[number], future)
                 self._submit_up_to(self._most)
-        except BaseException as problem:  # for whoever waits
+        except BaseException as problem:  # wait() raises it
             self._problem = problem
             self.cancel()
         finally:
@@ -192,11 +208,11 @@ class Sweep:
             self._submit(member)
 
     def _next(self) -> Member | None:
-        if self._asked_all:
+        if self._has_all:
             return None
         params = self._source.ask(len(self._members))
         if params is None:
-            self._asked_all = True
+            self._has_all = True
             return None
         member = Member(len(self._members), params)
         self._members.append(member)
@@ -235,7 +251,8 @@ class Sweep:
 
     def _settle(self, member: Member, future: Future, heard_s: float) -> None:
         timings = engine_of(future)[1].timings
-        member.seconds = heard_s if timings is None else timings.run  # one that was interrupted tells no time of its own
+        # An interrupted member reports no time of its own.
+        member.seconds = heard_s if timings is None else timings.run
         _conclude(member, future, self._metric, member.number in self._pruned)
         if member.state == "failed" and member.attempts <= self._retries and not self._cancelled:
             member.state = "waiting"
@@ -248,12 +265,12 @@ class Sweep:
         for member in self._members:
             if not member.over:
                 member.state = "cancelled"
-                with contextlib.suppress(Exception):  # a sampler that is broken is why it ends
+                with contextlib.suppress(Exception):  # a broken sampler may be why the sweep ends
                     self._source.tell(member)
 
 
 def _conclude(member: Member, future: Future, metric: Metric, pruned: bool) -> None:
-    """Its state and value, by how its task ended."""
+    """Sets the member's state and value by how its task ended."""
     try:
         member.result = future.result(0)
     except errors.Cancelled as problem:

@@ -57,7 +57,7 @@ def function_of(source: str):
 
 
 def run_of(source: str, *args, **asked) -> BatchRun:
-    return BatchRun(making.of_function(function_of(source), args, {}, making.Asked(**asked)))
+    return BatchRun(making.of_function(function_of(source), args, {}, making.Request(**asked)))
 
 
 def notebook_of(*sources: str) -> dict:
@@ -65,7 +65,7 @@ def notebook_of(*sources: str) -> dict:
 
 
 def notebook_run(*sources: str, parameters=None, **more) -> BatchRun:
-    return BatchRun(making.of_notebook(notebook_of(*sources), "A notebook", "train", parameters or {}, making.Asked(), **more))
+    return BatchRun(making.of_notebook(notebook_of(*sources), "A notebook", "train", parameters or {}, making.Request(), **more))
 
 
 def output_of(run: BatchRun) -> str:

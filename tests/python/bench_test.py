@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pounce.bench import bridge, cases, roads, round_trips
+from pounce.bench import bridge, cases, round_trips, transports
 from pounce.bench.contenders import Curve
 from pounce.bench.server import TcpPeer, curve_socket
 
@@ -92,7 +92,7 @@ def test_the_curve_has_each_road_there_and_back_and_leaves_no_network_behind():
     assert [pid for pid in re.findall(r"pounce-bench-(\d+)", left) if not Path("/proc", pid).exists()] == []
 
 
-@pytest.mark.parametrize("case", [roads.across, round_trips.rtt_bridge])
+@pytest.mark.parametrize("case", [transports.across, round_trips.rtt_bridge])
 def test_what_needs_root_says_so_in_a_sentence(monkeypatch, case):
     monkeypatch.setattr(bridge.os, "geteuid", lambda: 1000)
 

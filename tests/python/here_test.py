@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pounce import errors
 from pounce._engine.allocation import Allocation, configuration, found, is_inside
-from pounce._engine.allocation_nodes import Node, asked
+from pounce._engine.allocation_nodes import Node, nodes_of_job
 
 JOB = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "g1", "SLURM_CPUS_ON_NODE": "1", "SLURM_MEM_PER_NODE": "4096", "SLURM_JOB_NUM_NODES": "1"}
 
@@ -163,7 +163,7 @@ def srun(tmp_path):
 
 def test_each_node_of_the_job_says_what_it_has(srun, tmp_path):
     environment = srun()
-    assert asked("7", 2, environment) == [Node("g2", 1, 4, ("0", "MIG-1"), "10.0.0.1"), Node("g1", 0, 4, (), "10.0.0.1")]
+    assert nodes_of_job("7", 2, environment) == [Node("g2", 1, 4, ("0", "MIG-1"), "10.0.0.1"), Node("g1", 0, 4, (), "10.0.0.1")]
     assert {"--jobid=7", "--overlap", "--nodes=2", "--ntasks=2"} <= set((tmp_path / "srun.words").read_text().split())
     seen = (tmp_path / "srun.environment").read_text()
     assert "SLURM_CONF=" in seen and "SLURM_NTASKS" not in seen  # of which srun would take an option

@@ -19,7 +19,7 @@ MADE = """
     from pounce._batch.run import BatchRun
     from pounce._engine.options import Options
     def run_of(function, *args, folder="", **options):
-        return BatchRun(making.of_function(function, args, {}, making.Asked(Options().changed(**options), folder=folder)))
+        return BatchRun(making.of_function(function, args, {}, making.Request(Options().changed(**options), folder=folder)))
     def error_of(call):
         try:
             call()

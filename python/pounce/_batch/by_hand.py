@@ -1,4 +1,4 @@
-"""What pounce has asked Slurm for, as the lines that do the same by hand: for whoever goes on without it. Pure."""
+"""The commands that do by hand what pounce requested from Slurm, for a user who goes on without it. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 def of_run(name: str, job: int, script: Path, text: str) -> str:
     which = f"--me --name={shlex.quote(name)}"
     what = f"batch run {name}: " + (f"job {job}" if job else "not submitted")
-    return _lines(what, f"sbatch {shlex.quote(str(script))}", job or which, f"--jobs={job}" if job else which, f"{script}:", text)
+    submit = f"sbatch {shlex.quote(str(script))}"
+    return _lines(what, submit, job or which, f"--jobs={job}" if job else which, f"{script}:", text)
 
 
 def of_lease(job: int, text: str) -> str:

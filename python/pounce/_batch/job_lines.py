@@ -1,4 +1,4 @@
-"""The ``#SBATCH`` lines of a batch run: what a lease with these options would ask Slurm for."""
+"""The ``#SBATCH`` lines of a batch run: what a lease with these options would request from Slurm."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from .placement import Placement
 
 
 def job_lines(options: Options, place: Placement) -> list[str]:
-    """Only what was said; the rest is the class's and Slurm's, as for a lease."""
+    """Only the options that were given; the class and Slurm decide the rest, as for a lease."""
     if options.placement != "any":
         text = "--spread and --pack are about the nodes of leases, and a batch run is no lease"
         raise BadRequest(text, "Leave them out, or use --not-nodes.")
     if options.nodes > 1:
-        raise BadRequest(f"nodes={options.nodes}: a batch run's script runs on one node", "Leave it out, or use pounce.gang in a notebook.")
+        raise BadRequest(f"nodes={options.nodes}: a batch run's script runs on one node",
+                         "Leave it out, or use pounce.gang in a notebook.")
     workers, minutes = options.workers, options.time_min or place.time_min
-    said = {
+    given = {
         "--qos": place.qos,
         "--partition": place.partition,
         "--account": options.account or place.account,
@@ -29,7 +30,7 @@ def job_lines(options: Options, place: Placement) -> list[str]:
         "--exclude": options.not_nodes,
         "--nice": str(options.nice or ""),
     }
-    lines = [f"#SBATCH {name}={quoted(value)}" for name, value in said.items() if value]
+    lines = [f"#SBATCH {name}={quoted(value)}" for name, value in given.items() if value]
     for name, value in options.slurm:
         lines.append(f"#SBATCH --{name}" if value in ("", "true", "yes") else f"#SBATCH --{name}={quoted(value)}")
     return lines
@@ -40,14 +41,15 @@ def _gres(gpus: int, kind: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """As sbatch reads a word of such a line: it is no shell's."""
+    """A word quoted for sbatch, which reads such a line differently from a shell."""
     if "\n" in value or "\0" in value:
         raise BadRequest(f"{value!r} has a line break, which no line of a job script can hold", "Rename it.")
-    if value.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace(":", "").replace(",", "").isalnum():
+    rest = value.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace(":", "").replace(",", "")
+    if rest.isalnum():
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def pattern(path: str) -> str:
-    """A file's path, for an option in which %j and the like mean something."""
+    """A file's path, escaped for an option in which %j and the like mean something."""
     return path.replace("%", "%%")

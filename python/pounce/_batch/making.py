@@ -1,4 +1,4 @@
-"""Makes batch runs: writes a folder with the script, what it runs, and what that needs."""
+"""Makes batch runs: writes a folder with the script, the program that it runs, and what the program needs."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ _JOB = Path(__file__).parent / "job"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of a batch run beside its work."""
+class Request:
+    """The user's options for a batch run, beside its work."""
 
     options: Options = field(default_factory=Options)
     env: str = ""     # the prefix of another environment
-    name: str = ""    # empty: one is found
+    name: str = ""    # empty: pounce chooses one
     folder: str = ""  # where its folder lies; empty: below the home
 
 
-def of_notebook(source: Mapping[str, Any], what: str, name: str, parameters: Mapping[str, Any], asked: Asked,
-                inputs: Mapping[str, Any] | None = None, brings: tuple[str, ...] = (), directory: str = "") -> RunFolder:
-    """`inputs`: variables that the cells find. `brings`: those that are kept as its result."""
+def of_notebook(source: Mapping[str, Any], what: str, name: str, parameters: Mapping[str, Any], request: Request,
+                inputs: Mapping[str, Any] | None = None, brings: tuple[str, ...] = (),
+                directory: str = "") -> RunFolder:
+    """`inputs`: variables that the cells find. `brings`: variables that are kept as the run's result."""
     made_for = notebook.for_batch(dict(source), parameters)
     files: dict[str, bytes] = {}
     if inputs:
@@ -47,24 +48,26 @@ def of_notebook(source: Mapping[str, Any], what: str, name: str, parameters: Map
     if brings:
         made_for["cells"].append(notebook.code_cell(_GIVES_RESULT.replace("{names}", repr(brings)), "pounce-result"))
     files["input.ipynb"] = json.dumps(notebook.with_ids(made_for), indent=1).encode()
-    return _made(what, name, "run_notebook.py", files, asked, directory)
+    return _made(what, name, "run_notebook.py", files, request, directory)
 
 
-def of_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], asked: Asked) -> RunFolder:
+def of_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any],
+                request: Request) -> RunFolder:
     name = getattr(function, "__name__", "function")
     _check_call(function, name, args, kwargs)
     call = _pickled((function, args, dict(kwargs)), name)
-    return _made(f"The function {name}", name, "call_function.py", {"call.pickle": call}, asked, "")
+    return _made(f"The function {name}", name, "call_function.py", {"call.pickle": call}, request, "")
 
 
 def of_place(options: Options, what: str, env: str = "") -> str:
     """The script for a command of the user's, with these resources. `env`: the prefix of another environment."""
     kept, left_out = variables.recorded(environment.travelling(env or None))
     lines = tuple(job_lines(options, place := placed(options)))
-    return for_a_command(what, _core.__version__, lines, variables.as_shell(kept, left_out), place.prologue, place.container)
+    shell = variables.as_shell(kept, left_out)
+    return for_a_command(what, _core.__version__, lines, shell, place.prologue, place.container)
 
 
-# The first and the last cell of a notebook that has variables from outside, or gives some back.
+# The first cell of a notebook that gets variables, and the last cell of one that returns some.
 _TAKES_INPUTS = """\
 # Variables of the notebook that this batch run was made in
 import os, pickle, sys
@@ -82,13 +85,14 @@ with open(os.open(_path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
 os.replace(_path + ".new", _path)"""
 
 
-def _made(what: str, name: str, program: str, files: Mapping[str, bytes], asked: Asked, directory: str) -> RunFolder:
-    lines = tuple(job_lines(asked.options, place := placed(asked.options)))  # first: what is refused leaves no folder
-    python = environment.interpreter_of(asked.env) if asked.env else place.interpreter or sys.executable
-    kept, left_out = variables.recorded(environment.travelling(asked.env or None))
-    folder = made(asked.name or _plain(name), asked.folder, bool(asked.name))
-    script = Script(folder.name, what, _core.__version__, folder.path, directory or here.folder(), python, program, lines, place.prologue,
-                    place.container)
+def _made(what: str, name: str, program: str, files: Mapping[str, bytes], request: Request,
+          directory: str) -> RunFolder:
+    lines = tuple(job_lines(request.options, place := placed(request.options)))  # first: a refusal leaves no folder
+    python = environment.interpreter_of(request.env) if request.env else place.interpreter or sys.executable
+    kept, left_out = variables.recorded(environment.travelling(request.env or None))
+    folder = made(request.name or _plain(name), request.folder, bool(request.name))
+    script = Script(folder.name, what, _core.__version__, folder.path, directory or here.folder(), python, program,
+                    lines, place.prologue, place.container)
     try:
         text = script.text()
         for file, data in files.items():
@@ -97,31 +101,32 @@ def _made(what: str, name: str, program: str, files: Mapping[str, bytes], asked:
         folder.write(program, (_JOB / program).read_bytes())
         _add_modules(folder.path)
         folder.write(folder.script.name, text)
-    except BaseException:  # a full disk: half a run would keep its name
+    except BaseException:  # e.g. a full disk: an incomplete run would keep its name
         folder.remove()
         raise
     return folder
 
 
 def _plain(name: str) -> str:
-    """As the name of a run may be."""
+    """The name with only the characters that a run's name may have."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip("._-")[:58] or "run"
 
 
 def _add_modules(folder: Path) -> None:
-    """What a run may need of ours, for where it is not installed."""
+    """Copies pounce's own modules that a run may need if they are not installed where it runs."""
     import cloudpickle
 
     (folder / "without_pounce").mkdir()
     shutil.copyfile(_JOB / "pounce_here.py", folder / "without_pounce" / "pounce.py")
-    shutil.copytree(Path(cloudpickle.__file__).parent, folder / "lib" / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
+    package = Path(cloudpickle.__file__).parent
+    shutil.copytree(package, folder / "lib" / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def _pickled(value: Any, name: str) -> bytes:
     import cloudpickle
 
     try:
-        return cloudpickle.dumps(value, protocol=5)  # not as calls travel: nothing of pounce is needed to read it
+        return cloudpickle.dumps(value, protocol=5)  # unlike calls to workers, this can be read without pounce
     except Exception as error:
         where, part, why = serialize.path_of_unpicklable(value, name) or (name, value, error)
         raise errors.NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}") from error
@@ -132,11 +137,12 @@ def _check_call(function: Callable[..., Any], name: str, args: tuple[Any, ...], 
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError as error:
         raise BadRequest(f"{name} cannot be called so: {error}", "Give its arguments with -p NAME=VALUE.") from None
-    except ValueError:  # of C, without a signature
+    except ValueError:  # a C function without a signature
         return
     try:
         source = inspect.cleandoc("\n" + inspect.getsource(function))
     except (OSError, TypeError):
         return
     if question := notebook.asks(source):
-        raise BadRequest(f"{name} calls {question}(), and nobody can answer a batch job", "Make it an argument, and give it with -p.")
+        raise BadRequest(f"{name} calls {question}(), and nobody can answer a batch job",
+                         "Make it an argument, and give it with -p.")

@@ -1,4 +1,4 @@
-"""A notebook as a batch run executes it: its parameters set, and the cells that went to workers plain ones."""
+"""A notebook as a batch run executes it: its parameters are set, and cells for workers become plain ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import Any
 from ..errors import BadRequest
 
 _REST = r"(?:.*\\\n)*.*"  # a line magic goes on behind a backslash at the line's end
-_OURS = re.compile(rf"^(?P<indent>[ \t]*)(?P<line>%%pounce\b.*|%(?:pounce|(?:load_ext|reload_ext)[ \t]+pounce)\b{_REST})", re.MULTILINE)
+_OURS = re.compile(r"^(?P<indent>[ \t]*)(?P<line>%%pounce\b.*"
+                   rf"|%(?:pounce|(?:load_ext|reload_ext)[ \t]+pounce)\b{_REST})", re.MULTILINE)
 _HOLD = re.compile(rf"^[ \t]*%pounce[ \t]+(hold\b{_REST})", re.MULTILINE)
 _GOES_ON = re.compile(r"^[ \t]*[%!](?:.*\\\n)+.*", re.MULTILINE)
 _NO_PYTHON = re.compile(r"^\s*[%!?]|\?\s*$")
 _ASKS = ("input", "getpass")
-_KERNELS = {"ir": "R", "bash": "bash"}  # that are registered without their language by some tools
+_KERNELS = {"ir": "R", "bash": "bash"}  # kernels that some tools register without their language
 
 
 def read(path: str) -> dict[str, Any]:
@@ -34,12 +35,13 @@ def read(path: str) -> dict[str, Any]:
         raise BadRequest(f"{path} is no notebook of format 4", "Open it in JupyterLab and save it again.")
     if (language := language_of(notebook)).lower() != "python":
         raise BadRequest(f"{path} is a notebook in {language}, and a batch run executes Python",
-                         f"In a script of your own, jupyter nbconvert --to notebook --execute {path} starts its own kernel.")
+                         f"In a script of your own, jupyter nbconvert --to notebook --execute {path} starts its own "
+                         "kernel.")
     return notebook
 
 
 def language_of(notebook: Mapping[str, Any]) -> str:
-    """That its kernel runs; one that says nothing of it is Python's."""
+    """The language of its kernel; Python if the notebook does not say."""
     metadata = notebook.get("metadata") or {}
     kernel, last_run = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}
     of_kernel = kernel.get("language") or _KERNELS.get(str(kernel.get("name", "")))
@@ -51,7 +53,8 @@ def of_one_cell(source: str) -> dict[str, Any]:
 
 
 def code_cell(source: str, *tags: str) -> dict[str, Any]:
-    return {"cell_type": "code", "execution_count": None, "metadata": {"tags": list(tags)} if tags else {}, "outputs": [], "source": source}
+    metadata = {"tags": list(tags)} if tags else {}
+    return {"cell_type": "code", "execution_count": None, "metadata": metadata, "outputs": [], "source": source}
 
 
 def for_batch(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def for_batch(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[s
     Raises
     ------
     BadRequest
-        A cell asks somebody; parameters without a cell of parameters, or that this does not set.
+        A cell asks the user a question. There are parameters but no cell of parameters, or that cell does not set them.
     """
     made = copy.deepcopy(notebook)
     for number, cell in code_cells(made):
@@ -73,7 +76,7 @@ def for_batch(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[s
 
 
 def with_ids(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Each cell has one, where the format wants it."""
+    """Gives each cell an id, if the format requires one."""
     if notebook.get("nbformat_minor", 0) >= 5:
         for number, cell in enumerate(notebook["cells"]):
             cell.setdefault("id", f"pounce-{number}")
@@ -90,27 +93,29 @@ def source_of(cell: Mapping[str, Any]) -> str:
 
 
 def worker_lines(notebook: Mapping[str, Any]) -> list[str]:
-    """What stands behind ``%%pounce`` in its cells."""
+    """The text after ``%%pounce`` in its cells."""
     first = (source_of(cell).lstrip().partition("\n")[0].strip() for _, cell in code_cells(notebook))
     return [line.removeprefix("%%pounce").strip() for line in first if re.match(r"%%pounce\b", line)]
 
 
 def hold_lines(notebook: Mapping[str, Any]) -> list[str]:
-    """What stands behind ``%pounce`` where the notebook takes a worker and keeps it."""
-    return [found[1].replace("\\\n", " ").strip() for _, cell in code_cells(notebook) for found in _HOLD.finditer(source_of(cell))]
+    """The text after ``%pounce`` in lines with which the notebook takes a worker and keeps it."""
+    matches = (match for _, cell in code_cells(notebook) for match in _HOLD.finditer(source_of(cell)))
+    return [match[1].replace("\\\n", " ").strip() for match in matches]
 
 
-def _as_comment(found: re.Match[str]) -> str:
-    """A block may hold nothing else."""
-    first, *more = found["line"].split("\n")
-    indent = found["indent"]
-    return "\n".join([f"{indent}{'pass  ' if indent else ''}# {first}", *(f"{indent}# {line.strip()}" for line in more)])
+def _as_comment(match: re.Match[str]) -> str:
+    """The line as a comment; with `pass` in a block, which may have no other statement."""
+    first, *more = match["line"].split("\n")
+    indent = match["indent"]
+    comments = (f"{indent}# {line.strip()}" for line in more)
+    return "\n".join([f"{indent}{'pass  ' if indent else ''}# {first}", *comments])
 
 
 def _tree(text: str) -> ast.Module | None:
-    """Lines of IPython aside; None: it is no Python, and its run will say so."""
-    lines = _GOES_ON.sub(lambda found: found[0].replace("\\\n", " "), text).splitlines()
-    for in_blocks in (False, True):  # an expression may go on with a line that begins so too: `    % divisor)`
+    """The text parsed without IPython's lines; None: it is not Python, and running it will say so."""
+    lines = _GOES_ON.sub(lambda match: match[0].replace("\\\n", " "), text).splitlines()
+    for in_blocks in (False, True):  # a line of an expression may also begin like one of IPython: `    % divisor)`
         with contextlib.suppress(SyntaxError):
             return ast.parse("\n".join(_without_ipython(line, in_blocks) for line in lines))
     return None
@@ -123,12 +128,14 @@ def _without_ipython(line: str, in_blocks: bool) -> str:
 
 
 def asks(text: str) -> str:
-    """The first call in it that waits for somebody's answer; empty: there is none."""
+    """The first call in it that waits for the user's answer; empty: there is none."""
     tree = _tree(text)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            if name in _ASKS and (isinstance(node.func, ast.Name) or name == "getpass"):
+            called = node.func
+            name = (called.id if isinstance(called, ast.Name)
+                    else called.attr if isinstance(called, ast.Attribute) else "")
+            if name in _ASKS and (isinstance(called, ast.Name) or name == "getpass"):
                 return name
     return ""
 
@@ -139,16 +146,17 @@ def _refuse_questions(number: int, text: str) -> None:
         raise BadRequest(text, "Make it a parameter, and give it with -p.")
 
 
-# ---- parameters --------------------------------------------------------------------------------------------------------
+# ---- parameters ----
 
 
 def _set(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> None:
-    """In a cell of their own behind the one with the defaults."""
+    """Sets the parameters in a cell of their own, after the one with the defaults."""
     cells = notebook["cells"]
     place = next((at for at, cell in enumerate(cells) if _has_parameters(cell)), None)
     if place is None:
         raise BadRequest(f"the notebook has no cell of parameters, so -p {next(iter(parameters))}= has nowhere to go",
-                         "Give the cell that sets their defaults the tag 'parameters', or '# parameters' as its first line.")
+                         "Give the cell that sets their defaults the tag 'parameters', or '# parameters' as its first "
+                         "line.")
     known = assigned(source_of(cells[place]))
     for name in parameters:
         if known and name not in known:

@@ -1,4 +1,4 @@
-"""Where Slurm is asked to run a batch run: class, QoS and partition, as pounced would decide it for a lease."""
+"""Where a batch run is submitted: its class, QoS and partition, as pounced would decide them for a lease."""
 
 from __future__ import annotations
 
@@ -22,40 +22,46 @@ class Placement(NamedTuple):
     gpu_type: str = ""
     time_min: int = 0
     prologue: str = ""
-    interpreter: str = ""  # the site's, of workers that named none
-    container: tuple[str, ...] = (COMMAND,)  # what a worker's own command runs in
+    interpreter: str = ""  # the site's, for workers that name none
+    container: tuple[str, ...] = (COMMAND,)  # the command that runs a worker's own command in a container
 
 
 def placed(options: Options) -> Placement:
-    """Blocks for the site's policy, and for Slurm. Where there is no Slurm here the script is for one elsewhere: a class is its QoS.
+    """Blocks for the site's policy, and for Slurm. Without Slurm on this machine the script is for a Slurm elsewhere,
+    and the class is taken as the QoS.
 
     Raises
     ------
     Unsatisfiable, BadRequest, SlurmUnreachable, ...
         As a lease with these options would.
     """
-    words = [find_program("pouncectl"), "policy", "explain", "--here", "--json", "--request", json.dumps(_request(options))]
+    request = json.dumps(_request(options))
+    words = [find_program("pouncectl"), "policy", "explain", "--here", "--json", "--request", request]
     try:
         answer = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TAKES_LONG_S)
-        said = json.loads(answer.stdout)
+        plan = json.loads(answer.stdout)
     except subprocess.TimeoutExpired:
         raise errors.SlurmUnreachable(f"pouncectl policy explain did not answer within {_TAKES_LONG_S} s") from None
     except ValueError:
-        raise errors.InternalError(f"pouncectl policy explain said nothing that can be read: {answer.stderr.strip()}") from None
-    if "error" in said:
-        error = said["error"]
+        text = f"pouncectl policy explain said nothing that can be read: {answer.stderr.strip()}"
+        raise errors.InternalError(text) from None
+    if "error" in plan:
+        error = plan["error"]
         if error["code"] in ("no_slurm", "slurm_config"):
-            return Placement(options.class_, options.class_, "", options.account, options.gpu_type.split(",")[0], options.time_min)
+            gpu_type = options.gpu_type.split(",")[0]
+            return Placement(options.class_, options.class_, "", options.account, gpu_type, options.time_min)
         raise errors.make(error["code"], error["text"], error.get("remedy", ""), error.get("context", {}))
-    return Placement(said["class"], said["qos"], said["partition"], said["account"], said["gpu_type"], said["time_min"], said["prologue"],
-                     said["interpreter"], tuple(said["container"]))
+    return Placement(plan["class"], plan["qos"], plan["partition"], plan["account"], plan["gpu_type"], plan["time_min"],
+                     plan["prologue"], plan["interpreter"], tuple(plan["container"]))
 
 
 def _request(options: Options) -> dict[str, Any]:
     major, minor = divmod(options.cuda, 1000)
     words = {
-        "class": options.class_, "gpus": options.gpus, "gpu_type": options.gpu_type, "cpus": options.cpus, "account": options.account,
-        "memory": f"{options.memory_mib}MB" if options.memory_mib else "", "time": f"{options.time_min}min" if options.time_min else "",
+        "class": options.class_, "gpus": options.gpus, "gpu_type": options.gpu_type, "cpus": options.cpus,
+        "account": options.account, "memory": f"{options.memory_mib}MB" if options.memory_mib else "",
+        "time": f"{options.time_min}min" if options.time_min else "",
         "gpu_memory": f"{options.gpu_memory_mib}MB" if options.gpu_memory_mib else "",
-        "cuda": f"{major}.{minor // 10}" if options.cuda else "", "workers": options.workers, "slurm": dict(options.slurm)}
+        "cuda": f"{major}.{minor // 10}" if options.cuda else "", "workers": options.workers,
+        "slurm": dict(options.slurm)}
     return {word: value for word, value in words.items() if value}

@@ -19,14 +19,14 @@ from .script import CHECKPOINTED
 
 _LOOK_S = 0.3       # between two looks at the folder
 _ASK_SLURM_S = 5.0  # between two questions to Slurm
-_SEEN_LATE_S = 90.0  # what a job wrote on another machine may be seen so late: directories are cached
-_TELLS_WHY_S = 5.0   # Slurm, of a job whose script has ended
+_SEEN_LATE_S = 90.0  # a file that a job wrote on another machine may appear this late: directories are cached
+_TELLS_WHY_S = 5.0   # how long Slurm may take to say why a job ended after its script has
 _LAST_LINES = 12
 _clock = time.monotonic
-_without_end: dict[tuple[Path, int], float] = {}  # jobs that are over and have not written so: since when that is known
+_without_end: dict[tuple[Path, int], float] = {}  # jobs that ended without writing so: when that was first seen
 
-_OF_SLURM = {"PENDING": "waiting", "CONFIGURING": "waiting", "REQUEUED": "waiting", "REQUEUE_HOLD": "waiting", "SUSPENDED": "waiting",
-             "RUNNING": "running", "COMPLETING": "running", "COMPLETED": "done"}
+_OF_SLURM = {"PENDING": "waiting", "CONFIGURING": "waiting", "REQUEUED": "waiting", "REQUEUE_HOLD": "waiting",
+             "SUSPENDED": "waiting", "RUNNING": "running", "COMPLETING": "running", "COMPLETED": "done"}
 _WHY = {
     "TIMEOUT": ("walltime_reached", "Slurm ended it: its time was over"),
     "DEADLINE": ("walltime_reached", "Slurm ended it: its deadline had come"),
@@ -82,12 +82,14 @@ class BatchRun:
 
     @property
     def state(self) -> str:
-        """``"written"``, ``"waiting"``, ``"running"``, ``"done"``, ``"failed"`` (it came to its end) or ``"ended"`` (Slurm ended it).
-        Blocks for Slurm while it has not ended."""
+        """``"written"``, ``"waiting"``, ``"running"``, ``"done"``, ``"failed"`` (it came to its end) or ``"ended"``
+        (Slurm ended it). Blocks for Slurm while it has not ended."""
         return self._standing().state
 
     def submit(self) -> BatchRun:
-        """Gives the script to ``sbatch``. Blocks for Slurm. One that has ended goes on from its last ``pounce.checkpoint``.
+        """Gives the script to ``sbatch``. A run that has ended goes on from its last ``pounce.checkpoint``.
+
+        Blocks for Slurm.
 
         Raises
         ------
@@ -96,7 +98,8 @@ class BatchRun:
         NoSlurm, Rejected
             There is no sbatch here; Slurm refuses it, in its words.
         OutcomeUnknown
-            sbatch ended well and told no number, and squeue shows no job of this run. One that comes is found by its script.
+            sbatch succeeded but printed no number, and squeue shows no job of this run. A job that appears later is
+            found by its script.
         """
         now = self._standing()
         if now.state in ("waiting", "running"):
@@ -106,7 +109,7 @@ class BatchRun:
         try:
             self._folder.add_job(slurm.submit(self.script))
         except errors.OutcomeUnknown:
-            if self._folder.job() == before:  # else it has begun already: its script notes its number
+            if self._folder.job() == before:  # otherwise it has begun already: its script notes its number
                 raise
         return self
 
@@ -117,7 +120,7 @@ class BatchRun:
             slurm.cancel(now.job)
 
     def log(self) -> str:
-        """What it has printed, in all its jobs."""
+        """The output of all its jobs."""
         try:
             return self._folder.log.read_text(errors="replace")
         except OSError:
@@ -135,7 +138,8 @@ class BatchRun:
         return self
 
     def result(self, timeout: float | None = None) -> Any:
-        """Waits for its end. A function's value; the variables of ``--out``, by name; else the path of the executed notebook.
+        """Waits for the run's end. Returns a function's value; the variables of ``--out``, by name; or else the path
+        of the executed notebook.
 
         Raises
         ------
@@ -155,7 +159,7 @@ class BatchRun:
             return self._folder.executed
         return self._kept()["value"]
 
-    # ---- how it stands -------------------------------------------------------------------------------------------------
+    # ---- its state ----
 
     def _standing(self) -> Standing:
         noted = self._folder.job()
@@ -178,9 +182,10 @@ class BatchRun:
         if state not in ("ended", "done"):
             return Standing(state, job, None, word, reason)
         self._folder.look_again()
-        if (end := self._end_of(job)) is not None:  # it came between the two looks
+        if (end := self._end_of(job)) is not None:  # it ended between the two looks
             return end
-        return Standing("running" if word in ("COMPLETED", "FAILED") and self._may_come(job) else "ended", job, None, word, reason)
+        may_come = word in ("COMPLETED", "FAILED") and self._may_come(job)
+        return Standing("running" if may_come else "ended", job, None, word, reason)
 
     def _end_of(self, job: int) -> Standing | None:
         ended = self._folder.ended()
@@ -189,7 +194,7 @@ class BatchRun:
         return Standing("failed" if ended[1] else "done", job, ended[1])
 
     def _may_come(self, job: int) -> bool:
-        """The end that it wrote, to where this machine sees it."""
+        """Whether this machine may still see the end that the job wrote."""
         return _clock() - _without_end.setdefault((self.folder, job), _clock()) < _SEEN_LATE_S
 
     def _wait(self, timeout: float | None, shows: bool = False) -> Standing:
@@ -203,7 +208,8 @@ class BatchRun:
                 shown = self._show_from(shown)
                 waits_for = self._tell(now, waits_for)
             if now.state == "written":
-                raise errors.BadRequest(f"the batch run {self.name} was not submitted", f"Submit it: sbatch {self.script}.")
+                raise errors.BadRequest(f"the batch run {self.name} was not submitted",
+                                        f"Submit it: sbatch {self.script}.")
             if now.state not in ("waiting", "running"):
                 if shows:
                     self._show_from(shown)
@@ -213,7 +219,7 @@ class BatchRun:
             time.sleep(_LOOK_S)
 
     def _standing_after(self, last: Standing | None) -> Standing:
-        """As it was where Slurm does not answer."""
+        """The state now, or the last one if Slurm does not answer."""
         try:
             return self._standing()
         except errors.SlurmUnreachable:
@@ -236,14 +242,16 @@ class BatchRun:
     def _tell(self, now: Standing, told: str) -> str:
         reason = now.reason if now.state == "waiting" and now.reason != "None" else ""
         if reason and reason != told:
-            print(_core.printable(f"pounce: batch run {self.name} waits: job {now.job}, Slurm says {reason}"), file=sys.stderr, flush=True)
+            text = f"pounce: batch run {self.name} waits: job {now.job}, Slurm says {reason}"
+            print(_core.printable(text), file=sys.stderr, flush=True)
         return reason or told
 
     def _error(self, end: Standing) -> errors.PounceError:
         last = "\n".join(self.log().splitlines()[-_LAST_LINES:])
         context = {"job": str(end.job), "log": str(self._folder.log), "last_lines": last}
         if end.exit_code is not None:
-            again = f"%pounce batch --resume {self.name} runs it again." if end.exit_code == CHECKPOINTED else "Its last lines say more."
+            again = (f"%pounce batch --resume {self.name} runs it again." if end.exit_code == CHECKPOINTED
+                     else "Its last lines say more.")
             said = self._kept().get("error") if self._folder.result.exists() else ""
             word = "" if said or end.exit_code == CHECKPOINTED else self._word_of_end(end.job)
             if word not in _WHY:
@@ -252,12 +260,13 @@ class BatchRun:
         else:
             word = end.word.rstrip("+")
         code, text = _WHY.get(word, ("lease_ended", f"Slurm says {word or 'nothing of its job any more'}"))
-        kept = "from its last checkpoint" if (self.folder / "checkpoint").exists() else "from its beginning, since it kept no checkpoint"
+        kept = ("from its last checkpoint" if (self.folder / "checkpoint").exists()
+                else "from its beginning, since it kept no checkpoint")
         return errors.make(code, f"the batch run {self.name} did not come to its end: {text}",
                            f"%pounce batch --resume {self.name} runs it again, {kept}.", context)
 
     def _word_of_end(self, job: int) -> str:
-        """Slurm's, where it killed the program and the script went on to its end; it may have it a moment later."""
+        """Slurm's word, if it killed the program and the script went on to its end. It may come a moment later."""
         until = time.monotonic() + _TELLS_WHY_S
         with contextlib.suppress(errors.NoSlurm, errors.SlurmUnreachable):
             while True:

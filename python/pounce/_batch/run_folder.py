@@ -12,7 +12,7 @@ from .. import errors
 from .._common import here
 from .._engine.options import name_of_task
 
-HOME = "pounce-batch"  # below the user's home: there by its name each run is, or a link to it
+HOME = "pounce-batch"  # below the user's home: it has each run under its name, or a link to it
 
 
 class RunFolder:
@@ -61,7 +61,8 @@ class RunFolder:
 
     def write(self, file: str, text: str | bytes) -> None:
         data = text.encode() if isinstance(text, str) else text
-        with open(os.open(self.path / file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as opened:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with open(os.open(self.path / file, flags, 0o600), "wb") as opened:
             opened.write(data)
 
     def remove(self) -> None:
@@ -88,7 +89,7 @@ def names() -> list[str]:
 
 
 def made(name: str, parent: str = "", is_chosen: bool = True) -> RunFolder:
-    """A new one below `parent`, or below home(). Where the name was not chosen by somebody, a free one like it.
+    """A new folder below `parent`, or below home(). If the user did not choose the name, it gets a free one like it.
 
     Raises
     ------
@@ -100,7 +101,8 @@ def made(name: str, parent: str = "", is_chosen: bool = True) -> RunFolder:
     name = name_of_task(name)
     try:
         _own(home())
-        for free in [name] if is_chosen else (name[:58] + (f"-{number}" if number > 1 else "") for number in range(1, 10_000)):
+        numbered = (name[:58] + (f"-{number}" if number > 1 else "") for number in range(1, 10_000))
+        for free in [name] if is_chosen else numbered:
             if _make(free, parent):
                 return RunFolder(free, (_absolute(parent) if parent else home()) / free)
     except OSError as problem:
@@ -115,7 +117,8 @@ def _taken(name: str, folder: Path) -> errors.NameTaken:
         remedy = f"%pounce batch --resume {name} goes on with it; or use another --name."
         return errors.NameTaken(f"there is a batch run {name}: {there}", remedy)
     in_the_way = there if os.path.lexists(there) else folder
-    return errors.NameTaken(f"{in_the_way} is there, and is no batch run: it has no {name}.sbatch", "Remove it, or use another --name.")
+    return errors.NameTaken(f"{in_the_way} is there, and is no batch run: it has no {name}.sbatch",
+                            "Remove it, or use another --name.")
 
 
 def _make(name: str, parent: str) -> bool:
@@ -145,7 +148,7 @@ def _own(folder: Path) -> None:
 
 
 def found(name: str) -> RunFolder:
-    """That run's, whichever kernel made it.
+    """The folder of the run of that name, whichever kernel made it.
 
     Raises
     ------
@@ -160,5 +163,6 @@ def found(name: str) -> RunFolder:
     path = path.resolve()
     facts = path.stat()
     if facts.st_uid != os.geteuid() or stat.S_IMODE(facts.st_mode) & 0o022:
-        raise errors.ResultGone(f"{path} is not this user's alone", "Nothing was opened; look who else can write there.")
+        raise errors.ResultGone(f"{path} is not this user's alone",
+                                "Nothing was opened; look who else can write there.")
     return RunFolder(name, path)

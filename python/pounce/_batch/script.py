@@ -1,4 +1,4 @@
-"""The job script of a batch run: plain bash for sbatch, which its reader may change. Pure."""
+"""The job script of a batch run: plain bash for sbatch, which the user may change. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .job_lines import pattern, quoted
 from .placement import COMMAND
 
 CHECKPOINTED = 85  # an exit code: "my state is saved, run me again"
-RESTARTS = 10      # so often a run asks for it before somebody has to look
+RESTARTS = 10      # how often a run may request that before the user has to look
 
 _HEAD = """\
 #!/bin/bash
@@ -25,7 +25,8 @@ _HEAD = """\
 
 folder={folder}
 python={python}
-restarts={restarts}  # so often exit code {checkpointed} ("my state is saved, run me again") puts the job back into the queue
+restarts={restarts}  # so often exit code {checkpointed} ("my state is saved, run me again") \
+puts the job back into the queue
 """
 
 _BODY = """
@@ -42,7 +43,8 @@ if ! ln -s "$SLURM_JOB_ID" "$folder/running" 2> /dev/null; then
   other=$(readlink "$folder/running")
   if [ "$other" != "$SLURM_JOB_ID" ]; then
     if ! live=$(plain squeue --noheader --user="$(id -un)" --format=%A); then
-      echo "job $other has the lock $folder/running, and squeue does not say whether it lives; if it is gone remove the lock" >&2
+      echo "job $other has the lock $folder/running, and squeue does not say whether it lives; \
+if it is gone remove the lock" >&2
       exit 1
     fi
     if [ -n "$other" ] && grep -qx "$other" <<< "$live"; then
@@ -76,7 +78,7 @@ if [ ! -x "$python" ]; then
   end 1
 fi"""
 
-# What its Python runs in may be all that has it.
+# Its Python may exist only inside the container.
 _IN_CONTAINER = """
 # The site's container
 contained() {{ {command}; }}"""
@@ -94,7 +96,7 @@ export POUNCE_BATCH_ENDS
 code=$?
 """
 
-# What the site's lines may have set of the shell that the rest counts on.
+# Undoes shell settings that the site's lines may have changed and the rest relies on.
 _BEHIND_SITE = "set +eu\ntrap unlock EXIT\n"
 
 _END = """
@@ -117,7 +119,7 @@ class Script:
     folder: Path
     directory: str     # where it runs
     python: str
-    program: str       # of those beside it
+    program: str       # the name of the program beside it
     lines: tuple[str, ...]
     prologue: str = ""
     container: tuple[str, ...] = (COMMAND,)
@@ -125,17 +127,19 @@ class Script:
     def text(self) -> str:
         head = _HEAD.format(
             what=" ".join(self.what.split()), version=self.version, name=self.name, directory=quoted(self.directory),
-            log=quoted(pattern(str(self.folder / "job.log"))), lines="\n".join(self.lines), folder=shlex.quote(str(self.folder)),
-            python=shlex.quote(self.python), restarts=RESTARTS, checkpointed=CHECKPOINTED)
+            log=quoted(pattern(str(self.folder / "job.log"))), lines="\n".join(self.lines),
+            folder=shlex.quote(str(self.folder)), python=shlex.quote(self.python), restarts=RESTARTS,
+            checkpointed=CHECKPOINTED)
         site = f"# The site's own lines\n{self.prologue.strip()}\n{_BEHIND_SITE}" if self.prologue.strip() else ""
         contained = self.container != (COMMAND,)
         before = _IN_CONTAINER.format(command=in_shell(self.container)) if contained else _THERE
-        python = _PYTHON.replace("{program}", self.program).replace("{python}", 'contained "$python"' if contained else '"$python"')
+        command = 'contained "$python"' if contained else '"$python"'
+        python = _PYTHON.replace("{program}", self.program).replace("{python}", command)
         return head + _BODY + site + before + python + _END.replace("{checkpointed}", str(CHECKPOINTED))
 
 
 def in_shell(container: tuple[str, ...]) -> str:
-    """With the shell's own words where the command belongs."""
+    """The container's words for the shell, with "$@" where the command belongs."""
     return " ".join('"$@"' if word == COMMAND else shlex.quote(word) for word in container)
 
 
@@ -149,7 +153,8 @@ fi
 
 def for_a_command(what: str, version: str, lines: tuple[str, ...], variables: str, prologue: str = "",
                   container: tuple[str, ...] = (COMMAND,)) -> str:
-    """Of a lease, which is a place and no work: the command stands behind the script's name."""
+    """The script of a lease, which has resources but no work: the command follows the script's name."""
     site = f"\n# The site's own lines\n{prologue.strip()}\nset +eu\n" if prologue.strip() else ""
-    return (f"#!/bin/bash\n# {what}\n# Written by pounce {version}. Say behind its name what it runs: sbatch SCRIPT COMMAND\n"
+    return (f"#!/bin/bash\n# {what}\n"
+            f"# Written by pounce {version}. Say behind its name what it runs: sbatch SCRIPT COMMAND\n"
             + "\n".join(lines) + f'\n\n{_NEEDS_A_COMMAND}\n{variables}{site}\nexec {in_shell(container)}\n')

@@ -1,4 +1,4 @@
-"""The commands of Slurm that a batch run needs: its script is one for ``sbatch``, which alone reads ``#SBATCH`` lines."""
+"""The Slurm commands that a batch run needs. Its script is for ``sbatch``, since only that reads ``#SBATCH`` lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from pathlib import Path
 from .. import errors
 
 _TAKES_LONG_S = 60
-# What sbatch prints, alone in its line, with --parsable and where a site's own sbatch leaves that out.
+# A line of sbatch's output, with --parsable or from a site's own sbatch that ignores it.
 _NUMBER = re.compile(r"\s*(?:Submitted batch job\s+)?(\d+)(?:;\S*|\s+on cluster\s+\S+)?\s*", re.IGNORECASE)
 _FINDS_SLURM = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
-# The user's own variables for options of sbatch. It takes them also where the script names the option, so there they are left out.
+# The user's own variables for options of sbatch. They override the script's options, so those that it names are left
+# out.
 _WISHES = {"SBATCH_ACCOUNT": "account", "SBATCH_CONSTRAINT": "constraint", "SBATCH_PARTITION": "partition",
-           "SBATCH_QOS": "qos", "SBATCH_RESERVATION": "reservation", "SBATCH_TIMELIMIT": "time", "SBATCH_WCKEY": "wckey"}
-_ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT")
+           "SBATCH_QOS": "qos", "SBATCH_RESERVATION": "reservation", "SBATCH_TIMELIMIT": "time",
+           "SBATCH_WCKEY": "wckey"}
+_ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
+          "REVOKED", "TIMEOUT")
 
 
 def submit(script: Path) -> int:
@@ -44,13 +47,13 @@ def submit(script: Path) -> int:
 
 
 def job_number(printed: str) -> int:
-    """Of what sbatch has printed, a site's own lines around it or not; 0: no line is a job's number, or several are."""
-    numbers = {int(found[1]) for line in printed.splitlines() if (found := _NUMBER.fullmatch(line))}
+    """The job's number in sbatch's output, among a site's own lines; 0: no line is one, or several differ."""
+    numbers = {int(match[1]) for line in printed.splitlines() if (match := _NUMBER.fullmatch(line))}
     return numbers.pop() if len(numbers) == 1 else 0
 
 
 def wishes_beside(script: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Of the user's own variables for sbatch those that name what the script leaves open."""
+    """The user's own variables for those options of sbatch that the script does not set."""
     named = set(re.findall(r"^#SBATCH --([a-z-]+)", script, re.MULTILINE))
     return {name: environment[name] for name, option in _WISHES.items() if name in environment and option not in named}
 
@@ -60,7 +63,7 @@ def cancel(job: int) -> None:
 
 
 def state(job: int) -> tuple[str, str]:
-    """Slurm's word for it, "" where it does not know the job any more, and its reason to wait. Blocks for Slurm.
+    """Slurm's word for the job's state ("" if it forgot the job), and its reason to wait. Blocks for Slurm.
 
     Raises
     ------
@@ -68,11 +71,12 @@ def state(job: int) -> tuple[str, str]:
         It did not answer, which says nothing of the job.
     """
     try:
-        word, _, reason = _run("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T|%r").strip().partition("|")
+        line = _run("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T|%r")
+        word, _, reason = line.strip().partition("|")
     except errors.Rejected as refused:
         if "Invalid job id" not in refused.text:
             raise errors.SlurmUnreachable(refused.text) from None
-        word = reason = ""  # it is too long ago
+        word = reason = ""  # squeue forgets old jobs
     if word:
         return word, reason
     try:
@@ -83,7 +87,9 @@ def state(job: int) -> tuple[str, str]:
 
 
 def of_script(script: Path) -> int:
-    """The user's last job of that script, or of a copy, which waits or runs, whoever submitted it; 0: none. Blocks for Slurm.
+    """The user's last job that waits or runs with that script or a copy, also one submitted by hand; 0: none.
+
+    Blocks for Slurm.
 
     Raises
     ------
@@ -120,9 +126,9 @@ def has_ended(word: str) -> bool:
 
 
 def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Without what changes how a command of Slurm answers, or of which jobs (SQUEUE_USERS, SACCT_FORMAT, SLURM_TIME_FORMAT,
-    SLURM_CLUSTERS): each reads SLURM_* and what is called after it. Without what an outer job has set, too: that would change
-    the inner one."""
+    """The environment without variables that change what a Slurm command prints or which jobs it shows (SQUEUE_USERS,
+    SACCT_FORMAT, SLURM_TIME_FORMAT, SLURM_CLUSTERS): each reads SLURM_* and variables named after itself. Variables of
+    an outer job are left out too, since they would change the inner one."""
     acts = ("SLURM_", "SLURMD_", "SRUN_", f"{command.upper()}_")
     return {name: value for name, value in environment.items() if name in _FINDS_SLURM or not name.startswith(acts)}
 
@@ -130,13 +136,15 @@ def environment_for(command: str, environment: Mapping[str, str]) -> dict[str, s
 def _run(*words: str, wishes: Mapping[str, str] | None = None) -> str:
     program = shutil.which(words[0])
     if program is None:
-        raise errors.NoSlurm(f"there is no {words[0]} here", "Do it on a machine with Slurm's commands: sbatch takes the script as it is.")
+        raise errors.NoSlurm(f"there is no {words[0]} here",
+                             "Do it on a machine with Slurm's commands: sbatch takes the script as it is.")
     environment = {**environment_for(words[0], os.environ), **(wishes or {})}
     try:
-        done = subprocess.run([program, *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=_TAKES_LONG_S)
+        done = subprocess.run([program, *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=_TAKES_LONG_S)
     except subprocess.TimeoutExpired:
         raise errors.SlurmUnreachable(f"{words[0]} did not answer within {_TAKES_LONG_S} s") from None
     if done.returncode != 0:
-        raise errors.Rejected(f"{words[0]}: {(done.stderr or done.stdout).strip()}", context={"command": " ".join(words)})
+        text = f"{words[0]}: {(done.stderr or done.stdout).strip()}"
+        raise errors.Rejected(text, context={"command": " ".join(words)})
     return done.stdout

@@ -6,13 +6,14 @@ import re
 import shlex
 from collections.abc import Mapping
 
-_SECRET = re.compile(r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE|API_?KEY|ACCESS_?KEY|_KEY$|_KEY_|^KEY$", re.IGNORECASE)
-_OF_THE_JOB = frozenset(("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"))  # which Slurm sets, or the node
+_SECRET = re.compile(r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|PRIVATE"
+                     r"|API_?KEY|ACCESS_?KEY|_KEY$|_KEY_|^KEY$", re.IGNORECASE)
+_OF_THE_JOB = frozenset(("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"))  # set by Slurm or the node
 _IN_AN_ADDRESS = re.compile(r"://[^/@\s]*:[^/@\s]+@")  # https://user:password@host
 
 
 def recorded(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """What is written down of it, and the names of what may be a secret and is not."""
+    """The variables to write down, and the names of those that are left out because they may be secrets."""
     ours = {name: value for name, value in environment.items() if name.isidentifier() and name not in _OF_THE_JOB}
     secret = sorted(name for name, value in ours.items() if _SECRET.search(name) or _IN_AN_ADDRESS.search(value))
     return {name: value for name, value in sorted(ours.items()) if name not in secret}, secret
@@ -21,5 +22,6 @@ def recorded(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]
 def as_shell(kept: Mapping[str, str], left_out: list[str]) -> str:
     lines = ["# The variables of the notebook's environment."]
     if left_out:
-        lines.append(f"# Not written down, since they may be secrets; sbatch passes on what the shell has: {', '.join(left_out)}")
+        lines.append("# Not written down, since they may be secrets; "
+                     f"sbatch passes on what the shell has: {', '.join(left_out)}")
     return "\n".join([*lines, *(f"export {name}={shlex.quote(value)}" for name, value in kept.items())]) + "\n"

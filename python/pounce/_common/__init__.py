@@ -1,1 +1,1 @@
-"""What both processes need, the kernel and the worker's interpreter: how values, functions and modules travel and are kept."""
+"""What the kernel and the worker's interpreter share: how values, functions and modules travel and are kept."""

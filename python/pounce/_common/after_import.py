@@ -1,4 +1,4 @@
-"""``AfterImport``: what is to be done as soon as a module has been imported here, before anybody uses it."""
+"""``AfterImport``: a callback that runs as soon as a module has been imported here, before any code uses it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from types import ModuleType
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
-    """Calls `then` when the module has been imported, once. After an import that failed it goes on waiting."""
+    """Calls `then` once, when the module has been imported. After a failed import it keeps waiting."""
 
     def __init__(self, module: str, then: Callable[[], None]):
         self._module, self._then = module, then
-        self._asks_others = False  # which finder has it
+        self._is_searching = False  # the other finders look for the module
         sys.meta_path.insert(0, self)
 
     def stop(self) -> None:
-        """It calls nothing any more, unless the import is under way."""
+        """Withdraws the callback, unless the import is already under way."""
         with contextlib.suppress(ValueError):
             sys.meta_path.remove(self)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != self._module or self._asks_others:
+        if name != self._module or self._is_searching:
             return None
-        self._asks_others = True
+        self._is_searching = True
         try:
             spec = importlib.util.find_spec(name)
         finally:
-            self._asks_others = False
+            self._is_searching = False
         if spec is not None and spec.loader is not None:
             load = self._followed(spec.loader.exec_module)
             spec.loader.exec_module = load  # type: ignore[method-assign,assignment]

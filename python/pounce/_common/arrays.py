@@ -1,7 +1,7 @@
 """Arrays and tensors hand over their memory where their own pickling would copy it into the pickle.
 
-numpy does so itself only for contiguous arrays of plain numbers, torch never: and tensors that share memory would not share
-it any more.
+numpy does so itself only for contiguous arrays of plain numbers. torch never does, and its pickles of tensors that
+share memory no longer share it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 from . import by_value
 from .ref import pickling
 
-_SPARSE = 4    # an array in a file that covers less of it than one byte in so many is copied out
-_ALIGNED = 16  # of a tensor's memory: what its kernels may count on, and a frame does not promise
+_SPARSE = 4    # an array in a file that uses less than one in so many bytes of its span is copied out
+_ALIGNED = 16  # alignment that torch's kernels may count on, and that a frame does not promise
 
 _reducers: dict[type, Callable[[Any], Any]] = {}
-_current = threading.local()  # .storages: of the pickling under way, so that what is shared is pickled once
+_current = threading.local()  # .storages: those of the current pickling, so that shared memory is pickled once
 
 
 class Pickler(by_value.Pickler):
@@ -41,8 +41,9 @@ class Pickler(by_value.Pickler):
             _current.storages = outer
 
 
-def know_imported(reducers: dict[type, Callable[[Any], Any]], array: Callable[[Any], Any], tensor: Callable[[Any], Any]) -> None:
-    """Fills in what of numpy and torch this process has imported by now."""
+def know_imported(reducers: dict[type, Callable[[Any], Any]], array: Callable[[Any], Any],
+                  tensor: Callable[[Any], Any]) -> None:
+    """Registers the reducers for numpy and torch, if this process has imported them by now."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if numpy is not None and hasattr(numpy, "memmap"):
         reducers.setdefault(numpy.ndarray, array)
@@ -70,7 +71,7 @@ def _array(array: Any) -> Any:
 
 
 def _lies_in_file(array: Any) -> Any:
-    """All bytes from its first to its last, where they are a file's: its name is less than a copy. None where they are not."""
+    """The file's bytes from the array's first to its last: cheaper to name than to copy. None: it is in no file."""
     import numpy
 
     from .file_regions import mapping_of
@@ -123,8 +124,11 @@ def _tensor(tensor: Any) -> Any:
     if not plain or tensor.is_conj() or tensor.is_neg() or tensor.__dict__:
         return tensor.__reduce_ex__(5)
     storage = tensor.untyped_storage()
-    shared = _current.storages.setdefault(storage.data_ptr(), _Storage(storage)) if storage.nbytes() else _Storage(storage)
-    return _view, (shared, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+    shared = _Storage(storage)
+    if storage.nbytes():
+        shared = _current.storages.setdefault(storage.data_ptr(), shared)
+    return _view, (shared, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(),
+                   tensor.requires_grad)
 
 
 def _storage(buffer: Any) -> Any:
@@ -136,7 +140,8 @@ def _storage(buffer: Any) -> Any:
     return (numbers if numbers.data_ptr() % _ALIGNED == 0 else numbers.clone()).untyped_storage()
 
 
-def _view(storage: Any, dtype: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Any:
+def _view(storage: Any, dtype: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...],
+          requires_grad: bool) -> Any:
     import torch
 
     return torch.empty(0, dtype=dtype).set_(storage, offset, shape, stride).requires_grad_(requires_grad)

@@ -1,8 +1,8 @@
-"""Variables of a notebook to bytes and back, as one piece: what they share before the journey they share after it.
+"""Variables of a notebook to bytes and back, pickled together, so that objects they share stay shared.
 
-A function of the notebook travels without its globals and finds those of the other side: changing one there shows, as it
-would at home. A class of the notebook is a variable of its own as well: an object brings its class where that is not known,
-and leaves alone the one that is.
+A function of the notebook travels without its globals and uses those of the other side: it sees a change of a global
+there, as it would in the notebook. A class of the notebook is a variable of its own as well: an object brings its class
+where that is not known, and does not change a class that is.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from . import by_value, class_pickling
 from .code_names import global_reads
 from .ref import pickling
 
-CHECKED_BYTES = 64 * 1024 * 1024  # of larger values only samples are compared
+CHECKED_BYTES = 64 * 1024 * 1024  # larger values are compared by samples
 _SAMPLES, _SAMPLE_BYTES = 256, 4096
 
 
 @dataclass
 class Measured:
-    """One value: a digest that changes with it, its size, and what it takes from the notebook: names that its functions look up,
-    and those of classes, which are compared as variables of their own."""
+    """One value: a digest that changes with it, its size, and the names that it takes from the notebook: those that its
+    functions look up, and those of classes, which are compared as variables of their own."""
 
     digest: bytes
     nbytes: int
@@ -48,7 +48,7 @@ class _Counted(io.BytesIO):
 
 
 class _Pickler(by_value.Pickler):
-    """`brings`: names of the notebook whose classes are those of the other side from now on; `unnamed`: classes without a name too."""
+    """`brings`: names of the notebook whose classes replace those of the other side; `unnamed`: unnamed ones do too."""
 
     def __init__(self, file: Any, buffers: list[Any] | None, brings: Container[str], unnamed: bool):
         super().__init__(file, protocol=5, buffer_callback=None if buffers is None else buffers.append)
@@ -82,18 +82,19 @@ class _Measurer(_Pickler):
 
 
 def pickler(file: Any) -> pickle.Pickler:
-    """For what is written in one piece. Classes that are known where it is read stay as they are there."""
+    """Writes everything into one file. The reader keeps its own version of a class that it knows."""
     return _Pickler(file, None, (), False)
 
 
-def dumps(values: dict[str, Any], by_file: bool = False, brings: Container[str] | None = None) -> tuple[bytes, list[Any]]:
+def dumps(values: dict[str, Any], by_file: bool = False,
+          brings: Container[str] | None = None) -> tuple[bytes, list[Any]]:
     """
     Parameters
     ----------
     by_file : bool
-        As for ``serialize.dumps``: of what goes to a worker.
+        As for ``serialize.dumps``: for values that go to a worker.
     brings : container of str
-        Names whose classes, with what belongs to these, are here as they are to be there. None: those of `values`.
+        Names whose classes, with what belongs to them, replace those of the reader. None: the names of `values`.
     """
     file = io.BytesIO()
     buffers: list[Any] = []
@@ -111,13 +112,13 @@ def loads(data: Any, buffers: Iterable[Any]) -> dict[str, Any]:
 
 
 def measure(value: Any) -> Measured:
-    """Raises whatever pickling raises."""
+    """Raises what pickling raises."""
     file = _Counted()
     buffers: list[Any] = []
     pickler = _Measurer(file, buffers, value)
     try:
         pickler.dump(value)
-    except _TooLarge:  # much data that its class keeps inside the pickle: only what it is can be compared
+    except _TooLarge:  # its class puts much data into the pickle: only identity, type and shape can be compared
         marks = (id(value), type(value).__qualname__, str(getattr(value, "shape", "")))
         return Measured(_core.digest(repr(marks).encode()), file.tell(), False, pickler.names, pickler.files)
     views = [buffer.raw() for buffer in buffers]
@@ -137,12 +138,12 @@ def _sample(view: memoryview) -> bytes:
 # ---- classes and functions of the notebook ----
 
 def _name_of(cls: Any) -> str:
-    """The variable that it is, or that it lies in. Empty: there is none of its name."""
+    """The variable that holds the class, or the class around it. Empty: there is none of its name."""
     name, *path = cls.__qualname__.split(".")
-    found: Any = _namespace().get(name)
+    match: Any = _namespace().get(name)
     for part in path:
-        found = vars(found).get(part) if isinstance(found, type) else None
-    return name if found is cls and class_pickling.goes_by_value(cls) else ""
+        match = vars(match).get(part) if isinstance(match, type) else None
+    return name if match is cls and class_pickling.goes_by_value(cls) else ""
 
 
 def _namespace() -> dict[str, Any]:
@@ -151,7 +152,8 @@ def _namespace() -> dict[str, Any]:
 
 def _reduced(function: types.FunctionType) -> tuple[Any, ...]:
     attributes = {name: getattr(function, name) for name in by_value.FUNCTION_ATTRIBUTES}
-    return _make, (function.__code__, function.__name__, function.__closure__), attributes, None, None, by_value.finish_function
+    arguments = function.__code__, function.__name__, function.__closure__
+    return _make, arguments, attributes, None, None, by_value.finish_function
 
 
 def _make(code: types.CodeType, name: str, cells: Any) -> types.FunctionType:

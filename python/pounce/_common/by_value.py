@@ -1,4 +1,4 @@
-"""The pickler of what only exists in a notebook: its classes, functions and types go by value, what can be imported as its name."""
+"""The pickler for a notebook's objects: its own classes, functions and types go by value, importable ones by name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ import cloudpickle
 from . import class_pickling, generators
 
 # What a function has beside its code and its closure.
-FUNCTION_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__", "__module__")
+FUNCTION_ATTRIBUTES = ("__defaults__", "__kwdefaults__", "__dict__", "__annotations__", "__doc__", "__qualname__",
+                       "__module__")
 
 _FUNCTION = types.FunctionType
 
 
 class Pickler(cloudpickle.Pickler):
-    """cloudpickle's, but for classes (class_pickling.py), global generators of random numbers (generators.py), and variables that
-    several functions share."""
+    """cloudpickle's, except for classes (class_pickling.py), global generators of random numbers (generators.py), and
+    variables that several functions share."""
 
-    dispatch_table: ClassVar[Any] = collections.ChainMap({}, generators.reducers, *cloudpickle.Pickler.dispatch_table.maps)
+    dispatch_table: ClassVar[Any] = collections.ChainMap(
+        {}, generators.reducers, *cloudpickle.Pickler.dispatch_table.maps)
 
     def __init__(self, *arguments: Any, **options: Any):
         generators.know_imported()
@@ -40,24 +42,24 @@ class Pickler(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
     def brings(self, cls: type) -> Any:
-        """Of a class that goes by value: whether it replaces the attributes of one that is known."""
+        """Whether a class that goes by value replaces the attributes of the one that the reader knows."""
         return False
 
     def _function_getnewargs(self, func: Any) -> Any:
-        """cloudpickle makes cells of its own for each function, so that two functions would no longer share a variable."""
+        """With the function's own cells: cloudpickle makes new ones for each, so two functions no longer share them."""
         code, base, name, defaults, _ = super()._function_getnewargs(func)
         return code, base, name, defaults, func.__closure__
 
 
 def dumps(obj: Any) -> bytes:
-    """In one piece. Classes that are known where it is read stay as they are there."""
+    """In one piece. The reader keeps its own version of a class that it knows."""
     file = io.BytesIO()
     Pickler(file, protocol=5).dump(obj)
     return file.getvalue()
 
 
 def _reduced_cell(cell: types.CellType) -> Any:
-    """Two functions that share a variable go on sharing it."""
+    """Two functions that share a variable still share it after unpickling."""
     try:
         contents = (cell.cell_contents,)
     except ValueError:  # still empty
@@ -77,7 +79,7 @@ def _reduced_new_type(kind: Any) -> Any:
     return make_new_type, (class_pickling.id_of(kind), kind.__name__, kind.__supertype__, kind.__module__)
 
 
-# ---- what a pickle calls: their names are part of the format ----
+# ---- functions that a pickle calls: their names are part of the format ----
 
 def fill_cell(cell: types.CellType, contents: tuple[Any]) -> None:
     cell.cell_contents = contents[0]
@@ -102,5 +104,5 @@ Pickler.dispatch_table.maps[0].update({
     types.CellType: _reduced_cell,
     functools.cached_property: _reduced_cached_property,
     typing.NewType: _reduced_new_type,
-    type(dataclasses.MISSING): lambda _: "MISSING",  # which is compared by `is`
+    type(dataclasses.MISSING): lambda _: "MISSING",  # it is compared by `is`
 })

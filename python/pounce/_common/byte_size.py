@@ -1,4 +1,4 @@
-"""How many bytes, for people."""
+"""Sizes in bytes, formatted for people."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
 
 def global_reads(code: types.CodeType) -> Iterator[str]:
     """Names that a function's code looks up in its globals, those of functions inside it too."""
-    import dis  # not before it is needed: a worker's start is time on somebody's GPU
+    import dis  # not at the top: a worker's start takes time on a leased GPU
 
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):

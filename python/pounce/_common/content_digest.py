@@ -1,7 +1,7 @@
-"""A digest of a value that another kernel finds again: of a function's code and all that it uses, of data by its content.
+"""A digest of a value that another kernel computes again: of a function's code and all that it uses, of data's content.
 
-Pickles will not do: cloudpickle writes the same function in other bytes from one process to the next, and pickle a set of
-strings. Line numbers, file names and the order of a set are left out; what nothing else is known of counts by its pickle.
+Pickles will not do: the bytes that cloudpickle writes for a function, and pickle for a set of strings, differ between
+processes. Line numbers, file names and the order of a set do not count. Other values count by their pickle.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _hash(kind: str, parts: list[bytes]) -> bytes:
 
 
 def _digest(value: Any, seen: dict[int, int]) -> bytes:
-    """`seen`: functions and classes that are being looked at, with their places: one may use itself."""
+    """`seen`: functions and classes whose digest is under way, with their places: one may use itself."""
     kind = type(value)
     if kind in ATOMS:
         return _hash(kind.__name__, [repr(value).encode("utf-8", "surrogatepass")])
@@ -41,7 +41,8 @@ def _digest(value: Any, seen: dict[int, int]) -> bytes:
     if kind in (set, frozenset):
         return _hash(kind.__name__, sorted(_digest(item, seen) for item in value))
     if kind is dict:
-        return _hash("dict", [part for key, item in value.items() for part in (_digest(key, seen), _digest(item, seen))])
+        pairs = ((_digest(key, seen), _digest(item, seen)) for key, item in value.items())
+        return _hash("dict", [part for pair in pairs for part in pair])
     if kind is types.ModuleType:
         return _hash("module", [value.__name__.encode()])
     if kind is functools.partial:
@@ -50,7 +51,7 @@ def _digest(value: Any, seen: dict[int, int]) -> bytes:
         return _hash("method", [_digest(value.__func__, seen), _digest(value.__self__, seen)])
     if kind is types.FunctionType or isinstance(value, type):
         return _of_code(value, seen)
-    if not importable(kind) and hasattr(value, "__dict__"):  # its class would be in the pickle
+    if not importable(kind) and hasattr(value, "__dict__"):  # a pickle would contain its class
         return _hash("object", [_digest(kind, seen), _digest(vars(value), seen)])
     return _pickled(value)
 
@@ -63,8 +64,9 @@ def _of_code(value: Any, seen: dict[int, int]) -> bytes:
 
 
 def _of_function(function: types.FunctionType, seen: dict[int, int]) -> bytes:
-    parts = [_of_compiled(function.__code__), _digest(function.__defaults__, seen), _digest(function.__kwdefaults__, seen)]
-    if importable(function):  # its module's other names are as they are there
+    parts = [_of_compiled(function.__code__), _digest(function.__defaults__, seen),
+             _digest(function.__kwdefaults__, seen)]
+    if importable(function):  # the other names of its module do not count
         return _hash("function", [f"{function.__module__}:{function.__qualname__}".encode(), *parts])
     for cell in function.__closure__ or ():
         try:
@@ -90,7 +92,8 @@ def _of_class(value: type, seen: dict[int, int]) -> bytes:
 
 
 def _of_compiled(code: types.CodeType) -> bytes:
-    parts = [code.co_code, repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_flags)).encode()]
+    parts = [code.co_code,
+             repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_flags)).encode()]
     parts += [_of_compiled(each) if isinstance(each, types.CodeType) else _digest(each, {}) for each in code.co_consts]
     return _hash("code", parts)
 
@@ -100,4 +103,5 @@ def _pickled(value: Any) -> bytes:
     if any(type(each) is Awaited for each in objects):
         raise errors.BadRequest("a future has no content before it has ended", "Pass its result().")
     name = f"{type(value).__module__}:{type(value).__qualname__}".encode()
-    return _hash("pickle", [name, data, *(buffer.raw().tobytes() for buffer in buffers), *(each.encode() for each in objects)])
+    contents = (buffer.raw().tobytes() for buffer in buffers)
+    return _hash("pickle", [name, data, *contents, *(each.encode() for each in objects)])

@@ -13,19 +13,20 @@ _CPU, _CUDA = 1, 2  # likewise
 
 
 class DeviceArray:
-    """An array on a device: what a task gets for a handle of ``Client.scatter(array, device=…)``. Frameworks take it over as it lies
-    there, without a copy: ``torch.from_dlpack(a)``, ``cupy.from_dlpack(a)``, ``jax.dlpack.from_dlpack(a)``, and on host memory
-    ``numpy.from_dlpack(a)``.
+    """An array on a device: what a task gets for a handle of ``Client.scatter(array, device=…)``. Frameworks use it in
+    place, without a copy: ``torch.from_dlpack(a)``, ``cupy.from_dlpack(a)``, ``jax.dlpack.from_dlpack(a)``, and on host
+    memory ``numpy.from_dlpack(a)``.
 
-    All tasks of the worker that take the handle share this memory: read it, and change a copy (``torch.from_dlpack(a).clone()``).
-    It stays as long as somebody has the array, or what was made of it. What a task returns of it arrives as a numpy array.
+    All tasks of the worker that take the handle share this memory: read it, and change a copy
+    (``torch.from_dlpack(a).clone()``). The memory lives as long as the array and the arrays made from it. A task that
+    returns it sends it as a numpy array.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : numpy.dtype
     strides : tuple of int
-        In bytes, as numpy counts them. Row after row, or column after column where the array that was scattered lay so.
+        In bytes, as in numpy. C order, or Fortran order if the scattered array was in Fortran order.
     device : str
         "cuda:0", "host:0".
     nbytes : int
@@ -98,7 +99,8 @@ class DeviceArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
-            raise ValueError("what lies on a device is numpy's only as a copy; numpy.from_dlpack takes host memory over as it is")
+            raise ValueError("what lies on a device is numpy's only as a copy; "
+                             "numpy.from_dlpack takes host memory over as it is")
         array = self.numpy()
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -106,8 +108,9 @@ class DeviceArray:
         kind, _, which = self.device.partition(":")
         return (_CUDA, int(which)) if kind == "cuda" else (_CPU, 0)
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-        """As the array API says. `stream` needs nothing: the data is there for every stream before a task begins."""
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: bool | None = None) -> Any:
+        """As the array API says. `stream` has no effect: the data is there for every stream before a task begins."""
         if copy:
             raise BufferError("a DeviceArray is handed over as it is; copy what was made of it")
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
@@ -123,7 +126,7 @@ class DeviceArray:
                 "strides": self.strides, "stream": None}
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Elsewhere it is a numpy array."""
+        """Arrives as a numpy array."""
         flat = self.numpy().reshape(-1, order="A").view("u1")
         return _from_host, (pickle.PickleBuffer(flat), self._dtype, self.shape, self._order)
 

@@ -1,4 +1,4 @@
-"""A value whose arrays are to lie on a device of the worker: its pickle names them by number, and their memory is not pickled."""
+"""A value whose arrays go to a device of the worker: the pickle names them by number and leaves out their memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ref import pickling
 
 _DEVICES = "Devices are \"cuda\", \"cuda:1\" for a worker's second GPU, and \"host\"."
 
-_current = threading.local()  # .buffers: of the pickling under way; .memory: of the unpickling
+_current = threading.local()  # .buffers: those of the current pickling; .memory: that of the current unpickling
 _reducers: dict[type, Callable[[Any], Any]] = {}
 
 
@@ -33,7 +33,7 @@ def dumps(value: Any, device: str) -> tuple[bytes, list[pickle.PickleBuffer], li
     Raises
     ------
     BadRequest
-        There is no array in it, or one of a kind that no device has.
+        The value has no array, or one of a dtype that no device has.
     """
     arrays.know_imported(_reducers, _array, _tensor)
     file = io.BytesIO()
@@ -54,7 +54,7 @@ def dumps(value: Any, device: str) -> tuple[bytes, list[pickle.PickleBuffer], li
 
 
 def loads(data: Any, memory: Sequence[Any]) -> Any:
-    """On the worker: `memory` is what the buffers have become there."""
+    """On the worker: `memory` holds the buffers on the device."""
     outer = getattr(_current, "memory", None)
     _current.memory = memory
     try:
@@ -64,7 +64,7 @@ def loads(data: Any, memory: Sequence[Any]) -> Any:
 
 
 def check_name(device: Any) -> str:
-    """`device`, where it names one."""
+    """Returns `device` if it names one."""
     kind, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if kind not in ("cuda", "host") or (":" in str(device) and not number.isdecimal()):
         raise BadRequest(f"there is no device {device!r}", _DEVICES)
@@ -80,7 +80,8 @@ def _array(array: Any) -> Any:
     import numpy
 
     plain: Any = numpy.asarray(array)
-    if plain.dtype.kind not in KINDS or not plain.dtype.isnative or plain.dtype.char in "gG":  # those two are of this processor only
+    if (plain.dtype.kind not in KINDS or not plain.dtype.isnative
+            or plain.dtype.char in "gG"):  # long doubles, which only this processor has
         raise BadRequest(f"an array of {plain.dtype} cannot lie on a device",
                          "Devices have booleans and numbers, in this machine's byte order.")
     if not plain.flags.forc:

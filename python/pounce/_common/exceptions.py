@@ -1,9 +1,9 @@
-"""How an exception travels: as itself, with all that it keeps, also where a process pool would lose some of it or fail.
+"""How an exception travels: as itself, with all its state, also where a process pool would lose some of it or fail.
 
 Each exception that it leads to (its cause and context, members of a group, others in its arguments and attributes) is
-a record of its own. So one that cannot travel takes none of the others with it, and a long chain needs no recursion. A
-record is made in the first of these ways that can be read again: by its class's `__reduce__`; of its state, without
-calling its `__init__`; without the attributes that cannot be pickled; with the words of those arguments that cannot.
+a record of its own. So one that cannot travel does not affect the others, and a long chain needs no recursion. A
+record is made in the first of these ways that can be read again: by its class's `__reduce__`; from its state, without
+calling its `__init__`; without the attributes that cannot be pickled; with texts for the arguments that cannot.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .ref import pickling
 from .traceback_lines import Line, lines_of, traceback_of
 
 _HEAP_TYPE = 1 << 9   # Py_TPFLAGS_HEAPTYPE of Include/object.h: the class was not written in C as a constant
-_SMALL_BYTES = 64 * 1024  # of AttributeError.obj, which is for hints on misspelt names: no model travels for that
+_SMALL_BYTES = 64 * 1024  # limit for AttributeError.obj, which only serves hints on misspelt names
 _WORDS_CHARS = 2_000
 _SOUGHT_IN: Any = AttributeError.obj
 _GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.10 has none
 
-MakePickler: TypeAlias = "Callable[[Any], pickle.Pickler]"  # of the file that it writes to, all in one piece
+MakePickler: TypeAlias = "Callable[[Any], pickle.Pickler]"  # takes the file; the pickler writes everything into it
 
 
 class _Record(NamedTuple):
-    pickle: bytes  # what makes it and, after that, what it keeps; empty: it cannot travel
+    pickle: bytes  # its constructor call and then its state; empty: it cannot travel
     words: str
     lines: list[Line]
     cause: int  # the number of its record; -1: none
@@ -40,24 +40,24 @@ class _Record(NamedTuple):
     is_context_hidden: bool
     notes: Any
     sought_in: bytes  # AttributeError.obj; empty: it has none, or one that does not travel
-    lacks: str  # what of it cannot be pickled
+    lacks: str  # the parts that cannot be pickled
 
 
 class _State(NamedTuple):
     """What an exception keeps beside its type."""
 
-    reduced: Any = None  # of its own `__reduce__`
+    reduced: Any = None  # from its own `__reduce__`
     setter: Any = None
     args: Any = None
     attributes: dict[str, Any] | None = None
-    members: dict[str, Any] | None = None  # of its classes: `__slots__`, and what C keeps beside args
+    members: dict[str, Any] | None = None  # its classes' `__slots__`, and what C keeps beside args
 
 
-_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # what makes it, what that is given, what it lacks then
+_Way: TypeAlias = "tuple[tuple[Any, Any], _State, str]"  # constructor and its arguments, state, what is missing then
 
 
 class _Shown:
-    """In the place of an argument that cannot travel: it reads the same."""
+    """Replaces an argument that cannot travel: it prints the same."""
 
     def __init__(self, text: str, representation: str):
         self._text, self._representation = text, representation
@@ -87,7 +87,7 @@ def is_group(error: BaseException | None) -> bool:
 
 
 def leads_to_group(error: BaseException | None) -> bool:
-    """It is one, or was raised while one was handled. IPython shows these in a way of its own."""
+    """The error is a group, or was raised while one was handled. IPython shows these differently."""
     seen: set[int] = set()
     while error is not None and not is_group(error) and id(error) not in seen:
         seen.add(id(error))
@@ -99,7 +99,7 @@ def leads_to_group(error: BaseException | None) -> bool:
 
 
 def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> bytes:
-    """Raises what pickling `error` raises, where that has no way to travel. Others that it leads to are in words then."""
+    """Raises what pickling `error` raises if it cannot travel. Others that it leads to are replaced by texts then."""
     from .arrays import Pickler
 
     outer = getattr(pickling, "to_host", False)
@@ -112,7 +112,7 @@ def dumps(error: BaseException, make_pickler: MakePickler | None = None) -> byte
 
 class _Departure:
     def __init__(self, error: BaseException, make_pickler: MakePickler):
-        self._errors: list[BaseException] = []  # by number, as they are met
+        self._errors: list[BaseException] = []  # by number, in the order of discovery
         self._numbers: dict[int, int] = {}
         self._make_pickler = make_pickler
         self._number(error)
@@ -141,10 +141,10 @@ class _Departure:
         for made, state, lacks in self._ways(error):
             try:
                 data = self._pickled(made, state)
-                _read(data, self._errors.__getitem__)  # it would fail only where it arrives
+                _read(data, self._errors.__getitem__)  # else it would fail only on arrival
                 return self._around(error, data, lacks)
-            except Exception as why:
-                problem = problem or why
+            except Exception as failure:
+                problem = problem or failure
         assert problem is not None
         raise problem
 
@@ -166,10 +166,10 @@ class _Departure:
         state = state._replace(args=tuple(map(self._shown, error.args)))
         yield (_made, (kind, shown)), state, ", ".join([*lacks, "some of its arguments (they are here in words)"])
         if not _reduces_itself(kind):
-            yield from _reduced(error)  # a class of C that nobody else makes
+            yield from _reduced(error)  # a class of C that only its own `__reduce__` can make
 
     def _that_travels(self, state: _State) -> tuple[_State, list[str]]:
-        """And the names of the rest."""
+        """The state that can be pickled, and the names of the rest."""
         values = {**(state.attributes or {}), **(state.members or {})}
         lacks = sorted(name for name, value in values.items() if not self._travels(value))
         attributes, members = ({name: value for name, value in (of or {}).items() if name not in lacks}
@@ -187,7 +187,7 @@ class _Departure:
         return True
 
     def _pickled(self, made: tuple[Any, Any], state: _State) -> bytes:
-        """Two pickles with one memo: exceptions that lead to each other are all made before any is given its state."""
+        """Two pickles with one memo: exceptions that lead to each other are all made before any gets its state."""
         file = io.BytesIO()
         pickler = self._make_pickler(file)
         pickler.persistent_id = self._persistent_id  # type: ignore[method-assign]
@@ -215,7 +215,7 @@ class _Departure:
 
     def _small_persistent_id(self, value: Any) -> Any:
         if hasattr(type(value), "nbytes") and value.nbytes > _SMALL_BYTES:
-            raise _TooLarge  # before a device's memory is copied
+            raise _TooLarge  # before the memory of a device is copied
         return self._persistent_id(value)
 
 
@@ -237,13 +237,14 @@ def _reduces_itself(kind: type) -> bool:
 
 
 def _registered(kind: type) -> Any:
-    """Not tblib's, which a library like distributed registers for every exception: it leaves out what C keeps beside args."""
+    """The registered reducer, but not tblib's, which libraries such as distributed register for every exception: that
+    one leaves out what C keeps beside args."""
     reducer = copyreg.dispatch_table.get(kind)
     return None if str(getattr(reducer, "__module__", "")).startswith("tblib.") else reducer
 
 
 def _reduced(error: BaseException) -> Iterator[_Way]:
-    """As pickle does it, where that works."""
+    """As pickle does it, if that works."""
     registered = _registered(type(error))
     try:
         reduced = registered(error) if registered is not None else error.__reduce_ex__(5)
@@ -255,7 +256,7 @@ def _reduced(error: BaseException) -> Iterator[_Way]:
 
 
 def _builtin(kind: type) -> type:
-    """The class of Python's own that decides what C keeps of it."""
+    """The builtin base class, which decides what C keeps of the exception."""
     while not _is_builtin(kind):
         assert kind.__base__ is not None
         kind = kind.__base__
@@ -268,7 +269,7 @@ def _is_builtin(kind: type) -> bool:
 
 def _made_with(error: BaseException) -> tuple[Any, ...]:
     if isinstance(error, _GROUPS):
-        return error.message, list(error.exceptions)  # its args are what its own __init__ was called with
+        return error.message, list(error.exceptions)  # its args are those of its own __init__
     return error.args
 
 
@@ -277,21 +278,21 @@ def _attributes(error: BaseException) -> dict[str, Any]:
 
 
 def _values(error: BaseException) -> dict[str, Any]:
-    """What its classes have places for. Of `obj` see `_sought_in`."""
-    found = {}
+    """The values of its classes' members. For `obj` see `_sought_in`."""
+    values = {}
     for name, member in _members(type(error)).items():
         if name != "obj" or not isinstance(error, AttributeError):
-            with contextlib.suppress(AttributeError, TypeError):  # nothing is there
-                found[name] = member.__get__(error)
-    return found
+            with contextlib.suppress(AttributeError, TypeError):  # no value is set
+                values[name] = member.__get__(error)
+    return values
 
 
 def _members(kind: type) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for base in kind.__mro__:
         if base not in (BaseException, object):
-            found = {name: member for name, member in vars(base).items() if _is_member(name, member)} | found
-    return found
+            members = {name: member for name, member in vars(base).items() if _is_member(name, member)} | members
+    return members
 
 
 def _is_member(name: str, member: Any) -> bool:
@@ -306,7 +307,7 @@ def _are_notes(notes: Any) -> bool:
 
 
 def loads(data: Any) -> BaseException:
-    """Raises what unpickling the exception itself raises; others that it leads to are there in words then."""
+    """Raises what unpickling the exception itself raises. Others that cannot be unpickled arrive as texts."""
     return _Arrival([_Record(*record) for record in pickle.loads(data)]).error()
 
 
@@ -321,12 +322,12 @@ class _Arrival:
             self._error(number)
         for number, error in self._errors.items():
             self._complete(number, error)
-        found: BaseException = self._errors[0]
-        return found
+        first: BaseException = self._errors[0]
+        return first
 
     def _error(self, number: int) -> Any:
         if number not in self._errors:
-            self._errors[number] = None  # for one whose arguments lead to itself
+            self._errors[number] = None  # in case its arguments lead to itself
             record = self._records[number]
             try:
                 reader = _Unpickler(record.pickle, self._error)
@@ -342,9 +343,9 @@ class _Arrival:
         problem = record.lacks and f"{record.lacks} cannot be pickled"
         if number in self._states:
             try:
-                _give(error, _State(*self._states.pop(number).load()))  # taken out: what reads it holds us
-            except Exception as why:
-                problem = f"what it keeps cannot be unpickled here: {words_of(why)}"
+                _give(error, _State(*self._states.pop(number).load()))  # popped: the unpickler refers to this object
+            except Exception as failure:
+                problem = f"what it keeps cannot be unpickled here: {words_of(failure)}"
         if record.sought_in:
             with contextlib.suppress(Exception):
                 error.obj = _sought(record.sought_in, self._error)  # type: ignore[attr-defined]
@@ -358,7 +359,7 @@ class _Arrival:
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """As its `add_note`, also where its class lets nobody set anything. Python 3.10 does not show it."""
+    """As its `add_note`, also if its class forbids setting attributes. Python 3.10 does not show it."""
     notes = getattr(error, "__notes__", None)
     _set(error, __notes__=[*notes, note] if isinstance(notes, list) else [note])
 
@@ -382,7 +383,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _QuietUnpickler(_Unpickler):
-    """It imports nothing that is not there."""
+    """Imports no module: what is not imported yet is an error."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module not in sys.modules:
@@ -391,8 +392,8 @@ class _QuietUnpickler(_Unpickler):
 
 
 def _sought(data: bytes, error_of: Callable[[int], Any]) -> Any:
-    found = _QuietUnpickler(data, error_of).load()
-    return sys.modules[found] if isinstance(found, str) else found[0]
+    value = _QuietUnpickler(data, error_of).load()
+    return sys.modules[value] if isinstance(value, str) else value[0]
 
 
 def _called(make: Callable[..., Any], args: Any) -> Any:
@@ -400,7 +401,7 @@ def _called(make: Callable[..., Any], args: Any) -> Any:
 
 
 def _made(kind: type, args: tuple[Any, ...]) -> Any:
-    """Without its class's `__init__`, which may want other arguments. That of C runs: C counts on what it has set."""
+    """Without its class's own `__init__`, which may want other arguments. The builtin one runs: C relies on it."""
     made_by: Any = _builtin(kind)
     filled_by: Any = next(base for base in kind.__mro__ if _is_builtin(base))
     error = made_by.__new__(kind, *args)
@@ -409,7 +410,7 @@ def _made(kind: type, args: tuple[Any, ...]) -> Any:
     except Exception:
         BaseException.__init__(error, *args)
     if isinstance(error, StopIteration) and error.value is None:
-        error.value = None  # C reads it without looking whether it was ever set
+        error.value = None  # C reads it without checking that it was ever set
     return error
 
 
@@ -424,8 +425,8 @@ def _give(error: Any, state: _State) -> None:
         vars(error).update(state.attributes)
     members = _members(type(error)) if state.members else {}
     for name, value in (state.members or {}).items():
-        if _value(members[name], error) is not value:  # C may not expect None where it has nothing
-            with contextlib.suppress(AttributeError, TypeError):  # it is not to be set
+        if _value(members[name], error) is not value:  # C may not expect None for an unset field
+            with contextlib.suppress(AttributeError, TypeError):  # it is read-only
                 members[name].__set__(error, value)
 
 
@@ -433,14 +434,14 @@ def _value(member: Any, error: BaseException) -> Any:
     try:
         return member.__get__(error)
     except (AttributeError, TypeError):
-        return _Shown  # no value of a member
+        return _Shown  # never the value of a member
 
 
 # ---- inside a value ----
 
 
 class Travelling:
-    """In a value that is pickled: arrives as the exception itself, or as its words."""
+    """An exception inside a value that is pickled: arrives as itself, or as its text."""
 
     def __init__(self, error: BaseException):
         self._error = error

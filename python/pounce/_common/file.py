@@ -1,4 +1,4 @@
-"""``File``: a file as an argument. Its content is not sent where the worker sees the file itself."""
+"""``File``: a file as an argument. Its content is sent only to a worker that does not see the file itself."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from .ref import pickling
 class File:
     """A file by its path: pass it as an argument, or use it in a function, and the worker opens the same file.
 
-    It travels as its path with its size, times and a checksum of its head and tail; a worker that does not see that file gets
-    a copy of its content, in a folder of its own which goes with the last use of it there. For reading: what is to be written
-    for others to see needs a path that both sides share.
+    It travels as its path with its size, times and a checksum of its head and tail. A worker that does not see that
+    file gets a copy of its content, in a folder of its own that is removed after its last use there. Use it for
+    reading: a result that others should see needs a path that both sides share.
 
     Parameters
     ----------
     path : path
-        Of a regular file that is there. Relative to the notebook's directory.
+        Of an existing regular file. Relative to the notebook's directory.
 
     Attributes
     ----------
     path : str
-        Where it lies, here or on the worker: absolute. ``os.fspath(file)`` too, so that libraries take a File as a path.
+        Its absolute path, here or on the worker. ``os.fspath(file)`` is the same, so libraries take a File as a path.
     origin : FilePart or None
-        As it was where it comes from, if it crossed by its path alone; None: it was compared when it came.
+        The file's state at its sender, if only the path travelled. None: it was compared on arrival.
 
     Raises
     ------
     BadRequest
         There is no such file, or it is a folder.
     FileChanged
-        Of the call that it was passed to: the file changed between the call and its use on the worker, which read nothing.
+        Raised by the call that got the file: it changed between the call and its use on the worker, which read nothing.
 
     Examples
     --------
@@ -61,7 +61,8 @@ class File:
         if os.path.isdir(self.path):
             raise BadRequest(f"{self.path} is a folder", "Pass its path as text, or a File for each file in it.")
         if not os.path.isfile(self.path):
-            raise BadRequest(f"there is no file {self.path}", "Correct the path; it is relative to the notebook's directory.")
+            raise BadRequest(f"there is no file {self.path}",
+                             "Correct the path; it is relative to the notebook's directory.")
 
     def open(self, mode: str = "rb", **options: Any) -> IO[Any]:
         """As the built-in ``open``; bytes unless the mode says otherwise.
@@ -69,9 +70,9 @@ class File:
         Raises
         ------
         FileNotHere
-            In a task with a name, and in the notebook: the other side's file is not seen here.
+            In a task with a name, and in the notebook: this machine does not see the other side's file.
         FileChanged
-            Likewise: it is not any more what it was there.
+            Likewise: the file has changed since.
         """
         if self.origin is not None:
             _check(self.origin)
@@ -110,7 +111,7 @@ class File:
 
 
 def _from_buffer(path: str, buffer: Any) -> File:
-    """On the worker: of the mapping of the same file, or of its content."""
+    """On the worker: from the mapping of the same file, or from its content."""
     owner = memoryview(buffer).obj
     return _made(owner.path if isinstance(owner, Mapping) else None, path, buffer)
 

@@ -12,13 +12,13 @@ from typing import Any
 from ..errors import FileNotHere
 from .file_part import FilePart, Mapping, mapped, opened, place_of
 
-# Mappings of this process whose writes other machines read. On a disk of its own all see them at once, and to wait for the
-# disk would be long.
+# Mappings of this process whose writes other machines read. On a local disk all processes see writes at once, and
+# waiting for the disk would take long.
 _written: weakref.WeakSet[Mapping] = weakref.WeakSet()
 
 
 class InFiles:
-    """On its way: a pickle, and for each of its buffers the part of a file or the bytes."""
+    """Travels: a pickle, and for each of its buffers the part of a file or the bytes."""
 
     def __init__(self, data: bytes, buffers: Sequence[FilePart | pickle.PickleBuffer]):
         self._data, self._buffers = data, list(buffers)
@@ -33,15 +33,15 @@ def value_of(data: bytes, buffers: Sequence[Any]) -> Any:
     Raises
     ------
     FileNotHere
-        A file is not there, or not the one that is meant.
+        A file is missing, or another file lies there.
     """
     return pickle.loads(data, buffers=[_of_file(each) if isinstance(each, FilePart) else each for each in buffers])
 
 
 def write_back() -> None:
-    """What was written through mappings reaches their files: whoever reads them elsewhere sees it."""
+    """Flushes what was written through mappings to their files, so that readers on other machines see it."""
     for mapping in list(_written):
-        with contextlib.suppress(ValueError, OSError):  # closed; a full disk: whoever reads the file will know
+        with contextlib.suppress(ValueError, OSError):  # closed; or a full disk, which the file's reader notices
             mapping.flush()
 
 

@@ -11,24 +11,24 @@ from typing import Any, NamedTuple
 from .. import _core
 
 _END_BYTES = 4096  # of the head and of the tail, which are compared
-_NETWORK = frozenset(("nfs", "nfs4", "lustre", "gpfs", "ceph", "beegfs", "beegfs_nodev", "cifs", "smb3", "9p", "virtiofs", "afs",
-                      "orangefs", "panfs", "wekafs", "glusterfs", "quobyte", "vastnfs"))
+_NETWORK = frozenset(("nfs", "nfs4", "lustre", "gpfs", "ceph", "beegfs", "beegfs_nodev", "cifs", "smb3", "9p",
+                      "virtiofs", "afs", "orangefs", "panfs", "wekafs", "glusterfs", "quobyte", "vastnfs"))
 
 
 class Place(NamedTuple):
-    """Which file a path leads to, as one machine sees it."""
+    """The identity of a file, as one machine sees it."""
 
     inode: int
     device: int
     filesystem: str  # "nfs4", "ext4"; empty: not known
-    machine: str     # of its boot
+    machine: str     # id of its boot
 
     @property
     def is_on_network(self) -> bool:
         return self.filesystem in _NETWORK or self.filesystem.startswith("fuse.")
 
     def is_same_file(self, other: Place) -> bool | None:
-        """None: they lie on file systems that cannot be compared."""
+        """None: they are on file systems that cannot be compared."""
         same_device = self.machine == other.machine and self.device == other.device
         if same_device or (self.is_on_network and self.filesystem == other.filesystem):
             return self.inode == other.inode
@@ -39,35 +39,36 @@ class FilePart(NamedTuple):
     path: str
     offset: int
     length: int
-    mode: str  # as numpy names it: "r"; "r+", writes reach the file; "c", they stay with who writes
+    mode: str  # as in numpy: "r"; "r+": writes reach the file; "c": writes stay in the process
     size: int  # of the whole file
     mtime_ns: int
     ends: bytes  # digest of the part's first and last bytes
     place: Place
 
     def fits(self, file: int) -> bool:
-        """Whether the open file is the one that is meant, with what it held then. One that is open for writing may have changed."""
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
+        """Whether the open file is this part's file with the same content. A file open for writing may have changed."""
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
             return False
-        same = self.place.is_same_file(place_of(found))
+        same = self.place.is_same_file(place_of(status))
         if self.mode == "r+":
-            return same is True and found.st_size >= self.offset + self.length
-        if same is False or (found.st_size, found.st_mtime_ns) != (self.size, self.mtime_ns):
+            return same is True and status.st_size >= self.offset + self.length
+        if same is False or (status.st_size, status.st_mtime_ns) != (self.size, self.mtime_ns):
             return False
-        return self.ends == _core.digest(b"".join(os.pread(file, last - first, self.offset + first) for first, last in _ends(self.length)))
+        ends = (os.pread(file, last - first, self.offset + first) for first, last in _ends(self.length))
+        return self.ends == _core.digest(b"".join(ends))
 
 
 def part_of(path: str, offset: int, mode: str, view: Any) -> FilePart | None:
     """The part of the file at `path` whose bytes `view` shows; None: there is no such file (any more)."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode) or offset + view.nbytes > found.st_size:
+    if not stat.S_ISREG(status.st_mode) or offset + view.nbytes > status.st_size:
         return None
     ends = _core.digest(b"".join(view[first:last] for first, last in _ends(view.nbytes))) if mode != "r+" else b""
-    return FilePart(path, offset, view.nbytes, mode, found.st_size, found.st_mtime_ns, ends, place_of(found))
+    return FilePart(path, offset, view.nbytes, mode, status.st_size, status.st_mtime_ns, ends, place_of(status))
 
 
 class Mapping(mmap.mmap):
@@ -86,7 +87,7 @@ def mapped(path: str, file: int, offset: int, length: int, mode: str) -> memoryv
 
 
 def is_there(part: FilePart) -> str:
-    """Empty: this process sees the file as it was meant; else what it is."""
+    """Empty: this process sees the same file, unchanged. Else a text that says what is wrong."""
     try:
         file = opened(part.path)
     except OSError as problem:
@@ -98,12 +99,12 @@ def is_there(part: FilePart) -> str:
 
 
 def opened(path: str, flags: int = os.O_RDONLY) -> int:
-    """A descriptor; a FIFO at that path blocks nobody."""
+    """A descriptor. Does not block, even if a FIFO is at that path."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
-def place_of(found: os.stat_result) -> Place:
-    return Place(found.st_ino, found.st_dev, _filesystem(found.st_dev), _machine())
+def place_of(status: os.stat_result) -> Place:
+    return Place(status.st_ino, status.st_dev, _filesystem(status.st_dev), _machine())
 
 
 def _ends(length: int) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
-"""Which of a process's memory is a file's: numpy's memmap, Arrow's memory_map, torch's mmap=True and whatever else maps files.
+"""Which memory of a process belongs to a file: numpy's memmap, Arrow's memory_map, torch's mmap=True and other maps.
 
-The kernel is asked, not the library: it knows of each address which file lies there, and of each page of a private mapping
+Linux tells, not the library: /proc names the file mapped at each address, and says for each page of a private mapping
 whether it is still the file's or was written to.
 """
 
@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from .file_part import FilePart, Mapping, part_of
 
-_ASKED_BYTES = 1024 * 1024  # of memory whose owner is not known: the kernel is asked
-_LEAST_BYTES = 64 * 1024    # less is sent as quickly as it is named
-_NO_FILES = ("/dev/", "/proc/", "/sys/", "/memfd:", "/run/", "/SYSV")  # of this machine, or of this process alone
+_LOOKUP_BYTES = 1024 * 1024  # memory of an unknown owner is looked up in /proc from this size on
+_LEAST_BYTES = 64 * 1024     # less is sent as quickly as it is named
+_NO_FILES = ("/dev/", "/proc/", "/sys/", "/memfd:", "/run/", "/SYSV")  # local to this machine or process
 _PAGE = mmap.PAGESIZE
 _SWAPPED_OR_PRESENT, _OF_FILE = 0xC0, 0x20  # bits of the highest byte of an entry of pagemap
 _LINE = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) (r)([w-])[x-]([sp]) ([0-9a-f]+) \S+ [1-9]\d* +(/.*)")
@@ -33,7 +33,7 @@ class _Region(NamedTuple):
 
 
 def file_parts(buffers: list[Any]) -> list[FilePart | None]:
-    """For each PickleBuffer the file that it lies in; None: it is memory, or worth no name."""
+    """For each PickleBuffer the file that it lies in; None: it is plain memory, or too small to be named."""
     regions: list[_Region] | None = None
     parts: list[FilePart | None] = []
     for buffer in buffers:
@@ -46,7 +46,7 @@ def file_parts(buffers: list[Any]) -> list[FilePart | None]:
 
 
 def have_to_travel_as_files(buffers: list[Any]) -> bool:
-    """Whether one of these is more than its bytes: a ``pounce.File``, or a mapping whose writes reach the file."""
+    """Whether one of them is more than its bytes: a ``pounce.File``, or a mapping whose writes reach the file."""
     if not any(isinstance(_owner(buffer), mmap.mmap) for buffer in buffers):
         return False
     parts = file_parts(buffers)
@@ -54,7 +54,7 @@ def have_to_travel_as_files(buffers: list[Any]) -> bool:
 
 
 def mapping_of(array: Any) -> mmap.mmap | None:
-    """What an array's memory belongs to, where Python mapped it."""
+    """The mapping that an array's memory belongs to, if Python made it."""
     root = _root(array)
     return root if isinstance(root, mmap.mmap) else None
 
@@ -69,11 +69,11 @@ def _may_be_mapped(buffer: Any) -> bool:
         return True
     if owner is None or isinstance(owner, (bytes, bytearray)):
         return False
-    return bool(buffer.raw().nbytes >= _ASKED_BYTES)
+    return bool(buffer.raw().nbytes >= _LOOKUP_BYTES)
 
 
 def _owner(buffer: Any) -> Any:
-    """What the memory belongs to; None: to an array that allocated it."""
+    """The object that the memory belongs to; None: an array that allocated it."""
     return _root(memoryview(buffer).obj)
 
 
@@ -88,7 +88,7 @@ def _root(thing: Any) -> Any:
 
 
 def _regions() -> list[_Region]:
-    found: list[_Region] = []
+    regions: list[_Region] = []
     with open("/proc/self/maps", "rb") as file:
         lines = file.read().split(b"\n")
     for line in lines:
@@ -100,9 +100,9 @@ def _regions() -> list[_Region]:
             continue
         mode = "r" if match[4] == b"-" else "r+" if match[5] == b"s" else "c"
         if match[5] == b"p" and mode == "r":
-            mode = "p"  # it was written to before it was made read-only, perhaps
-        found.append(_Region(int(match[1], 16), int(match[2], 16), mode, int(match[6], 16), path))
-    return found
+            mode = "p"  # it may have been written to before it was made read-only
+        regions.append(_Region(int(match[1], 16), int(match[2], 16), mode, int(match[6], 16), path))
+    return regions
 
 
 def _part(view: memoryview, regions: list[_Region]) -> FilePart | None:
@@ -140,17 +140,17 @@ class _Buffer(ctypes.Structure):
 
 
 def _address(view: memoryview) -> int:
-    """Where the bytes lie; read-only ones too, which ctypes' own way refuses."""
-    taken = _Buffer()
-    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(taken), 0)
+    """The address of the bytes, also of read-only ones, which ctypes' from_buffer refuses."""
+    buffer = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
     try:
-        return int(taken.address or 0)
+        return int(buffer.address or 0)
     finally:
-        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(taken))
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
 
 
 def _was_written(start: int, nbytes: int) -> bool:
-    """Whether a private mapping has pages of its own; also where the kernel does not tell."""
+    """Whether a private mapping has pages of its own. True also if Linux does not tell."""
     first, last = start // _PAGE, -(-(start + nbytes) // _PAGE)
     try:
         with open("/proc/self/pagemap", "rb", buffering=0) as file:
@@ -163,4 +163,5 @@ def _was_written(start: int, nbytes: int) -> bool:
 
 def _write_back(start: int, nbytes: int) -> None:
     first = start // _PAGE * _PAGE
-    ctypes.CDLL(None, use_errno=True).msync(ctypes.c_void_p(first), ctypes.c_size_t(start + nbytes - first), 4)  # MS_SYNC
+    msync = ctypes.CDLL(None, use_errno=True).msync
+    msync(ctypes.c_void_p(first), ctypes.c_size_t(start + nbytes - first), 4)  # MS_SYNC

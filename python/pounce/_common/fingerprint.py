@@ -1,4 +1,4 @@
-"""Whether a function is still what it was: its code, and all that it captured."""
+"""Tells whether a function has changed: its code, and all that it captured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHORT = 64  # a longer tuple is not compared item by item
 
 
 class _Is:
-    """Equal only to the same object; keeps it alive, so that its identity is not used again."""
+    """Equal only to the same object; keeps it alive, so that its id is not reused."""
 
     __slots__ = ("thing",)
 
@@ -43,7 +43,7 @@ def fingerprint(function: Any, seen: dict[int, int] | None = None) -> list[Any] 
         return None
     seen = {} if seen is None else seen
     if id(function) in seen:
-        return [seen[id(function)]]  # not itself: what is known of a function must not keep it
+        return [seen[id(function)]]  # not the function itself: its fingerprint must not keep it alive
     seen[id(function)] = len(seen)
     code = function.__code__
     marks: list[Any] = [_Is(code)]
@@ -86,6 +86,6 @@ def importable(value: Any) -> bool:
 
 
 def _by_value() -> Any:
-    """Modules that the user asked cloudpickle to send by value."""
+    """Modules that the user has registered with cloudpickle to be sent by value."""
     cloudpickle = sys.modules.get("cloudpickle")
     return cloudpickle.list_registry_pickle_by_value() if cloudpickle else ()

@@ -1,7 +1,7 @@
 """The global generators of random numbers of this process: Python's, numpy's and torch's.
 
-What their state is, how they are seeded, and how a pickle names them. A generator that a person made is a value and is
-pickled with its state; a global one is pickled by its name: a copy of its state would give each task the same numbers.
+What their state is, how they are seeded, and how a pickle names them. A generator that the user made is a value and is
+pickled with its state. A global one is pickled by its name: a copy of its state would give each task the same numbers.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from typing import Any
 
 _TWISTER = "MT19937"  # what numpy calls the Mersenne twister, which is its usual one
 KEY_BYTES = 16  # of a seed
-_LOOKED_AT = 64  # bytes of a Mersenne twister: its position and some of its words; a draw or a seed changes at least one
+_WATCHED_BYTES = 64  # of a Mersenne twister: its position and some words; a draw or a seed changes at least one
 _STATE_WORDS = 624  # of a Mersenne twister
 _WORDS = f"{_STATE_WORDS + 1}I"  # and its position
-_KEY_WORDS = 64      # of a person's seed: a text has those of a digest too
-_STATES_BACK = 32    # 20,000 words: with more drawn since it, a seed is not known for one
-_SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions): a smaller seed is a person's
+_KEY_WORDS = 64      # of a user's seed: a text's seed includes a digest
+_STATES_BACK = 32    # 20,000 words: after more draws a seed is not recognized
+_SEED_BITS = 44  # torch seeds itself with 64 random bits (53 in older versions): a smaller seed is the user's
 
 
 class Generator(ABC):
-    """One library's. All but ``is_here`` need the library to be imported.
+    """One library's global generator. All but ``is_here`` need the library to be imported.
 
     Attributes
     ----------
     module : str
-        That has it.
+        The module that has it.
     name_there : str
-        Of the module's, which is not there as long as the module is being imported.
+        A name that the module has only when its import is complete.
     """
 
     module: str
     name_there: str
-    tells_seed = False  # its state does
+    tells_seed = False  # whether its state includes its seed
 
     @property
     def is_here(self) -> bool:
@@ -48,10 +48,10 @@ class Generator(ABC):
         """The generator."""
 
     def __init__(self) -> None:
-        self._last: tuple[object, bytes] = (None, b"")  # how it looked, and its state then
+        self._last: tuple[object, bytes] = (None, b"")  # the last looks(), and the state then
 
     def state(self) -> bytes:
-        """All that the next draws depend on. Two equal ones are the same state."""
+        """All that the next draws depend on. Equal bytes mean the same state."""
         looks = self.looks()
         if looks is None or looks != self._last[0]:
             self._last = looks, self.read()
@@ -59,10 +59,10 @@ class Generator(ABC):
 
     @abstractmethod
     def read(self) -> bytes:
-        """The state, anew."""
+        """The state, read from the generator."""
 
     def looks(self) -> object:
-        """Changes whenever the state does, and takes less time. None: there is no such thing."""
+        """A value that changes whenever the state does, and is faster to read. None: this generator has none."""
         return None
 
     @abstractmethod
@@ -70,11 +70,11 @@ class Generator(ABC):
 
     @abstractmethod
     def seed(self, key: bytes) -> None:
-        """By 16 bytes: other ones give another stream."""
+        """Seeds with 16 bytes: different keys give different streams."""
 
     @abstractmethod
     def draw(self) -> bytes:
-        """16 bytes out of it."""
+        """Draws 16 bytes."""
 
     @abstractmethod
     def is_fresh(self) -> bool:
@@ -83,8 +83,8 @@ class Generator(ABC):
     @functools.cached_property
     @abstractmethod
     def watch(self) -> Callable[[], object]:
-        """A function that takes a tenth of a microsecond. Its value changes when the generator is seeded, or drawn from for
-        the first time."""
+        """A function that takes a tenth of a microsecond. Its value changes when the generator is seeded, and at the
+        first draw."""
 
 
 class PythonsGenerator(Generator):
@@ -109,7 +109,7 @@ class PythonsGenerator(Generator):
         return drawn.to_bytes(KEY_BYTES, "little")
 
     def is_fresh(self) -> bool:
-        """Also where it was drawn from without a seed, before we saw it."""
+        """True also after draws without a seed before pounce saw it."""
         _, (*words, _), _ = self.itself().getstate()
         return not _is_seeded(words)
 
@@ -118,7 +118,7 @@ class PythonsGenerator(Generator):
 
     @functools.cached_property
     def watch(self) -> Callable[[], object]:
-        """CPython has its position and its words behind the object's head (Modules/_randommodule.c)."""
+        """CPython stores the position and the words after the object's head (Modules/_randommodule.c)."""
         _, (*words, place), _ = self.itself().getstate()
         if sys.implementation.name != "cpython":
             return self.read
@@ -145,13 +145,13 @@ class NumpysGenerator(Generator):
     def restore(self, state: bytes) -> None:
         import numpy
 
-        kind, wanted = pickle.loads(state)
+        kind, content = pickle.loads(state)
         if self._kind() != kind:
             self._library.set_bit_generator(getattr(self._library, kind)())
         if kind == _TWISTER:
-            words, *rest = wanted
-            wanted = kind, numpy.frombuffer(words, numpy.uint32), *rest
-        self._library.set_state(wanted)
+            words, *rest = content
+            content = kind, numpy.frombuffer(words, numpy.uint32), *rest
+        self._library.set_state(content)
 
     def _kind(self) -> str:
         bits = self.bits()
@@ -162,7 +162,7 @@ class NumpysGenerator(Generator):
 
         try:
             self.itself().seed(numpy.frombuffer(key, numpy.uint32))
-        except TypeError:  # a person has put another kind of generator in its place
+        except TypeError:  # the user has installed another kind of generator
             self._library.set_bit_generator(self._library.MT19937(int.from_bytes(key, "little")))
 
     def draw(self) -> bytes:
@@ -172,37 +172,37 @@ class NumpysGenerator(Generator):
         return b"".join((bits.random_raw() % 2**32).to_bytes(4, "little") for _ in range(KEY_BYTES // 4))
 
     def is_fresh(self) -> bool:
-        """After a seed the position is 624, and before the first draw without one 623."""
+        """The position is 624 after a seed, and 623 before the first draw without one."""
         return self._kind() == _TWISTER and self._library.get_state()[2:4] == (_STATE_WORDS - 1, 0)
 
     @functools.cached_property
     def watch(self) -> Callable[[], object]:
-        """The last of its words, and its position behind them (numpy/random/src/mt19937/mt19937.h)."""
+        """The last of its words, and its position after them (numpy/random/src/mt19937/mt19937.h)."""
         bits = self.bits()
         if bits is None or self._kind() != _TWISTER:
             return self.read
         _, words, place, *_ = self._library.get_state()
-        here = bits.ctypes.state_address + 4 * (_STATE_WORDS + 1) - _LOOKED_AT
-        look = _memory(here, [*words[1 - _LOOKED_AT // 4 :].tolist(), place])
+        here = bits.ctypes.state_address + 4 * (_STATE_WORDS + 1) - _WATCHED_BYTES
+        look = _memory(here, [*words[1 - _WATCHED_BYTES // 4 :].tolist(), place])
         now = self._library.get_bit_generator
-        return self.read if look is None else lambda: look() if now() is bits else None  # which keeps what we look at
+        return self.read if look is None else lambda: look() if now() is bits else None  # `bits` keeps the memory alive
 
     def bits(self) -> Any:
-        """What its bits come from; None: this numpy does not say."""
+        """The bit generator; None: this version of numpy does not tell."""
         get = getattr(self._library, "get_bit_generator", None)
         return None if get is None else get()
 
 
 class TorchsGenerator(Generator):
-    """That of the CPU; those of GPUs follow its seeds, as they do after ``torch.manual_seed``."""
+    """The CPU's generator; those of GPUs follow its seeds, as they do after ``torch.manual_seed``."""
 
     module, name_there = "torch", "default_generator"
     tells_seed = True
-    _WORDS_AT = 24  # of its state: behind four numbers, of which the seed is the first (CPUGeneratorImpl.cpp)
+    _WORDS_AT = 24  # offset in its state, after four numbers, of which the seed is the first (CPUGeneratorImpl.cpp)
 
     def __init__(self) -> None:
         super().__init__()
-        self._seeded: bytearray | None = None  # a state of the kind that a seed makes
+        self._seeded: bytearray | None = None  # a template: the state after a seed
 
     @property
     def _library(self) -> Any:
@@ -235,11 +235,11 @@ class TorchsGenerator(Generator):
         self._seed_devices(seed)
 
     def draw(self) -> bytes:
-        room = self._library.empty(2, dtype=self._library.int64, device="cpu")
-        return b"".join(each.to_bytes(8, "little") for each in room.random_(generator=self.itself()).tolist())
+        tensor = self._library.empty(2, dtype=self._library.int64, device="cpu")
+        return b"".join(each.to_bytes(8, "little") for each in tensor.random_(generator=self.itself()).tolist())
 
     def is_fresh(self) -> bool:
-        """Also where it was drawn from without a seed: nobody draws the same numbers again."""
+        """True also after draws without a seed: no later run draws the same numbers."""
         return bool(self.itself().initial_seed() >> _SEED_BITS)
 
     @functools.cached_property
@@ -248,7 +248,7 @@ class TorchsGenerator(Generator):
         return seed
 
     def devices(self) -> list[Any]:
-        """The states of the GPUs' generators; empty where torch has not used any."""
+        """The states of the GPUs' generators; empty if torch has not used any GPU."""
         cuda = self._library.cuda
         return list(cuda.get_rng_state_all()) if cuda.is_initialized() else []
 
@@ -257,7 +257,7 @@ class TorchsGenerator(Generator):
             self._library.cuda.set_rng_state_all(states)
 
     def _seed_devices(self, seed: int) -> None:
-        """Before torch has used them it remembers the seed."""
+        """If torch has not used the GPUs yet, it remembers the seed."""
         if self._library.backends.cuda.is_built():
             self._library.cuda.manual_seed_all(seed)
 
@@ -275,7 +275,7 @@ class TorchsGenerator(Generator):
         return int(generator.initial_seed())
 
     def _state_of_seed(self) -> bytearray | None:
-        """None: this version of torch has another form of it."""
+        """The template; None: this version of torch has another layout."""
         if self._seeded is None:
             state, first = bytearray(self._bytes(self._library.Generator().manual_seed(5))), 5
             second = (1812433253 * (first ^ (first >> 30)) + 1) % 2**32  # as the Mersenne twister is seeded
@@ -286,11 +286,11 @@ class TorchsGenerator(Generator):
 
 
 def _memory(address: int, words: list[int]) -> Callable[[], bytes] | None:
-    """The bytes there, now and later; None: they are not these words, so this version keeps them elsewhere."""
-    import ctypes  # not for a worker, whose start is time on somebody's GPU
+    """A function that reads the bytes there; None: they are not these words, so this version keeps them elsewhere."""
+    import ctypes  # not at the top: a worker's start takes time on a leased GPU
 
-    there = memoryview((ctypes.c_ubyte * _LOOKED_AT).from_address(address)).cast("B")
-    return there.tobytes if there.cast("I").tolist() == words[: _LOOKED_AT // 4] else None
+    there = memoryview((ctypes.c_ubyte * _WATCHED_BYTES).from_address(address)).cast("B")
+    return there.tobytes if there.cast("I").tolist() == words[: _WATCHED_BYTES // 4] else None
 
 
 _ALL = PythonsGenerator(), NumpysGenerator(), TorchsGenerator()
@@ -298,7 +298,7 @@ GENERATORS: dict[str, Generator] = {each.module: each for each in _ALL}
 
 
 def _is_seeded(words: list[int]) -> bool:
-    """Whether a person's seed has made this state of Python's generator, and not much was drawn from it since.
+    """Whether a user's seed has made this state of Python's generator, with few draws since.
 
     The operating system's seed is a key as long as the state. A kernel draws from it for its ports (gotchas P35).
     """
@@ -311,8 +311,8 @@ def _is_seeded(words: list[int]) -> bool:
 
 
 def _has_short_key(words: list[int]) -> bool:
-    """``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key one after the other, and again
-    from its first one. Both of its loops can be undone, and what was added repeats itself then.
+    """``init_by_array`` (M. Matsumoto, T. Nishimura: mt19937ar.c) adds the words of the key in turn, and starts again
+    at the first. Both of its loops can be undone, and the added words then repeat.
     """
     def mixed(word: int, factor: int) -> int:
         return (word ^ (word >> 30)) * factor
@@ -327,7 +327,7 @@ def _has_short_key(words: list[int]) -> bool:
 
 
 def _untwist(words: list[int]) -> None:
-    """The state whose words were all drawn before these were made; of the first word the highest bit alone."""
+    """Steps back to the state before this one. Only the highest bit of its first word is restored."""
     for place in range(_STATE_WORDS - 1, -1, -1):
         high = words[place] ^ words[place - _STATE_WORDS + 397]
         low = words[place - 1] ^ words[place - _STATE_WORDS + 396]
@@ -342,7 +342,7 @@ def _untwist(words: list[int]) -> None:
 # ---- in pickles ----
 
 _BITS = "numpy.random: bits"
-reducers: dict[type, Callable[[Any], Any]] = {}  # of a pickler's dispatch table
+reducers: dict[type, Callable[[Any], Any]] = {}  # for a pickler's dispatch table
 
 
 def know_imported() -> None:
@@ -367,7 +367,7 @@ def is_global(generator: Any) -> bool:
 
 
 def named(name: str) -> Any:
-    """Of this process. A pickle calls it: its name is part of the format."""
+    """The generator of this process. A pickle calls this function: its name is part of the format."""
     import importlib
 
     module = name.partition(":")[0]

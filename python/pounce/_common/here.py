@@ -1,7 +1,7 @@
-"""The folder that this process is in, which may have been removed: it has its name still, and a new folder may have that name.
+"""The current folder, which may have been removed: it still has its name, and a new folder may have that name.
 
-To a process a removed folder stays where it was, and ``os.getcwd()`` fails there. User code meets that as in any Python; what
-pounce itself needs is the name.
+A process stays in its folder when that is removed, and ``os.getcwd()`` fails there. User code sees that as in any
+Python; pounce itself needs only the name.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ _REMOVED = " (deleted)"  # as Linux marks it (proc(5), /proc/pid/cwd)
 
 
 def folder() -> str:
-    """Its name, whether it is there or not.
+    """Its name, whether it exists or not.
 
     Raises
     ------
     FileNotFoundError
-        It is gone, and this system does not tell what its name was.
+        It is gone, and this system does not tell its former name.
     """
     try:
         return os.getcwd()
@@ -25,20 +25,21 @@ def folder() -> str:
         try:
             return os.readlink("/proc/self/cwd").removesuffix(_REMOVED)
         except OSError:
-            raise FileNotFoundError("the folder that this process is in was removed; os.chdir() into one that is there") from None
+            text = "the folder that this process is in was removed; os.chdir() into one that is there"
+            raise FileNotFoundError(text) from None
 
 
 def absolute(path: str) -> str:
-    """``os.path.abspath``, in a removed folder too."""
+    """``os.path.abspath`` that also works in a removed folder."""
     return os.path.normpath(path if os.path.isabs(path) else os.path.join(folder(), path))
 
 
 def follow() -> None:
-    """If the folder was removed and made anew: into the new one. Less than a microsecond where it was not."""
+    """Changes into the new folder if the current one was removed and made again. Else takes under a microsecond."""
     try:
         os.getcwd()
     except FileNotFoundError:
         try:
             os.chdir(folder())
-        except OSError:  # there is none: user code meets the removed one
+        except OSError:  # there is no new one: user code sees the removed one
             return

@@ -1,4 +1,4 @@
-"""The arguments of a call that waited for results: as they were pickled when it was made, with what came since in its places."""
+"""The arguments of a call that waited for results: pickled when the call was made, with the results filled in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .serialize import loads
 
 
 class LateArguments:
-    """On its way to a worker, where it unpickles as ``(args, kwargs)``.
+    """Travels to a worker, where it unpickles as ``(args, kwargs)``.
 
     Parameters
     ----------
     data, buffers
-        Of ``serialize.dumps``.
+        From ``serialize.dumps``.
     values : list
         For each place in its list of objects: a value, or a Ref.
     """

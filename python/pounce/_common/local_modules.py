@@ -1,9 +1,10 @@
-"""Modules of the user's own, edited while the session lives: which text of them a worker runs.
+"""The user's own modules, edited while the session lives: which source text of them a worker runs.
 
-What can be imported is pickled by its name, so a worker that imported it earlier would run the old code. Once the file of
-such a module has changed, a text travels with each function (by digest: once to each worker). For calls it is what the file
-says now (``LocalModules``), and the worker imports the user's modules anew before it calls. For cells it is what the
-notebook has loaded (``cell/loaded_modules.py``), and the worker reloads the module where the notebook has reloaded it.
+An importable function is pickled by its name, so a worker that imported its module earlier would run the old code. Once
+the file of such a module has changed, a text travels with each function (by digest: once to each worker). For calls it
+is the file's current text (``LocalModules``), and the worker imports the user's modules again before it calls. For
+cells it is what the notebook has loaded (``cell/loaded_modules.py``), and the worker reloads the modules that the
+notebook has reloaded.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ from typing import Any, NamedTuple, Protocol
 
 from . import here
 
-_SHARE = 20  # of many calls in a row: files are looked at so seldom that it takes at most this part of the time
+_SHARE = 20  # with many calls in a row, checking files takes at most one part in so many of the time
 
 
 class Source(NamedTuple):
-    """Of one module. The last three are for cells alone."""
+    """The source of one module. Only cells use the last three fields."""
 
     path: str
     is_package: bool
     text: bytes
-    edition: int = 0  # a larger one was loaded later, whichever module it is of; 0: as the module was first imported
-    how: str = ""  # it took the last one's place: "reload", or by IPython's autoreload "patch" (what differs) or "whole"
+    edition: int = 0  # grows with each load of any module; 0: as the module was first imported
+    how: str = ""  # how it was loaded: "reload", or by IPython's autoreload "patch" (only what differs) or "whole"
     before: bytes = b""  # the text that autoreload compared it with
 
 
 class Modules(Protocol):
     """The kernel's view: which text of the user's modules travels with functions."""
 
-    in_place: bool  # the worker reloads modules as the notebook did; False: it imports all of them anew
+    in_place: bool  # the worker reloads modules as the notebook did; False: it imports all of them again
 
     def edited(self, surely: bool = False) -> dict[str, Source]: ...
 
 
 class LocalModules:
-    """Of calls: the modules imported here that have changed since they were first seen, as their files are now."""
+    """For calls: the modules imported here that have changed since they were first seen, with their current text."""
 
     in_place = False
 
@@ -56,9 +57,9 @@ class LocalModules:
         self._next_look = 0.0
 
     def edited(self, surely: bool = False) -> dict[str, Source]:
-        """A new dict after each change; empty until a file has changed. An edit of this moment may be missed unless `surely`."""
+        """A new dict after each change; empty until a file has changed. Without `surely` it may miss the last edits."""
         if surely or time.monotonic() >= self._next_look:
-            start = time.thread_time()  # not what a busy machine adds
+            start = time.thread_time()  # excludes the time of other processes
             self._look()
             self._next_look = time.monotonic() + (time.thread_time() - start) * _SHARE
         if len(sys.modules) != self._count:
@@ -73,7 +74,7 @@ class LocalModules:
                     continue
                 self._edited = {**self._edited, name: source_of(name, path)}
                 self._signatures[name] = path, signature
-            except OSError:  # it is gone, or an editor is about to put it there: what is known holds
+            except OSError:  # it is gone, or an editor is about to replace it: keep what is known
                 continue
 
     def _find(self) -> None:
@@ -82,19 +83,19 @@ class LocalModules:
         for name, module in modules.items():
             if name not in self._signatures and is_local(module):
                 with contextlib.suppress(OSError):
-                    path = str(module.__file__)  # a local module has one
+                    path = str(module.__file__)  # every local module has one
                     self._signatures[name] = path, signature_of(path)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """On the worker: imports changed modules from what was sent. A shared file system may show them late."""
+    """On the worker: imports changed modules from the sent texts. A shared file system may show edits late."""
 
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}
         self._generation = 0
         self._in_place = False
         self._editions: dict[str, int] = {}  # of the modules that were loaded from here
-        self._follows = False  # the reload that runs is one of the notebook's
+        self._follows = False  # the current reload repeats one of the notebook's
 
     def serve(self, sources: dict[str, Source], in_place: bool) -> int:
         if sources != self._sources:
@@ -113,11 +114,11 @@ class _Finder(importlib.abc.MetaPathFinder):
             sys.meta_path.insert(0, self)
 
     def later(self) -> list[tuple[str, Source]]:
-        """The modules here that the notebook has loaded again since, in its order. They are given out once."""
-        found = [(name, source) for name, source in self._sources.items()
+        """The modules here that the notebook has loaded again since, in its order. Each is returned once."""
+        newer = [(name, source) for name, source in self._sources.items()
                  if name in sys.modules and source.edition > self._editions.get(name, 0)]
-        self._editions.update((name, source.edition) for name, source in found)
-        return sorted(found, key=lambda each: each[1].edition)
+        self._editions.update((name, source.edition) for name, source in newer)
+        return sorted(newer, key=lambda each: each[1].edition)
 
     @contextlib.contextmanager
     def following(self) -> Iterator[None]:
@@ -138,7 +139,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def _source(self, name: str, target: types.ModuleType | None) -> Source | None:
         if target is not None and not self._follows and (self._in_place or name not in self._sources):
-            # A cell reloads it by itself: what the file says now, whatever compiled code lies beside it.
+            # A cell reloads it by itself: it gets the file's current text, never cached bytecode.
             with contextlib.suppress(OSError):
                 return source_of(name, file_of(target)) if is_local(target) else None
         source = self._sources.get(name)
@@ -165,22 +166,22 @@ _finder = _Finder()
 
 
 def serve(sources: dict[str, Source], in_place: bool = False) -> int:
-    """On the worker: what is imported from now on is of these texts. Another number after each change of them."""
+    """On the worker: imports use these texts from now on. Returns a new number after each change of them."""
     return _finder.serve(sources, in_place)
 
 
 def install() -> None:
-    """On the worker: reloads read the file from now on."""
+    """On the worker: reloads read the source file from now on."""
     _finder.install()
 
 
 def later() -> list[tuple[str, Source]]:
-    """On the worker: the modules that the notebook has loaded again since they were loaded here, in its order; once."""
+    """On the worker: the modules that the notebook has loaded again since, in its order. Each is returned once."""
     return _finder.later()
 
 
 def following() -> contextlib.AbstractContextManager[None]:
-    """On the worker: reloads meanwhile are the notebook's, of the texts that were sent."""
+    """On the worker: reloads inside the block repeat the notebook's, from the texts that were sent."""
     return _finder.following()
 
 
@@ -194,13 +195,13 @@ def is_local(module: Any) -> bool:
 
 
 def file_of(module: Any) -> str:
-    """Empty: it has none. Autoreload empties a module before it loads it again, and leaves the loader."""
+    """Its file, or empty. Autoreload empties a module before it loads it again, and keeps only the loader."""
     path = getattr(module, "__file__", None) or getattr(getattr(module, "__loader__", None), "path", None)
     return path if isinstance(path, str) else ""
 
 
 def is_installed(module: Any) -> bool:
-    """True for what belongs to an installation, which no user edits."""
+    """True for modules of an installation, which users do not edit."""
     places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
     return is_installed_path(next((place for place in places if isinstance(place, str)), ""))
 
@@ -213,10 +214,10 @@ _roots: tuple[str, ...] = ()
 
 
 class SearchPath(NamedTuple):
-    """The folders that the user added to ``sys.path``, in their order. Empty text: the one that the notebook is in."""
+    """The folders that the user added to ``sys.path``, in their order. An empty text is the notebook's folder."""
 
     front: list[str]
-    between: list[str]  # the standard library and what is installed: there IPython puts the notebook's own folder
+    between: list[str]  # the standard library and the installed packages: IPython puts the notebook's folder there
     behind: list[str]
 
     def folders(self) -> list[str]:
@@ -224,25 +225,25 @@ class SearchPath(NamedTuple):
 
 
 def search_path() -> SearchPath:
-    """Where a worker has to look too."""
-    folder, found = here.folder(), SearchPath([], [], [])
-    into = found.front
+    """The folders that a worker has to search too."""
+    folder, paths = here.folder(), SearchPath([], [], [])
+    into = paths.front
     for path in dict.fromkeys(here.absolute(entry) for entry in sys.path):
         if path == folder:
             into.append("")
         elif os.path.join(path, "").startswith(_installed()):
-            into = found.behind if is_of_packages(path) else found.between
+            into = paths.behind if is_of_packages(path) else paths.between
         elif os.path.exists(path):
             into.append(path)
-    return found
+    return paths
 
 
 def is_of_packages(path: str) -> bool:
-    return path.endswith("-packages")  # site-packages, and dist-packages of Debian
+    return path.endswith("-packages")  # site-packages, and Debian's dist-packages
 
 
 def standard_modules() -> list[str]:
-    """Of the standard library, those that are imported here: an import of one means it, whatever lies on ``sys.path``."""
+    """The imported modules of the standard library: an import of one finds it, whatever lies on ``sys.path``."""
     names = sys.stdlib_module_names - set(sys.builtin_module_names)
     return sorted(name for name in names if (module := sys.modules.get(name)) is not None and not is_local(module))
 
@@ -252,17 +253,18 @@ def _installed() -> tuple[str, ...]:
     if not _roots:
         import sysconfig
 
-        folders = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, *site.getsitepackages(), site.getusersitepackages()}
+        folders = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, *site.getsitepackages(),
+                   site.getusersitepackages()}
         _roots = tuple(os.path.join(folder, "") for folder in folders)
     return _roots
 
 
 def signature_of(path: str) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_mtime_ns, found.st_size
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
 
 
 def source_of(name: str, path: str) -> Source:
-    """As its file is now."""
+    """The source with the file's current text."""
     with open(path, "rb") as file:
         return Source(path, hasattr(sys.modules.get(name), "__path__"), file.read())

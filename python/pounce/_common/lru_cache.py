@@ -1,4 +1,4 @@
-"""``LruCache``: values by key, the most recently used ones, as many as a budget of bytes holds."""
+"""``LruCache``: the most recently used values, by key, up to a budget of bytes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class LruCache(Generic[_Value]):
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
         self._values: dict[bytes, tuple[_Value, int]] = {}  # the least recently used first
         self._budget = budget
-        self._let_go = 0  # bytes, since the last collection
+        self._dropped = 0  # bytes, since the last collection
         self.nbytes = 0
 
     def get(self, key: bytes) -> _Value | None:
-        found = self._values.pop(key, None)
-        if found is None:
+        entry = self._values.pop(key, None)
+        if entry is None:
             return None
-        self._values[key] = found
-        return found[0]
+        self._values[key] = entry
+        return entry[0]
 
     def put(self, key: bytes, value: _Value, nbytes: int) -> None:
         self.drop(key)
@@ -30,11 +30,11 @@ class LruCache(Generic[_Value]):
         self.nbytes += nbytes
         while self.nbytes > self._budget and len(self._values) > 1:
             self.drop(next(iter(self._values)))
-        if self._let_go > self._budget:  # a function and its globals hold each other: only a collection ends them
-            self._let_go = 0
+        if self._dropped > self._budget:  # a function and its globals refer to each other: only a collection frees them
+            self._dropped = 0
             gc.collect()
 
     def drop(self, key: bytes) -> None:
         _, nbytes = self._values.pop(key, (None, 0))
         self.nbytes -= nbytes
-        self._let_go += nbytes
+        self._dropped += nbytes

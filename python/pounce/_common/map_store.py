@@ -1,5 +1,7 @@
-"""What is kept of a map with a name: a folder of this user's alone, with a file for each chunk of its results, written whole or not
-at all. The kernel and, where they see the folder, its workers write there; a later kernel goes on from it.
+"""The kept results of a map with a name: a private folder of the user, with a file for each chunk of its results.
+
+A file is written whole or not at all. The kernel writes there, and so do workers that see the folder; a later kernel
+continues the map.
 """
 
 from __future__ import annotations
@@ -20,31 +22,32 @@ _CHUNK = re.compile(r"(\d{9,})\.chunk")
 
 
 class Kept(NamedTuple):
-    """A place for chunks, as a worker is told of it."""
+    """A folder for chunks, in the form that is sent to workers."""
 
     folder: str
-    owner: str  # the kernel whose map it is; another one that goes on with it takes its place
+    owner: str  # the kernel that runs the map; another kernel that continues it becomes the owner
 
     def is_here(self) -> bool:
-        """Whether this process sees the folder. Raises ``NameTaken`` where another kernel goes on with the map."""
+        """Whether this process sees the folder. Raises ``NameTaken`` if another kernel has continued the map."""
         try:
             with open(os.path.join(self.folder, "owner"), encoding="ascii") as file:
                 owner = file.read()
         except OSError:
             return False
         if owner != self.owner:
-            raise errors.NameTaken(f"another kernel goes on with the map {os.path.basename(self.folder)}", "Its results are there.")
+            raise errors.NameTaken(f"another kernel goes on with the map {os.path.basename(self.folder)}",
+                                   "Its results are there.")
         return _is_own(self.folder)
 
     def write(self, number: int, digest: str, values: list[Any]) -> None:
-        """Blocks until it is on the disk. `digest`: of the items that they are of."""
+        """Blocks until it is on the disk. `digest`: of the items that gave these values."""
         data, buffers, objects = serialize.dumps((digest, values))
         if objects:
             raise errors.BadRequest("a pounce.Ref cannot be kept in a map with a name", "Return the value itself.")
         result_store.write_checkpoint(self._path(number), [data, *buffers])
 
     def read(self, number: int) -> tuple[str, list[Any]]:
-        """Raises ``ResultGone`` where it is not whole, or not this user's alone."""
+        """Raises ``ResultGone`` if the file is not whole, or others can access it."""
         _, (data, *buffers) = result_store.read(self._path(number), sealed=True)
         digest, values = serialize.loads(data, buffers)
         return digest, values
@@ -54,12 +57,12 @@ class Kept(NamedTuple):
 
 
 class MapStore:
-    """A map's folder in the hands of one kernel at a time. Thread: one at a time; blocks as the file system does.
+    """A map's folder, used by one kernel at a time. Thread: one at a time; blocks as the file system does.
 
     Raises
     ------
     NameTaken
-        Another kernel is at it; or what is kept is of another function or other chunks.
+        Another kernel uses it; or the kept results are of another function or other chunks.
     ResultGone
         Others could have written there.
     """
@@ -70,13 +73,14 @@ class MapStore:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(each, 0o700)
             if not _is_own(each):
-                raise errors.ResultGone(f"{each} is not this user's alone", "Nothing was read or written; look who else can write there.")
+                raise errors.ResultGone(f"{each} is not this user's alone",
+                                        "Nothing was read or written; look who else can write there.")
         self._lock = _locked(folder)
         try:
             _check(os.path.join(folder, "map"), name, facts)
             self.kept = Kept(folder, os.urandom(16).hex())
             self._take()
-            self.done = {int(found[1]) for each in os.listdir(folder) if (found := _CHUNK.fullmatch(each))}
+            self.done = {int(match[1]) for each in os.listdir(folder) if (match := _CHUNK.fullmatch(each))}
         except BaseException:
             self.release()
             raise
@@ -84,12 +88,13 @@ class MapStore:
     def _take(self) -> None:
         """From now on no worker begins a chunk for another kernel."""
         path = os.path.join(self.kept.folder, "owner")
-        with open(os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w", encoding="ascii") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with open(os.open(f"{path}.new", flags, 0o600), "w", encoding="ascii") as file:
             file.write(self.kept.owner)
         os.rename(f"{path}.new", path)
 
     def release(self) -> None:
-        """Another kernel may go on with it. Twice is once."""
+        """Lets another kernel continue the map. Idempotent."""
         if self._lock >= 0:
             os.close(self._lock)
         self._lock = -1
@@ -100,21 +105,22 @@ class MapStore:
 
 
 def _locked(folder: str) -> int:
-    """The kernel's lock, which ends with its process. A file system without locks has none."""
+    """The kernel's lock, which ends with its process. On a file system without locks there is none."""
     lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         os.close(lock)
         name = os.path.basename(folder)
-        raise errors.NameTaken(f"another kernel is at the map {name}", "Wait for it or stop it, or use another name=.") from None
+        text = f"another kernel is at the map {name}"
+        raise errors.NameTaken(text, "Wait for it or stop it, or use another name=.") from None
     except OSError:
         pass
     return lock
 
 
 def _check(path: str, name: str, facts: dict[str, Any]) -> None:
-    """That what is kept is of the same map; of a new one it is written down what it is."""
+    """Checks that the kept results are of the same map; for a new map, writes its facts down."""
     if not os.path.lexists(path):
         result_store.write_checkpoint(path, [json.dumps(facts).encode()])
         return
@@ -131,12 +137,13 @@ def taken(name: str, what: str) -> errors.NameTaken:
 
 
 def forget(home: str, name: str) -> bool:
-    """Removes what is kept of a map. False: there is none of that name."""
+    """Removes the kept results of a map. False: there is none of that name."""
     folder = os.path.join(home, name)
     if not os.path.lexists(os.path.join(folder, "map")):
         return False
     if not _is_own(folder):
-        raise errors.ResultGone(f"{folder} is not this user's alone", "Nothing was removed; look who else can write there.")
+        raise errors.ResultGone(f"{folder} is not this user's alone",
+                                "Nothing was removed; look who else can write there.")
     lock = _locked(folder)
     try:
         shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Names of variables as people are shown them."""
+"""Names of variables, as messages show them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def is_persons(name: str) -> bool:
-    """Not one that IPython keeps something under, such as the last values."""
+    """Whether the user chose the name: IPython keeps values such as the last results under names with an underscore."""
     return not name.startswith("_")
 
 

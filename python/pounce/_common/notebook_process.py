@@ -1,10 +1,10 @@
-"""What the interpreter of a worker is told of the notebook's process beside its environment, in one variable of that.
+"""What a worker's interpreter needs to know about the notebook's process, in one variable of its environment.
 
-Python takes some things from the environment as it starts, which the notebook's own Python has otherwise: there ``sys.path`` got
-most of its folders later, when the standard library was imported, and hash() has a seed that no variable tells.
+Python reads some settings from the environment as it starts, and the notebook's own Python got them otherwise: its
+``sys.path`` got most folders later, when the standard library was imported, and no variable tells the seed of hash().
 
-A worker reads it before it is ready, and its start is time on somebody's GPU: so it is lines of texts between tabs, for which no
-module has to be imported.
+A worker reads this before it is ready, and its start takes time on a leased GPU. So the format is lines of texts
+between tabs, for which no module has to be imported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from typing import NamedTuple
 
 _VARIABLE = "_POUNCE_NOTEBOOK"
-_ESCAPES = {"%": "%25", "\t": "%09", "\n": "%0A"}  # a folder's name may have them
+_ESCAPES = {"%": "%25", "\t": "%09", "\n": "%0A"}  # a folder's name may contain them
 
 
 class NotebookProcess(NamedTuple):
@@ -21,7 +21,7 @@ class NotebookProcess(NamedTuple):
 
     path: list[list[str]]  # local_modules.SearchPath
     standard: list[str]  # modules of the standard library that are imported there
-    shown: dict[str, str | None]  # variables with which the interpreter begins, as user code sees them
+    shown: dict[str, str | None]  # variables that the interpreter reads at its start, as user code should see them
 
     def into(self, environment: dict[str, str]) -> dict[str, str]:
         shown = [[name] if value is None else [name, value] for name, value in self.shown.items()]
@@ -30,26 +30,27 @@ class NotebookProcess(NamedTuple):
 
 
 def taken() -> NotebookProcess:
-    """On the worker, once: from then on the environment is what user code sees."""
-    told = os.environ.pop(_VARIABLE, None)
-    found = NotebookProcess([[], [], []], [], {}) if told is None else _read(told)
-    for name, value in found.shown.items():
+    """On the worker, once: after it the environment is as user code should see it."""
+    text = os.environ.pop(_VARIABLE, None)
+    process = NotebookProcess([[], [], []], [], {}) if text is None else _read(text)
+    for name, value in process.shown.items():
         os.environ.pop(name, None)
         if value is not None:
             os.environ[name] = value
-    return found
+    return process
 
 
-def _read(told: str) -> NotebookProcess:
-    front, between, behind, standard, *shown = (
-        [_unescaped(text) for text in line.split("\t")] if line else [] for line in told.split("\n"))
-    return NotebookProcess([front, between, behind], standard, {name: value[0] if value else None for name, *value in shown})
+def _read(text: str) -> NotebookProcess:
+    front, between, behind, standard, *variables = (
+        [_unescaped(word) for word in line.split("\t")] if line else [] for line in text.split("\n"))
+    shown = {name: value[0] if value else None for name, *value in variables}
+    return NotebookProcess([front, between, behind], standard, shown)
 
 
 def _escaped(text: str) -> str:
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
-    return text or "%"  # an empty text; a line of none is an empty line
+    return text or "%"  # an empty text, since an empty line means no texts
 
 
 def _unescaped(text: str) -> str:

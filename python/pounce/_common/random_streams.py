@@ -1,7 +1,7 @@
-"""Streams of random numbers: one for each call, item, rank and cell, of the seeds that a notebook has set.
+"""Streams of random numbers: one for each call, item, rank and cell, from the seeds that the notebook has set.
 
-A stream is a key for each global generator that was seeded or drawn from in the notebook. Those of many items are derived
-from one by their numbers, so they are the same whichever worker runs them, in whatever chunks, and however often.
+A stream is a key for each global generator that was seeded or drawn from in the notebook. The streams of many items are
+derived from one by item number, so they do not depend on the worker, on the chunks, or on repeated runs.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _waiting: dict[str, AfterImport] = {}  # for libraries that are not imported her
 
 
 def derived(base: Streams, number: int) -> Streams:
-    """That of the item or rank of this number."""
+    """The streams of the item or rank with this number."""
     of_item = number.to_bytes(8, "little")
     return {name: _core.digest(key + of_item) for name, key in base.items()}
 
 
 def begin(streams: Streams) -> None:
-    """The generators draw from these streams from now on; that of a library which is imported later, from then on."""
+    """Seeds the generators with these streams; that of a library that is not imported yet, when it is imported."""
     for name, generator in GENERATORS.items():
         key = streams.get(name)
         when_here(name, None if key is None else functools.partial(generator.seed, key))
 
 
 def when_here(name: str, act: Callable[[], None] | None) -> None:
-    """Calls `act` now if the library of that generator is imported, else when it is; what was to be called before is not."""
-    waits = _waiting.pop(name, None)
-    if waits is not None:
-        waits.stop()
+    """Calls `act` when the library of that generator is imported, at once if it is. Replaces an earlier `act`."""
+    earlier = _waiting.pop(name, None)
+    if earlier is not None:
+        earlier.stop()
     if act is None:
         return
     if GENERATORS[name].is_here:
@@ -47,7 +47,7 @@ def when_here(name: str, act: Callable[[], None] | None) -> None:
 
 
 def for_each(base: Streams | None, first: int) -> Callable[[], None]:
-    """Called before each of several items, of which the first has this number."""
+    """A function to call before each of several items, of which the first has this number."""
     if base is None:
         return lambda: None
     numbers = itertools.count(first)

@@ -12,26 +12,28 @@ from .. import errors
 class Ref:
     """A value that workers hold, named by its content.
 
-    Pass it as an argument, at any depth: the function on the worker gets the value. The client keeps the data as long as
-    the Ref lives, so that it can be sent again after a lease has ended. Made by ``Client.scatter``.
+    Pass it as an argument, at any depth: the function on the worker gets the value. The client keeps the data while the
+    Ref lives, so that it can be sent again after a lease has ended. Made by ``Client.scatter``.
     """
 
     __slots__ = ("__weakref__", "_keep", "_on_device", "device", "id", "nbytes")
 
-    def __init__(self, id: str, nbytes: int, keep: Any, device: str = "", on_device: Callable[[str], Ref] | None = None):
+    def __init__(self, id: str, nbytes: int, keep: Any, device: str = "",
+                 on_device: Callable[[str], Ref] | None = None):
         self.id = id
         self.nbytes = nbytes
-        self.device = device  # of the worker, where the function gets it; empty: in its memory
-        self._keep = keep  # lets go of the client's copy when the Ref dies
+        self.device = device  # of the worker, where the function gets the value; empty: host memory
+        self._keep = keep  # releases the client's copy when the Ref dies
         self._on_device = on_device
 
     def __repr__(self) -> str:
         return f"<pounce.Ref {self.id[:8]} of {self.nbytes:,} bytes{f' on {self.device}' if self.device else ''}>"
 
     def on_device(self, device: str = "cuda") -> Ref:
-        """The same value, for functions that want its arrays on a device of the worker: as ``Client.scatter(value, device=…)``.
+        """The same value, for functions that want its arrays on a device of the worker, as
+        ``Client.scatter(value, device=…)`` gives.
 
-        Blocks until it is hashed. A worker that has both has the data twice, once in its memory and once on the device.
+        Blocks until it is hashed. A worker with both holds the data twice, in its memory and on the device.
 
         Examples
         --------
@@ -41,7 +43,8 @@ class Ref:
         'host:0'
         """
         if self._on_device is None:
-            raise errors.BadRequest("what this handle stands for was made for no device", "Scatter the value with device=.")
+            raise errors.BadRequest("what this handle stands for was made for no device",
+                                    "Scatter the value with device=.")
         return self if device == self.device else self._on_device(device)
 
     def __eq__(self, other: object) -> bool:
@@ -58,24 +61,25 @@ class Ref:
 
 
 class Awaited(str):
-    """In a pickle's list of objects: the place of a future's result."""
+    """Stands for a future's result in a pickle's list of objects."""
 
     future: Any
     task: Any  # the future's
 
 
 def awaited(future: Any, task: Any) -> tuple[Any, ...]:
-    """How a future is pickled as an argument: whoever makes the pickle finds it in the list of objects."""
+    """Pickles a future as an argument: the caller of dumps() finds it in the list of objects."""
     ids = getattr(pickling, "ids", None)
     if ids is None:
-        raise TypeError("a future can only be pickled as an argument of submit() and map(): elsewhere take its result()")
+        raise TypeError("a future can only be pickled as an argument of submit() and map(): "
+                        "elsewhere take its result()")
     place = Awaited(f"future {id(future):x}")
     place.future, place.task = future, task
     return held, (ids.setdefault(place, len(ids)),)
 
 
-# Of the thread that is in dumps() or loads(): a Ref is pickled as its place in the list of objects. Persistent ids of
-# pickle would call Python for every object of every argument; this costs nothing where there is no Ref.
+# State of the thread that is in dumps() or loads(): a Ref is pickled as its place in the list of objects. pickle's
+# persistent ids would call Python for every object of every argument; this costs nothing without Refs.
 pickling = threading.local()
 resolving = threading.local()
 

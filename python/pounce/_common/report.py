@@ -1,4 +1,4 @@
-"""One line of numbers that a task tells of itself while it runs, as it travels: the worker makes it, the client keeps it."""
+"""One line of numbers that a running task reports, as a message: the worker makes it, the client keeps it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from ..errors import BadRequest
 
 KIND = "pounce_report"  # of the message
-KEPT = 10_000           # of one task, the newest: a long training has fewer steps, and a loop that reports too often fills no memory
+KEPT = 10_000           # newest reports of a task: a long training has fewer, and a fast loop does not fill memory
 _MOST_CHARS = 16_384
 
 
 def encoded(values: dict[str, Any]) -> bytes:
-    """The message. Raises ``BadRequest`` for what is no plain value, by its name."""
+    """The message. Raises ``BadRequest`` with the name of a value that is not plain."""
     content = {name: _plain(name, value) for name, value in values.items()}
     text = json.dumps({"type": KIND, "content": content})
     if len(text) > _MOST_CHARS:
@@ -23,7 +23,7 @@ def encoded(values: dict[str, Any]) -> bytes:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A number, a text, a bool or None; of an array or a tensor with one element that element."""
+    """A number, a text, a bool or None; an array or a tensor with one element gives that element."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     item = getattr(value, "item", None)

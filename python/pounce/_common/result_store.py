@@ -1,9 +1,9 @@
-"""Calls and outcomes of detached tasks, and checkpoints of tasks, as files: written whole or not at all, read only if nobody
-else could have made them.
+"""Calls and outcomes of detached tasks, and checkpoints of tasks, as files. A file is written whole or not at all, and
+read only if no other user could have made it.
 
-A file is the number of its parts and their sizes (8 bytes each, little endian), then the parts: a JSON header, a pickle,
-the pickle's buffers. Each is its owner's alone (0600), and what replaces another gets its name by rename. An outcome's name is
-its digest; a checkpoint, whose name is its task's, has its digest at its end.
+A file is the number of its parts and their sizes (8 bytes each, little endian), then the parts: a JSON header, a
+pickle, the pickle's buffers. Only its owner can access it (0600), and a file replaces another by rename. An outcome's
+name is its digest; a checkpoint is named after its task and has its digest at its end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def write_call(folder: str, task: str, parts: Sequence[Any]) -> None:
 
 
 def write_outcome(folder: str, task: str, facts: dict[str, Any], parts: Sequence[Any]) -> str:
-    """Keeps an outcome and returns its digest, which is its name as well: what pounced must know of it."""
+    """Keeps an outcome and returns its digest, which is its name too and all that pounced must know."""
     temporary = os.path.join(folder, f"{task}.new")
     digest = _write(temporary, {"python": PYTHON, **facts}, parts)
     os.rename(temporary, os.path.join(folder, f"{digest}.outcome"))
@@ -40,7 +40,7 @@ def write_outcome(folder: str, task: str, facts: dict[str, Any], parts: Sequence
 
 
 def write_checkpoint(path: str, parts: Sequence[Any]) -> None:
-    """In the place of the one before, which is there until this one is whole and on the disk."""
+    """Replaces the previous checkpoint, which stays until this one is whole and on the disk."""
     temporary = f"{path.removesuffix('.checkpoint')}.{os.urandom(8).hex()}.new"
     try:
         _write(temporary, {"python": PYTHON}, parts, sealed=True)
@@ -53,13 +53,13 @@ def write_checkpoint(path: str, parts: Sequence[Any]) -> None:
 
 
 def read(path: str, digest: str = "", sealed: bool = False) -> tuple[dict[str, Any], list[bytearray]]:
-    """The header and the parts behind it, in memory of their own. What has another digest than expected is not parsed.
+    """The header and the parts after it, in memory of their own. A file with an unexpected digest is not parsed.
 
-    Raises ``ResultGone`` where it is no file of ours or says another length than it has, before memory is taken for it, and
-    ``OutOfMemory`` where there is none for what it holds.
+    Raises ``ResultGone`` if it is not a file of pounce or its length does not fit, before memory is allocated for it,
+    and ``OutOfMemory`` if there is no memory for its content.
 
     sealed : bool
-        The digest stands at the file's end: it is a checkpoint.
+        The file is a checkpoint, with the digest at its end.
     """
     import hashlib
 
@@ -81,18 +81,19 @@ def read(path: str, digest: str = "", sealed: bool = False) -> tuple[dict[str, A
 
 
 def _sizes(path: str, file: Any, behind: int) -> tuple[bytes, tuple[int, ...]]:
-    """Of its parts, `behind` which so many bytes stand; and the bytes that say so."""
+    """The head of the file, and the sizes of its parts. `behind`: bytes that follow the last part."""
     start = _filled(path, file, bytearray(8))
     (count,) = struct.unpack("<Q", start)
-    left = os.fstat(file.fileno()).st_size - behind - 8
-    if not _PARTS_FEWEST <= count <= _PARTS_MOST or 8 * count > left:
+    remaining = os.fstat(file.fileno()).st_size - behind - 8
+    if not _PARTS_FEWEST <= count <= _PARTS_MOST or 8 * count > remaining:
         raise errors.ResultGone(f"{path} is not a file of pounce")
     start += _filled(path, file, bytearray(8 * count))
     sizes = struct.unpack_from(f"<{count}Q", start, 8)
-    if sum(sizes) != left - 8 * count:
+    if sum(sizes) != remaining - 8 * count:
         raise errors.ResultGone(f"{path} is not as long as it says")
     if sizes[0] > _HEADER_MOST:
-        raise errors.ResultGone(f"the header of {path} has {sizes[0]} bytes, and the longest that pounce writes {_HEADER_MOST}")
+        raise errors.ResultGone(f"the header of {path} has {sizes[0]} bytes, "
+                                f"and the longest that pounce writes {_HEADER_MOST}")
     return bytes(start), sizes
 
 
@@ -103,7 +104,8 @@ def _header(path: str, data: bytearray) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError) as problem:
         raise errors.ResultGone(f"{path} is not a file of pounce") from problem
     if python != PYTHON:
-        raise errors.VersionMismatch(f"{path} was written by Python {python}, this is Python {PYTHON}", f"Open it with Python {python}.")
+        raise errors.VersionMismatch(f"{path} was written by Python {python}, this is Python {PYTHON}",
+                                     f"Open it with Python {python}.")
     return header
 
 
@@ -113,7 +115,8 @@ def _write(path: str, header: dict[str, Any], parts: Sequence[Any], sealed: bool
     views = [memoryview(json.dumps(header).encode()), *(_bytes_of(part) for part in parts)]
     sizes = struct.pack(f"<{1 + len(views)}Q", len(views), *(view.nbytes for view in views))
     hashed = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o600), "wb", buffering=0) as file:
         for view in (memoryview(sizes), *views):
             hashed.update(view)
             _write_all(file, view)
@@ -141,7 +144,8 @@ def _open_own(path: str) -> Any:
     facts = os.fstat(fd)
     if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
         os.close(fd)
-        raise errors.ResultGone(f"{path} is not this user's alone", "Nothing was opened; look who else can write there.")
+        raise errors.ResultGone(f"{path} is not this user's alone",
+                                "Nothing was opened; look who else can write there.")
     return os.fdopen(fd, "rb", buffering=0)
 
 
@@ -159,7 +163,7 @@ def _sync(folder: str) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
-    except OSError:  # some network file systems cannot; the rename is then as safe as they are
+    except OSError:  # some network file systems cannot sync a folder; the rename is then as safe as they make it
         return
     finally:
         os.close(fd)

@@ -1,7 +1,7 @@
 """Objects to bytes and back, the same on both sides.
 
-Pickle protocol 5 with buffers out of band: an array costs its header, its memory is handed over as it is. What only exists
-in a notebook (``__main__``) goes by value, through cloudpickle; what can be imported goes by reference.
+Pickle protocol 5 with buffers out of band: an array costs its header, and its memory is handed over as it is. Objects
+that exist only in a notebook (``__main__``) go by value, through cloudpickle; importable ones go by reference.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from .code_names import global_names
 from .ref import pickling, resolving
 
 ATOMS = frozenset((int, float, bool, str, bytes, complex, type(None)))
-NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # of a call: neither side pickles it again
+NO_ARGUMENTS = pickle.dumps(((), {}), 5)  # for calls without arguments: neither side pickles it again
 _OF_A_PICKLING = "ids", "by_file", "to_host", "submitted"
-MOST_BUFFERS = 10_000  # of one value: a header lists their sizes (src/protocol/message_limits.h)
+MOST_BUFFERS = 10_000  # limit for one value: a header lists their sizes (src/protocol/message_limits.h)
 
 
 def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
@@ -27,14 +27,15 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
     Parameters
     ----------
     by_file : bool
-        What lies in files becomes buffers over them (file_regions.py), which the caller sends by name. Includes `submitted`.
+        Memory that lies in files becomes buffers over them (file_regions.py), which the caller sends by name. Includes
+        `submitted`.
     most_buffers : int
-        The memory of what comes after so many is copied into the pickle.
+        Buffers after so many are copied into the pickle.
     to_host : bool
-        Tensors on a device become CPU tensors: whoever reads it has no such device.
+        Tensors on a device become CPU tensors, because the reader has no such device.
     submitted : bool
-        Classes of the notebook that are known where this is read become what they are now. Else they stay as they are there: a
-        result leaves the notebook's own classes alone.
+        Classes of the notebook that the reader knows get their current attributes. Else the reader's stay as they are:
+        a result does not change the notebook's own classes.
 
     Returns
     -------
@@ -42,12 +43,12 @@ def dumps(obj: Any, by_file: bool = False, most_buffers: int = MOST_BUFFERS,
     buffers : list of PickleBuffer
         Views of the object's own memory, in order: nothing is copied. Contiguous; they keep their owner alive.
     objects : list of str
-        Ids of the Refs inside; `resolve` of loads() is asked for their positions in this list.
+        Ids of the Refs inside; loads() calls `resolve` with their positions in this list.
 
     Raises
     ------
     Exception
-        Whatever pickling raised; ``path_of_unpicklable`` finds out where.
+        What pickling raised; ``path_of_unpicklable`` finds out where.
     """
     if type(obj) in ATOMS:
         return pickle.dumps(obj, 5), [], []
@@ -78,7 +79,7 @@ def loads(data: Any, buffers: Sequence[Any] = (), resolve: Callable[[int], Any] 
     """The object again. Arrays use `buffers` as their memory: writable where the buffer is.
 
     resolve : callable of int
-        Gives the value of the Ref at that place of ``objects``; called once for each Ref inside.
+        Returns the value of the Ref at that place of ``objects``; called once for each Ref inside.
     """
     outer = getattr(resolving, "resolve", None)
     resolving.resolve = resolve
@@ -99,13 +100,13 @@ class _Naming(pickle.Unpickler):
 
 
 def loads_naming(data: Any, buffers: Sequence[Any] = ()) -> tuple[Any, set[str]]:
-    """As loads() of a result; and the modules that its pickle takes something from."""
+    """As loads() of a result; and the modules that its pickle refers to."""
     unpickler = _Naming(io.BytesIO(data), buffers)
     return unpickler.load(), unpickler.modules
 
 
 def _is_plain(obj: Any, depth: int = 3) -> bool:
-    """True for small nests of Python's own values and numeric arrays: pickle alone does, ten times faster."""
+    """True for small nests of Python's own values and numeric arrays: pickle alone suffices, ten times faster."""
     kind = type(obj)
     if kind in ATOMS:
         return True
@@ -120,16 +121,17 @@ def _is_plain(obj: Any, depth: int = 3) -> bool:
     return False
 
 
-def path_of_unpicklable(obj: Any, path: str, depth: int = 8, attempt: Callable[[Any], Any] = dumps) -> tuple[str, Any, Exception] | None:
-    """The innermost part of `obj` that `attempt` cannot pickle: its path in words, itself, and why. None: all of it can."""
+def path_of_unpicklable(obj: Any, path: str, depth: int = 8,
+                        attempt: Callable[[Any], Any] = dumps) -> tuple[str, Any, Exception] | None:
+    """The innermost part of `obj` that `attempt` cannot pickle: its path in words, the part, and the error. Or None."""
     try:
         attempt(obj)
     except Exception as error:
-        if depth > 0 and getattr(error, "thing", None) is not obj:  # an error may say itself what is guilty
+        if depth > 0 and getattr(error, "thing", None) is not obj:  # an error may name the culprit itself
             for name, part in _parts(obj, path):
-                found = path_of_unpicklable(part, name, depth - 1, attempt)
-                if found is not None:
-                    return found
+                inner = path_of_unpicklable(part, name, depth - 1, attempt)
+                if inner is not None:
+                    return inner
         return path, obj, error
     return None
 
@@ -141,7 +143,8 @@ def _parts(obj: Any, path: str) -> list[tuple[str, Any]]:
         return [(f"{path}[{i}]", value) for i, value in enumerate(obj)]
     code = getattr(obj, "__code__", None)
     if code is not None and hasattr(obj, "__globals__"):
-        parts = [(f"{path}: global {name}", obj.__globals__[name]) for name in global_names(code) if name in obj.__globals__]
+        names = obj.__globals__
+        parts = [(f"{path}: global {name}", names[name]) for name in global_names(code) if name in names]
         for name, cell in zip(code.co_freevars, obj.__closure__ or (), strict=False):
             try:
                 parts.append((f"{path}: variable {name}", cell.cell_contents))

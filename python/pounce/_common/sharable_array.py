@@ -1,4 +1,4 @@
-"""``pounce.empty``: arrays whose memory a worker on the same machine can have as it is."""
+"""``pounce.empty``: arrays whose memory a worker on the same machine can share."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from .ref import Ref
 
 _SMALL = 256 * 1024  # a smaller one is copied anyway, and costs no descriptor
-_read_only: weakref.WeakSet[_core.SharableMemory] = weakref.WeakSet()  # that was scattered
+_read_only: weakref.WeakSet[_core.SharableMemory] = weakref.WeakSet()  # memory that was scattered
 
-# What of a memory one session has scattered, by how the array lies in it; a Ref lives as long as somebody has it.
+# For each memory, what one session has scattered of it, by the array's layout. The Refs live while they are in use.
 Known = weakref.WeakKeyDictionary[_core.SharableMemory, "weakref.WeakValueDictionary[tuple[Any, ...], Ref]"]
 
 
 def empty(shape: SupportsIndex | Iterable[SupportsIndex], dtype: DTypeLike = float) -> numpy.ndarray[Any, Any]:
-    """A new C-ordered array, like ``numpy.empty``, that ``Client.scatter`` hands to workers of this machine without a copy.
+    """A new C-ordered array, like ``numpy.empty``, that ``Client.scatter`` shares with workers of this machine.
 
-    Fill it in place, then scatter it: scattering takes microseconds, whatever its size, and makes the array read-only here,
-    since the workers see the same memory (views of it that were made before stay writable: do not write through them). To
-    go on writing, copy it. Workers of other machines get its bytes, as of any array. Its pages are zero until they are written.
-    A process that is forked from this one shares it too: what either writes both see.
+    Fill it in place, then scatter it: scattering copies nothing, takes microseconds at any size, and makes the array
+    read-only here, since the workers see the same memory (views made before stay writable: do not write through them).
+    To go on writing, copy it. Workers of other machines get its bytes, as of any array. Its pages are zero until they
+    are written. A process that is forked from this one shares it too: both see what either writes.
 
     Parameters
     ----------
     shape : int or tuple of int
-    dtype : numpy dtype, float64 unless told
+    dtype : numpy dtype, by default float64
         One without Python objects.
 
     Raises
     ------
     MemoryError
-        There is no room for it.
+        There is not enough memory for it.
     ValueError
         The dtype holds Python objects, or a size is negative.
 
@@ -67,7 +67,7 @@ def empty(shape: SupportsIndex | Iterable[SupportsIndex], dtype: DTypeLike = flo
 
 
 class Scattered:
-    """One array that was made by empty(), about to be scattered."""
+    """One array made by empty(), about to be scattered."""
 
     def __init__(self, memory: _core.SharableMemory, array: Any, known: Known):
         self._array, self._memory = array, memory
@@ -76,18 +76,18 @@ class Scattered:
 
     @property
     def ref(self) -> Ref | None:
-        """Of the last time it was scattered."""
+        """The Ref of the last time it was scattered."""
         return self._refs.get(self._place)
 
     def keep(self, ref: Ref) -> Ref:
-        self._array.flags.writeable = False  # after it was pickled: a task's use of it is writable
+        self._array.flags.writeable = False  # not before it is pickled: a task gets a writable array
         self._refs[self._place] = ref
         _read_only.add(self._memory)
         return ref
 
 
 def scattered(value: Any, known: Known) -> Scattered | None:
-    """None: not an array of empty(), a view of one whose array can still be written, or one that was made writable again."""
+    """None: it is not an array of empty(), or a view of one that is writable, or one that was made writable again."""
     if type(value).__module__ != "numpy" or type(value).__name__ != "ndarray":
         return None
     base = value

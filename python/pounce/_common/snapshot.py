@@ -1,4 +1,4 @@
-"""``Snapshot``: a value as it is now, known by what is in it, although its owner may change it in place later."""
+"""``Snapshot``: a value as it is now, identified by its content, although its owner may change it in place later."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from .file_regions import mapping_of
 
 
 class Snapshot(NamedTuple):
-    key: Hashable               # of equal ones the same, as long as `keeps` lives
+    key: Hashable               # the same for equal values, as long as `keeps` lives
     keeps: Any
-    made: Callable[[], Any]     # the value, which does not change any more
+    made: Callable[[], Any]     # returns the value, which does not change any more
 
 
 def snapshot_of(value: Any) -> Snapshot | None:
     """None: it cannot be pickled, or has Refs in it.
 
-    Blocks until it is hashed (about 50 ms for a GiB). ``made`` copies it, but for what has other guards: a file's array, which may be more
-    than memory holds and travels by its name, and one of ``pounce.empty``, which is read-only once it is scattered.
+    Blocks until it is hashed (about 50 ms for a GiB). ``made`` copies it, except for two kinds of array: a file's,
+    which may be larger than memory and travels by its name, and one of ``pounce.empty``, which is read-only once
+    scattered.
     """
     if _has_guards(value):
         return Snapshot(id(value), value, lambda: value)

@@ -1,8 +1,8 @@
-"""Functions on a worker, for call after call: each call gets what was submitted, whatever an earlier one did to it.
+"""Functions on a worker, reused by many calls: each call gets the function as submitted, whatever earlier ones did.
 
-A function that captured nothing that can change is unpickled once. It is looked at before each call all the same: one that
-assigns a global, a variable of its closure or an attribute of itself has changed, and comes from its pickle again. One that
-captured a list, an array or a class of the notebook comes from its pickle each time.
+A function that captured nothing mutable is unpickled once. It is still checked before each call: one that assigned a
+global, a variable of its closure or an attribute of itself has changed, and is unpickled again. One that captured a
+list, an array or a class of the notebook is unpickled for each call.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from . import local_modules, serialize
 from .fingerprint import fingerprint, importable
 from .lru_cache import LruCache
 
-_COPIED_BYTES = 1024 * 1024  # of the pickle of a function that several items of one task share
+_COPIED_BYTES = 1024 * 1024  # largest pickle of a function that is copied for each item of a task
 
 
 class SubmittedFunctions:
-    """By their digests. Not for several threads at once."""
+    """Functions by their digests. Not for several threads at once."""
 
     def __init__(self) -> None:
         self._kept = LruCache[tuple[Any, Any]]()
 
     def function(self, id: bytes, pickle: Callable[[], bytes]) -> Any:
-        """What `pickle` gave when it was first asked, or the same anew."""
+        """The function from `pickle`: the one that was kept if it has not changed, else unpickled again."""
         kept = self._kept.get(id)
         if kept is not None and _marks(kept[0]) == kept[1]:
             return kept[0]
@@ -39,7 +39,7 @@ class SubmittedFunctions:
 
 
 class Fresh:
-    """On its way to a worker: a function and the changed modules that it may need. Immutable but for its cache."""
+    """Travels to a worker: a function and the changed modules that it may need. Immutable except for its cache."""
 
     def __init__(self, sources: dict[str, local_modules.Source], pickle: bytes, in_place: bool = False):
         self._sources, self._pickle, self._in_place = sources, pickle, in_place
@@ -50,7 +50,7 @@ class Fresh:
         return Fresh, (self._sources, self._pickle, self._in_place)
 
     def function(self) -> Callable[..., Any]:
-        """On the worker, before each call: the function, of the modules as they were when it was submitted."""
+        """On the worker, before each call: the function, with the modules as they were when it was submitted."""
         generation = local_modules.serve(self._sources, self._in_place)
         if generation != self._generation:
             self._functions, self._generation = SubmittedFunctions(), generation
@@ -58,7 +58,7 @@ class Fresh:
 
 
 def _marks(function: Any) -> Any:
-    """They change with what the function captured; None where that cannot be told."""
+    """Marks that change with what the function captured; None: that cannot be told."""
     if type(function) is Fresh:
         return True
     marks = fingerprint(function)
@@ -66,7 +66,7 @@ def _marks(function: Any) -> Any:
 
 
 def for_each_item(function: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
-    """Gives `function` for each of several calls in one task, as it is now. With much data in it they share it."""
+    """Returns a maker of `function` as it is now, for several calls in one task. With much data they share one."""
     if importable(function):
         return lambda: function
     try:

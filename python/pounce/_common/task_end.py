@@ -1,4 +1,4 @@
-"""Whether the task that runs here is to end: a KeyboardInterrupt is that end then, and not its function's own error."""
+"""Whether the task that runs here has to end: a KeyboardInterrupt then means that, not an error of its function."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ def _outside_a_worker() -> bool:
     return False
 
 
-is_to_end: Callable[[], bool] = _outside_a_worker  # a worker's interpreter puts its own here
+is_to_end: Callable[[], bool] = _outside_a_worker  # a worker's interpreter sets its own

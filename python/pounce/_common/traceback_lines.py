@@ -1,6 +1,6 @@
-"""How a traceback travels: its lines as plain data, and where they arrive a traceback again, which shows the same.
+"""How a traceback travels: its lines are plain data, and become a traceback that looks the same on arrival.
 
-Its frames have no variables, and no code but an expression that stands where the line's own does.
+The new frames have no variables, and no code except an expression at the line's own position.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_END_LINES = 1000  # of a longer traceback so many travel of each end
+_END_LINES = 1000  # so many lines of each end of a longer traceback travel
 
 
 class Line(NamedTuple):
@@ -34,12 +34,12 @@ def lines_of(trace: types.TracebackType | None) -> list[Line]:
 
 
 def traceback_of(lines: list[Line]) -> types.TracebackType | None:
-    # Frames keep those that they were made in, up to a generator's: not the caller's.
+    # A frame keeps its calling frames alive, up to a generator's: so not those of our caller.
     return next(_in_generator(lines))
 
 
 def below(trace: types.TracebackType | None, *packages: str) -> types.TracebackType | None:
-    """Without the frames of these at its beginning."""
+    """The traceback without the leading frames of these packages."""
     while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] in packages:
         trace = trace.tb_next
     return trace
@@ -61,7 +61,7 @@ def _traceback_of(lines: list[Line]) -> types.TracebackType | None:
             trace = types.TracebackType(trace, one.tb_frame, one.tb_lasti if line.span else -1, line.number)
         return trace
     finally:
-        del trace, made, one  # else the frames would hold themselves
+        del trace, made, one  # else the frames would keep themselves alive
 
 
 def _line(trace: types.TracebackType) -> Line:
@@ -71,7 +71,7 @@ def _line(trace: types.TracebackType) -> Line:
 
 
 def _span(code: types.CodeType, trace: types.TracebackType) -> tuple[int, int, int] | None:
-    if sys.version_info < (3, 11):  # it underlines nothing
+    if sys.version_info < (3, 11):  # which underlines nothing
         return None
     line, end, column, end_column = next(itertools.islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
     if line != trace.tb_lineno or end is None or column is None or end_column is None:

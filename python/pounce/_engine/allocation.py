@@ -1,4 +1,4 @@
-"""The part of a job of Slurm's that this process stands in: what ``Client(here=True)`` hands out."""
+"""The part of the Slurm job that this process runs in: what ``Client(here=True)`` hands out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import BadRequest
-from .allocation_nodes import NotReached, asked, gpu_names
+from .allocation_nodes import NotReached, gpu_names, nodes_of_job
 from .options import Options
 
-_IDLE_S = 2.0   # a worker that has nothing to do makes room for who asks for something else
-_MOST_MIB = 1_000_000  # that a configuration can say
-_GONE_S = 10.0  # and pounced for nobody
+_IDLE_S = 2.0   # an idle worker soon makes way for a request of another kind
+_MOST_MIB = 1_000_000  # the most that a configuration can hold
+_GONE_S = 10.0  # pounced itself ends after so long without a client
 
 
 class Allocation(NamedTuple):
@@ -32,7 +32,7 @@ class Allocation(NamedTuple):
 
 
 def is_inside(environment: Mapping[str, str] = os.environ) -> bool:
-    """On a node of a job: salloc's shell may stand on a login node, and has a job without being in it."""
+    """Whether this process is on a node of its job. salloc's shell may have a job and yet run on a login node."""
     return bool(environment.get("SLURM_JOB_ID")) and bool(environment.get("SLURMD_NODENAME"))
 
 
@@ -41,30 +41,34 @@ def found(environment: Mapping[str, str] = os.environ) -> Allocation:
     Raises
     ------
     BadRequest
-        This process stands in no job, or has one task's share of it: programs of one job and node have one pounced, which would hand out
-        what the first of them stands in.
+        This process is in no job, or has only one task's share of it. The programs of one job on one node share one
+        pounced, which would hand out the share of the first of them.
     """
     job = environment.get("SLURM_JOB_ID", "")
     if not job:
         remedy = "Start it with sbatch or srun; here='auto' leases workers where there is no job."
         raise BadRequest("here=True is for inside a job of Slurm's, and this is none", remedy)
     if not is_inside(environment):
-        raise BadRequest(f"here=True: job {job} is yours, but this process is not on its node", "Start it with srun, which runs it there.")
+        raise BadRequest(f"here=True: job {job} is yours, but this process is not on its node",
+                         "Start it with srun, which runs it there.")
     cpus = min(len(os.sched_getaffinity(0)), _number(environment, "SLURM_CPUS_ON_NODE") or os.cpu_count() or 1)
     granted = _number(environment, "SLURM_CPUS_ON_NODE") or cpus
-    # The first of them that is set says it: an empty one that there are none for this process.
-    gpus = next((environment[name] for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS") if name in environment), "")
+    # The first of these variables that is set decides. An empty value means that this process has no GPU.
+    variables = ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
+    gpus = next((environment[name] for name in variables if name in environment), "")
     named = gpu_names(gpus)
     if _is_one_of_several(environment) and 0 < len(named) < _number(environment, "SLURM_GPUS_ON_NODE"):
-        text = "here=True: this program is one of several tasks of its step with GPUs of their own, and one pounced would serve them all"
-        raise BadRequest(text, "Start one program, which has all GPUs (srun -n1), or use the task's own GPU without pounce.")
+        text = ("here=True: this program is one of several tasks of its step with GPUs of their own, "
+                "and one pounced would serve them all")
+        raise BadRequest(text, "Start one program, which has all GPUs (srun -n1), "
+                               "or use the task's own GPU without pounce.")
     nodes = _number(environment, "SLURM_JOB_NUM_NODES") or 1
     return Allocation(job, environment["SLURMD_NODENAME"], nodes, cpus, _memory_on(environment, granted), named)
 
 
 def serves_batch_run(asks: Options) -> bool:
-    """In a batch run: whether a client that does not say where its work runs uses the run's job, whose GPUs would idle beside those that
-    are leased. Where the job has GPUs it says what it does."""
+    """Whether a client in a batch run that does not say where its work runs uses the run's own job, whose GPUs would
+    otherwise idle beside leased ones. Prints the decision where the job has GPUs."""
     if not is_inside():
         return False
     has = found()
@@ -73,7 +77,8 @@ def serves_batch_run(asks: Options) -> bool:
     fits = asks.gpus > 0 and asks.nodes == 1 and not asks.leases_most and _holds(has, asks)
     its = "the GPU" if len(has.gpus) == 1 else f"the {len(has.gpus)} GPUs"
     does = (f"this client uses {its} of job {has.job}, which is this batch run's; here=False leases others" if fits else
-            f"this client leases what its calls ask for, beside {its} of job {has.job}, which is this batch run's; here='auto' uses that")
+            f"this client leases what its calls ask for, beside {its} of job {has.job}, which is this batch run's; "
+            "here='auto' uses that")
     print(_core.printable(f"pounce: {does}"), file=sys.stderr)
     return fits
 
@@ -84,7 +89,7 @@ def _holds(has: Allocation, asks: Options) -> bool:
 
 
 def configuration(allocation: Allocation, environment: Mapping[str, str] = os.environ) -> str:
-    """A configuration of pounced's that hands out this and no more; its path. The file goes with this process."""
+    """The path of a pounced configuration that hands out this allocation alone. The file goes with this process."""
     says = {
         "launcher": "local", "local_cpus": allocation.cpus, "local_memory_mib": min(allocation.memory_mib, _MOST_MIB),
         "local_gpus": ",".join(allocation.gpus), "idle_release_s": _IDLE_S, "keep_warm_s": 0, "keep_warm_blind_s": 0,
@@ -98,16 +103,17 @@ def configuration(allocation: Allocation, environment: Mapping[str, str] = os.en
 
 
 def _further_nodes(allocation: Allocation, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Nothing where only this node's workers can be had, which is said."""
+    """Empty where workers can run on this node alone; a line on stderr says why."""
     try:
         if (_number(environment, "SLURM_STEP_NUM_TASKS") or 1) > 1:
             raise NotReached("this program is one of several tasks of its step")
-        nodes = {node.name: node for node in asked(allocation.job, allocation.nodes, environment)}
+        nodes = {node.name: node for node in nodes_of_job(allocation.job, allocation.nodes, environment)}
         here = nodes.pop(allocation.node, None)
         if here is None:
             raise NotReached(f"they are {', '.join(nodes)}")
     except NotReached as problem:
-        text = f"pounce: job {allocation.job} has {allocation.nodes} nodes; workers run on this one, {allocation.node}, alone: {problem}"
+        text = (f"pounce: job {allocation.job} has {allocation.nodes} nodes; "
+                f"workers run on this one, {allocation.node}, alone: {problem}")
         print(_core.printable(text), file=sys.stderr)
         return {}
     return {"advertise_address": here.sees_us_at, "local_relative": here.relative, "local_nodes": [
@@ -116,13 +122,14 @@ def _further_nodes(allocation: Allocation, environment: Mapping[str, str]) -> di
 
 
 def _memory_on(environment: Mapping[str, str], cpus: int) -> int:
-    """What the job may use on one of its nodes, where it has so many CPUs."""
+    """The memory that the job may use on a node where it has `cpus` CPUs; 0: not limited."""
     return _number(environment, "SLURM_MEM_PER_NODE") or _number(environment, "SLURM_MEM_PER_CPU") * cpus
 
 
 def _is_one_of_several(environment: Mapping[str, str]) -> bool:
-    """Tasks of its step on this node: "2(x3),1" are those on each node."""
-    return any(int(number) > 1 for number in re.findall(r"(?:^|,)(\d+)", environment.get("SLURM_STEP_TASKS_PER_NODE", "")))
+    """Whether any node has several tasks of its step. "2(x3),1": three nodes with two tasks each, one with one."""
+    counts = re.findall(r"(?:^|,)(\d+)", environment.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    return any(int(count) > 1 for count in counts)
 
 
 def _number(environment: Mapping[str, str], name: str) -> int:

@@ -1,4 +1,4 @@
-"""The further nodes of a job of Slurm's that this process stands in, as a step on each of them tells."""
+"""The nodes of the Slurm job that this process runs in, as a job step on each of them reports."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _LIMIT_S = 60.0
-# A step of its own has all that the job has on its node. What stands behind the launching node's address is how Slurm calls us there.
-_ASKS = ('unset OMP_NUM_THREADS OMP_THREAD_LIMIT; '  # which nproc counts by
-         'echo "pounce|$SLURM_NODEID|$SLURMD_NODENAME|$SLURM_LAUNCH_NODE_IPADDR|$(nproc)|$SLURM_CPUS_ON_NODE|$CUDA_VISIBLE_DEVICES"')
+# A separate step has all that the job has on its node. SLURM_LAUNCH_NODE_IPADDR is the address by which it reaches us.
+_REPORT = ('unset OMP_NUM_THREADS OMP_THREAD_LIMIT; '  # nproc obeys these
+           'echo "pounce|$SLURM_NODEID|$SLURMD_NODENAME|$SLURM_LAUNCH_NODE_IPADDR|$(nproc)|$SLURM_CPUS_ON_NODE|'
+           '$CUDA_VISIBLE_DEVICES"')
 
 
 class Node(NamedTuple):
     name: str
-    relative: int  # which of the job's nodes, as srun counts them
+    relative: int  # the index of the node in the job, as srun counts
     cpus: int
     gpus: tuple[str, ...]
-    sees_us_at: str  # the address of the node that asked
+    sees_us_at: str  # the address of this process's node, as this node sees it
 
 
 class NotReached(Exception):
-    """Why the nodes could not be asked, in a few words."""
+    """Why the nodes could not be queried, in a few words."""
 
 
-def asked(job: str, nodes: int, environment: Mapping[str, str] = os.environ) -> list[Node]:
-    """All of the job's nodes, this one too. Blocks: about 0.2 s, a minute where a node does not answer.
+def nodes_of_job(job: str, nodes: int, environment: Mapping[str, str] = os.environ) -> list[Node]:
+    """All nodes of the job, this one included. Blocks for about 0.2 s, or a minute where a node does not answer.
 
     Raises
     ------
     NotReached
         There is no ``srun``, it failed, or not all answered.
     """
-    words = ["srun", f"--jobid={job}", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--cpu-bind=none",
-             "--mpi=none", "--input=none", "--kill-on-bad-exit=0", "--job-name=pounce-nodes", "sh", "-c", _ASKS]
-    # Of our own step's variables srun would take options.
+    words = ["srun", f"--jobid={job}", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1",
+             "--cpu-bind=none", "--mpi=none", "--input=none", "--kill-on-bad-exit=0", "--job-name=pounce-nodes",
+             "sh", "-c", _REPORT]
+    # srun would take the variables of our own step for its options.
     theirs = ("SLURM_", "SLURMD_", "SRUN_")
     ours = {name: value for name, value in environment.items() if name == "SLURM_CONF" or not name.startswith(theirs)}
     try:
@@ -44,11 +46,11 @@ def asked(job: str, nodes: int, environment: Mapping[str, str] = os.environ) -> 
         raise NotReached("there is no srun here") from None
     except subprocess.TimeoutExpired:
         raise NotReached(f"they did not answer within {_LIMIT_S:.0f} s") from None
-    found = [_node(line) for line in done.stdout.splitlines() if line.startswith("pounce|")]
-    if done.returncode != 0 or len(found) != nodes:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise NotReached(said[-1] if said else f"srun ended with {done.returncode}")
-    return found
+    reports = [_node(line) for line in done.stdout.splitlines() if line.startswith("pounce|")]
+    if done.returncode != 0 or len(reports) != nodes:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise NotReached(lines[-1] if lines else f"srun ended with {done.returncode}")
+    return reports
 
 
 def _node(line: str) -> Node:
@@ -57,5 +59,5 @@ def _node(line: str) -> Node:
 
 
 def gpu_names(listed: str) -> tuple[str, ...]:
-    """Of a list as CUDA_VISIBLE_DEVICES and Slurm's variables have it."""
+    """The GPUs in a list as CUDA_VISIBLE_DEVICES and Slurm's variables hold it."""
     return tuple(gpu for gpu in listed.split(",") if gpu and gpu != "NoDevFiles")

@@ -1,4 +1,4 @@
-"""``Choice``: what a user who waits could ask for instead, as the cluster is now."""
+"""``Choice``: what a waiting user could request instead, as the cluster is now."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from .wait import Eta, eta_of
 
 
 class Choice(NamedTuple):
-    """One of them. Shows itself as a sentence.
+    """One alternative to waiting. Shows itself as a sentence.
 
     Attributes
     ----------
     kind : str
         ``"wait"``, ``"gpu"``, ``"cpu"``, ``"class"`` or ``"cancel"``.
     option : str
-        As ``--or`` and ``wait_policy=`` take it: ``"a100_3g.20gb"``, ``"cpu"``, ``"class=lion"``, ``"cancel"``; of waiting empty.
+        As ``--or`` and ``wait_policy=`` take it: ``"a100_3g.20gb"``, ``"cpu"``, ``"class=lion"``, ``"cancel"``; empty
+        for waiting.
     now : bool
-        There is room for it now.
+        It would start now.
     eta : Eta or None
-        When it would start, where there is none; None: that cannot be said.
+        When it would start, where not now; None: that cannot be estimated.
     against : str
         The limit that it would wait for, in words; empty: none.
     """
@@ -34,8 +35,8 @@ class Choice(NamedTuple):
 
     def asked(self) -> str:
         """What a cell says to have it."""
-        return {"gpu": f"--gpu {self.option}", "class": f"--class {self.option.removeprefix('class=')}", "cpu": "no --gpu",
-                "wait": "wait on", "cancel": "press stop"}[self.kind]
+        return {"gpu": f"--gpu {self.option}", "class": f"--class {self.option.removeprefix('class=')}",
+                "cpu": "no --gpu", "wait": "wait on", "cancel": "press stop"}[self.kind]
 
     def __str__(self) -> str:
         if self.kind == "cancel":
@@ -51,12 +52,12 @@ class Choice(NamedTuple):
 
 
 def choice_of(choice: _core.Choice) -> Choice:
-    """As ``_core`` tells of it."""
+    """The public form of ``_core``'s choice."""
     return Choice(choice.kind, choice.option, choice.now, eta_of(choice.eta), choice.against)
 
 
 def sooner(choices: Sequence[Choice]) -> str:
-    """For the status line: the first that would start now; empty: there is none."""
+    """The status line's hint: the first choice that would start now; empty: none would."""
     for choice in choices:
         if choice.now and choice.kind in ("gpu", "cpu", "class"):
             free = {"gpu": f"{choice.option} is free", "cpu": "a CPU is free",

@@ -1,16 +1,17 @@
-"""How many items of a map travel together. A decision alone: times are handed in."""
+"""How many items of a map travel together. Pure: times are passed in."""
 
 from __future__ import annotations
 
-CHUNK_S = 0.05    # a chunk is to take this long: its overhead is 1 % then, ■ is answered soon, and no worker has a long rest to itself
+# How long a chunk should take: its overhead is 1 % then, ■ takes effect soon, and no worker ends long after the others.
+CHUNK_S = 0.05
 CHUNK_MOST = 4096
-_GROWS = 16       # times at once: the first items of many are a sample
+_GROWS = 16       # the most by which a size grows at once: the first items are only a sample
 
 
 def next_size(size: int, items: int, seconds: float) -> int:
-    """After a chunk of `items` that took so long.
+    """The size after a chunk of `items` that took `seconds`.
 
-    Several chunks are under way, with as many items as were right when they were sent: what a chunk tells is of its own size.
+    Several chunks are under way, sized as was right when they were sent, so a chunk is judged by its own size.
     """
     if seconds < CHUNK_S / 2:
         fits = int(items * min(CHUNK_S / max(seconds, 1e-9), _GROWS))

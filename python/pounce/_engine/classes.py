@@ -57,7 +57,8 @@ class Gpu(NamedTuple):
 
 
 class Classes:
-    """The classes by name: a mapping's ``[name]``, ``in``, iteration and length; ``gpus`` are the cluster's. Shows itself as a table."""
+    """The classes by name: a mapping's ``[name]``, ``in``, iteration and length; ``gpus`` are the cluster's. Shows
+    itself as a table."""
 
     def __init__(self, rows: Sequence[Class], gpus: Sequence[Gpu], launcher: str):
         self._rows = {row.name: row for row in rows}
@@ -77,8 +78,8 @@ class Classes:
         return self._rows[name]
 
     def shortest(self, minutes: int = 0) -> str:
-        """The class for a short try of so many minutes: the one with the shortest time that gives them, of equals the one that
-        is taken where none is named. Empty where no class has such a time: then the site's own choice is as good."""
+        """The class for a short try of so many minutes: the one with the shortest sufficient time limit; of equals the
+        default class. Empty where no class has such a limit: then the site's own choice is as good."""
         giving = [row for row in self._rows.values() if row.time is not None and row.time >= minutes]
         return min(giving, key=lambda row: (row.time, not row.default)).name if giving else ""
 
@@ -96,8 +97,8 @@ class Classes:
         return "no classes: work runs on this machine" if self.launcher == "local" else "no class is open to you"
 
     def _tables(self) -> list[list[tuple[str, ...]]]:
-        rows = [(row.name + (" (where none is named)" if row.default else ""), _time(row.time), str(row.running_jobs), str(row.gpus))
-                for row in self._rows.values()]
+        rows = [(row.name + (" (where none is named)" if row.default else ""), _time(row.time), str(row.running_jobs),
+                 str(row.gpus)) for row in self._rows.values()]
         gpus = [(gpu.type or "any", str(gpu.free), str(gpu.total)) for gpu in self.gpus]
         tables: list[list[tuple[str, ...]]] = [[("class", "time", "running jobs", "GPUs"), *rows]]
         if gpus:
@@ -106,7 +107,7 @@ class Classes:
 
 
 def classes_of(answer: _core.ClassesIs) -> Classes:
-    """Of pounced's answer as ``_core`` tells it; -1 there is None here."""
+    """The public form of pounced's answer; -1 there is None here."""
     return Classes([_class(use) for use in answer.classes], [_gpu(use) for use in answer.gpus], answer.launcher)
 
 
@@ -119,8 +120,8 @@ def _class(use: _core.ClassUse) -> Class:
         return None if value < 0 else value
 
     return Class(use.class_, use.preset, none(use.time_min), Amount(none(use.jobs_most), use.jobs_used),
-                 Amount(none(use.submits_most), use.submits_used), Amount(none(use.gpus_most), use.gpus_used), none(use.gpus_job),
-                 tuple(use.instead))
+                 Amount(none(use.submits_most), use.submits_used), Amount(none(use.gpus_most), use.gpus_used),
+                 none(use.gpus_job), tuple(use.instead))
 
 
 def _time(minutes: int | None) -> str:

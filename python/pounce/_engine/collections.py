@@ -1,4 +1,4 @@
-"""Several calls at once: their results in one piece, in the order in which they end, or as a stream over any iterable."""
+"""Several calls at once: their results together, in the order in which they end, or as a stream over an iterable."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from . import seeds
 from .chunk_size import next_size
 from .outcome import OF_ITERATORS, Types, awaitable, carried, of_async_iterators, of_coroutines, result_of
 
-_CHUNKS_AHEAD = 4         # for each worker: one runs, the others are on their way
+_CHUNKS_AHEAD = 4  # for each worker: one runs, the others are on their way
 
 Future: TypeAlias = "concurrent.futures.Future[Any]"
 Rows: TypeAlias = "list[tuple[Any, ...]]"  # the arguments of each item of a chunk
-Draws: TypeAlias = "tuple[Streams | None, int]"  # of a chunk: from what its items' streams are derived, and its first item's number
-Outcome: TypeAlias = "tuple[float, list[Any], BaseException | None]"  # seconds, the values up to the first failure, that failure
+# What a chunk needs for its random numbers: the streams that its items' are derived from, and its first item's number.
+Draws: TypeAlias = "tuple[Streams | None, int]"
+# Seconds, the values up to the first failure, that failure.
+Outcome: TypeAlias = "tuple[float, list[Any], BaseException | None]"
 
 NO_DRAWS: Draws = (None, 0)
 
@@ -37,7 +39,7 @@ class Submits(Protocol):
 
 
 def gather(futures: Any, skip: bool, timeout: float | None) -> Any:
-    """The results, in the shape of the question: a list for a list and for a map, a dict for a dict, a value for one future."""
+    """The results in the shape of `futures`: a list for a list or a map, a dict for a dict, a value for one future."""
     return _gathered(futures, skip, math.inf if timeout is None else time.monotonic() + timeout)
 
 
@@ -45,12 +47,13 @@ def _gathered(futures: Any, skip: bool, deadline: float) -> Any:
     if isinstance(futures, concurrent.futures.Future):
         return futures.result(_left_until(deadline))
     if isinstance(futures, dict):
-        return {key: _gathered(one, skip, deadline) for key, one in futures.items() if not (skip and _failed(one, deadline))}
+        return {key: _gathered(one, skip, deadline) for key, one in futures.items()
+                if not (skip and _failed(one, deadline))}
     if isinstance(futures, Results):
-        return futures.left(skip, deadline)
+        return futures.remaining(skip, deadline)
     if isinstance(futures, (list, tuple, set, frozenset)):
         kind = next(kind for kind in (list, tuple, set, frozenset) if isinstance(futures, kind))
-        # No generator: Python takes a StopIteration that passes through one for a mistake.
+        # Not a generator: Python turns a StopIteration that passes through one into a RuntimeError.
         return kind([_gathered(one, skip, deadline) for one in futures if not (skip and _failed(one, deadline))])
     return futures
 
@@ -113,7 +116,7 @@ class Completed:
             self.add(future)
 
     def add(self, future: Future) -> None:
-        """One more, also while somebody iterates."""
+        """One more; allowed during an iteration."""
         self._left += 1
         future.add_done_callback(self._put)
 
@@ -170,7 +173,7 @@ class Completed:
 
 
 class Results:
-    """The results of ``map``, in order, made while they are asked for. Iterate with ``for`` or ``async for``.
+    """The results of ``map``, in order, computed as they are consumed. Iterate with ``for`` or ``async for``.
 
     The input is read a few chunks ahead of the output: an endless one is fine, and memory stays small.
     """
@@ -178,18 +181,18 @@ class Results:
     def __init__(self, client: Submits, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
                  chunksize: int | None, timeout: float | None, count: int, expect: Callable[[int], int]):
         self._client, self._run, self._rows = client, _of_rows(function), rows
-        self._streams = seeds.of_call(function)  # from which those of the items are derived
+        self._streams = seeds.of_call(function)  # the items' streams are derived from these
         self._size = chunksize or 1
         self._adapts = chunksize is None
         self._deadline = math.inf if timeout is None else time.monotonic() + timeout
-        self._ahead: collections.deque[tuple[Future, Rows, int]] = collections.deque()  # under way; each with its first item's number
-        self._items = 0  # in chunks so far
+        self._ahead: collections.deque[tuple[Future, Rows, int]] = collections.deque()  # with the first item's number
+        self._items = 0  # submitted so far
         self._ready: collections.deque[Any] = collections.deque()
         self._exhausted = False
-        self._broken: BaseException | None = None  # what the input raised: comes in its place
+        self._broken: BaseException | None = None  # what the input raised: raised after the results before it
         self._expect_tasks = expect
-        self._count = count  # of the rows that have not been read, as far as is known
-        self._expected = 0   # chunks that the client was told of
+        self._count = count  # of rows that have not been read, as far as known
+        self._expected = 0   # chunks that were announced to the client
         self._fill()
 
     def _fill(self) -> None:
@@ -218,20 +221,20 @@ class Results:
         return self._client.submit(self._run, chunk, *self._draws(first))
 
     def _draws(self, first: int) -> tuple[Draws, ...]:
-        """What a chunk, of which this is the first item's number, is sent with for its random numbers."""
+        """The arguments for the random numbers of the chunk whose first item has the number `first`."""
         return () if self._streams is None else ((self._streams, first),)
 
     def _outcome(self, future: Future) -> Outcome:
-        """Of a chunk that did not fail as a whole."""
+        """The outcome of a chunk that did not fail as a whole."""
         return future.result()
 
     def _expect(self, chunks: int) -> int:
-        """What is still to be read is work too, that a pool grows for. Returns the number of workers."""
+        """Announces chunks that are still to be read: a pool grows for them too. Returns the number of workers."""
         more, self._expected = chunks - self._expected, chunks
         return self._expect_tasks(more)
 
     def _receive(self, deadline: float, skip: bool = False) -> None:
-        """The results of the next chunk; with `skip` without those of items that fail."""
+        """Takes the results of the next chunk; with `skip` without failed items."""
         future, rows, first = self._ahead[0]
         failure = _failure(future, min(deadline, self._deadline))
         seconds, values, error = self._outcome(future) if failure is None else (math.inf, [], failure)
@@ -248,7 +251,7 @@ class Results:
             self._cancel()
 
     def _go_on(self, rows: Rows, first: int, error: BaseException) -> None:
-        """After an item that failed. Where the worker was lost nobody knows which of the chunk have run: none runs again."""
+        """Sends the items after a failed one. None if the worker was lost: which of them ran is unknown then."""
         lost = isinstance(error, errors.PounceError) and not isinstance(error, errors.TaskRaised)
         if rows and not lost:
             with seeds.given(None):
@@ -256,8 +259,8 @@ class Results:
         else:
             self._fill()
 
-    def left(self, skip: bool, deadline: float) -> list[Any]:
-        """All that is still to come. After a Timeout nothing is lost: it can be asked for again."""
+    def remaining(self, skip: bool, deadline: float) -> list[Any]:
+        """All results that are still to come. A Timeout loses none: the call can be repeated."""
         while self._ahead:
             self._receive(deadline, skip)
         values = []
@@ -271,13 +274,13 @@ class Results:
         return values
 
     def _end(self) -> None:
-        """All has come: then it is the turn of what the input raised."""
+        """After the last result: raises what the input raised."""
         broken, self._broken = self._broken, None
         if broken is not None:
             raise broken
 
     async def come(self, skip: bool, deadline: float) -> None:
-        """Until `left` need not wait."""
+        """Waits until `remaining` need not."""
         while self._ahead:
             await self._next_has_come(deadline)
             self._receive(0.0, skip)
@@ -298,7 +301,7 @@ class Results:
         self._ahead.clear()
 
     def close(self) -> None:
-        """Cancels what was sent ahead. An iteration that is left early does this by itself when it is collected."""
+        """Cancels what was sent ahead. An abandoned iteration does this when it is garbage-collected."""
         self._cancel()
 
     def __iter__(self) -> Iterator[Any]:
@@ -331,7 +334,7 @@ class Results:
         try:
             value.again(ambiguous)
         finally:
-            del value  # likewise
+            del value  # its error's traceback holds this frame
 
     def __del__(self) -> None:
         if getattr(self, "_ahead", None):
@@ -356,7 +359,7 @@ def run_chunk(function: Callable[..., Any], rows: Rows, draws: Draws = NO_DRAWS)
             values.append(original()(*row))
         except BaseException as error:
             if not values or (isinstance(error, KeyboardInterrupt) and task_end.is_to_end()):
-                raise  # as any task's
+                raise  # fails the chunk as any task fails
             return time.monotonic() - start, values, _travelling(error)
     return time.monotonic() - start, values, None
 

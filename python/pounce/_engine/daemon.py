@@ -16,22 +16,21 @@ _TAKES_LONG_S = 90  # pounce-slurm may wait 60 s for a slurmctld that does not a
 
 
 def find_program(name: str) -> str:
-    """The program of this installation: beside the interpreter, else where scripts go, else on PATH."""
-    folders = [os.environ.get("POUNCE_PROGRAMS", ""), os.path.dirname(sys.executable), sysconfig.get_path("scripts") or ""]
-    for folder in filter(None, folders):
+    """The path of a program of this installation: beside the interpreter, else among its scripts, else on PATH."""
+    scripts = sysconfig.get_path("scripts") or ""
+    for folder in filter(None, (os.environ.get("POUNCE_PROGRAMS", ""), os.path.dirname(sys.executable), scripts)):
         path = Path(folder) / name
         if os.access(path, os.X_OK):
             return str(path)
-    found = shutil.which(name)
-    if found is None:
-        raise errors.DaemonUnavailable(
-            f"the program {name} is neither beside {sys.executable} nor on PATH", "Install pounce-hpc into this environment."
-        )
-    return found
+    on_path = shutil.which(name)
+    if on_path is None:
+        raise errors.DaemonUnavailable(f"the program {name} is neither beside {sys.executable} nor on PATH",
+                                       "Install pounce-hpc into this environment.")
+    return on_path
 
 
 def ensure(launcher: str | None, config: str | None) -> str:
-    """Starts pounced unless it lives, and returns its endpoint as one line of JSON. Blocks.
+    """Starts pounced unless it runs, and returns its endpoint as one line of JSON. Blocks.
 
     Raises
     ------
@@ -44,7 +43,8 @@ def ensure(launcher: str | None, config: str | None) -> str:
     if launcher is not None:
         command += ["--launcher", launcher]
     try:
-        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TAKES_LONG_S)
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=_TAKES_LONG_S)
     except subprocess.TimeoutExpired:
         raise errors.DaemonUnavailable(f"pounced did not start within {_TAKES_LONG_S} s") from None
     if answer.returncode == 0:

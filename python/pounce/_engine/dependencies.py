@@ -13,16 +13,16 @@ from typing import Any
 
 
 class Dependencies:
-    """Of one call. Any thread: what is called when they have ended is called once, by the thread that brought the last end.
+    """The dependencies of one call. Any thread: the thread that brings the last end calls one of the callbacks, once.
 
     Parameters
     ----------
     tasks : dict
-        What is known of each future's call.
+        The task of each future.
     ready : callable
         All have ended well.
     failed : callable
-        Called with the future that failed or was cancelled. Not within that one's end: a chain of calls may be long.
+        Called with the future that failed or was cancelled, after its own end: a chain of calls may be long.
     """
 
     def __init__(self, tasks: dict[Any, Any], ready: Callable[[], object], failed: Callable[[Any], object]):
@@ -32,17 +32,17 @@ class Dependencies:
         self._turn = threading.Lock()
 
     def begin(self) -> None:
-        """From now on; what has ended already counts."""
+        """Watches the futures; those that have ended already count."""
         for future in list(self._pending):
             future.add_done_callback(self._ended)
 
     def pending(self) -> list[Any]:
-        """The calls that have not ended. Empty: it waits no more."""
+        """The tasks that have not ended. Empty: the call waits no more."""
         with self._turn:
             return [] if self._is_decided else list(self._pending.values())
 
     def drop(self) -> bool:
-        """It waits no more, and nothing is called. False: it did not wait any more."""
+        """Ends the wait without a callback. False: it had ended already."""
         with self._turn:
             decided = self._is_decided
             self._decide()
@@ -62,18 +62,18 @@ class Dependencies:
             on_ready()
 
     def _decide(self) -> None:
-        """Lets go of the call: the futures that it waited for know this one as long as they live."""
+        """Releases the call, since the futures that it waited for keep this object as long as they live."""
         self._is_decided = True
         self._ready = lambda: None
         self._failed = lambda _: None
         self._pending = {}
 
 
-_thread = threading.local()  # .ends: what this thread has still to end
+_thread = threading.local()  # .ends: callbacks that this thread has still to run
 
 
 def one_after_the_other(end: Callable[[], object]) -> None:
-    """A call's end may be the next one's: not within it, since a chain may be longer than Python's stack."""
+    """Runs `end` after those that this thread runs: calls may end each other in a chain longer than Python's stack."""
     ends: deque[Callable[[], object]] | None = getattr(_thread, "ends", None)
     if ends is not None:
         ends.append(end)
@@ -87,33 +87,33 @@ def one_after_the_other(end: Callable[[], object]) -> None:
 
 
 def with_note(error: BaseException, note: str) -> BaseException:
-    """A copy of what another call failed with, with a line more. The same object where it cannot be copied."""
+    """A copy of another call's error with one more note. The same object where it cannot be copied."""
     try:
-        found = copy.copy(error)
-        same = type(found) is type(error) and found.args == error.args
+        copied = copy.copy(error)
+        same = type(copied) is type(error) and copied.args == error.args
     except Exception:
         same = False
     if not same:
         return error
-    found.__traceback__, found.__cause__, found.__context__ = error.__traceback__, error.__cause__, error.__context__
-    found.__suppress_context__ = error.__suppress_context__
-    if hasattr(found, "add_note"):  # not in Python 3.10
-        found.__notes__ = [*getattr(error, "__notes__", ()), note]
-    return found
+    copied.__traceback__, copied.__cause__, copied.__context__ = error.__traceback__, error.__cause__, error.__context__
+    copied.__suppress_context__ = error.__suppress_context__
+    if hasattr(copied, "add_note"):  # not in Python 3.10
+        copied.__notes__ = [*getattr(error, "__notes__", ()), note]
+    return copied
 
 
 def place_of(future: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> str:
-    """Which argument of `name` it is, in words."""
+    """Which argument of `name` the future is, in words."""
     for path, value in [*((f"argument {n} of {name}", value) for n, value in enumerate(args)),
                         *((f"argument {word}= of {name}", value) for word, value in kwargs.items())]:
-        found = _path_in(value, future, path)
-        if found:
-            return found
+        place = _path_in(value, future, path)
+        if place:
+            return place
     return f"an argument of {name}"
 
 
 def _path_in(value: Any, future: Any, path: str, depth: int = 4) -> str:
-    """Of the future in it; empty: it is not there, or deeper."""
+    """The path of the future in `value`; empty: it is not there, or deeper than `depth`."""
     if value is future:
         return path
     if depth == 0:

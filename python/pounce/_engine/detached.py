@@ -1,4 +1,4 @@
-"""Detached tasks: they have a name, outlive the kernel that submitted them, and any later one finds them by it."""
+"""Detached tasks: they have a name, outlive the kernel that submitted them, and a later kernel finds them by name."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .task import Task
 from .task_log import TaskLog
 
 _SLICE_S = 0.2  # between two looks at the log
-_ASK_S = 2.0    # and at pounced, which may have been started anew and have forgotten whom to tell
+_ASK_S = 2.0    # between two questions to pounced, which forgets its followers when it is restarted
 
 
 class DetachedTask(Task):
-    """One of them, as long as somebody here waits for it or follows it: its log is shown, its outcome read from its folder."""
+    """A detached task while this kernel waits for or follows it: shows its log, reads its outcome from its folder."""
 
     def __init__(self, session: Session, row: _core.DetachedRow, later: bool = False):
         super().__init__(row.name)
@@ -42,20 +42,20 @@ class DetachedTask(Task):
             self.log.skip()  # a later kernel is shown what comes from now on
 
     def follow(self) -> None:
-        """From now on the session tells it what pounced says. Its future is settled then or later."""
+        """From now on the session passes on what pounced says. May settle the future at once."""
         self._session.follow(self)
         self.update(self.row)
         if self._later and not self.over:
-            self._session.names(self.name)  # its end may have been told before we followed it
+            self._session.names(self.name)  # its end may have been announced before we followed it
 
     def end_at_pounced(self, forget: bool) -> None:
         end = self._session.core.cancel_detached
-        for row in self._session.ask_detached(lambda request, asked: end(request, asked, self.name, forget)):
+        for row in self._session.ask_detached(lambda request, connection: end(request, connection, self.name, forget)):
             self.update(row)
-        self.wait_over(None)  # another thread may have its end in hand
+        self.wait_over(None)  # another thread may be handling its end
 
     def wait(self, timeout: float | None) -> None:
-        """The notifier brings the end; this thread shows what the task prints."""
+        """The notifier thread brings the end; this thread shows what the task prints."""
         now = time.monotonic()
         deadline = math.inf if timeout is None else now + timeout
         ask = now + _ASK_S
@@ -73,7 +73,7 @@ class DetachedTask(Task):
                     self._session.names(self.name, _ASK_S)
 
     def update(self, row: _core.DetachedRow) -> None:
-        """pounced's word, on any thread; the first that tells of the end decides it."""
+        """What pounced reports, on any thread; the first report of the end decides."""
         if row.task != self.row.task or self.over:
             return
         self.row = row
@@ -109,7 +109,8 @@ class DetachedTask(Task):
         except errors.PounceError as problem:
             ended = _failed(errors.record_of(problem))
         except (KeyError, TypeError):
-            ended = _failed(_core.Error("version_mismatch", f"the outcome of {self.name} was written by another version of pounce"))
+            ended = _failed(_core.Error("version_mismatch",
+                                        f"the outcome of {self.name} was written by another version of pounce"))
         self.end(ended)
 
     def left(self) -> None:
@@ -118,8 +119,8 @@ class DetachedTask(Task):
             if self._relay is not None:
                 self._relay.leave()
         if self._session.unfollow(self):
-            text, remedy = f"The client was closed; {self.name} goes on.", f"pounce.Client().attach({self.name!r}) finds it again."
-            self.end(_failed(_core.Error("closed", text, remedy)))
+            self.end(_failed(_core.Error("closed", f"The client was closed; {self.name} goes on.",
+                                         f"pounce.Client().attach({self.name!r}) finds it again.")))
 
     def _show_log(self) -> None:
         with self._showing:
@@ -140,10 +141,10 @@ def submit(session: Session, name: str, parts: list[Any], resources: _core.Resou
     _see(session.results)
     try:
         _prepare(prepared, task, parts)
-        ask = session.core.submit_detached
-        (row,) = session.ask_detached(lambda request, asked: ask(request, asked, name, task, resources, retries))
+        ask, call = session.core.submit_detached, (name, task, resources, retries)
+        (row,) = session.ask_detached(lambda request, connection: ask(request, connection, *call))
     finally:
-        shutil.rmtree(prepared, ignore_errors=True)  # if it has not become the task's folder
+        shutil.rmtree(prepared, ignore_errors=True)  # unless it has become the task's folder
     return DetachedTask(session, row)
 
 
@@ -151,10 +152,12 @@ def _prepare(folder: str, task: str, parts: list[Any]) -> None:
     try:
         os.mkdir(folder, 0o700)
         result_store.write_call(folder, task, parts)
-        os.close(os.open(os.path.join(folder, f"{task}.log"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        log = os.path.join(folder, f"{task}.log")
+        os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except OSError as problem:  # a full disk, for one
-        results, remedy = os.path.dirname(folder), "Make room there, or name another state_folder in pounced's configuration."
-        raise errors.DaemonUnavailable(f"{results} cannot be written: {problem.strerror}", remedy) from problem
+        remedy = "Make room there, or name another state_folder in pounced's configuration."
+        raise errors.DaemonUnavailable(f"{os.path.dirname(folder)} cannot be written: {problem.strerror}",
+                                       remedy) from problem
 
 
 def _see(folder: str) -> None:

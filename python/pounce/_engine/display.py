@@ -10,7 +10,7 @@ from .shell import shell as ipython
 
 
 def republish(message: dict[str, Any], buffers: list[Any]) -> None:
-    """One message of a worker. Without a shell there is nobody to show it to."""
+    """Shows one message of a worker; without a shell it is dropped."""
     shell = ipython()
     if shell is None:
         return
@@ -27,10 +27,10 @@ def republish(message: dict[str, Any], buffers: list[Any]) -> None:
 
 
 def ask(question: dict[str, Any]) -> dict[str, str]:
-    """Asks the user, as the code on the worker wants it; a KeyboardInterrupt is the caller's."""
+    """Asks the user on behalf of the code on the worker. A KeyboardInterrupt passes to the caller."""
     try:
         return {"value": (getpass.getpass if question["password"] else input)(question["prompt"])}
-    except Exception as error:  # EOFError; or nobody is there to ask
+    except Exception as error:  # EOFError, or there is no terminal
         return {"error": type(error).__name__, "text": str(error)}
 
 

@@ -16,7 +16,7 @@ def in_words(seconds: float) -> str:
 
 
 def seconds_of(value: Any) -> float | None:
-    """Of a number, a timedelta or a text such as "20min", "1h30m" or "1-12:00:00"; None: it is none of these."""
+    """Takes a number, a timedelta or a text such as "20min", "1h30m" or "1-12:00:00"; None: it is none of these."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -25,5 +25,6 @@ def seconds_of(value: Any) -> float | None:
 
 
 def limit_seconds_of(value: Any) -> float | None:
-    """Of a job's time limit: the same, and whatever text sbatch takes for --time: "30" is minutes, "UNLIMITED" infinite."""
+    """As `seconds_of`, for the time limit of a job: also takes what sbatch takes for --time: "30" is minutes,
+    "UNLIMITED" infinite."""
     return _core.time_limit_s(value) if isinstance(value, str) else seconds_of(value)

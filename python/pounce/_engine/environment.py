@@ -1,4 +1,4 @@
-"""What workers and batch runs have of this process's environment variables, or of another environment's."""
+"""The environment variables of workers and batch runs: this process's, or those of another environment."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ _HOOKS_TAKE_S = 10
 
 
 def of_workers(prefix: str | None, parked: str) -> dict[str, str]:
-    """What they are started with. `parked`: the folder of the user's saved states."""
+    """The variables that workers start with. `parked`: the folder of the user's saved states."""
     shown = _travelling(prefix, {})
     begins = {VARIABLE: hash_seed(parked)}
     path = search_path()
     known = list(filter(None, shown.get("PYTHONPATH", "").split(os.pathsep)))
     ours = os.path.dirname(os.path.dirname(here.absolute(_core.__file__)))
-    if ours in (*path.folders(), here.folder()) and ours not in known:  # no installation has it, and the interpreter looks for pounce first
+    # No installation has it, and the interpreter looks for pounce first.
+    if ours in (*path.folders(), here.folder()) and ours not in known:
         begins["PYTHONPATH"] = os.pathsep.join([*known, ours])
     notebook = NotebookProcess(list(path), standard_modules(), {name: shown.get(name) for name in begins})
     return notebook.into(shown | begins)
 
 
 def travelling(prefix: str | None = None) -> dict[str, str]:
-    """What a batch run has of this process's environment; with the environment at `prefix` in the place of ours."""
+    """The variables that a batch run gets from this process; with `prefix`, that environment replaces ours."""
     added = os.pathsep.join(search_path().folders())
-    return _travelling(prefix, {"PYTHONPATH": added} if added else {})  # holds what PYTHONPATH gave this process, too
+    return _travelling(prefix, {"PYTHONPATH": added} if added else {})  # includes what PYTHONPATH gave this process
 
 
 def _travelling(prefix: str | None, more: dict[str, str]) -> dict[str, str]:
@@ -55,7 +56,8 @@ def _is_conda(prefix: str) -> bool:
 def _entered(environment: dict[str, str], prefix: str) -> dict[str, str]:
     ours = {os.path.join(sys.prefix, "bin"), os.path.dirname(sys.executable)}
     path = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if folder not in ours]
-    kept = {name: value for name, value in environment.items() if name != "VIRTUAL_ENV" and not name.startswith("CONDA_")}
+    kept = {name: value for name, value in environment.items()
+            if name != "VIRTUAL_ENV" and not name.startswith("CONDA_")}
     kind = "CONDA_PREFIX" if _is_conda(prefix) else "VIRTUAL_ENV"
     return {**kept, kind: prefix, "PATH": os.pathsep.join([os.path.join(prefix, "bin"), *path])}
 
@@ -72,7 +74,8 @@ def _activated(environment: dict[str, str], prefix: str) -> dict[str, str]:
         return declared
     run = [shell, "-c", 'for hook; do . "$hook" </dev/null >/dev/null 2>&1; done; env -0', "activate", *hooks]
     try:
-        after = subprocess.run(run, env=declared, stdin=subprocess.DEVNULL, capture_output=True, timeout=_HOOKS_TAKE_S, check=True)
+        after = subprocess.run(run, env=declared, stdin=subprocess.DEVNULL, capture_output=True,
+                               timeout=_HOOKS_TAKE_S, check=True)
     except (OSError, subprocess.SubprocessError) as problem:
         warnings.warn(f"workers go without what the hooks in {os.path.dirname(hooks[0])} set: {problem}", stacklevel=2)
         return declared
@@ -87,10 +90,10 @@ def _declared(prefix: str) -> dict[str, str]:
     for path in [*files, os.path.join(prefix, "conda-meta", "state")]:
         try:
             with open(path, encoding="utf-8") as file:
-                said = json.load(file)
+                content = json.load(file)
         except (OSError, ValueError):
             continue
-        variables = said.get("env_vars", {}) if path.endswith("state") else said
+        variables = content.get("env_vars", {}) if path.endswith("state") else content
         declared.update({name: str(value) for name, value in variables.items() if value != "***unset***"})
     return declared
 
@@ -99,5 +102,6 @@ def interpreter_of(prefix: str) -> str:
     """The Python of the environment at `prefix`."""
     python = os.path.join(prefix, "bin", "python")
     if not os.access(python, os.X_OK):
-        raise errors.BadRequest(f"env={prefix!r} is no environment: there is no program {python}", "Name the folder that holds bin/python.")
+        raise errors.BadRequest(f"env={prefix!r} is no environment: there is no program {python}",
+                                "Name the folder that holds bin/python.")
     return python

@@ -16,7 +16,7 @@ Hold = Callable[[bytes, list[Any], bool], Any]  # _core.Client.hold
 
 
 class FileObject:
-    """One pickle with its buffers, held twice at most: by the names of its files, and as data."""
+    """One pickle with its buffers: held by the names of its files and, if needed, also as data."""
 
     def __init__(self, hold: Any, data: bytes, buffers: list[Any], parts: list[FilePart]):
         self.hold = hold
@@ -27,19 +27,19 @@ class FileObject:
         return any(part.place.device in devices for part in self._parts)
 
     def devices_of(self, path: str) -> set[int]:
-        """Where the file at `path` lies, if it is one of these. Raises ``FileChanged``."""
-        found = [part for part in self._parts if part.path == path]
-        for part in found:
+        """The devices of the file at `path`, if the object has parts in it. Raises ``FileChanged``."""
+        parts = [part for part in self._parts if part.path == path]
+        for part in parts:
             _check(part)
-        return {part.place.device for part in found}
+        return {part.place.device for part in parts}
 
     def as_data(self, hold: Hold) -> Any:
-        """The hold on its data, which is read for it.
+        """The hold on its data, which is read from the files.
 
         Raises
         ------
         FileChanged
-            A file is not any more what it was.
+            A file has changed.
         """
         if self._as_data is None:
             for part in self._parts:
@@ -49,7 +49,7 @@ class FileObject:
 
 
 class FileObjects:
-    """Those of one client that somebody holds, and which file systems its workers were found not to share."""
+    """The file objects of one client that are still held, and the file systems that its workers do not share."""
 
     def __init__(self, hold: Hold):
         self._hold = hold
@@ -60,7 +60,7 @@ class FileObjects:
         return len(self._known) > 0
 
     def held(self, data: bytes, buffers: list[Any], send_now: bool) -> FileObject | None:
-        """None: nothing of it lies in a file that workers may share."""
+        """None: no part of it lies in a file that workers may share."""
         parts = file_parts(buffers)
         named = [part for part in parts if part is not None]
         if not named or any(part.place.device in self._not_shared for part in named):
@@ -72,16 +72,17 @@ class FileObjects:
         return self._known.setdefault(hold.id, FileObject(hold, data, buffers, named))
 
     def used_by(self, objects: list[str]) -> list[FileObject]:
-        """Of the objects of a call."""
-        return [found for each in objects if (found := self._known.get(each)) is not None]
+        """The file objects among the objects of a call."""
+        return [known for each in objects if (known := self._known.get(each)) is not None]
 
     def not_shared(self, used: list[FileObject], path: str) -> None:
-        """A worker said that it does not see the file at `path`, which is one of theirs. Raises ``FileChanged`` where nobody does."""
+        """Notes that a worker does not see the file at `path`, which is one of theirs. Raises ``FileChanged`` where
+        this kernel does not see it either."""
         for each in used:
             self._not_shared |= each.devices_of(path)
 
     def in_reach(self, objects: list[str]) -> list[str]:
-        """These; as data those that lie on a file system which is not shared."""
+        """These objects; those on a file system that is not shared are replaced by their data."""
         return [each.as_data(self._hold).id if isinstance(each, FileObject) and each.lies_on(self._not_shared) else name
                 for name, each in ((name, self._known.get(name)) for name in objects)] if self._not_shared else objects
 

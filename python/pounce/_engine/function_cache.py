@@ -1,9 +1,9 @@
 """Functions to bytes, quickly: a function that is provably the same as last time is not pickled again.
 
-Pickling a notebook function by value costs 10-70 us, more than the rest of a warm submit. It is skipped when nothing that
-goes into the pickle can have changed: the code, atomic defaults and closure values, and each global that the code names
-is an atom, a module, something importable, or another such function. Anything else (a list, an array, a class of the
-notebook) is pickled anew each time, since it may have changed; if the bytes are the same, the worker keeps what it has.
+Pickling a notebook function by value costs 10-70 us, more than all else in a warm submit. It is skipped when nothing
+that goes into the pickle can have changed: the code, atomic defaults and closure values, and each global that the code
+names is an atom, a module, something importable, or another such function. Anything else (a list, an array, a class of
+the notebook) is pickled anew each time, since it may have changed; if the bytes are equal, the worker keeps its copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Pickled(NamedTuple):
 
 
 class FunctionCache:
-    """Pickles of functions. One per client; not for several threads at once (the GIL orders its calls)."""
+    """Pickles of functions. One per client; it has no lock: the GIL orders its calls."""
 
     def __init__(self, modules: Modules | None = None) -> None:
         self._known: weakref.WeakKeyDictionary[Any, tuple[Any, Pickled]] = weakref.WeakKeyDictionary()
@@ -37,10 +37,10 @@ class FunctionCache:
         self._sources: dict[str, Source] = {}
 
     def pickled(self, function: Callable[..., Any], surely: bool = False) -> Pickled:
-        """With `surely`, of modules as their files are at this moment; else an edit is seen a moment later."""
+        """With `surely` the user's modules are as their files are now; else an edit is seen a moment later."""
         plain = self._plain(function)
         sources = self._modules.edited(surely)
-        # One with data in it travels as an argument of another function, which brings the modules.
+        # A function with data in it travels as an argument of another function, which brings the modules.
         return self._with_sources(plain, sources) if sources and not plain.buffers and not plain.objects else plain
 
     def _with_sources(self, plain: Pickled, sources: dict[str, Source]) -> Pickled:

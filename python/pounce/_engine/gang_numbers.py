@@ -1,5 +1,5 @@
-"""Which number each gang has that is open: gangs with equal resources must not share a lease, and the next one may have the lease of one
-that is closed.
+"""The numbers of open gangs: gangs with equal resources must not share a lease, and a new gang may take over the lease
+of a closed one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _MOST = _core.MOST["gang"]
 
 
 class GangNumbers:
-    """Of one session. Any thread."""
+    """The numbers of one session's gangs. Any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._taken: set[Options] = set()
 
     def take(self, options: Options) -> Options:
-        """These, with the lowest free number."""
+        """These options with the lowest free number."""
         with self._lock:
             for number in range(1, _MOST + 1):
                 numbered = replace(options, gang=number)

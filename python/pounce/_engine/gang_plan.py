@@ -1,4 +1,4 @@
-"""Who is which rank, what each finds in its environment, and which of several failures is the cause. Pure."""
+"""Which worker is which rank, the environment of each rank, and which of several failures is the cause. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from .. import errors
 from .._common.rank import Offer, PeerFailed, Place, Rank
 
 # The lease of a rank ended, with all that ran there.
-_LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded, errors.LostError)
-# Ended from outside while it ran: what its peers raise then is a consequence.
+_LEASE_ENDED = (errors.NodeFailed, errors.Preempted, errors.JobCancelled, errors.WalltimeReached, errors.LeaseEnded,
+                errors.LostError)
+# The rank was ended from outside: what its peers raise then is a consequence.
 _LOST = (errors.WorkerCrashed, errors.OutOfMemory, *_LEASE_ENDED)
-_NODES_NAMED = 4  # of more their number
+_NODES_NAMED = 4  # of more than these only the number is given
 
 
 class Failure(NamedTuple):
@@ -23,15 +24,15 @@ class Failure(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Of a run."""
+    """What kind of run it is."""
 
-    name: str                 # among all
-    is_checked: bool = False  # torch compares what the ranks do together
-    restart: int = 0          # how often it was begun before, with other ranks
+    name: str                 # unique among all runs
+    is_checked: bool = False  # torch compares the ranks' collective calls
+    restart: int = 0          # how often it was restarted with other ranks
 
 
 def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
-    """One for each worker, in the order of the workers: that is the order of the ranks."""
+    """One place for each worker. The order of the workers is the order of the ranks."""
     nodes = list(dict.fromkeys(offer.node for offer in offers))
     of_node = {node: [rank for rank, offer in enumerate(offers) if offer.node == node] for node in nodes}
     addresses = tuple((offer.address, offer.port) for offer in offers)
@@ -50,20 +51,24 @@ def places(offers: Sequence[Offer], kind: Kind) -> list[Place]:
 
 
 def _is_numbered_by_local_rank(devices: Sequence[str]) -> bool:
-    """Put together, the devices of a node's ranks: then each rank's own is the one that its libraries take for LOCAL_RANK.
+    """Whether each rank may see the devices of all ranks on its node, so that its own is device number LOCAL_RANK.
 
-    Not where a rank has several, or none. Of MIG instances a process sees the first one only (CUDA's C programming guide, "CUDA
-    environment variables"). Two of the same name are of two jobs, each of which counts its own.
+    Not where a rank has several devices, or none. Of several MIG instances a process sees only the first (CUDA's C
+    programming guide, "CUDA environment variables"). Two devices of one name are of two jobs, each of which counts its
+    own.
     """
     is_one = all(names and "," not in names and not names.startswith("MIG-") for names in devices)
     return is_one and len(set(devices)) == len(devices)
 
 
 def _environment(rank: Rank, first: Offer, own: Offer, kind: Kind, node: int, nodes: int) -> dict[str, str]:
-    """As torchrun sets it (docs.pytorch.org, "torchrun", environment variables), with the store at the agent's: it listens already."""
+    """As torchrun sets it (docs.pytorch.org, "torchrun", environment variables). The store is at the agent's address,
+    where it listens already."""
     environment = {
-        "RANK": rank.rank, "WORLD_SIZE": rank.world_size, "LOCAL_RANK": rank.local_rank, "LOCAL_WORLD_SIZE": rank.local_world_size,
-        "GROUP_RANK": node, "GROUP_WORLD_SIZE": nodes, "ROLE_RANK": rank.rank, "ROLE_WORLD_SIZE": rank.world_size, "ROLE_NAME": "default",
+        "RANK": rank.rank, "WORLD_SIZE": rank.world_size,
+        "LOCAL_RANK": rank.local_rank, "LOCAL_WORLD_SIZE": rank.local_world_size,
+        "GROUP_RANK": node, "GROUP_WORLD_SIZE": nodes,
+        "ROLE_RANK": rank.rank, "ROLE_WORLD_SIZE": rank.world_size, "ROLE_NAME": "default",
         "MASTER_ADDR": first.address, "MASTER_PORT": first.store_port,
         "TORCHELASTIC_RUN_ID": kind.name, "TORCHELASTIC_USE_AGENT_STORE": True,
         "TORCHELASTIC_RESTART_COUNT": kind.restart, "TORCHELASTIC_MAX_RESTARTS": kind.restart,
@@ -74,19 +79,20 @@ def _environment(rank: Rank, first: Offer, own: Offer, kind: Kind, node: int, no
 
 
 def torchrun_environment(place: Place) -> dict[str, str]:
-    """What torchrun takes for its options, of the node that `place` leads: it starts the ranks of the node itself."""
+    """torchrun's options for the node that `place` leads, as variables. torchrun starts the node's ranks itself."""
     given = place.environment
     devices = {"CUDA_VISIBLE_DEVICES": place.node_devices} if place.node_devices else {}
     return devices | {
-        "PET_NNODES": given["GROUP_WORLD_SIZE"], "PET_NPROC_PER_NODE": given["LOCAL_WORLD_SIZE"], "PET_RDZV_BACKEND": "c10d",
-        "PET_RDZV_ID": given["TORCHELASTIC_RUN_ID"], "PET_RDZV_CONF": "is_host=false",
+        "PET_NNODES": given["GROUP_WORLD_SIZE"], "PET_NPROC_PER_NODE": given["LOCAL_WORLD_SIZE"],
+        "PET_RDZV_BACKEND": "c10d", "PET_RDZV_ID": given["TORCHELASTIC_RUN_ID"], "PET_RDZV_CONF": "is_host=false",
         "PET_RDZV_ENDPOINT": f"{given['MASTER_ADDR']}:{given['MASTER_PORT']}",
-        "PET_LOCAL_ADDR": place.rank.addresses[place.rank.rank][0],  # else the ranks look for the first node by its host's name
+        # Otherwise the ranks look for the first node by its host's name.
+        "PET_LOCAL_ADDR": place.rank.addresses[place.rank.rank][0],
     }
 
 
 def cause(failures: Sequence[Failure]) -> Failure:
-    """Of those that came, in their order: the first of those that are least likely another one's consequence."""
+    """The failure that is least likely a consequence of another; of equals the first that came."""
     first = min(failures, key=lambda failure: _consequence(failure.error))
     if isinstance(first.error, PeerFailed) and first.error.__cause__ is not None:  # its peer's own failure never came
         return Failure(first.rank, first.error.__cause__)
@@ -94,7 +100,7 @@ def cause(failures: Sequence[Failure]) -> Failure:
 
 
 def _consequence(error: BaseException) -> int:
-    """How likely another rank's failure has led to it; 0: that cannot be."""
+    """How likely another rank's failure caused this one; 0: it cannot have."""
     if isinstance(error, PeerFailed):
         return 4
     if isinstance(error, _LOST):
@@ -103,17 +109,17 @@ def _consequence(error: BaseException) -> int:
 
 
 def was_lost(error: BaseException | None) -> bool:
-    """Its worker or its lease ended under it, whatever it did."""
+    """Whether its worker or its lease ended, for no fault of the program."""
     return isinstance(error, _LOST)
 
 
 def has_left(error: BaseException | None) -> bool:
-    """Its lease ended under it: nothing is wrong with the program."""
+    """Whether its lease ended: nothing is wrong with the program."""
     return isinstance(error, _LEASE_ENDED)
 
 
 def ranks_of(failure: Failure, leases: Sequence[object]) -> list[int]:
-    """Which ranks it befell: with a lease all that it has ended with it. `leases`: whose each rank is."""
+    """The ranks that failed with it: with a lease end all ranks on that lease. `leases`: the lease of each rank."""
     if not isinstance(failure.error, _LEASE_ENDED) or isinstance(failure.error, errors.LostError):
         return [failure.rank]
     return [rank for rank, lease in enumerate(leases) if lease == leases[failure.rank]]
@@ -127,7 +133,7 @@ def in_words(ranks: Sequence[int], size: int, nodes: Sequence[str]) -> str:
 
 
 def named(error: errors.PounceError, who: str, node: str, last_lines: Sequence[str]) -> None:
-    """Its text begins with `who`; its evidence has the rank's last lines, if its supervisor has not told those of its process."""
+    """Puts `who` in front of its text, and the rank's last lines into its context unless the supervisor sent some."""
     error.text = f"{who}: {error.text.replace(f'worker on {node}', 'worker', 1)}"
     error.args = (error.text,)
     if last_lines and not error.context.get("last_lines"):
@@ -136,26 +142,26 @@ def named(error: errors.PounceError, who: str, node: str, last_lines: Sequence[s
 
 def notes(failure: Failure, who: str, last_lines: Sequence[str], returned: Sequence[int],
           is_checked: bool) -> list[str]:
-    """What its traceback does not tell. `returned`: the ranks that ended well."""
-    told = [f"{who}; the others were stopped"]
-    if last_lines and not isinstance(failure.error, errors.PounceError):  # which has them as evidence
-        told.append("\n".join(["its last lines:", *(f"    {line}" for line in last_lines)]))
+    """Notes on what the traceback does not show. `returned`: the ranks that ended well."""
+    lines = [f"{who}; the others were stopped"]
+    if last_lines and not isinstance(failure.error, errors.PounceError):  # which has them in its context
+        lines.append("\n".join(["its last lines:", *(f"    {line}" for line in last_lines)]))
     if not is_of_a_collective(failure.error):
-        return told
+        return lines
     if returned:
-        told.append(f"{_ranks(returned)} returned: what torch.distributed does together, every rank must call")
+        lines.append(f"{_ranks(returned)} returned: what torch.distributed does together, every rank must call")
     if not is_checked:
-        told.append("where ranks do not call the same, gang(..., check=True) names what differs")
-    return told
+        lines.append("where ranks do not call the same, gang(..., check=True) names what differs")
+    return lines
 
 
 def is_of_a_peer(error: BaseException) -> bool:
-    """It says that another rank is gone, or may say no more than that."""
+    """Whether the error says that another rank is gone, or may say no more than that."""
     return isinstance(error, (ConnectionError, EOFError)) or is_of_a_collective(error)
 
 
 def is_of_a_collective(error: BaseException) -> bool:
-    """Raised by torch.distributed, or the end of a process by a library of its, which aborts when lengths differ."""
+    """Whether torch.distributed raised it, or a library of its ended the process: these abort when lengths differ."""
     if isinstance(error, errors.WorkerCrashed):
         return error.signal == signal.SIGABRT
     return any("torch/distributed/" in frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
@@ -166,7 +172,7 @@ def _ranks(numbers: Sequence[int]) -> str:
 
 
 def sharing(total: int, parts: int) -> list[slice]:
-    """`total` items in `parts` pieces that follow each other, the first ones larger by one where it does not divide."""
+    """`total` items in `parts` consecutive pieces; the first ones are larger by one where `total` does not divide."""
     each, more = divmod(total, parts)
     begin, pieces = 0, []
     for part in range(parts):

@@ -1,4 +1,4 @@
-"""What shape a gang is to have, from the keywords of ``Client.gang``. Pure."""
+"""The shape of a gang, from the keywords of ``Client.gang``. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RANGE = re.compile(r"([1-9]\d{0,2}):([1-9]\d{0,2})")
 
 
 class Shape(NamedTuple):
-    """So many leases, each with these keywords of ``Client.options``; more than one makes it elastic."""
+    """`least` to `most` leases, each with these keywords of ``Client.options``; with more than one it is elastic."""
 
     words: dict[str, Any]
     least: int = 1
@@ -19,7 +19,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(words: dict[str, Any]) -> Shape:
-    """How its ranks lie is a matter of its nodes."""
+    """``spread=`` and ``pack=`` become a number of nodes."""
     words = dict(words)
     if "name" in words:
         raise BadRequest("a name is for one task, and a gang has several", "Leave out name=.")
@@ -36,7 +36,7 @@ def shape_of(words: dict[str, Any]) -> Shape:
 
 
 def _elastic(words: dict[str, Any], ranges: dict[str, tuple[int, int]]) -> Shape:
-    """A lease for each node, or, where only workers are counted, for each of them."""
+    """One lease for each node or, where only workers are given, for each worker."""
     for name in ("nodes", "workers"):
         if name in words and name not in ranges:
             other = next(iter(ranges))
@@ -48,12 +48,12 @@ def _elastic(words: dict[str, Any], ranges: dict[str, tuple[int, int]]) -> Shape
     if len(each) > 1 or not next(iter(each)).is_integer():
         raise BadRequest(f"nodes={words['nodes']!r} and workers={words['workers']!r} are not as many on each node",
                          "Ask for a number of workers that is the same multiple of both ends.")
-    rest = {name: value for name, value in words.items() if name not in ranges}
-    return Shape({**rest, "workers": int(next(iter(each)))}, *leases)
+    others = {name: value for name, value in words.items() if name not in ranges}
+    return Shape({**others, "workers": int(next(iter(each)))}, *leases)
 
 
 def _range(name: str, value: str) -> tuple[int, int]:
-    found = _RANGE.fullmatch(value)
-    if not found or int(found[1]) > int(found[2]):
+    ends = _RANGE.fullmatch(value)
+    if not ends or int(ends[1]) > int(ends[2]):
         raise BadRequest(f"{name}= of a gang is a number, or the least and the most as in '1:4', not {value!r}")
-    return int(found[1]), int(found[2])
+    return int(ends[1]), int(ends[2])

@@ -1,4 +1,4 @@
-"""Which modules the workers of a session load before a task asks for them: those that its calls name, then the notebook's others."""
+"""The modules that workers load before a task needs them: those that its calls name, then the notebook's others."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .._common.fingerprint import importable
 from .._common.ref import Ref
 
 _MOST = 32        # of each list
-_LOOKED_AT = 8    # of the items of a list that is an argument
+_LOOKED_AT = 8    # items of a list that is an argument
 _IMPORT = opcode.opmap["IMPORT_NAME"]
 
 
 class ModulesAhead:
-    """Of one session. Calls may come from any thread; what is told is a hint, so that none waits for another."""
+    """The modules of one session. Any thread. They are only a hint, so no thread waits for another."""
 
     def __init__(self, tell: Callable[[list[str], list[str]], None]):
         self._tell = tell
-        self._told: tuple[list[str], list[str]] = ([], [])
+        self._announced: tuple[list[str], list[str]] = ([], [])
         self._needs: dict[str, None] = {}
         self._imports: list[str] = []
-        self._seen = 0  # modules and names of the notebook when it was last looked at
+        self._seen = 0  # the number of modules and names of the notebook at the last look
         self._of_code: weakref.WeakKeyDictionary[types.CodeType, tuple[str, ...]] = weakref.WeakKeyDictionary()
         self._of_refs: weakref.WeakKeyDictionary[Ref, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
@@ -36,7 +36,7 @@ class ModulesAhead:
 
     def before_call(self, function: Any, args: Iterable[Any], first: bool) -> None:
         """`first`: no other call is under way."""
-        if not str(getattr(function, "__module__", "")).startswith("pounce."):  # a cell has said what it names
+        if not str(getattr(function, "__module__", "")).startswith("pounce."):  # a cell announces its names itself
             self._before((*self._of_function(function), *self._of_values(args)), first)
 
     def before_cell(self, imported: Iterable[str], values: Iterable[Any], first: bool) -> None:
@@ -50,20 +50,20 @@ class ModulesAhead:
             if name not in self._needs and len(self._needs) < _MOST and (whole := loadable(name)):
                 self._needs[whole] = None
         needs = sorted(self._needs, key=_cost)
-        told = (needs, [name for name in self._imports if name not in self._needs])
-        if told != self._told:
-            self._told = told
-            self._tell(*told)
+        modules = (needs, [name for name in self._imports if name not in self._needs])
+        if modules != self._announced:
+            self._announced = modules
+            self._tell(*modules)
 
     def _look(self) -> None:
-        """What the notebook has imported: what its names stand for."""
+        """Finds what the notebook has imported, by what its names stand for."""
         names = getattr(sys.modules.get("__main__"), "__dict__", {})
         seen = len(sys.modules) + len(names)
         if seen == self._seen:
             return
         self._seen = seen
-        found = {whole for value in list(names.values()) if (name := _home(value)) and (whole := loadable(name))}
-        self._imports = sorted(found, key=_cost)[:_MOST]
+        modules = {whole for value in list(names.values()) if (name := _home(value)) and (whole := loadable(name))}
+        self._imports = sorted(modules, key=_cost)[:_MOST]
 
     def _of_values(self, values: Iterable[Any]) -> Iterable[str]:
         for value in values:
@@ -71,7 +71,7 @@ class ModulesAhead:
 
     def _of_function(self, function: Any) -> Iterable[str]:
         function = getattr(function, "func", getattr(function, "__func__", function))  # of a partial, of a method
-        home = str(getattr(function, "__module__", ""))  # of an object that can be called: its class's
+        home = str(getattr(function, "__module__", ""))  # of a callable object: its class's
         if not isinstance(function, types.FunctionType) or loadable(home):
             return (home,)
         code = function.__code__
@@ -92,7 +92,8 @@ class ModulesAhead:
 
 
 def loadable(name: str) -> str:
-    """The part of a module's name that a worker may load ahead; empty: none. Installed modules alone: the user's own are edited."""
+    """The part of a module's name that a worker may load ahead; empty: none. Only installed modules: users edit their
+    own."""
     parts = name.split(".")
     public = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
     top, whole = parts[0], ".".join(parts[:public])
@@ -103,20 +104,22 @@ def loadable(name: str) -> str:
 
 
 def _cost(name: str) -> tuple[int, str]:
-    """The more modules came with it, the earlier it is loaded; what nobody has loaded here may be the largest."""
+    """Sorts by how many modules came with it, the most first. A module that is not loaded here may be the largest."""
     top = name.partition(".")[0]
-    return (-sum(1 for each in list(sys.modules) if each.startswith(top + ".")) if top in sys.modules else -len(sys.modules)), name
+    if top not in sys.modules:
+        return -len(sys.modules), name
+    return -sum(1 for each in list(sys.modules) if each.startswith(top + ".")), name
 
 
 def _home(value: Any) -> str:
-    """The module that a name of a program stands for or comes from; empty: it is the program's own."""
+    """The module that a value is or comes from; empty: it is the program's own."""
     if isinstance(value, types.ModuleType):
         return value.__name__
     return str(value.__module__) if importable(value) else ""
 
 
 def _imported(code: types.CodeType) -> Iterable[str]:
-    """By its import statements."""
+    """The modules in its import statements."""
     if _IMPORT in code.co_code[::2]:
         import dis
 
@@ -129,7 +132,7 @@ def _imported(code: types.CodeType) -> Iterable[str]:
 
 
 def _named(function: types.FunctionType) -> Iterable[str]:
-    """By what it captured and by the globals that it names."""
+    """The modules of the values that it captured and of the globals that it names."""
     names = function.__globals__
     values = [names[name] for name in global_names(function.__code__) if name in names]
     for cell in function.__closure__ or ():

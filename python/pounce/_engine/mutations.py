@@ -1,7 +1,7 @@
-"""POUNCE_CHECK_MUTATION=1: was data changed while it was sent? Off unless that is set, since each array is then read twice more.
+"""POUNCE_CHECK_MUTATION=1: was data changed while it was sent? Off by default, since each array is read twice more.
 
-Large data goes from the memory of the user's own arrays. It is hashed when it is handed over, and again when a call that needs it
-has ended.
+Large data is sent from the memory of the user's own arrays. It is hashed when it is handed over, and again when a call
+that needs it has ended.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import weakref
 from .. import _core, errors
 
 VARIABLE = "POUNCE_CHECK_MUTATION"
-_COPIED_BELOW = 4096  # bytes: smaller buffers are copied when they are handed over (python/bindings/client.cc)
+_COPIED_BELOW = 4096  # bytes: smaller buffers are copied at once (python/bindings/client.cc)
 
 
 class Watched:
-    """The memory of one object, and what it held."""
+    """The memory of one object, and a digest of what it held."""
 
     def __init__(self, name: str, buffers: list[pickle.PickleBuffer]):
         self._name = name
         self._held = [(buffer, _digest(buffer)) for buffer in buffers if buffer.raw().nbytes >= _COPIED_BELOW]
 
     def changed(self, call: str) -> errors.DataChanged | None:
-        """What to raise instead of the result of that call; None: all is as it was. Blocks as long as hashing takes."""
+        """The error to raise instead of the result of that call; None: nothing changed. Blocks while it hashes."""
         for buffer, digest in self._held:
             if _digest(buffer) != digest:
                 text = f"{self._name} was changed before {call} had ended: {_described(buffer)}"
@@ -34,23 +34,23 @@ class Watched:
 
 
 class Mutations:
-    """What one client has handed over."""
+    """The objects that one client has handed over."""
 
     def __init__(self) -> None:
-        # Equal data is one object, which is sent from the memory of whoever came with it first.
+        # Equal data is one object, which is sent from the memory that was handed over first.
         self._known: weakref.WeakValueDictionary[str, Watched] = weakref.WeakValueDictionary()
 
     def add(self, object: str, watched: Watched) -> Watched:
-        """To be kept by whoever holds the object."""
+        """The caller keeps the result as long as it holds the object."""
         return self._known.setdefault(object, watched)
 
     def of(self, objects: list[str]) -> list[Watched]:
-        """Of a call, to be kept until it has ended."""
+        """The objects of a call; the caller keeps them until it has ended."""
         return [watched for each in objects if (watched := self._known.get(each)) is not None]
 
 
 def mutations() -> Mutations | None:
-    """None: nobody has asked for it."""
+    """None: the check is off."""
     return Mutations() if os.environ.get(VARIABLE) == "1" else None
 
 

@@ -1,4 +1,4 @@
-"""What a task asks for, from the words people use to the numbers that travel."""
+"""What a task requests: from the words that people use to the numbers that travel."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ _HINTS = {
 }
 
 
-_ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # who names a type, or wants none, has said all of it
+_ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # a type, or no GPU at all, replaces these conditions
 
 OF_THE_WAIT = frozenset(("wait_policy", "nice"))  # fields of Options that mean nothing once there is a worker
 
 
 @dataclass(frozen=True)
 class Options:
-    """Resources of one worker, and how many of them. Two tasks with equal ones can share a lease; 0 and "" mean: the class decides."""
+    """The resources of one worker, and how many workers. Tasks with equal options can share a lease. 0 and "" mean that
+    the class decides."""
 
     class_: str = ""
     gpus: int = 0
@@ -51,7 +52,7 @@ class Options:
     memory_mib: int = 0
     time_min: int = 0
     workers: int = 1
-    nodes: int = 1  # that they are on, as many on each
+    nodes: int = 1  # of the workers, equally many on each
     leases_least: int = 0  # of a pool, while there is work
     leases_most: int = 0  # 0: one lease, no pool
     gpu_memory_mib: int = 0
@@ -60,28 +61,28 @@ class Options:
     not_nodes: str = ""
     account: str = ""
     reservation: str = ""
-    gang: int = 0  # which of the gangs of a client; 0: none
+    gang: int = 0  # the number of the client's gang; 0: none
     nice: int = 0  # how much later than others it may start
     slurm: tuple[tuple[str, str], ...] = ()  # options of sbatch, sorted
-    wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: no resource either
-    name: str = ""  # of one task that outlives its kernel: no resource
+    wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: not a resource
+    name: str = ""  # of one task that outlives its kernel: not a resource
 
     def changed(self, **words: Any) -> Options:
-        """These, with some replaced: the keywords of ``Client.options``."""
+        """These options with some replaced. Takes the keywords of ``Client.options``."""
         for word in words:
-            if word not in ASKED:
+            if word not in KEYWORDS:
                 raise BadRequest(_unknown(word))
         changes: dict[str, Any] = {}
-        for word, asked in ASKED.items():  # in this order: gpu_type= is more than what gpus= says of the type
+        for word, keyword in KEYWORDS.items():  # in this order: gpu_type= replaces the type that gpus= says
             if word in words:
-                changes.update(asked.parse(words[word]))
+                changes.update(keyword.parse(words[word]))
         changes.update(requirements.placement(words, self.placement))
         of_gpus = [f"{word}=" for word in ("gpu_type", "gpu_memory", "cuda") if word in words]
         if of_gpus and changes.get("gpus", self.gpus) == 0:
             if "gpus" in words:
                 raise BadRequest(f"gpus=0 and {of_gpus[0]} contradict each other", "Leave one of them out.")
             changes["gpus"] = 1
-        if "nodes" in words and "workers" not in words:  # one worker on each, unless more were asked for before
+        if "nodes" in words and "workers" not in words:  # one worker on each, unless more were requested before
             changes["workers"] = max(self.workers, changes["nodes"])
         changed = replace(self, **changes)
         if changed.leases_most and changed.nodes > 1:
@@ -97,12 +98,12 @@ class Options:
 
     @cached_property
     def resources(self) -> _core.Resources:
-        """As they travel."""
-        said = {name: getattr(self, name) for name in _core.Resources._fields}
-        return _core.Resources(**{**said, "slurm": dict(self.slurm)})
+        """The form that travels."""
+        fields = {name: getattr(self, name) for name in _core.Resources._fields}
+        return _core.Resources(**{**fields, "slurm": dict(self.slurm)})
 
 
-# What the workers of a lease have together on its node, by the words of the sentence about it.
+# What the workers on one node have together: the field, its keyword and its unit.
 _TOGETHER = (("gpus", "gpus", ""), ("cpus", "cpus", ""), ("memory_mib", "memory", "MiB"))
 
 
@@ -114,7 +115,7 @@ def _check_all_workers(workers: int, each: int, field: str, name: str, unit: str
 
 
 def name_of_task(value: Any) -> str:
-    """Of a task that outlives its kernel."""
+    """Checks the name of a task that outlives its kernel."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise BadRequest(f"name= takes up to 64 letters, digits and . _ - with no sign in front, not {value!r}")
     return value
@@ -129,7 +130,7 @@ def grace(value: Any) -> float:
 
 
 def _unknown(word: str) -> str:
-    valid = ", ".join(f"{name}=" for name in (*ASKED, "env"))
+    valid = ", ".join(f"{name}=" for name in (*KEYWORDS, "env"))
     hint = f"; use {_HINTS[word]}= instead" if word in _HINTS else ""
     return f"there is no option {word}={hint}; the options are {valid}"
 
@@ -141,9 +142,9 @@ def _class(value: Any) -> dict[str, Any]:
 
 
 def _bounded(word: str, field: str, number: float, unit: str, value: Any) -> dict[str, Any]:
-    """The whole number that travels as `field`, rounded up; what it is at most is told in its own unit."""
+    """The whole number that travels as `field`, rounded up. Its upper limit is shown in its own unit."""
     most = _core.MOST[field]
-    if not number <= most:  # so that "not a number" is not either
+    if not number <= most:  # also refuses NaN
         raise BadRequest(f"{word}={value!r} is more than anybody can ask for", f"Ask for at most {most}{unit}.")
     return {field: math.ceil(number)}
 
@@ -177,14 +178,14 @@ _RANGE = re.compile(r"\s*(\d{1,4})\s*:\s*(\d{1,4})\s*")
 
 def _workers(value: Any) -> dict[str, Any]:
     """4 on one node, or "0:16": a pool, each with a lease of its own."""
-    if isinstance(value, str) and (found := _RANGE.fullmatch(value)):
-        least, most = int(found[1]), int(found[2])
+    if isinstance(value, str) and (match := _RANGE.fullmatch(value)):
+        least, most = int(match[1]), int(match[2])
         if least <= most and 1 <= most <= MOST_LEASES:
             return {"workers": 1, "leases_least": least, "leases_most": most}
     elif isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_WORKERS:
         return {"workers": value, "leases_least": 0, "leases_most": 0}
-    raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, or from how many to how many on any "
-                     f"nodes, '0:16', {MOST_LEASES} at most, not {value!r}")
+    raise BadRequest(f"workers= takes a number of processes on one node, 1 to {MOST_WORKERS}, or from how many to "
+                     f"how many on any nodes, '0:16', {MOST_LEASES} at most, not {value!r}")
 
 
 def _memory(value: Any) -> dict[str, Any]:
@@ -197,8 +198,8 @@ def _gpu_memory(value: Any) -> dict[str, Any]:
 
 def _mib(word: str, value: Any) -> float:
     """Bytes, or a text with a unit: "8GB" (as Slurm counts: 8 * 1024 MiB)."""
-    if isinstance(value, str) and (found := _MEMORY.fullmatch(value)):
-        mib = float(found[1]) * _MIB_OF[found[2].lower()]
+    if isinstance(value, str) and (match := _MEMORY.fullmatch(value)):
+        mib = float(match[1]) * _MIB_OF[match[2].lower()]
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         mib = value / 2**20
     else:
@@ -209,7 +210,8 @@ def _mib(word: str, value: Any) -> float:
 
 
 def _time(value: Any) -> dict[str, Any]:
-    """Seconds, a timedelta, "20min", "1h30m", or what sbatch takes: "30" (minutes), "1-12:00:00". Rounded up to minutes."""
+    """Takes seconds, a timedelta, "20min", "1h30m", or what sbatch takes: "30" (minutes), "1-12:00:00". Rounds up to
+    minutes."""
     seconds = limit_seconds_of(value)
     if seconds is None or not seconds > 0:
         raise BadRequest(f"time= takes seconds, a timedelta, '20min', '30' (minutes) or '1-12:00:00', not {value!r}")
@@ -223,13 +225,14 @@ def _wait_policy(value: Any) -> dict[str, Any]:
     steps = parsed(value)
     for step in steps:
         if not step.cancels:
-            Options().changed(**step.changes())  # what it asks for can be asked for
+            Options().changed(**step.changes())  # checks the request
     return {"wait_policy": steps}
 
 
 def _nice(value: Any) -> dict[str, Any]:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_NICE:
-        raise BadRequest(f"nice= takes a number from 0 to {MOST_NICE}, the larger the later it may start, not {value!r}")
+        raise BadRequest(f"nice= takes a number from 0 to {MOST_NICE}, the larger the later it may start, "
+                         f"not {value!r}")
     return {"nice": value}
 
 
@@ -238,43 +241,48 @@ def _name(value: Any) -> dict[str, Any]:
 
 
 class CellOption(NamedTuple):
-    """One word that may stand behind ``%%pounce``: a line of its help page, and what the tab key offers."""
+    """One option of ``%%pounce``: a line of its help page, and what the tab key offers."""
 
     word: str
-    value: str = ""    # as the help page names it; empty: it takes none
+    value: str = ""    # its name on the help page; empty: it takes none
     example: str = ""
-    help: str = ""     # empty: it is understood, and not offered to a reader
+    help: str = ""     # empty: the option works but is not shown
     repeats: bool = False
     number: bool = False
 
 
-class Asked(NamedTuple):
-    """What can be asked for: what its keyword's value becomes, and how a cell says it."""
+class Keyword(NamedTuple):
+    """A keyword of ``Client.options``: how its value is parsed, and the option of a cell for it."""
 
     parse: Callable[[Any], dict[str, Any]]
     cell: CellOption | None = None
 
 
-ASKED = {
-    "workers": Asked(_workers),
-    "gpus": Asked(_gpus, CellOption("--gpu", "N|TYPE", "1", "how many GPUs, or which: 1, a100, a100:2")),
-    "class_": Asked(_class, CellOption("--class", "NAME", "short", "a class of this cluster; the tab key shows them")),
-    "time": Asked(_time, CellOption("--time", "T", "20min", "how long the lease may last at most: 20min, 2h, 1-12:00:00")),
-    "memory": Asked(_memory, CellOption("--mem", "SIZE", "8GB", "memory: 8GB")),
-    "cpus": Asked(_cpus, CellOption("--cpus", "N", "4", "processors", number=True)),
-    "gpu_type": Asked(requirements.gpu_type, CellOption("--gpu-type", "T", "a100,v100",
-                                                       "one of these types, the preferred first: a100,v100")),
-    "gpu_memory": Asked(_gpu_memory, CellOption("--gpu-mem", "SIZE", "20GB", "memory of each GPU, at least: 20GB")),
-    "cuda": Asked(requirements.cuda, CellOption("--cuda", "V", "12", "what its driver must run, at least: 12.4")),
-    "nodes": Asked(requirements.nodes, CellOption("--nodes", "N", "1", number=True)),
-    "not_nodes": Asked(requirements.not_nodes, CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
-    "account": Asked(requirements.account, CellOption("--account", "NAME", "ml", "whose account in Slurm")),
-    "reservation": Asked(requirements.reservation, CellOption("--reservation", "NAME", "course", "in time or room that is kept for some")),
-    "nice": Asked(_nice, CellOption("--nice", "N", "100", "let other work go first: the larger N, the later it may start", number=True)),
-    "slurm": Asked(requirements.slurm, CellOption("--slurm", "N=V", "constraint=nvlink", "another option of Slurm, as far as the site "
-                                                  "passes it on: constraint=nvlink", repeats=True)),
-    "spread": Asked(requirements.spread, CellOption("--spread", help="not on the nodes of your other leases")),
-    "pack": Asked(requirements.pack, CellOption("--pack", help="on a node of your other leases")),
-    "name": Asked(_name),
-    "wait_policy": Asked(_wait_policy),
+KEYWORDS = {
+    "workers": Keyword(_workers),
+    "gpus": Keyword(_gpus, CellOption("--gpu", "N|TYPE", "1", "how many GPUs, or which: 1, a100, a100:2")),
+    "class_": Keyword(_class, CellOption("--class", "NAME", "short",
+                                         "a class of this cluster; the tab key shows them")),
+    "time": Keyword(_time, CellOption("--time", "T", "20min",
+                                      "how long the lease may last at most: 20min, 2h, 1-12:00:00")),
+    "memory": Keyword(_memory, CellOption("--mem", "SIZE", "8GB", "memory: 8GB")),
+    "cpus": Keyword(_cpus, CellOption("--cpus", "N", "4", "processors", number=True)),
+    "gpu_type": Keyword(requirements.gpu_type, CellOption("--gpu-type", "T", "a100,v100",
+                                                         "one of these types, the preferred first: a100,v100")),
+    "gpu_memory": Keyword(_gpu_memory, CellOption("--gpu-mem", "SIZE", "20GB", "memory of each GPU, at least: 20GB")),
+    "cuda": Keyword(requirements.cuda, CellOption("--cuda", "V", "12", "what its driver must run, at least: 12.4")),
+    "nodes": Keyword(requirements.nodes, CellOption("--nodes", "N", "1", number=True)),
+    "not_nodes": Keyword(requirements.not_nodes, CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
+    "account": Keyword(requirements.account, CellOption("--account", "NAME", "ml", "whose account in Slurm")),
+    "reservation": Keyword(requirements.reservation, CellOption("--reservation", "NAME", "course",
+                                                               "in time or room that is kept for some")),
+    "nice": Keyword(_nice, CellOption("--nice", "N", "100",
+                                      "let other work go first: the larger N, the later it may start", number=True)),
+    "slurm": Keyword(requirements.slurm, CellOption(
+        "--slurm", "N=V", "constraint=nvlink",
+        "another option of Slurm, as far as the site passes it on: constraint=nvlink", repeats=True)),
+    "spread": Keyword(requirements.spread, CellOption("--spread", help="not on the nodes of your other leases")),
+    "pack": Keyword(requirements.pack, CellOption("--pack", help="on a node of your other leases")),
+    "name": Keyword(_name),
+    "wait_policy": Keyword(_wait_policy),
 }

@@ -1,7 +1,7 @@
-"""What a task raised, where it is raised again: a RuntimeError carries those types that mean something else there.
+"""Raising again what a task raised: a RuntimeError carries the exception types that have another meaning there.
 
-A StopIteration would end the loop that waits for the next result, and so lose the rest without a word. Python has the
-same answer for its generators (PEP 479) and, since 3.12, for asyncio's futures.
+A StopIteration would end the loop that waits for the next result, and so lose the others silently. Python does the
+same for its generators (PEP 479) and, since 3.12, for asyncio's futures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def of_async_iterators() -> Types:
 
 
 def carried(error: BaseException, ambiguous: Types) -> BaseException:
-    """`error`, or what carries it where it is one of these."""
+    """`error`, or a RuntimeError that carries it where it is of one of these types."""
     if not isinstance(error, ambiguous):
         return error
     carrier = RuntimeError(f"the task raised {type(error).__name__}")
@@ -51,7 +51,7 @@ def result_of(future: concurrent.futures.Future[Any], ambiguous: Types) -> Any:
 
 
 def note_lines(error: BaseException) -> None:
-    """For who drops tracebacks."""
+    """Adds the traceback as a note, for tools that drop tracebacks."""
     import traceback
 
     from .._common import exceptions
@@ -62,7 +62,7 @@ def note_lines(error: BaseException) -> None:
 
 
 def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
-    """As ``asyncio.wrap_future``, which never ends with some exceptions."""
+    """As ``asyncio.wrap_future``, whose future never ends for some exceptions."""
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -79,7 +79,7 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
             waiting.set_result(future.result())
 
     def ended(_: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no coroutine waits
             loop.call_soon_threadsafe(settle)
 
     future.add_done_callback(ended)
@@ -88,7 +88,7 @@ def awaitable(future: concurrent.futures.Future[Any]) -> asyncio.Future[Any]:
 
 
 class CalledBack(concurrent.futures.Future):  # type: ignore[type-arg]
-    """A future whose callbacks cannot end the thread that calls them, not even by a SystemExit: others need it too."""
+    """A future whose callbacks cannot end the calling thread, not even by a SystemExit: other futures need it too."""
 
     def _invoke_callbacks(self) -> None:
         pressed: KeyboardInterrupt | None = None

@@ -1,7 +1,7 @@
-"""``PassedOn``: a result that other calls take. An object of it is kept as it came, where nobody can change it.
+"""``PassedOn``: a result that other calls take. It is kept as an object, as it came, where no code can change it.
 
-The engine makes it of the bytes that arrive, and the worker that sent them keeps them, too: nothing is pickled again, and
-what goes to other workers goes from there.
+The engine makes the object of the bytes that arrive, and the worker that sent them keeps them too. So nothing is
+pickled again, and other workers get the bytes from that worker.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from .._common import local_modules, serialize
 
 
 class PassedOn:
-    """Of one call, as long as it runs or another waits for it. Any thread."""
+    """The result of one call, as long as it runs or another call waits for it. Any thread."""
 
     __slots__ = ("_core", "hold")
 
     def __init__(self, core: _core.Client):
         self._core = core
-        self.hold: _core.Hold | None = None  # None: it has not ended, or its result is pickled for each that takes it
+        self.hold: _core.Hold | None = None  # None: it has not ended, or its result is pickled for each taker
 
     def expect(self, task: str) -> None:
-        """It has been sent under this id."""
+        """The call has been sent under this id."""
         with contextlib.suppress(errors.ClientClosed):
             self._core.keep_result(task)
 
@@ -40,7 +40,7 @@ class PassedOn:
 
 
 def are_same_everywhere(modules: Iterable[str]) -> bool:
-    """What a pickle takes from these is the same in every process: what is not, a worker gets as the notebook has it."""
+    """Whether these modules are the same in every process. A worker gets all others as the notebook has them."""
     return all(module == "pounce._common.arrays" or _is_same_everywhere(module.partition(".")[0]) for module in modules)
 
 

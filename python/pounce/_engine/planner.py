@@ -13,7 +13,7 @@ from .wait_policy import Plan, Step
 
 
 class Tasks(Protocol):
-    """What it needs of a session."""
+    """What it needs from a session."""
 
     def state(self, task: Task) -> str | None: ...
 
@@ -27,7 +27,7 @@ class Tasks(Protocol):
 
 
 class Planner:
-    """Its thread lives as long as there are plans."""
+    """Runs a thread as long as there are plans."""
 
     def __init__(self) -> None:
         self._plans: list[tuple[Tasks, Task, Plan]] = []
@@ -54,7 +54,7 @@ class Planner:
             for each in plans:
                 try:
                     _look(*each)
-                except Exception:  # where it was to be told is closed, or a callback of the user's failed
+                except Exception:  # the output is closed, or a callback of the user's failed
                     sys.excepthook(*sys.exc_info())
 
 
@@ -79,5 +79,5 @@ def _look(tasks: Tasks, task: Task, plan: Plan) -> None:
         if not tasks.move(task, (task.asks or Options()).changed(**step.changes())):
             return  # it has a worker by now
         tasks.tell(task, f"{task.called()} still waited{why}: it asks for {step.what} now, as its wait policy said")
-    except errors.PounceError:  # the client is closed, or the step asks for what cannot be: it waits on
+    except errors.PounceError:  # the client is closed, or the step cannot be satisfied: the task waits on
         return

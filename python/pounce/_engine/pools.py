@@ -11,11 +11,11 @@ from .. import _core
 from .options import Options
 
 _READY, _WAITING = ("idle", "busy", "draining"), ("wanted", "submitting", "queued")  # docs/states.md
-_ASKED = [name.rstrip("_") for name in _core.Resources._fields]
+_REQUESTED = [name.rstrip("_") for name in _core.Resources._fields]
 
 
 class Pool(NamedTuple):
-    """`workers` are ready, of at most `most`, on `nodes`; so many leases wait for Slurm, and why, as far as it says."""
+    """`workers` of at most `most` are ready on `nodes`; `waiting` leases wait for Slurm; `why`, as far as it says."""
 
     workers: int
     most: int
@@ -28,22 +28,24 @@ class Pool(NamedTuple):
         if self.nodes:
             parts.append(_counted(self.nodes, "node"))
         if self.waiting:
-            parts.append(f"{self.waiting} {'waits' if self.waiting == 1 else 'wait'}{f': {self.why}' if self.why else ''}")
+            verb, why = "waits" if self.waiting == 1 else "wait", f": {self.why}" if self.why else ""
+            parts.append(f"{self.waiting} {verb}{why}")
         return ", ".join(parts)
 
 
-def pool_of(leases: Sequence[_core.LeaseStatus], asked: Options) -> Pool:
-    """Of the leases that serve one task of a pool, as this client last heard of them."""
+def pool_of(leases: Sequence[_core.LeaseStatus], options: Options) -> Pool:
+    """The pool of the leases that serve one task, as this client last heard of them."""
     ready = [lease for lease in leases if lease.state in _READY]
     waiting = [lease for lease in leases if lease.state in _WAITING]
     nodes = {lease.node for lease in ready} - {""}
-    return Pool(workers=len(ready) * asked.workers, most=asked.leases_most * asked.workers, nodes=len(nodes), waiting=len(waiting),
-                why=_why(lease.reason for lease in waiting))
+    return Pool(workers=len(ready) * options.workers, most=options.leases_most * options.workers, nodes=len(nodes),
+                waiting=len(waiting), why=_why(lease.reason for lease in waiting))
 
 
 def pools_of(document: dict[str, Any]) -> list[Pool]:
-    """Of this process, from pounced's status document."""
-    mine = {row["session"] for row in document["sessions"] if (row["pid"], row["host"]) == (os.getpid(), socket.gethostname())}
+    """The pools of this process, from pounced's status document."""
+    us = os.getpid(), socket.gethostname()
+    mine = {row["session"] for row in document["sessions"] if (row["pid"], row["host"]) == us}
     pools: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for lease in document["leases"]:
         if lease["session"] in mine and lease.get("leases_most"):
@@ -52,7 +54,7 @@ def pools_of(document: dict[str, Any]) -> list[Pool]:
 
 
 def _kind(lease: dict[str, Any]) -> str:
-    return repr([lease.get(name) for name in _ASKED])
+    return repr([lease.get(name) for name in _REQUESTED])
 
 
 def _why(reasons: Iterable[str | None]) -> str:
@@ -66,6 +68,7 @@ def _counted(count: int, one: str) -> str:
 def _pool(leases: list[dict[str, Any]]) -> Pool:
     ready = [lease for lease in leases if lease["workers_ready"]]
     waiting = [lease for lease in leases if not lease["workers_ready"] and lease["waiting"]]
-    return Pool(workers=sum(lease["workers_ready"] for lease in ready), most=leases[0]["leases_most"] * leases[0]["workers"],
+    return Pool(workers=sum(lease["workers_ready"] for lease in ready),
+                most=leases[0]["leases_most"] * leases[0]["workers"],
                 nodes=len({lease["node"] for lease in ready} - {""}), waiting=len(waiting),
                 why=_why(lease.get("reason") for lease in waiting))

@@ -1,4 +1,4 @@
-"""``Questions``: what this kernel has asked pounced and waits for. Any thread asks; whoever drains the news answers."""
+"""``Questions``: this kernel's open questions to pounced. Any thread asks; the thread that drains the news answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from .. import _core, errors
 
 Answer = (_core.QueueIs, _core.ClassesIs, _core.StatusIs, _core.DetachedList)
-Question = Callable[..., int]  # of (number, connection that has it): the connection that has it now, 0 for none
+Question = Callable[..., int]  # (number, connection that has it) -> the connection that has it now, 0 for none
 
 
 class Questions:
@@ -25,10 +25,10 @@ class Questions:
         return len(self._answers)
 
     def ask(self, question: Question, timeout: float) -> Any:
-        """The answer; its error is raised. An answer that was lost with its connection is asked for again."""
+        """The answer; its error is raised. A question that was lost with its connection is sent again."""
         request = next(self._numbers)
         deadline = time.monotonic() + timeout
-        asked = 0
+        connection = 0
         with self._changed:
             self._no_daemon = None
             self._answers[request] = None
@@ -38,13 +38,13 @@ class Questions:
                         raise self._no_daemon
                     if time.monotonic() >= deadline:
                         raise errors.DaemonUnavailable(f"pounced has not answered within {timeout:g} s")
-                    asked = question(request, asked)
-                    self._changed.wait(0.2 if asked else 0.02)
+                    connection = question(request, connection)
+                    self._changed.wait(0.2 if connection else 0.02)
                 if getattr(answer, "error", None) is not None:
                     raise errors.of(answer.error)
                 return answer
             finally:
-                del self._answers[request]  # what comes late, or twice, nobody waits for
+                del self._answers[request]  # a late or second answer is dropped
 
     def answered(self, answer: Any) -> None:
         with self._changed:
@@ -53,7 +53,7 @@ class Questions:
                 self._changed.notify_all()
 
     def fail(self, problem: errors.PounceError) -> None:
-        """There is no pounced, and none can be had: nobody waits on."""
+        """There is no pounced, and none can be started: every open question fails."""
         with self._changed:
             self._no_daemon = problem
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""``Queue``: this user's own jobs of pounce, as Slurm shows them at that moment."""
+"""``Queue``: the user's own pounce jobs as Slurm shows them at that moment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .text_table import as_html, as_text
 
 
 class Row(_core.QueueRow):
-    """One job. Times are seconds since 1970; 0 where Slurm says none. `reason` is Slurm's word, `why` says it plainly, while it waits."""
+    """One job. Times are seconds since 1970; 0 where Slurm gives none. While it waits, `reason` is Slurm's word and
+    `why` says it plainly."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What one of a gang's further ranks prints: kept until the run has ended, and then shown folded, under the rank's number."""
+"""What a rank other than 0 prints: kept until the run has ended, then shown folded, under the rank's number."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from .. import _core
 from .shell import has_page
 
-_KEPT = 200  # lines, the newest
-_PLAIN = 10  # of them where nothing can be folded
+_KEPT = 200  # the newest lines
+_PLAIN = 10  # how many of them are shown where nothing can be folded
 
 
 class RankOutput:
@@ -29,10 +29,10 @@ class RankOutput:
         self._lines.extend(line.rpartition("\r")[2] for line in whole)
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
-        """Figures and bars are rank 0's to show."""
+        """Dropped: only rank 0 shows figures and bars."""
 
     def last_lines(self) -> list[str]:
-        """For the error of a rank that failed."""
+        """The last lines, for the error of a failed rank."""
         lines = [*self._lines, self._open] if self._open else [*self._lines]
         return lines[-_PLAIN:]
 

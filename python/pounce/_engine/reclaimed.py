@@ -1,4 +1,4 @@
-"""What a session remembers of workers that went while they were idle, since somebody waited for what they held."""
+"""What a session remembers of idle workers that were given back because another request waited for their resources."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 
 
 class Reclaimed:
-    """By the request that a worker served: the next call of that kind is told."""
+    """By the request that a worker served: the next such call tells the user."""
 
     def __init__(self) -> None:
-        self._ends: dict[int, dict[str, str]] = {}  # of a request's last worker
+        self._ends: dict[int, dict[str, str]] = {}  # how the last worker of each request ended
 
     def __bool__(self) -> bool:
         return bool(self._ends)
@@ -22,11 +22,14 @@ class Reclaimed:
             self._ends.pop(request, None)
 
     def words(self, request: int | None) -> str:
-        """Empty: its worker did not go, or nothing was asked for yet."""
+        """The notice for the user; empty: its worker did not go, or nothing was requested yet."""
         end = self._ends.get(request) if request is not None else None
         if end is None:
             return ""
         gpus = int(end.get("gpus", 0))
-        what, them = ("the worker", "it") if gpus == 0 else ("the GPU", "it") if gpus == 1 else (f"the {gpus} GPUs", "them")
+        if gpus > 1:
+            what, them = f"the {gpus} GPUs", "them"
+        else:
+            what, them = "the GPU" if gpus else "the worker", "it"
         clock = time.strftime("%H:%M", time.localtime(float(end["at"])))
         return f"{what} {'were' if gpus > 1 else 'was'} given back at {clock}: somebody waited for {them}"

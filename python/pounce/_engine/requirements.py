@@ -1,4 +1,4 @@
-"""What a worker's GPU and node must be like: the words people use, and what travels."""
+"""The requirements on a worker's GPU and node: the words that people use, and what travels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _CUDA = re.compile(r"(\d{1,3})(?:\.(\d{1,2}))?")
 
 def at_least(value: Any) -> Any:
     """">=20GB" is "20GB": all these are lower bounds."""
-    found = _AT_LEAST.fullmatch(value) if isinstance(value, str) else None
-    return found[1] if found else value
+    match = _AT_LEAST.fullmatch(value) if isinstance(value, str) else None
+    return match[1] if match else value
 
 
 def gpu_type(value: Any) -> dict[str, Any]:
@@ -23,14 +23,15 @@ def gpu_type(value: Any) -> dict[str, Any]:
     names = value.split(",") if isinstance(value, str) else value
     if isinstance(names, (list, tuple)) and names and all(_is_word(name) for name in names):
         return {"gpu_type": ",".join(name.strip() for name in names)}
-    raise BadRequest(f"gpu_type= takes a type such as 'a100', or several, the preferred first: ['a100', 'v100'], not {value!r}")
+    raise BadRequest("gpu_type= takes a type such as 'a100', or several, the preferred first: ['a100', 'v100'], "
+                     f"not {value!r}")
 
 
 def cuda(value: Any) -> dict[str, Any]:
-    """As CUDA counts: ">=12.4" is 12040."""
+    """The version in CUDA's own numbers: ">=12.4" is 12040."""
     text = str(at_least(value)) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
-    if found := _CUDA.fullmatch(text):
-        return {"cuda": int(found[1]) * 1000 + int(found[2] or 0) * 10}
+    if match := _CUDA.fullmatch(text):
+        return {"cuda": int(match[1]) * 1000 + int(match[2] or 0) * 10}
     raise BadRequest(f"cuda= takes the version that the code needs, such as '>=12' or '12.4', not {value!r}")
 
 
@@ -53,7 +54,7 @@ def pack(value: Any) -> dict[str, Any]:
 
 
 def placement(words: dict[str, Any], now: str) -> dict[str, Any]:
-    """What ``spread=`` and ``pack=`` come to together: False takes back its own alone."""
+    """What ``spread=`` and ``pack=`` mean together. False takes back only its own placement."""
     wanted = [word for word in ("spread", "pack") if words.get(word)]
     if len(wanted) > 1:
         raise BadRequest("spread=True and pack=True contradict each other", "Leave one of them out.")
@@ -78,10 +79,11 @@ def reservation(value: Any) -> dict[str, Any]:
 
 
 def slurm(value: Any) -> dict[str, Any]:
-    """Options of sbatch, by their names without dashes in front."""
+    """Options of sbatch, by their names without leading dashes."""
     if not isinstance(value, dict) or not all(isinstance(name, str) and name.strip("-") for name in value):
         raise BadRequest(f"slurm= takes options of sbatch, such as {{'constraint': 'nvlink'}}, not {value!r}")
-    return {"slurm": tuple(sorted((name.strip("-").replace("_", "-"), _text(name, one)) for name, one in value.items()))}
+    options = ((name.strip("-").replace("_", "-"), _text(name, one)) for name, one in value.items())
+    return {"slurm": tuple(sorted(options))}
 
 
 def _text(name: str, value: Any) -> str:

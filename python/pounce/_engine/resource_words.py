@@ -1,4 +1,6 @@
-"""The words for resources, ``--gpu``, ``--mem``, ``--time``: the same behind ``%%pounce``, ``%pounce batch`` and ``pouncectl run``."""
+"""The options for resources, ``--gpu``, ``--mem``, ``--time``: the same for ``%%pounce``, ``%pounce batch`` and
+``pouncectl run``.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import BadRequest
-from .options import ASKED, CellOption, Options
+from .options import KEYWORDS, CellOption, Options
 
-RESOURCES = {asked.cell.word: keyword for keyword, asked in ASKED.items() if asked.cell is not None}
-WORDS: dict[str, CellOption] = {asked.cell.word: asked.cell for asked in ASKED.values() if asked.cell is not None}
+RESOURCES = {keyword.cell.word: name for name, keyword in KEYWORDS.items() if keyword.cell is not None}
+WORDS: dict[str, CellOption] = {option.word: option for _, option in KEYWORDS.values() if option is not None}
 
 
 def options_of(said: Mapping[str, Any]) -> Options:
-    """Of what was said behind each word, other words aside."""
-    return of_one_process(checked({keyword: value_of(word, said[word]) for word, keyword in RESOURCES.items() if word in said}))
+    """The options in `said`, the value of each word; other words are ignored."""
+    values = {keyword: value_of(word, said[word]) for word, keyword in RESOURCES.items() if word in said}
+    return of_one_process(checked(values))
 
 
 def of_one_process(options: Options) -> Options:
-    """For whatever is not a cell."""
+    """Refuses several nodes: only a cell can use them."""
     if options.nodes > 1:
         one = f"--nodes {options.nodes}: this runs in one process"
         raise BadRequest(one, "Give --nodes to a cell, or use pounce.gang(nodes=...).run(function).")
@@ -27,7 +30,7 @@ def of_one_process(options: Options) -> Options:
 
 
 def value_of(word: str, said: Any) -> Any:
-    """As ``Client.options`` takes it."""
+    """The value in the form that ``Client.options`` takes."""
     if word == "--slurm":
         pairs = (text.partition("=") for text in said)
         return {name: text if equals else True for name, equals, text in pairs}
@@ -35,10 +38,10 @@ def value_of(word: str, said: Any) -> Any:
 
 
 def checked(resources: Mapping[str, Any]) -> Options:
-    """By keyword. What is wrong is told by the words."""
+    """The options by keyword. Errors name the words of the command line instead."""
     try:
         return Options().changed(**resources)
-    except BadRequest as error:  # which speaks of client.options(gpus=...)
+    except BadRequest as error:  # its text names keywords: gpus=...
         text, remedy = error.text, error.remedy
         for option, word in RESOURCES.items():
             text = re.sub(rf"\b{word}=(?!True\b)(?=\w)", f"{option} ", text)

@@ -1,4 +1,4 @@
-"""The results of a map with a name: each chunk is kept when it has run, and read instead of run when a later kernel comes to it."""
+"""The results of a named map: each chunk that has run is kept, and a later kernel reads it instead of running it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from .collections import NO_DRAWS, Draws, Future, Outcome, Raised, Results, Rows
 from .session import Session
 from .submission import name_of, not_picklable
 
-KeptOutcome: TypeAlias = "tuple[float, list[Any], BaseException | None, bool]"  # an Outcome, and whether its values are kept
+# An Outcome, and whether its values are kept.
+KeptOutcome: TypeAlias = "tuple[float, list[Any], BaseException | None, bool]"
 
-_here: weakref.WeakValueDictionary[str, RestartableResults] = weakref.WeakValueDictionary()  # of this process, by their folders
+# The maps of this process, by their folders.
+_here: weakref.WeakValueDictionary[str, RestartableResults] = weakref.WeakValueDictionary()
 
 
 def home_of(session: Session) -> str:
-    """Where maps are kept: beside the results of tasks with a name."""
+    """The folder of the maps: beside the results of named tasks."""
     if not os.path.isdir(session.results):
         raise errors.NotShared(f"this kernel does not see {session.results}, where pounced keeps what outlives kernels")
     return os.path.join(os.path.dirname(session.results), "maps")
 
 
 def leave(folder: str) -> None:
-    """Whoever in this process is at the map in that folder, a cell that was stopped for example, is not any more."""
+    """Ends the map in that folder if this process has begun it before, in a cell that was stopped for example."""
     before = _here.pop(folder, None)
     if before is not None:
         before.give_way()
@@ -37,16 +39,18 @@ def leave(folder: str) -> None:
 class RestartableResults(Results):
     """As ``Results``; chunks that were kept come from their files.
 
-    Raises ``NameTaken`` where another kernel is at it, or what is kept is of another function, of chunks of another size or, which
-    is noticed at the chunk, of other items.
+    Raises ``NameTaken`` where another kernel runs it, or where what is kept is of another function, of another chunk
+    size or of other items. The last is noticed at the chunk.
     """
 
-    def __init__(self, client: Submits, home: str, name: str, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
-                 chunksize: int, timeout: float | None, count: int, expect: Callable[[int], int]):
+    def __init__(self, client: Submits, home: str, name: str, function: Callable[..., Any],
+                 rows: Iterator[tuple[Any, ...]], chunksize: int, timeout: float | None, count: int,
+                 expect: Callable[[int], int]):
         self._name, self._number = name, 0
-        self._chunks: dict[Future, tuple[int, str]] = {}  # under way: their numbers, and the digests of their items
+        self._chunks: dict[Future, tuple[int, str]] = {}  # under way: the number, and the digest of the items
         leave(os.path.join(home, name))
-        self._store = MapStore(home, name, {"function": _digest_of(function, name_of(function)), "chunksize": chunksize})
+        identity = {"function": _digest_of(function, name_of(function)), "chunksize": chunksize}
+        self._store = MapStore(home, name, identity)
         self._kept = _kept_rows(function, *self._store.kept)
         _here[self._store.kept.folder] = self
         try:
@@ -72,7 +76,7 @@ class RestartableResults(Results):
 
     def _outcome(self, future: Future) -> Outcome:
         number, digest = self._chunks.pop(future, (-1, ""))
-        if number < 0:  # read, or the rest of a chunk with an item that failed
+        if number < 0:  # read from its file, or what follows a failed item in its chunk
             return super()._outcome(future)
         seconds, values, error, is_kept = future.result()
         if error is None and not is_kept:
@@ -96,7 +100,7 @@ class RestartableResults(Results):
         self._store.release()
 
     def give_way(self) -> None:
-        """To a later call of the same map in this process."""
+        """Ends this map for a later call of the same one in this process."""
         if self._ahead:
             self._ready.append(Raised(errors.NameTaken(f"the map {self._name} was begun again, and goes on there")))
         self._cancel()
@@ -120,7 +124,8 @@ def _kept_rows(function: Callable[..., Any], folder: str, owner: str) -> Callabl
 
 def run_kept_chunk(function: Callable[..., Any], kept: Kept, number: int, digest: str, rows: Rows,
                    draws: Draws) -> KeptOutcome:
-    """On the worker: as run_chunk(), and whether the values are kept. Not where it does not see the folder: then the kernel does it."""
+    """On the worker: as run_chunk(), and whether the values are kept. Where the worker does not see the folder, the
+    kernel keeps them."""
     is_here = kept.is_here()
     seconds, values, error = run_chunk(function, rows, draws)
     if is_here and error is None:

@@ -1,7 +1,7 @@
-"""Detached tasks whose worker does not see the results folder: this kernel takes the call there and the outcome back.
+"""Detached tasks whose worker does not see the results folder: this kernel sends the call and brings the outcome back.
 
-The task's session is pounced's own, so it outlives every relay. The call goes under the task's id, again from each
-relay: a worker that knows the id runs it once, and answers whoever asks (docs/protocol.md §10).
+The task's session is pounced's own, so it outlives every relay. Each relay sends the call again under the task's id:
+the worker runs it once, and answers every relay (docs/protocol.md §10).
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from .options import Options
 from .session import Session
 from .task import Task
 
-_ANOTHER_S = 2.0  # between two looks whether the relay that there is has gone
+_ANOTHER_S = 2.0  # between two attempts to replace another relay
 
 
 class Relay:
-    """Serves one detached task, on a thread and a session of its own, until somebody lets it leave."""
+    """Serves one detached task, on a thread and a session of its own, until `leave`."""
 
     def __init__(self, session: Session, row: _core.DetachedRow, folder: str):
         self._session, self._row, self._folder = session, row, folder
-        self._left = threading.Event()
+        self._leaving = threading.Event()
         self._own: Session | None = None
         threading.Thread(target=self._run, name="pounce-relay", daemon=True).start()
 
     def leave(self) -> None:
         """The task goes on; its outcome waits for the next relay. Blocks until the session is closed."""
-        self._left.set()
+        self._leaving.set()
         if self._own is not None:
             self._own.close()
 
     def bring(self, ended: _core.Ended) -> None:
-        """The outcome goes into the folder as a worker that sees it would have put it there."""
+        """Puts the outcome into the folder, as a worker that sees the folder would have."""
         digest = trouble = ""
         try:
             figures = ended.timings.figures or _core.RunFigures()
@@ -51,19 +51,20 @@ class Relay:
         self._tell(ended.ok, digest, trouble)
 
     def _run(self) -> None:
-        with contextlib.suppress(errors.PounceError):  # pounced itself tells what becomes of the task
-            while not self._left.is_set():
+        with contextlib.suppress(errors.PounceError):  # pounced reports the task's end itself
+            while not self._leaving.is_set():
                 try:
                     self._tell(False, "", "")
                 except errors.NameTaken:
-                    self._left.wait(_ANOTHER_S)
+                    self._leaving.wait(_ANOTHER_S)
                 else:
                     return self._send()
 
     def _tell(self, ok: bool, digest: str, trouble: str) -> None:
-        """Without digest and trouble it asks to be the one who relays."""
+        """Reports the outcome. Without digest and trouble it applies to be the task's relay."""
         relay = self._session.core.relay_detached
-        self._session.ask_detached(lambda request, asked: relay(request, asked, self._row.name, ok, digest, trouble))
+        report = self._row.name, ok, digest, trouble
+        self._session.ask_detached(lambda request, connection: relay(request, connection, *report))
 
     def _send(self) -> None:
         task = self._row.task
@@ -76,28 +77,29 @@ class Relay:
         payload, objects = serialize.dumps(((Ref(hold.id, hold.nbytes, hold),), {}))[::2]
         outcome = _Outcome(self)
         with own.news_wait():
-            own.submit(outcome, FunctionCache().pickled(run_call), [payload], objects, Options().resources, 0, time.monotonic_ns(), task)
+            own.submit(outcome, FunctionCache().pickled(run_call), [payload], objects, Options().resources, 0,
+                       time.monotonic_ns(), task)
             own.show_at(outcome, _Log(os.path.join(self._folder, f"{task}.log")))
-        if self._left.is_set():
+        if self._leaving.is_set():
             own.close()
 
 
 class _Outcome(Task):
-    """Is brought away as it came: no future waits for it."""
+    """Passes the outcome on as it came: no future waits for it."""
 
     def __init__(self, relay: Relay):
         super().__init__("a detached task's outcome")
         self._relay = relay
 
     def end(self, ended: _core.Ended) -> None:
-        # What did not come from the worker, or was asked for through pounced, pounced knows better.
+        # Ends that are not the worker's, and cancellations, pounced knows already.
         if ended.timings.arrived and (ended.error is None or ended.error.code != "cancelled"):
             with contextlib.suppress(errors.PounceError):
                 self._relay.bring(ended)
 
 
 class _Log:
-    """All that the task prints while this relay is there."""
+    """Writes what the task prints while this relay is there."""
 
     def __init__(self, path: str):
         self._path = path
@@ -107,4 +109,4 @@ class _Log:
             _core.append_to_log(file.fileno(), data)
 
     def message(self, message: dict[str, Any], buffers: list[Any]) -> None:
-        """Displays are for notebooks that wait."""
+        """Dropped: displays are for waiting notebooks."""

@@ -1,4 +1,4 @@
-"""Where the members of a sweep come from, and who is told how they ended: a grid, or a sampler such as a study of Optuna's."""
+"""Where the members of a sweep come from: a grid, or a sampler, such as an Optuna study, that is told how they end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .sweep_plan import Member, count_of, is_number, members_of
 
 Space: TypeAlias = "Callable[[Any], Mapping[str, Any]] | Mapping[str, Any] | None"
 
-_OPTUNAS = {"done": "COMPLETE", "pruned": "PRUNED"}  # its words for how a trial ended; else FAIL
+_OPTUNAS = {"done": "COMPLETE", "pruned": "PRUNED"}  # Optuna's words for how a trial ended; else FAIL
 
 
 class Source(Protocol):
     count: int | None  # of members; None: not known yet
-    late: bool         # it is asked as late as can be: its answer depends on how others have ended
+    late: bool         # ask it as late as possible: its answer depends on how others have ended
     direction: str     # "minimize", "maximize", or empty: it does not say
 
     def ask(self, number: int) -> dict[str, Any] | None:
@@ -25,11 +25,11 @@ class Source(Protocol):
     def should_prune(self, member: Member, metric: str) -> bool: ...
 
     def tell(self, member: Member) -> None:
-        """It has ended, and will not run again."""
+        """The member has ended, and will not run again."""
 
 
 class Grid:
-    """All that is given, in its order."""
+    """The given members, in their order."""
 
     late, direction = False, ""
 
@@ -48,7 +48,7 @@ class Grid:
 
 
 class Sampler:
-    """Asked for one member at a time, and told of each how it ended."""
+    """Gives one member at a time, and is told how each ended."""
 
     late = True
 
@@ -59,20 +59,24 @@ class Sampler:
         self.count: int | None = count
         self.direction = str(getattr(getattr(sampler, "direction", None), "name", "")).lower()
         self._trials: dict[int, Any] = {}
-        self._told: dict[int, set[int]] = {}  # steps: an attempt after the first begins with them again
+        self._told: dict[int, set[int]] = {}  # steps: each further attempt repeats them
 
     def ask(self, number: int) -> dict[str, Any] | None:
         if number >= self._count:
             return None
         trial = self._sampler.ask(self._space) if isinstance(self._space, Mapping) else self._sampler.ask()
         self._trials[number] = trial
-        params = self._space(trial) if callable(self._space) else trial if isinstance(trial, Mapping) else getattr(trial, "params", None)
+        if callable(self._space):
+            params = self._space(trial)
+        else:
+            params = trial if isinstance(trial, Mapping) else getattr(trial, "params", None)
         if not isinstance(params, Mapping):
-            raise BadRequest(f"the sampler gave no parameters by their names, but {params!r}", "Say with space= what they are of a trial.")
+            raise BadRequest(f"the sampler gave no parameters by their names, but {params!r}",
+                             "Say with space= what they are of a trial.")
         return dict(params)
 
     def should_prune(self, member: Member, metric: str) -> bool:
-        """As it decides itself, where it can."""
+        """Leaves the decision to the trial, where it can decide."""
         trial = self._trials[member.number]
         if not (hasattr(trial, "report") and hasattr(trial, "should_prune")):
             return False
@@ -93,7 +97,7 @@ class Sampler:
 
 
 def _state(trial: Any, state: str) -> Any:
-    """As Optuna writes it, of a trial of its own; else our word."""
+    """Optuna's word for one of its own trials; else ours."""
     if type(trial).__module__.partition(".")[0] != "optuna":
         return state
     return getattr(sys.modules["optuna"].trial.TrialState, _OPTUNAS.get(state, "FAIL"))

@@ -1,9 +1,9 @@
-"""What of this process's seeds goes to workers: the streams of calls, and the state of its generators for the cells.
+"""What workers get of this process's seeds: a random stream for each call, and its generators' state for cells.
 
-A generator that was neither seeded nor drawn from goes nowhere: calls draw from their worker's own, which the operating
-system has seeded. As soon as it was used, each call has a stream of its own, and so has each map, run of a gang and sweep, for
-its parts to be derived from. Its key is drawn from the notebook's generator: so two calls differ, and after the same seed the
-same calls draw the same.
+A generator that was neither seeded nor drawn from is not sent: calls draw from their worker's own, which the operating
+system has seeded. Once it was used, each call has a stream of its own. Each map, sweep and run of a gang has one too,
+from which those of its parts are derived. The key of a stream is drawn from the notebook's generator. So two calls
+differ, and after the same seed the same calls draw the same numbers.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from .. import _core
 from .._common.generators import GENERATORS
 from .._common.random_streams import Streams, derived, when_here
 
-_ERRANDS = "pounce._worker."  # our own functions: they draw nothing, or have streams among their arguments
+_ERRANDS = "pounce._worker."  # pounce's functions: they draw nothing, or take streams as arguments
 
 
 class _Notebook:
-    """The generators of this process, as far as its workers are concerned. Any thread."""
+    """The generators of this process, as its workers need them. Any thread."""
 
     def __init__(self) -> None:
         self._unseen = set(GENERATORS)  # not imported yet
-        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look at one, and what that gives until then
+        self._unused: dict[str, tuple[Callable[[], object], object]] = {}  # how to look, and what shows if unused
         self._used: tuple[str, ...] = ()
-        self._turn = threading.Lock()  # of who finds out: to see one for the first time takes a while
-        self._coming: dict[str, tuple[bytes, int]] = {}  # not imported here: states as cells left them, and streams made of each
+        self._turn = threading.Lock()  # for looking: the first look at a generator takes a while
+        # Not imported here: the state that a cell left, and the number of streams made of it.
+        self._coming: dict[str, tuple[bytes, int]] = {}
 
     def used(self) -> tuple[str, ...]:
-        """Those that were seeded or drawn from, in this process or by a cell elsewhere."""
+        """The generators that were seeded or drawn from, in this process or by a cell elsewhere."""
         for look, before in self._unused.values():
             if look() != before:
                 self._look_again()
@@ -54,7 +55,7 @@ class _Notebook:
         with self._turn:
             for name in [name for name in self._unseen if GENERATORS[name].is_here]:
                 look = GENERATORS[name].watch
-                before = look()  # first: a seed that comes while we look at what was is seen by this
+                before = look()  # first, so that a seed that is set meanwhile is noticed
                 if GENERATORS[name].is_fresh():
                     self._unused = self._unused | {name: (look, before)}
                 elif name not in self._used:
@@ -66,7 +67,7 @@ class _Notebook:
         self._unused = self._unused | {name: (look, look())}
 
     def drawn(self) -> Streams | None:
-        """A stream, whose keys are drawn from the generators that were used. None: none was."""
+        """A stream whose keys are drawn from the used generators. None: none was used."""
         used = self.used()
         return {name: self._key(name) for name in used} if used else None
 
@@ -95,7 +96,7 @@ class _Notebook:
             self._leave_unused(name)  # the cell has drawn from it without a seed
 
     def part(self) -> None:
-        """Another process goes on drawing from what the generators were: here they begin other streams."""
+        """Begins other streams here, since another process goes on drawing from the present ones."""
         for generator in GENERATORS.values():
             if generator.is_here:
                 generator.seed(generator.draw())
@@ -113,12 +114,13 @@ _given = _Given()
 
 
 def look_ahead() -> None:
-    """Whether Python's generator was seeded takes 12 ms to find out: another thread does so, while this one waits for pounced."""
+    """Finds out on another thread whether Python's generator was seeded: that takes 12 ms, and this one waits for
+    pounced anyway."""
     threading.Thread(target=_notebook.used, name="pounce-seeds", daemon=True).start()
 
 
 def of_call(function: Callable[..., Any]) -> Streams | None:
-    """For a call that is submitted now, or a set of calls of this function. None: its worker's own generators do."""
+    """The streams of a call, or a set of calls, that is submitted now. None: its worker's own generators do."""
     streams: Streams | None = _given.streams
     if streams is not _NONE:
         return streams
@@ -129,7 +131,7 @@ def of_call(function: Callable[..., Any]) -> Streams | None:
 
 @contextlib.contextmanager
 def given(streams: Streams | None) -> Iterator[None]:
-    """What this thread submits meanwhile has these streams; with None it has none, or has them among its arguments."""
+    """Calls that this thread submits meanwhile have these streams; with None none, or those in their arguments."""
     outer, _given.streams = _given.streams, streams
     try:
         yield
@@ -138,7 +140,7 @@ def given(streams: Streams | None) -> Iterator[None]:
 
 
 def of_cell(waits: bool) -> dict[str, Any]:
-    """For a cell's request, as CellStreams.begin takes it: with `waits`, the notebook waits for the cell."""
+    """A cell's random state, as CellStreams.begin takes it. `waits`: the notebook waits for the cell."""
     if not waits:
         return {"streams": _notebook.drawn() or {}}
     states = _notebook.states()
@@ -146,10 +148,10 @@ def of_cell(waits: bool) -> dict[str, Any]:
 
 
 def cell_has_run(states: dict[str, bytes]) -> None:
-    """What the cell has drawn from, or seeded, is so in the notebook too: also of a library that it imports later."""
+    """Takes over the generators' states from the cell, also for a library that the notebook imports later."""
     _notebook.receive(states)
 
 
 def cell_left_behind() -> None:
-    """It goes on drawing while the next cells run."""
+    """The cell goes on drawing while the next cells run."""
     _notebook.part()

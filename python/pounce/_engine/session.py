@@ -1,7 +1,7 @@
 """The Python half of a client: turns the engine's news into futures, output and status lines.
 
-Whoever waits in ``Future.result`` pumps the C++ engine and handles its news on the way. Only when nobody waits does the
-notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python.
+A thread that waits in ``Future.result`` pumps the C++ engine and handles its news on the way. Only when no thread waits
+does the notifier thread do it (it sleeps in C++ without the GIL). C++ never calls Python.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from .wait import Wait, wait_of
 
 _LONGEST_GRACE_MS = 2**32 - 1
 _NAMES_TIMEOUT_S = 30.0
-_SLICE_S = 0.05  # of a wait for what another session's thread brings
-_ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # pauses before each attempt to have pounced again
+_SLICE_S = 0.05  # one step of a wait for what another session's thread brings
+_ASK_AGAIN_S = (0.0, 0.2, 1.0, 3.0, 10.0)  # the pause before each attempt to start pounced again
 
 
 class Sink(Protocol):
-    """Where one task shows what it prints and displays, instead of under the call that waits for it. Any thread."""
+    """Receives what one task prints and displays, which else appears under the waiting call. Any thread."""
 
     def printed(self, is_error: bool, data: bytes) -> None: ...
 
@@ -52,7 +52,7 @@ class Sink(Protocol):
 
 
 class Follower(Protocol):
-    """Who is told what pounced says of the detached task of that name. Any thread."""
+    """Is told what pounced reports of the detached task of that name. Any thread."""
 
     name: str
 
@@ -62,7 +62,7 @@ class Follower(Protocol):
 
 
 class Taker(Protocol):
-    """Any thread, between other news: returns at once."""
+    """Handles messages of one type. Any thread, between other news: returns at once."""
 
     def __call__(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any], /) -> None: ...
 
@@ -70,8 +70,8 @@ class Taker(Protocol):
 class Session:
     """One connection to pounced and to the workers that it grants."""
 
-    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None, relays: str = "",
-                 imports: str = "no"):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, prefix: str | None,
+                 relays: str = "", imports: str = "no"):
         import cloudpickle
 
         self._launcher, self._config, self._cancel_grace = launcher, config, cancel_grace
@@ -80,12 +80,12 @@ class Session:
         directory = _directory()
         seeds.look_ahead()
         endpoint = daemon.ensure(launcher, config)
-        said = json.loads(endpoint)
+        pounced = json.loads(endpoint)
         self.core = _core.Client(
             host=socket.gethostname(),
             directory=directory,
             interpreter=[interpreter],
-            environment=environment.of_workers(prefix, said["parked"]),
+            environment=environment.of_workers(prefix, pounced["parked"]),
             pounce=_core.__version__,
             python=".".join(platform.python_version_tuple()[:2]),
             cloudpickle=cloudpickle.__version__,
@@ -93,19 +93,19 @@ class Session:
             interpreter_chosen=prefix is not None,
         )
         self.core.set_daemon(endpoint)
-        self.results: str = said["results"]  # the folder of detached tasks
-        self.parked: str = said["parked"]  # the folder of notebooks' saved variables
-        self.parked_most_bytes: int | None = said["parked_most_mib"] * 1024 * 1024 or None  # of one notebook's; None: no limit
+        self.results: str = pounced["results"]  # the folder of detached tasks
+        self.parked: str = pounced["parked"]  # the folder of notebooks' saved variables
+        self.parked_most_bytes: int | None = pounced["parked_most_mib"] * 1024 * 1024 or None  # per notebook
         self._followers: list[Follower] = []  # of tasks that have not ended
-        self.under_way: dict[str, Task] = {}  # whose end was not heard
-        self.awaiting: set[Task] = set()  # not sent: they wait for futures among their arguments
-        self._order = threading.RLock()  # news are shown in their order, whichever thread drained them
-        self._asked = Questions()
+        self.under_way: dict[str, Task] = {}  # tasks whose end was not heard
+        self.awaiting: set[Task] = set()  # not sent yet: they wait for futures among their arguments
+        self._order = threading.RLock()  # keeps the order of news, whichever thread drained them
+        self._questions = Questions()
         self._news: deque[Any] = deque()
         self._ended: deque[tuple[Task | None, _core.Ended]] = deque()
         self._outputs: dict[str, Sink] = {}
-        self.takers: dict[str, Taker] = {report.KIND: _reported}  # of messages that are for nobody's eyes, by their type
-        self._prompts: dict[str, list[dict[str, Any]]] = {}  # what tasks ask the user, for whoever waits for them
+        self.takers: dict[str, Taker] = {report.KIND: _reported}  # of messages that are not shown, by their type
+        self._prompts: dict[str, list[dict[str, Any]]] = {}  # what each task asks the user, for the waiting thread
         self._time_left = TimeLeft()
         self.planner = Planner()
         self.gangs = GangNumbers()
@@ -119,17 +119,18 @@ class Session:
 
     # ---- tasks ----
 
-    def submit(self, task: Task, function: Pickled, payload: list[Any], objects: list[str], resources: _core.Resources, retries: int,
-               submitted_ns: int, again: str = "") -> None:
-        """From now on `task` is under way. `again`: the id of one that was submitted before."""
+    def submit(self, task: Task, function: Pickled, payload: list[Any], objects: list[str], resources: _core.Resources,
+               retries: int, submitted_ns: int, again: str = "") -> None:
+        """From now on `task` is under way. `again`: its id, where it has one already."""
         gone = self.gone(resources)
         id = again or _core.new_task()
         if task.id:  # it is sent again
             self._shown_under(task.id, id)
         task.id = id
-        self.under_way[id] = task  # before: its end may be news at once
+        self.under_way[id] = task  # before it is sent: its end may come at once
         try:
-            self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, id, task.worker)
+            self.core.submit(function.id, function.pickle, payload, objects, resources, retries, submitted_ns, id,
+                             task.worker)
         except BaseException:
             self.under_way.pop(id, None)
             raise
@@ -144,29 +145,29 @@ class Session:
                 self._outputs[now] = shown_at
 
     def for_relay(self, task: str) -> Session:
-        """A session that speaks for a detached task's own, on the same pounced."""
+        """A session that acts for a detached task's own session, on the same pounced."""
         return Session(self._launcher, self._config, self._cancel_grace, None, relays=task)
 
     def expect(self, asks: Options, tasks: int) -> int:
-        """So many more tasks will come, or fewer: a pool counts them. Returns how many workers serve such, or are asked for."""
+        """Announces so many more tasks, or fewer, to a pool. Returns how many workers serve them or are requested."""
         return self.core.expect(asks.resources, tasks) if asks.leases_most else asks.workers
 
     def free_workers(self, asks: Options) -> int:
-        """That would begin the next such task at once."""
+        """How many workers would begin such a task at once."""
         return self.core.free_workers(asks.resources)
 
     def state(self, task: Task) -> str | None:
         return self.core.state(task.id) if task.awaits is None else "waiting"
 
     def sent(self, task: Task) -> None:
-        """What it waited for has come."""
+        """The task was sent: what it waited for has come."""
         task.awaits = None
         self.awaiting.discard(task)
-        if task.given_up:  # meanwhile
+        if task.given_up:  # while it waited
             self.cancel(task)
 
     def end_unsent(self, task: Task, failure: BaseException) -> None:
-        """It will not be sent."""
+        """Ends a task that will not be sent."""
         self.awaiting.discard(task)
         if isinstance(failure, errors.Cancelled):
             task.end_cancelled(failure)
@@ -174,14 +175,16 @@ class Session:
             task.end_failed(failure)
 
     def gone(self, resources: _core.Resources) -> str:
-        """In words, that the idle worker with these was given back; empty: it was not."""
-        return self.reclaimed.words(self.core.request(resources)) if self.reclaimed and not resources.leases_most else ""
+        """The notice that the idle worker with these resources was given back; empty: it was not."""
+        if not self.reclaimed or resources.leases_most:
+            return ""
+        return self.reclaimed.words(self.core.request(resources))
 
     def lease_status(self, task: Task) -> _core.LeaseStatus | None:
         return self.core.lease_status(task.id)
 
     def pool(self, task: Task) -> Pool | None:
-        """That it waits in; None: it has one lease."""
+        """The pool that the task waits in; None: it has one lease."""
         return pool_of(self.core.leases_of(task.id), task.asks) if task.asks and task.asks.leases_most else None
 
     def why(self, task: Task) -> Wait | None:
@@ -191,25 +194,26 @@ class Session:
         return wait_of(self.lease_status(task)) if self.state(task) == "waiting" else None
 
     def status_of(self, lease: str) -> _core.LeaseStatus | None:
-        """As pounced last told of it; None: it has ended."""
+        """The lease as pounced last reported it; None: it has ended."""
         try:
             return next((status for status in self.core.leases() if status.lease == lease), None)
         except errors.ClientClosed:
             return None
 
     def move(self, task: Task, asks: Options) -> bool:
-        """Has a task that waits ask for something else; False: it does not wait any more."""
+        """Changes the request of a waiting task. False: it does not wait any more."""
         if task.awaits is None and not self.core.move(task.id, asks.resources):
             return False
         task.asks = asks
         return True
 
     def choices(self, task: Task, asks: Options, timeout: float = 30.0) -> list[Choice]:
-        answer = self.ask(lambda request, asked: self.core.ask_choices(request, asked, task.id, asks.resources), timeout)
+        answer = self.ask(lambda request, connection:
+                          self.core.ask_choices(request, connection, task.id, asks.resources), timeout)
         return [choice_of(choice) for choice in answer.choices]
 
     def tell(self, task: Task, text: str) -> None:
-        """One line for the user, where what the task prints goes."""
+        """Shows one line to the user, where the task's output goes."""
         output, line = self._outputs.get(task.id), f"pounce: {text}\n".encode()
         (output.printed if output else _show)(True, line)
 
@@ -219,19 +223,20 @@ class Session:
         awaits = task.awaits
         if awaits is not None:
             if awaits.drop():
-                self.end_unsent(task, errors.Cancelled(f"{task.called()} was cancelled{task.why_given_up and ': ' + task.why_given_up}"))
-            return  # or it is being sent, and cancelled then
+                why = task.why_given_up and ": " + task.why_given_up
+                self.end_unsent(task, errors.Cancelled(f"{task.called()} was cancelled{why}"))
+            return  # else it is being sent, and `sent` cancels it
         self.core.cancel(task.id, math.ceil(min(seconds * 1000, _LONGEST_GRACE_MS)), only_if_queued=only_if_queued)
         self.core.drain(self._news)
         self.handle()
 
     def wait(self, task: Task, timeout: float | None, hint: Callable[[_core.LeaseStatus | None], str]) -> None:
-        """Until it is over. Shows output and status, with a hint for this lease; a KeyboardInterrupt cancels the task."""
+        """Waits until it is over. Shows output and status, with `hint` of the lease. A KeyboardInterrupt cancels it."""
         now = time.monotonic()
         deadline = math.inf if timeout is None else now + timeout
         look = now + QUIET_S
         status: StatusLine | None = None
-        chain = [task]  # the last one is sent, or waits for what is not this session's
+        chain = [task]  # the last task is sent, or waits for another session's
         try:
             while not task.over:
                 last = self._last_of(chain)
@@ -255,7 +260,7 @@ class Session:
                     look = now + status.update(state, lease, hint(lease), self.pool(last))
                     self._warn(state, lease)
                 if not waited.news and self.state(last) is None:
-                    last.wait_over(0.05)  # another thread has its end in hand
+                    last.wait_over(0.05)  # another thread is handling its end
         except KeyboardInterrupt:
             if not self.closed:
                 self.cancel(task)
@@ -265,7 +270,7 @@ class Session:
                 status.finish()
 
     def _last_of(self, chain: list[Task]) -> Task:
-        """What a task waits for first, and what that one waits for: `chain` begins with the task and ends with that."""
+        """Follows what a task waits for: `chain` begins with the task and ends with the result."""
         while len(chain) > 1 and chain[-1].over:
             chain.pop()
         while (awaits := chain[-1].awaits) is not None:
@@ -278,12 +283,12 @@ class Session:
     def _warn(self, state: str | None, lease: _core.LeaseStatus | None) -> None:
         warning = self._time_left.warning(state, lease, cell_number())
         if warning:
-            output().end(_core.printable(warning))  # of its own: a bar would write over a line of stderr
+            output().end(_core.printable(warning))  # an output of its own: a bar would overwrite a line of stderr
 
     # ---- news ----
 
     def handle(self) -> None:
-        """All that was drained and is not handled yet, also what a KeyboardInterrupt left."""
+        """Handles all drained news, also what a KeyboardInterrupt left."""
         with self._order:
             if not self._news and not self._ended:
                 return
@@ -304,10 +309,10 @@ class Session:
                 elif isinstance(news, _core.DetachedList) and not news.question:
                     rows += news.rows
                 elif isinstance(news, Answer):
-                    self._asked.answered(news)
+                    self._questions.answered(news)
                 elif isinstance(news, _core.DaemonNeeded):
                     self._have_daemon()
-        # Outside the lock: callbacks of the user's run here, and unpickling is theirs too.
+        # Outside the lock: callbacks and unpickling run the user's code.
         while self._ended:
             try:
                 task, end = self._ended.popleft()
@@ -339,33 +344,33 @@ class Session:
 
     @contextlib.contextmanager
     def news_wait(self) -> Iterator[None]:
-        """Nothing is shown meanwhile: what a task shows that is submitted here goes to its `show_at`, from its first word."""
+        """Holds the news back, so that all output of a task that is submitted meanwhile goes to its `show_at`."""
         with self._order:
             yield
 
     def show_at(self, task: Task, output: Sink) -> None:
-        """What this task shows goes to `output`."""
+        """Sends the task's output to `output`."""
         with self._order:
             self._outputs[task.id] = output
 
     def _answer(self, task: Task) -> None:
-        """What the task asks the user. Not while news are handled: this waits for a user, and others for the news."""
+        """Asks the user what the task asks. Not while news are handled: other threads wait for the news meanwhile."""
         for question in self._prompts.pop(task.id, ()):
             self.core.tell(task.id, json.dumps(display.ask(question)).encode())
 
     # ---- questions ----
 
     def ask(self, question: Question, timeout: float) -> Any:
-        """pounced's answer. `question(number, asked)` sends it."""
-        return self._asked.ask(question, timeout)
+        """pounced's answer. `question(number, connection)` sends the question."""
+        return self._questions.ask(question, timeout)
 
     def queue(self, timeout: float) -> _core.QueueIs:
-        """As Slurm shows it now."""
+        """The queue as Slurm shows it now."""
         answer: _core.QueueIs = self.ask(self.core.ask_queue, timeout)
         return answer
 
     def classes(self, timeout: float) -> _core.ClassesIs:
-        """As Slurm shows them now."""
+        """The classes as Slurm shows them now."""
         answer: _core.ClassesIs = self.ask(self.core.ask_classes, timeout)
         return answer
 
@@ -380,8 +385,9 @@ class Session:
         return answer.rows
 
     def names(self, name: str, timeout: float = _NAMES_TIMEOUT_S) -> list[_core.DetachedRow]:
-        """Of one name, or of all with an empty one; those who follow it hear of it."""
-        rows = self.ask_detached(lambda request, asked: self.core.ask_detached(request, asked, name), timeout)
+        """The detached task of that name; all of them where it is empty. Also tells the followers."""
+        rows = self.ask_detached(lambda request, connection:
+                                 self.core.ask_detached(request, connection, name), timeout)
         self._tell_followers(rows)
         return rows
 
@@ -395,7 +401,7 @@ class Session:
             self._followers.append(follower)
 
     def unfollow(self, follower: Follower) -> bool:
-        """Whether it followed: of several threads that bring its end one wins."""
+        """Whether it was followed: one of several threads that bring its end wins."""
         with self._order:
             if follower not in self._followers:
                 return False
@@ -408,7 +414,7 @@ class Session:
         threading.Thread(target=self._ask_for_daemon, name="pounce-ensure", daemon=True).start()
 
     def _ask_for_daemon(self) -> None:
-        """pounced has gone and is needed. Starting it blocks: nobody waits for this thread."""
+        """Starts pounced, which has gone and is needed. That blocks, but no caller waits for this thread."""
         problem: errors.PounceError | None = None
         for pause in _ASK_AGAIN_S:
             time.sleep(pause)
@@ -422,9 +428,9 @@ class Session:
             except errors.PounceError as error:
                 problem = error
                 if not isinstance(error, (errors.DaemonUnavailable, errors.SlurmUnreachable)):
-                    break  # waiting does not mend it
+                    break  # waiting does not repair it
         assert problem is not None
-        self._asked.fail(problem)
+        self._questions.fail(problem)
         try:
             self.core.daemon_failed(errors.record_of(problem))
         except errors.ClientClosed:
@@ -439,10 +445,11 @@ class Session:
         self.handle()
         for task in list(self.awaiting):
             if task.awaits is not None and task.awaits.drop():
-                self.end_unsent(task, errors.ClientClosed(f"the client was closed while {task.called()} waited for its arguments"))
+                text = f"the client was closed while {task.called()} waited for its arguments"
+                self.end_unsent(task, errors.ClientClosed(text))
         for follower in list(self._followers):
             follower.left()
-        # Not left to the interpreter's end, which kills threads inside C++; unless this is a callback on it, or a child.
+        # The interpreter's end would kill the thread inside C++. No join in a callback on that thread, or in a child.
         if self._notifier.is_alive() and self._notifier is not threading.current_thread():
             self._notifier.join(5)
 
@@ -452,10 +459,11 @@ class Session:
 
 
 def _directory() -> str:
-    """Where workers begin. A batch system that finds no such folder begins elsewhere without a word."""
+    """The folder that workers start in. A batch system that does not find it starts elsewhere silently."""
     name = here.folder()
     if not os.path.isdir(name):
-        raise errors.BadRequest(f"the folder that this program is in was removed: {name}", "Make it again, or os.chdir() into another.")
+        raise errors.BadRequest(f"the folder that this program is in was removed: {name}",
+                                "Make it again, or os.chdir() into another.")
     return name
 
 
@@ -467,7 +475,7 @@ def _notify(core: Any, session: weakref.ref[Session]) -> None:
         try:
             core.drain(alive._news)
             alive.handle()
-        except Exception:  # a callback's, or a closed stdout: the next news must come through all the same
+        except Exception:  # a callback failed, or stdout is closed: the next news must still come through
             sys.excepthook(*sys.exc_info())
         del alive
 
@@ -488,7 +496,7 @@ def _for(tasks: list[Task]) -> str:
 
 def _show(is_error: bool, data: bytes) -> None:
     stream = sys.stderr if is_error else sys.stdout
-    if stream is None:  # pythonw and friends
+    if stream is None:  # under pythonw
         return
     stream.write(data.decode("utf-8", "replace"))
     stream.flush()

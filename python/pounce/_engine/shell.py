@@ -13,5 +13,5 @@ def shell() -> Any:
 
 
 def has_page() -> bool:
-    """It is a notebook's: more than text can be shown."""
+    """Whether it is a notebook's, which can show more than text."""
     return getattr(shell(), "kernel", None) is not None

@@ -1,4 +1,4 @@
-"""The results of a map whose late chunks run a second time, where a worker has nothing else to do."""
+"""The results of a map whose late chunks run a second time on idle workers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class Knows(Protocol):
 class SpeculativeResults(Results):
     """As ``Results``; `start` submits a chunk as a task that may run twice."""
 
-    def __init__(self, client: Submits, start: Start, session: Knows, function: Callable[..., Any], rows: Iterator[tuple[Any, ...]],
-                 chunksize: int | None, timeout: float | None, count: int, expect: Callable[[int], int]):
+    def __init__(self, client: Submits, start: Start, session: Knows, function: Callable[..., Any],
+                 rows: Iterator[tuple[Any, ...]], chunksize: int | None, timeout: float | None, count: int,
+                 expect: Callable[[int], int]):
         self._start, self._watch = start, ChunkWatch(session)
         super().__init__(client, function, rows, chunksize, timeout, count, expect)
         self._watch.begin()
@@ -55,9 +56,9 @@ class SpeculativeResults(Results):
 
 
 class ChunkWatch:
-    """Looks at the chunks of one map again and again, on a thread of its own, and has the late ones copied.
+    """Watches the chunks of one map on a thread of its own, and has the late ones copied.
 
-    On a thread, since whoever waits for the first result does so in its task's name, and need not be waiting at all.
+    The thread is needed since a caller waits for one task at a time, and may not be waiting at all.
     """
 
     def __init__(self, session: Knows):
@@ -65,12 +66,13 @@ class ChunkWatch:
         self._late = LateChunks()
         self._numbers = itertools.count()
         self._runs: dict[int, TaskRuns] = {}
-        self._waiting: set[int] = set()  # chunks that were not seen to run
-        self._news: collections.deque[Callable[[], None]] = collections.deque()  # of other threads, for ours
+        self._waiting: set[int] = set()  # chunks that were not yet seen running
+        self._news: collections.deque[Callable[[], None]] = collections.deque()  # from other threads, for ours
         self._stopped = threading.Event()
 
     def begin(self) -> None:
-        threading.Thread(target=_look_on, args=(weakref.ref(self), self._stopped), name="pounce-chunks", daemon=True).start()
+        watch = weakref.ref(self), self._stopped
+        threading.Thread(target=_look_on, args=watch, name="pounce-chunks", daemon=True).start()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -78,10 +80,15 @@ class ChunkWatch:
     def sent(self, future: Future, runs: TaskRuns, items: int) -> None:
         number = next(self._numbers)
         self._news.append(functools.partial(self._has_sent, number, runs, items))
-        future.add_done_callback(lambda ended: self._news.append(functools.partial(self._has_ended, number, _seconds_of(ended))))
+
+        def ended(future: Future) -> None:
+            self._news.append(functools.partial(self._has_ended, number, _seconds_of(future)))
+
+        future.add_done_callback(ended)
 
     def look(self, now: float) -> None:
-        """What has happened since the last time, and what follows. A worker that has a chunk is not free, so its copy runs elsewhere."""
+        """Takes the news since the last look and copies late chunks. A worker that has a chunk is not free, so the copy
+        runs elsewhere."""
         while self._news:
             self._news.popleft()()
         for number in [each for each in self._waiting if self._session.state(self._runs[each].task) == "running"]:
@@ -118,7 +125,7 @@ def _look_on(watch: weakref.ref[ChunkWatch], stopped: threading.Event) -> None:
 
 
 def _seconds_of(ended: Future) -> float | None:
-    """On the worker; None: it failed."""
+    """The seconds on the worker; None: it failed."""
     if ended.cancelled() or ended.exception() is not None:
         return None
     seconds: float = ended.result()[0]

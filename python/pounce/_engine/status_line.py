@@ -1,4 +1,4 @@
-"""The one line that a waiting user reads: state, plain reason, how long already, which device."""
+"""The line that a waiting user reads: the state, the reason, how long it has waited, the device."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .shell import has_page
 from .wait import wait_of
 
 _TICK_S = 1.0
-QUIET_S = 1.0  # nothing is said of a shorter wait
+QUIET_S = 1.0  # a shorter wait is not shown
 
 
 class StatusLine:
-    """Of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is overwritten; in a
-    file one line for each change of state. It ends as a summary of the wait."""
+    """The line of one wait. In a notebook it is one output that is updated in place; on a terminal one line that is
+    overwritten; in a file one line for each change of state. It ends as a summary of the wait."""
 
     def __init__(self, waited_s: float = 0.0) -> None:
         self._since = time.monotonic() - waited_s
@@ -26,8 +26,9 @@ class StatusLine:
         self._out: _Output | None = None
         self._over = False
 
-    def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "", pool: Pool | None = None) -> float:
-        """Shows how it stands, of a pool as a whole; returns after how many seconds to come again."""
+    def update(self, state: str | None, lease: _core.LeaseStatus | None, hint: str = "",
+               pool: Pool | None = None) -> float:
+        """Shows the state, with `pool` that of the whole pool. Returns the seconds until the next update."""
         if self._over:
             return _TICK_S
         unnoticed = self._since + QUIET_S - time.monotonic()
@@ -63,7 +64,7 @@ class StatusLine:
 
 
 def words_of(lease: _core.LeaseStatus | None) -> str:
-    """How a request stands: state, reason, job, when it is expected to start, device."""
+    """The state of a request: state, reason, job, expected start, device."""
     if lease is None:
         return "asking for a lease"
     words, device = str(wait_of(lease)), _device(lease)
@@ -109,7 +110,7 @@ class _Notebook(_Output):
     def show(self, line: str, changed: bool) -> None:
         from IPython.display import display
 
-        # A page shows each output by itself. Who puts the texts of a saved notebook together needs the line's end.
+        # A page needs no newline between outputs. A program that joins the texts of a saved notebook does.
         data = {"text/plain": f"{line}\n"}
         if self._handle is None:
             self._handle = display(data, raw=True, display_id=True)
@@ -121,7 +122,7 @@ class _Notebook(_Output):
 
 
 def output() -> _Output:
-    """Where lines of pounce's own go: on a page each is an output of its own."""
+    """Where pounce's own lines go: on a page each is an output of its own."""
     if has_page():
         return _Notebook()
     return _Terminal() if sys.stderr is not None and sys.stderr.isatty() else _File()

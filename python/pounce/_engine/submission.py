@@ -30,16 +30,16 @@ from .passed_on import PassedOn
 from .session import Session
 from .task import Task
 
-INLINE_BYTES = 1024 * 1024  # larger arguments become objects by themselves (src/protocol/message_limits.h)
-_INLINE_BUFFERS = 1000  # of a call: each is a frame of its message, which has 1,024 at most
+INLINE_BYTES = 1024 * 1024  # larger arguments become objects automatically (src/protocol/message_limits.h)
+_INLINE_BUFFERS = 1000  # per call: each is a frame of its message, which has 1,024 at most
 _MESSAGE_BYTES = 32 * 1024 * 1024  # a frame has at most 64 MiB
-_SMALL_BYTES = 4096  # of an argument that is no object of its own in any case
-_LOOKED_INTO = 16  # of the calls that wait: for the modules that they name
+_SMALL_BYTES = 4096  # a smaller argument never becomes an object
+_LOOKED_INTO = 16  # waiting calls at most, with which a call's modules are still looked up
 _NO_ARGUMENTS = [serialize.NO_ARGUMENTS]
 
 
 class _Call(NamedTuple):
-    """What is needed to submit it once more, with what keeps its objects."""
+    """What a resubmission needs; `keeps` holds its objects."""
 
     function: Pickled
     payload: list[Any]
@@ -53,18 +53,20 @@ _open: weakref.WeakSet[Submitter] = weakref.WeakSet()
 
 
 def open_sessions() -> list[Session]:
-    """Of this process: for those who ask pounced about all of it. Does not block."""
+    """All open sessions of this process, for questions to pounced about the whole process. Does not block."""
     return [submitter.session for submitter in _open]
 
 
 class Submitter:
-    """Of the workers of one environment, with a session of its own. Any thread."""
+    """Submits to the workers of one environment, with a session of its own. Any thread."""
 
-    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None, imports: str = "ahead"):
+    def __init__(self, launcher: str | None, config: str | None, cancel_grace: float, env: str | None,
+                 imports: str = "ahead"):
         self.session = Session(launcher, config, cancel_grace, env, imports=imports)
         self._modules: Modules | None = None
         self._functions = FunctionCache()
-        self._results: weakref.WeakKeyDictionary[Any, weakref.ref[Ref]] = weakref.WeakKeyDictionary()  # of futures, as objects
+        # The results of futures, as objects.
+        self._results: weakref.WeakKeyDictionary[Any, weakref.ref[Ref]] = weakref.WeakKeyDictionary()
         self._scattered: sharable_array.Known = weakref.WeakKeyDictionary()
         self._files = FileObjects(self.session.core.hold)
         self._mutations = mutations()
@@ -75,7 +77,7 @@ class Submitter:
         _open.add(self)
 
     def in_environment(self, env: str | os.PathLike[str]) -> Submitter:
-        """The one whose workers run in another environment; it ends with this one."""
+        """The submitter for workers in another environment. It is closed with this one."""
         prefix = prefix_of(env)
         with self._others_lock:
             if prefix not in self._others:
@@ -84,11 +86,11 @@ class Submitter:
             return self._others[prefix]
 
     def follow(self, modules: Modules | None) -> None:
-        """From now on its workers have the user's modules as these say; None: as their files are."""
+        """From now on its workers get the user's modules as `modules` says; None: as their files are."""
         self._modules, self._functions = modules, FunctionCache(modules)
 
     def sessions(self) -> Iterator[Session]:
-        """Its own, and those of the other environments."""
+        """Its own session, and those of the other environments."""
         yield self.session
         for other in self._others.values():
             yield from other.sessions()
@@ -99,9 +101,9 @@ class Submitter:
         self.session.close()
         _open.discard(self)
 
-    def submit(self, task: Task, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int,
-               streams: Streams | None = None) -> None:
-        """`task` says what it asks for; it has its future already, since its end may be there at once."""
+    def submit(self, task: Task, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+               retries: int, streams: Streams | None = None) -> None:
+        """Sends a call. `task` has its options, and its future too, since its end may come at once."""
         submitted_ns = time.monotonic_ns()
         task.call = function, args, kwargs
         holds: list[Any] = []  # keep implicit objects here until the engine holds them for the task
@@ -110,7 +112,7 @@ class Submitter:
             modules.before_call(function, (*args, *kwargs.values()), first=not others)
         pickled = self._pickled(function, task.name)
         if pickled.buffers or pickled.objects or len(pickled.pickle) > INLINE_BYTES:
-            # A function with much data in it is data: sent once, however often its small parts change.
+            # A function that captured much data is an object: sent once, however often its small parts change.
             self._object(function, f"what {task.name} captured", holds)
             pickled = self._pickled(apply, task.name)
         if args or kwargs or holds or streams:
@@ -124,7 +126,7 @@ class Submitter:
             self._send(task, call)
 
     def _send_when_ready(self, task: Task, call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Some of its arguments are futures. What may be changed after `submit` is copied."""
+        """Sends a call when the futures among its arguments have ended. Copies what the user may change meanwhile."""
         task.id = _core.new_task()
         buffers = [bytearray(buffer) for buffer in call.payload[1:]]
         places = [each for each in call.objects if type(each) is Awaited]
@@ -148,7 +150,7 @@ class Submitter:
         task.awaits.begin()
 
     def _passed_on(self, task: Task) -> PassedOn | None:
-        """Its result, as it will come; None: it has come, is another session's, or may come twice."""
+        """The result of a task that others take; None: it has come, is another session's, or may come twice."""
         waits = task in self.session.awaiting
         if task.may_end is not None or (not waits and self.session.under_way.get(task.id) is not task):
             return None
@@ -160,24 +162,26 @@ class Submitter:
 
     def _with_results(self, task: Task, call: _Call, buffers: list[bytearray], args: tuple[Any, ...],
                       kwargs: dict[str, Any], passed: dict[Any, PassedOn | None]) -> _Call:
-        """The call, now that the futures among its arguments have ended: small results in it, large ones as objects of their own."""
+        """The call once the futures among its arguments have ended: small results are in it, large ones are objects."""
         holds = task.keeps
-        values, room = [], INLINE_BYTES
+        values, bytes_left = [], INLINE_BYTES
         for each in call.objects:
             if type(each) is not Awaited:
                 values.append(Ref(each, 0, None))
                 continue
             path = place_of(each.future, args, kwargs, task.name)
-            value, nbytes = self._result(each.future, path, holds, room, passed[each.future])
+            value, nbytes = self._result(each.future, path, holds, bytes_left, passed[each.future])
             values.append(value)
-            room -= nbytes
+            bytes_left -= nbytes
         late = LateArguments(call.payload[0], buffers, values)
         data, out, objects = serialize.dumps(late, by_file=True, most_buffers=_INLINE_BUFFERS)
         _check_size(data, task.name)
-        return call._replace(payload=[data, *out], objects=objects, submitted_ns=time.monotonic_ns(), keeps=[*call.keeps, *holds])
+        return call._replace(payload=[data, *out], objects=objects, submitted_ns=time.monotonic_ns(),
+                             keeps=[*call.keeps, *holds])
 
-    def _result(self, future: Any, path: str, holds: list[Any], room: int, passed: PassedOn | None) -> tuple[Any, int]:
-        """It, or a Ref to it where it is large or no room is left beside others; and what it takes in the call."""
+    def _result(self, future: Any, path: str, holds: list[Any], bytes_left: int,
+                passed: PassedOn | None) -> tuple[Any, int]:
+        """The future's result, or a Ref where it is large or exceeds `bytes_left`; and its size in the call."""
         known = self._results.get(future)
         ref = known() if known is not None else None
         if ref is not None:
@@ -195,9 +199,10 @@ class Submitter:
         except Exception as error:
             raise not_picklable(value, path, error) from error
         if objects:
-            raise errors.NotPicklable(f"{path} is a result with a future or a pounce.Ref in it, which cannot be sent on")
+            text = f"{path} is a result with a future or a pounce.Ref in it, which cannot be sent on"
+            raise errors.NotPicklable(text)
         nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
-        if not _is_large(data, buffers, max(_SMALL_BYTES, room)):
+        if not _is_large(data, buffers, max(_SMALL_BYTES, bytes_left)):
             return value, nbytes
         ref = self._hold(data, buffers, path, holds)
         self._results[future] = weakref.ref(ref)
@@ -217,26 +222,27 @@ class Submitter:
             self.session.planner.add(self.session, task, options.wait_policy)
 
     def _in_reach(self, task: Task, call: _Call) -> list[str]:
-        """The objects that it is sent with; it may have to be sent again, with more of them as data."""
+        """The objects to send it with. It may have to be sent again, with more of them as data."""
         used, reached = self._files.used_by(call.objects), self._files.in_reach(call.objects)
         if used:
             task.objects, task.sends_again = reached, lambda path: self._send_again(task, call, used, path)
         return reached
 
     def _send_again(self, task: Task, call: _Call, used: list[FileObject], path: str) -> bool:
-        """Its worker does not see the file at `path`. False: it was sent with all that it needs."""
+        """Sends it again if its worker does not see the file at `path`. False: it had all that it needs."""
         self._files.not_shared(used, path)
         objects = self._files.in_reach(call.objects)
         if objects == task.objects or task.asks is None:
             return False
         task.objects = objects
-        self.session.submit(task, call.function, call.payload, objects, task.asks.resources, call.retries, call.submitted_ns)
+        self.session.submit(task, call.function, call.payload, objects, task.asks.resources, call.retries,
+                            call.submitted_ns)
         if task.given_up:
             self.session.cancel(task)
         return True
 
     def _submit_copy(self, copy: Task, call: _Call) -> None:
-        """The bytes that were sent, whatever has become of the arguments since."""
+        """Submits the same bytes again: the arguments may have changed since."""
         assert copy.asks is not None
         objects = self._files.in_reach(call.objects)
         self._watch(copy, objects)
@@ -246,10 +252,11 @@ class Submitter:
         if self._mutations is not None:
             task.watched = self._mutations.of(objects)
 
-    def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-                        retries: int, streams: Streams | None = None) -> detached.DetachedTask:
+    def submit_detached(self, options: Options, function: Callable[..., Any], args: tuple[Any, ...],
+                        kwargs: dict[str, Any], retries: int, streams: Streams | None = None) -> detached.DetachedTask:
         if options.wait_policy:
-            raise BadRequest("a task with a name waits without this kernel, so wait_policy= is not for it", "Leave out one of the two.")
+            raise BadRequest("a task with a name waits without this kernel, so wait_policy= is not for it",
+                             "Leave out one of the two.")
         name = name_of(function)
         try:
             parts = detached.parts_of(function, args, kwargs, streams)
@@ -262,7 +269,7 @@ class Submitter:
         return detached.submit(self.session, options.name, parts, options.resources, retries)
 
     def scatter(self, value: Any, device: str | None = None) -> Ref:
-        """`value` as an object of its own, sent at once to the workers that are there; with its arrays on a device of theirs."""
+        """`value` as an object, sent at once to the present workers; with `device` its arrays go to a device there."""
         if isinstance(value, Ref):
             return value if device is None else value.on_device(device)
         if device is not None:
@@ -276,7 +283,8 @@ class Submitter:
             raise not_picklable(value, "the value", error) from error
         _no_refs_in_it(objects)
         again = functools.partial(self.scatter, value) if buffers else None
-        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, by_content=shared is None, on_device=again)
+        ref = self._hold(data, buffers, "what was scattered", [], send_now=True, by_content=shared is None,
+                         on_device=again)
         if self.session.modules is not None:
             self.session.modules.scattered(ref, value)
         return ref if shared is None else shared.keep(ref)
@@ -297,16 +305,17 @@ class Submitter:
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, holds: list[Any],
                    streams: Streams | None) -> tuple[list[Any], list[str]]:
-        """With the function in front of them, where it is in `holds`, and behind them the call's random streams, where it has some."""
+        """The pickled arguments: after the function, where it is in `holds`, and before the random streams, if any."""
         ahead, behind = tuple(holds), (streams,) if streams else ()
         try:
             data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True)
             if _is_large(data, buffers):
                 args, kwargs = self._with_objects(args, kwargs, name, holds, INLINE_BYTES)
                 data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True)
-            if len(buffers) > _INLINE_BUFFERS or len(data) > _MESSAGE_BYTES:  # many that are not large each
+            if len(buffers) > _INLINE_BUFFERS or len(data) > _MESSAGE_BYTES:  # many small ones
                 args, kwargs = self._with_objects(args, kwargs, name, holds, _SMALL_BYTES)
-                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True, most_buffers=_INLINE_BUFFERS)
+                data, buffers, objects = serialize.dumps(((*ahead, *args), kwargs, *behind), by_file=True,
+                                                         most_buffers=_INLINE_BUFFERS)
             _check_size(data, name)
         except errors.PounceError:
             raise
@@ -323,7 +332,7 @@ class Submitter:
         if isinstance(arg, (int, float, bool, type(None), Ref)):
             return arg
         data, buffers, objects = serialize.dumps(arg, by_file=True)
-        # Refs inside stay inside: an object's own pickle has no list of objects to point to.
+        # An argument with Refs inside stays inline: an object's pickle has no list of objects that they could point to.
         if objects or not _is_large(data, buffers, least):
             return arg
         return self._hold(data, buffers, path, holds)
@@ -332,25 +341,26 @@ class Submitter:
         data, buffers, objects = serialize.dumps(value, by_file=True)
         if objects:
             what = "a future" if type(objects[0]) is Awaited else "a pounce.Ref"
-            raise errors.NotPicklable(f"{what} is captured by the function itself", "Pass it as an argument of the function instead.")
+            raise errors.NotPicklable(f"{what} is captured by the function itself",
+                                      "Pass it as an argument of the function instead.")
         self._hold(data, buffers, path, holds)
 
-    def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False, by_content: bool = True,
-              on_device: Callable[[str], Ref] | None = None, device: str = "") -> Ref:
-        """`path`: what it is to the user, for messages. What is to lie on a device is sent as data, also where it lies in a file."""
-        found = self._files.held(data, buffers, send_now) if buffers and not device else None
-        watched = Watched(path, buffers) if self._mutations is not None and found is None else None
-        hold = self.session.core.hold(data, buffers, send_now, by_content, device) if found is None else found.hold
+    def _hold(self, data: bytes, buffers: list[Any], path: str, holds: list[Any], send_now: bool = False,
+              by_content: bool = True, on_device: Callable[[str], Ref] | None = None, device: str = "") -> Ref:
+        """`path`: the user's name for it, for messages. Data for a device is sent as data, even from a file."""
+        in_files = self._files.held(data, buffers, send_now) if buffers and not device else None
+        watched = Watched(path, buffers) if self._mutations is not None and in_files is None else None
+        hold = in_files.hold if in_files else self.session.core.hold(data, buffers, send_now, by_content, device)
         if self._mutations is not None and watched is not None:
             watched = self._mutations.add(hold.id, watched)
         nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
-        ref = Ref(hold.id, nbytes, (found or hold, watched), device, on_device)
+        ref = Ref(hold.id, nbytes, (in_files or hold, watched), device, on_device)
         holds.append(ref)
         return ref
 
 
 def parts_for_device(value: Any, device: str) -> tuple[bytes, list[Any]]:
-    """Its pickle, and the memory of its arrays. Raises what scattering it raises."""
+    """The value's pickle, and the memory of its arrays. Raises what scattering it raises."""
     try:
         data, buffers, objects = device_pickle.dumps(value, device_pickle.check_name(device))
     except errors.PounceError:
@@ -363,25 +373,25 @@ def parts_for_device(value: Any, device: str) -> tuple[bytes, list[Any]]:
 
 def _no_refs_in_it(objects: list[str]) -> None:
     if objects:
-        raise BadRequest("a value that contains a pounce.Ref or a future cannot be scattered", "Pass these as arguments.")
+        raise BadRequest("a value that contains a pounce.Ref or a future cannot be scattered",
+                         "Pass these as arguments.")
 
 
 def _check_size(data: bytes, name: str) -> None:
     if len(data) > 2 * _MESSAGE_BYTES:
-        raise errors.TooLarge(
-            f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes", "Scatter it, and pass its Ref."
-        )
+        raise errors.TooLarge(f"what stands beside Refs in the arguments of {name} has {len(data):,} bytes",
+                              "Scatter it, and pass its Ref.")
 
 
 def _as_that_one(future: Any, place: str) -> BaseException:
-    """What a call ends with whose argument `future` did not end well."""
+    """The error of a call whose argument `future` failed or was cancelled."""
     if future.cancelled():
         return errors.Cancelled(f"{place} is the result of a call that was cancelled")
     return with_note(future.exception(0), f"{place} is the result of the call that raised this")
 
 
 def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> bool:
-    """It becomes an object of its own."""
+    """Whether it becomes an object."""
     if not buffers:
         return len(data) > least
     nbytes = len(data) + sum(buffer.raw().nbytes for buffer in buffers)
@@ -389,7 +399,7 @@ def _is_large(data: bytes, buffers: list[Any], least: int = INLINE_BYTES) -> boo
 
 
 def name_of(function: Any) -> str:
-    """For messages."""
+    """The function's name, for messages."""
     if not callable(function):
         raise BadRequest(f"submit takes a function and its arguments, not {function!r}")
     return str(getattr(function, "__name__", type(function).__name__))
@@ -400,13 +410,15 @@ def prefix_of(env: str | os.PathLike[str]) -> str:
 
 
 def not_picklable(value: Any, path: str, error: Exception) -> errors.PounceError:
-    """The part of it that cannot travel, by its name."""
-    found = serialize.path_of_unpicklable(value, path)
-    where, part, why = found if found is not None else (path, value, error)
-    return errors.NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", context={"path": where})
+    """An error that names the part that cannot travel."""
+    culprit = serialize.path_of_unpicklable(value, path)
+    where, part, why = culprit if culprit is not None else (path, value, error)
+    return errors.NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}",
+                               context={"path": where})
 
 
-def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, error: Exception) -> errors.PounceError:
+def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name: str,
+                             error: Exception) -> errors.PounceError:
     for path, arg in _arguments_by_path(args, kwargs, name):
         if serialize.path_of_unpicklable(arg, path) is not None:
             return not_picklable(arg, path, error)
@@ -414,13 +426,13 @@ def _not_picklable_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], name
 
 
 def _arguments_by_path(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[tuple[str, Any]]:
-    """Those by position first."""
+    """Each argument with its name for messages; positional ones first."""
     return [*((f"argument {i} of {name}", arg) for i, arg in enumerate(args)),
             *((f"argument {key}= of {name}", arg) for key, arg in kwargs.items())]
 
 
 @atexit.register
 def _close_all() -> None:
-    """Before the interpreter is torn down: leases are given back, and no thread of ours needs the GIL afterwards."""
+    """Runs before the interpreter is torn down: gives leases back, and leaves no thread that needs the GIL."""
     for submitter in list(_open):
         submitter.close()

@@ -1,4 +1,4 @@
-"""The decisions of a sweep, which is many calls of one function with other parameters each: nothing here waits or sends."""
+"""The decisions of a sweep: many calls of one function, each with its own parameters. Pure: nothing waits or sends."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Report: TypeAlias = dict[str, Any]
 Stop: TypeAlias = "Callable[[list[Report]], Any] | str | None"
 Metric: TypeAlias = "str | Callable[[Any], Any] | None"
 
-_MEDIAN_OF = 3      # so many others have to have come as far before one is compared with them
-_LATELY = 64        # ends of members, by which the rest is estimated
+_MEDIAN_OF = 3      # how many others must have as many reports before a member is compared with them
+_LATELY = 64        # how many recent ends the estimate uses
 
 
 @dataclass(eq=False)
@@ -29,7 +29,7 @@ class Member:
     state: str = "waiting"  # "running", "done", "pruned", "failed" or "cancelled"
     value: Any = None
     error: BaseException | None = None
-    seconds: float = 0.0    # on the worker, of the last attempt; of one that was interrupted since its first report
+    seconds: float = 0.0    # on the worker, of the last attempt; if interrupted, since its first report
     attempts: int = 0
     result: Any = field(default=None, repr=False)
     reports: list[Report] = field(default_factory=list, repr=False)
@@ -40,15 +40,18 @@ class Member:
 
 
 def members_of(grid: Any) -> Iterator[dict[str, Any]]:
-    """The parameters of each member: of a dict of lists each combination, the last name's values first; else one dict for each item."""
+    """The parameters of each member: from a dict of lists each combination, the last name's values varying fastest;
+    else one dict for each item."""
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-                raise BadRequest(f"the grid has {values!r} for {name}, not a list of values", f"Write {name!r}: [{values!r}].")
+                raise BadRequest(f"the grid has {values!r} for {name}, not a list of values",
+                                 f"Write {name!r}: [{values!r}].")
         columns = {name: list(values) for name, values in grid.items()}
         return (dict(zip(columns, row, strict=True)) for row in itertools.product(*columns.values()))
     if isinstance(grid, (str, bytes)) or not isinstance(grid, Iterable):
-        raise BadRequest(f"sweep takes a dict of lists, dicts of parameters, or a sampler with ask and tell, not {grid!r}")
+        raise BadRequest("sweep takes a dict of lists, dicts of parameters, or a sampler with ask and tell, "
+                         f"not {grid!r}")
     return map(_params, grid)
 
 
@@ -59,7 +62,7 @@ def _params(item: Any) -> dict[str, Any]:
 
 
 def count_of(grid: Any) -> int | None:
-    """How many members it has; None: that is known when it ends."""
+    """The number of members; None: known only at the end."""
     if isinstance(grid, Mapping):
         count = 1
         for values in grid.values():
@@ -71,7 +74,7 @@ def count_of(grid: Any) -> int | None:
 
 
 def value_of(metric: Metric, result: Any, reports: Sequence[Report]) -> Any:
-    """What a member that has ended well is judged by."""
+    """The value by which a member that ended well is judged."""
     if metric is None:
         return result
     if callable(metric):
@@ -96,12 +99,12 @@ class MedianRule:
 
     def __init__(self, metric: str, sign: int):
         self._metric, self._sign = metric, sign  # 1 where less is better
-        self._bests: list[list[float]] = []  # sorted; by the number of reports
+        self._bests: list[list[float]] = []  # for each number of reports: the members' bests, sorted
         self._best: dict[int, float] = {}
         self._seen: dict[int, int] = {}
 
     def should_prune(self, number: int, reports: Sequence[Report]) -> bool:
-        """Of that member, with all that it has reported."""
+        """Whether to prune the member, which has made these reports."""
         for place in range(self._seen.get(number, 0), len(reports)):
             self._hear(number, place, reports[place].get(self._metric))
         if number not in self._best:
@@ -120,13 +123,13 @@ class MedianRule:
 
 
 def ranked(members: Iterable[Member], sign: int) -> list[Member]:
-    """Those that ended well with a number, the best first."""
+    """The members that ended well with a number, the best first."""
     judged = [member for member in members if member.state == "done" and is_number(member.value)]
     return sorted(judged, key=lambda member: sign * member.value)
 
 
 def is_number(value: Any) -> bool:
-    """NaN is none."""
+    """Whether it is a number; NaN is not."""
     try:
         return value is not None and not isinstance(value, str) and bool(float(value) == float(value))
     except (TypeError, ValueError):
@@ -134,7 +137,7 @@ def is_number(value: Any) -> bool:
 
 
 class Pace:
-    """When the rest will be done, by how quickly members ended lately."""
+    """Estimates when the remaining members will be done from how quickly members ended lately."""
 
     def __init__(self, start: float):
         self._ends: collections.deque[float] = collections.deque([start], maxlen=_LATELY)
@@ -142,27 +145,28 @@ class Pace:
     def ended(self, now: float) -> None:
         self._ends.append(now)
 
-    def seconds_left(self, left: int, now: float) -> float | None:
-        """None: none has ended."""
+    def seconds_left(self, members: int, now: float) -> float | None:
+        """The time for so many remaining members; None: none has ended."""
         ends = len(self._ends) - 1
-        return left * (now - self._ends[0]) / ends if ends else None
+        return members * (now - self._ends[0]) / ends if ends else None
 
 
 def rows_of(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """One row for each, with its parameters as columns; one that is called as a column of ours is `params_NAME`."""
+    """One row for each member, its parameters as columns. A parameter named like another column is `params_NAME`."""
     ours = ("number", "state", "value", "seconds", "attempts", "error")
     rows = []
     for member in members:
         row: dict[str, Any] = {"number": member.number}
         row |= {f"params_{name}" if name in ours else name: value for name, value in member.params.items()}
         error = None if member.error is None else f"{type(member.error).__name__}: {member.error}"
-        row |= {"state": member.state, "value": member.value, "seconds": member.seconds, "attempts": member.attempts, "error": error}
+        row |= {"state": member.state, "value": member.value, "seconds": member.seconds, "attempts": member.attempts,
+                "error": error}
         rows.append(row)
     return rows
 
 
 def progress(members: Sequence[Member], count: int | None, best: Member | None, seconds_left: float | None) -> str:
-    """One line: how many have ended how, the best value so far, and when the rest will have."""
+    """One line: how many members ended how, the best value so far, and the time that is left."""
     states = collections.Counter(member.state for member in members)
     ended = sum(1 for member in members if member.over)
     words = [f"{ended} of {count if count is not None else 'as many as come'}"]

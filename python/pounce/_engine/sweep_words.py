@@ -1,4 +1,4 @@
-"""What the keywords of ``Client.sweep`` may be."""
+"""The values that the keywords of ``Client.sweep`` may have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def sign_of(direction: str | None, source: Source) -> int:
 
 
 def check(metric: Metric, stop: Stop, retries: int) -> None:
-    """Raises ``BadRequest`` for what nobody can run."""
+    """Raises ``BadRequest`` for values that cannot be used."""
     if metric is not None and not isinstance(metric, str) and not callable(metric):
         raise BadRequest(f"metric= is the name of what is reported, or a function of the result, not {metric!r}")
     if stop is not None and stop != "median" and not callable(stop):

@@ -1,4 +1,4 @@
-"""``Task``: one call, from its submission to its end, as a session knows it. What people hold of it is a ``Future``."""
+"""``Task``: one call, from its submission to its end, as a session knows it. Users hold a ``Future`` of it."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ from .passed_on import PassedOn
 
 
 class Task:
-    """Settles one future, and lets go of it then: a result lives as long as somebody holds its future."""
+    """Settles one future and then releases it, so that a result lives only as long as the user's future."""
 
-    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps", "may_end",
-                 "name", "objects", "over", "passed_on", "reports", "sends_again", "submit_copy", "watched", "why_cancelled",
-                 "why_given_up", "worker")
+    __slots__ = ("_future", "_timings", "_unpickled", "asks", "awaits", "call", "given_up", "heard", "id", "keeps",
+                 "may_end", "name", "objects", "over", "passed_on", "reports", "sends_again", "submit_copy", "watched",
+                 "why_cancelled", "why_given_up", "worker")
 
     def __init__(self, name: str, asks: Options | None = None):
         self.id = ""  # the core's, once it is submitted
         self.name = name
-        self.worker: int | None = None  # of its lease: that one runs it
-        self.asks = asks  # None: its resources are not this kernel's to change
-        self.awaits: Dependencies | None = None  # futures among its arguments: until it is sent
-        self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None  # until its end: what a job script would run
-        self.keeps: list[Any] = []  # handles of results that it was sent with: others may take the same
-        self.passed_on: PassedOn | None = None  # until its end: others take its result
+        self.worker: int | None = None  # the number of the worker on its lease that must run it; None: any
+        self.asks = asks  # None: this kernel cannot change its resources
+        self.awaits: Dependencies | None = None  # the futures among its arguments, until it is sent
+        # Until its end: what a job script would run.
+        self.call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+        self.keeps: list[Any] = []  # handles of results that it was sent with: other tasks may take the same
+        self.passed_on: PassedOn | None = None  # until its end, if other tasks take its result
         self.over = False  # as the future's done(), without its lock
         self._timings: _core.Timings | None = None
-        self._unpickled = 0.0  # when its result was
-        self.objects: list[str] = []  # it was sent with, where files are among them
-        self.sends_again: Callable[[str], bool] | None = None  # with the file at that path as data; False: it cannot
-        self.may_end: Callable[[_core.Ended], bool] | None = None  # of one that may run twice; False: this is not its end
-        self.submit_copy: Callable[[Task], None] | None = None  # of such a one: that task, with what it was sent with itself
-        self.watched: list[Watched] = []  # data that it needs, while somebody looks for changes of it
-        self.given_up = False  # somebody cancelled it, perhaps while it was sent again
-        self.why_given_up = ""  # set by who cancels it for the user
+        self._unpickled = 0.0  # when its result was unpickled
+        self.objects: list[str] = []  # that it was sent with, where files are among them
+        self.sends_again: Callable[[str], bool] | None = None  # sends the file at that path as data; False: it cannot
+        # Of a task that may run twice: whether this is its end, and how to submit its copy with what it was sent with.
+        self.may_end: Callable[[_core.Ended], bool] | None = None
+        self.submit_copy: Callable[[Task], None] | None = None
+        self.watched: list[Watched] = []  # data that it needs, if changes of data are checked
+        self.given_up = False  # it was cancelled, perhaps while it was sent again
+        self.why_given_up = ""  # set by code that cancels it for the user
         self.why_cancelled: errors.PounceError | None = None
         self.reports: collections.deque[dict[str, Any]] | None = None  # None: it has made none
         self.heard: Callable[[], object] | None = None  # called after each report, by any thread; returns at once
@@ -51,7 +53,7 @@ class Task:
 
     @property
     def timings(self) -> _core.Timings | None:
-        """None: it has not run to its end."""
+        """When it ran; None: it has not run to its end."""
         timings = self._timings
         return timings and timings._replace(receive=timings.receive + self._unpickled - timings.arrived)
 
@@ -67,17 +69,18 @@ class Task:
             heard()
 
     def called(self) -> str:
-        """For messages."""
+        """Its name in messages."""
         return "the cell" if self.name == "run_cell" else self.name
 
     def is_sent_again(self, ended: _core.Ended) -> bool:
-        """This is not its end: its worker does not see a file."""
+        """Whether this is not its end, since its worker does not see a file."""
         return self.sends_again is not None and ended.error is not None and ended.error.code == "file_not_here"
 
     def end(self, ended: _core.Ended) -> None:
-        """Its end has come, whichever thread that happens on."""
+        """Takes its end, on any thread."""
         if self.sends_again is not None and self.is_sent_again(ended):
-            threading.Thread(target=self._send_again, args=(ended, self.sends_again), name="pounce-file", daemon=True).start()
+            threading.Thread(target=self._send_again, args=(ended, self.sends_again), name="pounce-file",
+                             daemon=True).start()
         elif self.may_end is None or self.may_end(ended):
             self.finish(ended)
 
@@ -116,7 +119,7 @@ class Task:
             self._let_go()
 
     def end_cancelled(self, why: errors.PounceError) -> None:
-        """Without an outcome."""
+        """Ends it as cancelled, without an outcome."""
         future = self._future
         if future is not None:
             self.why_cancelled = why
@@ -125,14 +128,14 @@ class Task:
             self._let_go()
 
     def end_failed(self, failure: BaseException) -> None:
-        """Likewise: it was not sent."""
+        """Ends it as failed, without an outcome: it was not sent."""
         future = self._future
         if future is not None:
             future.set_exception(failure)
             self._let_go()
 
     def _changed_data(self, failure: BaseException | None) -> BaseException | None:
-        """That its data was changed: whatever the function made of that, or failed with, is not to be trusted."""
+        """The error that its data was changed, which replaces its result or failure: neither can be trusted."""
         for each in self.watched:
             if changed := each.changed(self.called()):
                 changed.__cause__ = failure
@@ -140,7 +143,7 @@ class Task:
         return None
 
     def _send_again(self, ended: _core.Ended, again: Callable[[str], bool]) -> None:
-        """Its worker does not see a file: the file is read here, which takes a while."""
+        """Reads a file here that its worker does not see, which takes a while, and sends the task again."""
         problem: _core.Error | None = ended.error
         try:
             assert problem is not None
@@ -162,14 +165,14 @@ class Task:
         self.watched = self.keeps = []
 
     def wait_over(self, seconds: float | None) -> None:
-        """Waits without pumping: the thread that unpickles the end also tells of it."""
+        """Waits without pumping the engine: another thread unpickles its end and settles the future."""
         future = self._future
         if future is not None:
             concurrent.futures.wait([future], seconds)
 
 
 def _raised(pickle: Any, error: _core.Error) -> BaseException:
-    """The function's own exception, as if it had been raised here; or its words, if its class is not known here."""
+    """The function's own exception, as if raised here; or its text, if its class cannot be loaded here."""
     from .._common import exceptions
 
     context = error.context
@@ -179,6 +182,6 @@ def _raised(pickle: Any, error: _core.Error) -> BaseException:
     except Exception:
         return errors.of(error._replace(text=f"on {where}: {error.text}\n{context.get('traceback', '')}"))
     exceptions.add_note(exception, f"raised on {where}")
-    if sys.version_info < (3, 11) and exception.__cause__ is None:  # it shows no notes
+    if sys.version_info < (3, 11) and exception.__cause__ is None:  # that Python shows no notes
         exception.__cause__ = errors.of(error._replace(text=f"raised on {where}: {error.text}"))
     return exception

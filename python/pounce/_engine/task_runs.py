@@ -1,4 +1,4 @@
-"""``TaskRuns``: a task that may run twice at a time, on two workers, and whose end is the task's."""
+"""``TaskRuns``: a task that may run on two workers at a time, and which run's end is the task's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cancels(Protocol):
 
 
 class Copy(Task):
-    """The second run. Nobody holds a future of it."""
+    """The second run, which has no future."""
 
     def __init__(self, original: Task, ended: Callable[[_core.Ended], None]):
         super().__init__(original.name, original.asks)
@@ -30,31 +30,31 @@ class Copy(Task):
 
 
 class TaskRuns:
-    """Made before the task is submitted. The first end that its function made, a result or an exception, is the task's, and the other
-    run is cancelled. A run that is lost ends nothing while the other one goes on. Any thread."""
+    """Made before the task is submitted. The first result or exception of its function is the task's end, and the other
+    run is cancelled. A lost run does not end the task while the other one goes on. Any thread."""
 
     def __init__(self, session: Cancels, task: Task):
         self._session, self.task = session, task
         self._copy: Copy | None = None
-        self._decided = self._is_alone = False  # alone: the other run is lost
+        self._decided = self._is_alone = False  # alone: one of two runs is lost
         self._turn = threading.Lock()           # ends come on any thread
         task.may_end = self._may_end
 
     def copy(self) -> bool:
-        """Has it run once more; False: it has ended, a copy was made, or there can be none. Does not block."""
+        """Starts a second run. False: the task has ended, has a copy, or cannot have one. Does not block."""
         with self._turn:
             if self._decided or self._copy is not None or self.task.submit_copy is None:
                 return False
             copy = Copy(self.task, self._copy_ended)
             try:
                 self.task.submit_copy(copy)
-            except errors.PounceError:  # a file that it needs has changed; the client is closed
+            except errors.PounceError:  # a file that it needs has changed, or the client is closed
                 return False
             self._copy = copy
             return True
 
     def _may_end(self, ended: _core.Ended) -> bool:
-        """Of the first run: whether this is the task's end."""
+        """Whether this end of the first run is the task's."""
         with self._turn:
             if self._decided:
                 return False
@@ -62,7 +62,7 @@ class TaskRuns:
             is_cancelled = ended.error is not None and ended.error.code == "cancelled"
             if goes_on and not is_cancelled and not _is_the_functions(ended):
                 self._is_alone = True
-                self.task.id = self._copy.id if self._copy else ""  # whoever waits for it, or cancels it, means the copy now
+                self.task.id = self._copy.id if self._copy else ""  # from now on waits and cancels mean the copy
                 return False
             self._decided = True
         if goes_on and self._copy is not None:

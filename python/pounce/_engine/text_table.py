@@ -1,4 +1,6 @@
-"""Tables that objects show themselves as: the first row is the heading. What cells hold is often of strangers: printable() is for that."""
+"""Tables as which objects show themselves. The first row is the heading. Cells often hold text of untrusted peers,
+hence printable().
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ def as_html(table: Sequence[Sequence[str]]) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """So wide on a terminal, with spaces at its end."""
+    """`text` with spaces at its end, `width` columns wide on a terminal."""
     return text + " " * (width - display_width(text))
 
 
 def display_width(text: str) -> int:
-    """Columns of a terminal: marks that combine take none, letters of East Asia two."""
+    """Columns on a terminal: combining marks take none, East Asian letters two."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 

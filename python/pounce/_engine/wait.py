@@ -1,4 +1,4 @@
-"""``Wait``: why something waits, as an object: the reason in words, the limit with its numbers, the place in line; ``Eta``: until when."""
+"""``Wait``: why something waits: the reason, the limit with its numbers, the place in line. ``Eta``: until when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Limit(_core.LimitUse):
     what : str
         ``"job"``, ``"time"``, or Slurm's name: ``"gres/gpu:a100"``, ``"cpu"``, ``"mem"``, ``"node"``.
     most, used, asked : int
-        The limit, how much is used of it now by those whom it counts, and what this job asks for.
+        The limit, how much of it is in use now by all that it counts, and what this job requests.
     """
 
     __slots__ = ()
@@ -28,11 +28,11 @@ class Eta(NamedTuple):
     Attributes
     ----------
     start : float
-        As likely earlier as later.
+        The median estimate: as likely earlier as later.
     low, high : float
-        It starts between the two four times in five.
+        In four of five cases it starts between the two.
     basis : str
-        What that rests on, in plain words.
+        What the estimate is based on, in plain words.
     """
 
     start: float
@@ -52,11 +52,12 @@ class Wait(NamedTuple):
     Attributes
     ----------
     state : str
-        Of the lease: ``"wanted"``, ``"submitting"``, ``"queued"``, ``"starting"``; ``"asking"`` before pounced has answered.
+        The lease's: ``"wanted"``, ``"submitting"``, ``"queued"``, ``"starting"``; ``"asking"`` before pounced has
+        answered.
     reason : str
         In plain words.
     slurm_reason : str
-        In Slurm's own: ``"QOSMaxJobsPerUserLimit"``; empty while no job waits in Slurm.
+        In Slurm's own words: ``"QOSMaxJobsPerUserLimit"``; empty while no job waits in Slurm.
     class_ : str
         The job's class; empty while there is none.
     job : int
@@ -66,7 +67,7 @@ class Wait(NamedTuple):
     start : float or None
         When Slurm expects it to start, seconds since 1970; None: it expects nothing yet.
     limit : Limit or None
-        The limit that it waits for, where it is one whose numbers are known.
+        The limit that it waits for, where its numbers are known.
     eta : Eta or None
         When pounce expects it to start, from how long jobs really run; None where nothing can be said.
     """
@@ -89,7 +90,7 @@ class Wait(NamedTuple):
 
 
 def wait_of(status: _core.LeaseStatus | _core.DetachedRow | None) -> Wait:
-    """Of a lease or of a task that waits for one, as ``_core`` tells of it."""
+    """The wait of a lease, or of a task that waits for one."""
     if status is None:
         return Wait("asking", "for a lease")
     limit = Limit._make(status.limit) if status.limit else None
@@ -105,7 +106,7 @@ def eta_of(eta: _core.Eta | None) -> Eta | None:
 
 
 def about(seconds: float) -> str:
-    """An estimate, as coarse as it is: "in about 10 min". As pouncectl tells it."""
+    """An estimate, rounded to its precision: "in about 10 min". pouncectl has the same words."""
     return "any moment" if seconds < 60 else "in about " + _coarse(seconds)
 
 

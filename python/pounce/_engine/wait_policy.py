@@ -1,4 +1,4 @@
-"""``wait_policy=`` and ``--or``: what a task that waits shall do instead, decided beforehand."""
+"""``wait_policy=`` and ``--or``: what a waiting task does instead, decided beforehand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .. import _core
 from ..errors import BadRequest
 from .durations import seconds_of
 
-GRAMMAR = ("a step is cpu, a GPU (a100_3g.20gb, a100:2, 1), class=NAME or cancel, and may end in @ and how long to wait before it: "
-           "cpu@5min")
+GRAMMAR = ("a step is cpu, a GPU (a100_3g.20gb, a100:2, 1), class=NAME or cancel, and may end in @ and how long to "
+           "wait before it: cpu@5min")
 _LOOK_S = 0.5
-_SETTLED_S = 2.0  # Slurm has looked at it by then: what still waits has no room
+_SETTLED_S = 2.0  # by then Slurm has looked at the job: one that still waits does not fit
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _GPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(:\d+)?")  # a type may begin with a digit: 3g.20gb
 _HAS_NO_JOB_THAT_RUNS = ("wanted", "submitting", "queued")
@@ -24,7 +24,7 @@ _HAS_NO_JOB_THAT_RUNS = ("wanted", "submitting", "queued")
 
 @dataclass(frozen=True)
 class Step:
-    """One ``--or``. `after_s` None: as soon as it has to wait."""
+    """One ``--or``. `after_s` is None for a step as soon as the task has to wait."""
 
     what: str
     after_s: float | None = None
@@ -35,7 +35,7 @@ class Step:
         return self.what == "cancel"
 
     def changes(self) -> dict[str, Any]:
-        """What is asked for from this step on, as keywords of ``Options.changed``."""
+        """What is requested from this step on, as keywords of ``Options.changed``."""
         if self.what == "cpu":
             return {"gpus": 0}
         if self.what.startswith("class="):
@@ -47,7 +47,7 @@ class Step:
 
 
 def parsed(policy: Any) -> tuple[Step, ...]:
-    """Of ``"cpu@5min"``, ``"a100_3g.20gb, cancel@1h"``, or a list of such words."""
+    """The steps of ``"cpu@5min"``, ``"a100_3g.20gb, cancel@1h"``, or of a list of such words."""
     words = policy.split(",") if isinstance(policy, str) else list(policy) if isinstance(policy, Iterable) else [policy]
     steps = tuple(_step(word) for word in words)
     if not steps:
@@ -56,7 +56,8 @@ def parsed(policy: Any) -> tuple[Step, ...]:
         if step.cancels:
             raise BadRequest(f"nothing comes after cancel, but {later} does", "Put cancel last.")
         if later.after_s is not None and later.after_s < (step.after_s or 0):
-            raise BadRequest(f"{later} comes after {step} but waits less", "Times count from the submission; put them in order.")
+            raise BadRequest(f"{later} comes after {step} but waits less",
+                             "Times count from the submission; put them in order.")
     return steps
 
 
@@ -66,7 +67,8 @@ def _step(word: Any) -> Step:
     what, at, after = word.strip().partition("@")
     seconds = seconds_of(after) if at else None
     if at and (seconds is None or seconds < 0):
-        raise BadRequest(f"{word.strip()!r} does not say how long to wait: {after!r} is no time", "Write cpu@5min, cpu@90s or cpu@2h.")
+        raise BadRequest(f"{word.strip()!r} does not say how long to wait: {after!r} is no time",
+                         "Write cpu@5min, cpu@90s or cpu@2h.")
     known = what in ("cpu", "cancel") or (what.startswith("class=") and _NAME.fullmatch(what.removeprefix("class=")))
     if not known and (not _GPU.fullmatch(what) or what == "0"):
         raise BadRequest(f"{word.strip()!r} is no step of a wait policy", _sentence())
@@ -78,14 +80,14 @@ def _sentence() -> str:
 
 
 class Plan:
-    """Of one task that waits: which steps are still to come."""
+    """The steps that are still to come for one waiting task."""
 
     def __init__(self, steps: tuple[Step, ...]):
         self._steps = list(steps)
         self._since = self._submitted = time.monotonic()
 
     def due(self, lease: _core.LeaseStatus | None) -> Step | None:
-        """The step to take now, as its lease stands; taken off the plan."""
+        """The step to take now, given the state of its lease; removes it from the plan."""
         state, slurm_reason = (lease.state, lease.slurm_reason) if lease is not None else ("asking", "")
         if not self._steps or (lease is not None and state not in _HAS_NO_JOB_THAT_RUNS):
             return None
@@ -101,9 +103,9 @@ class Plan:
         return self._steps.pop(0)
 
     def look_in(self) -> float | None:
-        """After how many seconds to look again even without news; None: no step is to come."""
+        """The seconds until the next look, even without news; None: no step is left."""
         if not self._steps:
             return None
         step = self._steps[0]
-        left = 0.0 if step.after_s is None else self._submitted + step.after_s - time.monotonic()
-        return left if left > 0 else _LOOK_S  # it is time, but the step cannot be taken yet
+        seconds = 0.0 if step.after_s is None else self._submitted + step.after_s - time.monotonic()
+        return seconds if seconds > 0 else _LOOK_S  # the step is due but cannot be taken yet

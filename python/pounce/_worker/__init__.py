@@ -1,1 +1,1 @@
-"""What runs in the worker's process alone. The kernel sends calls of it by name, and runs none of it."""
+"""Code that runs only in the worker's process. The kernel sends calls of it by name, and runs none of it."""

@@ -2,10 +2,10 @@
 
 import sys
 
-if not getattr(sys.flags, "safe_path", False):  # Python 3.10, which puts the notebook's folder in front for `-m`
+if not getattr(sys.flags, "safe_path", False):  # Python 3.10 puts the notebook's folder in front for `-m`
     del sys.path[0]
 
 from pounce._worker.interpreter import main
 
-_ours = sys.modules["__main__"]  # kept alive, since user code gets another: its names are used until the process ends
+_ours = sys.modules["__main__"]  # kept alive, since its names are used until the end; user code gets another module
 main()

@@ -1,8 +1,8 @@
-"""The checkpoint of the task that runs: one file, which outlives the worker, in a folder of this user's alone.
+"""The checkpoint of the running task: one file, which outlives the worker, in a folder of this user's alone.
 
-A task keeps its id when it runs again after its worker was lost, and the file has that name. It is removed when
-the client has the outcome; by pounced when the client has closed its session or has died, and when a task with a name is
-forgotten; and by its age where all of them were killed.
+A task keeps its id when it runs again after its worker was lost, and the file has that name. It is removed when the
+client has the outcome; by pounced when the client has closed its session or died, or when a task with a name is
+forgotten; and by its age if all of these were killed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .. import errors
 from .._common import result_store, serialize
 from . import interpreter
 
-_keys: dict[str, str] = {}  # by task: under which name its checkpoint is kept instead of its own
+_keys: dict[str, str] = {}  # by task: the key under which its checkpoint is kept, instead of the task's id
 
 
 def use_key(key: str) -> None:
-    """The task that runs keeps its checkpoint under `key`, whatever its id is: as long as nobody calls forget(), tasks of that
-    key find it. For cells, which are another task each time.
+    """The running task keeps its checkpoint under `key` instead of its id: tasks with that key find it until forget()
+    is called. For cells, which are another task each time.
     """
     _keys.clear()
     _keys[interpreter.running.task] = key
@@ -33,7 +33,8 @@ def save(obj: Any) -> None:
     try:
         result_store.write_checkpoint(path, parts)
     except OSError as problem:
-        why = f"{problem.strerror}: the checkpoint was not written; the one before it is kept. Make room there, or keep less."
+        why = (f"{problem.strerror}: the checkpoint was not written; the one before it is kept. "
+               "Make room there, or keep less.")
         raise OSError(problem.errno, why, os.path.dirname(path)) from None
     _remove_in_time(job, path)
 
@@ -79,7 +80,8 @@ def _name_of(key: str) -> str:
 
 
 def _folder() -> str:
-    """pounced made it beside its own folder, whose name no other machine has: where that one is not, this is not it either."""
+    """The checkpoints' folder, which pounced made beside its own. No other machine has a folder of that name: if it is
+    not here, this is not pounced's file system."""
     state = interpreter.state_folder
     if not state or not os.path.isdir(state):
         where = os.path.dirname(state) or "the disk of the notebook's machine"
@@ -90,7 +92,8 @@ def _folder() -> str:
     folder = os.path.join(os.path.dirname(state), "checkpoints")
     facts = os.lstat(folder)
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-        raise errors.ResultGone(f"{folder} is not this user's alone", "Nothing was read or written; look who else can write there.")
+        raise errors.ResultGone(f"{folder} is not this user's alone",
+                                "Nothing was read or written; look who else can write there.")
     return folder
 
 
@@ -100,8 +103,10 @@ def _pickled(obj: Any) -> list[Any]:
     except Exception as error:
         where, part, why = serialize.path_of_unpicklable(obj, "the checkpoint") or ("the checkpoint", obj, error)
         raise errors.NotPicklable(
-            f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", "Leave it out, and make it again where you begin."
+            f"{where} is a {type(part).__name__}, which cannot be pickled: {why}",
+            "Leave it out, and make it again where you begin.",
         ) from None
     if objects:
-        raise errors.BadRequest("a pounce.Ref cannot be in a checkpoint", "Keep the value itself, or leave it to the arguments.")
+        raise errors.BadRequest("a pounce.Ref cannot be in a checkpoint",
+                                "Keep the value itself, or leave it to the arguments.")
     return [data, *buffers]

@@ -1,14 +1,14 @@
-"""A program as a child of this process: its output is ours and comes live, and it ends with the task that runs it."""
+"""Runs a program as a child of this process: its output is shown live, and it ends with the task that runs it."""
 
 from __future__ import annotations
 
 import subprocess
 
-_ENDS_S = 3.0  # of a program that was told to end
+_ENDS_S = 3.0  # how long a program may take to end when it was told to
 
 
 def run(words: list[str], environment: dict[str, str] | None = None) -> int:
-    """Its exit code; negative: the signal that ended it. `environment` None: ours."""
+    """The program's exit code; negative: the signal that ended it. `environment` None: ours."""
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment) as child:
         try:
             return child.wait()

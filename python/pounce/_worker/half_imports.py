@@ -1,7 +1,8 @@
-"""Imports that an interrupt struck in the middle.
+"""Imports that an interrupt stopped in the middle.
 
-Python takes the package out of ``sys.modules`` then and leaves those of its modules that were whole. The next import of the package finds
-these, does not bind their names in the package as a first import does, and fails with a NameError (asyncio's own ``__init__`` does).
+Python then removes the package from ``sys.modules`` but leaves those of its modules that were loaded. The next import
+of the package finds these, does not bind their names in the package as a first import does, and fails with a NameError
+(asyncio's own ``__init__`` does).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import sys
 
 
 def forget() -> None:
-    """Modules whose package is gone: the next import begins anew. What was put there by hand, without a file behind it, stays."""
+    """Removes modules whose package is gone, so that the next import begins anew. Modules made by hand, which have no
+    file, stay."""
     while orphans := [name for name, module in list(sys.modules.items())
-                      if "." in name and name.rpartition(".")[0] not in sys.modules and getattr(module, "__spec__", None) is not None]:
+                      if "." in name and name.rpartition(".")[0] not in sys.modules
+                      and getattr(module, "__spec__", None) is not None]:
         for name in orphans:
             sys.modules.pop(name, None)

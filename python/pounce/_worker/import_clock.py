@@ -8,7 +8,7 @@ import time
 import types
 from typing import Any
 
-_IMPORT = "_find_and_load"  # Python asks it for each module that is not there yet, from statements and calls alike
+_IMPORT = "_find_and_load"  # Python calls it for each module that is not loaded yet, from statements and calls alike
 
 
 class ImportClock:
@@ -18,7 +18,7 @@ class ImportClock:
         self._thread = threading.get_ident()
 
     def start(self) -> None:
-        """Where another Python has no such function nothing is measured."""
+        """A Python that has no such function measures nothing."""
         bootstrap = sys.modules["_frozen_importlib"]
         find = getattr(bootstrap, _IMPORT, None)
         if isinstance(find, types.FunctionType):
@@ -40,6 +40,6 @@ class ImportClock:
 
 
 def _in_file_of(other: types.FunctionType, function: types.FunctionType) -> types.FunctionType:
-    """Tracebacks leave out frames of importlib's files, and so this one."""
+    """The function under the file name of importlib, whose frames tracebacks leave out."""
     function.__code__ = function.__code__.replace(co_filename=other.__code__.co_filename)
     return function

@@ -1,13 +1,14 @@
 """``python -m pounce._worker``: the interpreter that runs users' functions, one at a time, in its main thread.
 
-Started by ``pounce-worker`` (the supervisor), which hands over descriptors and three facts in POUNCE_* variables; user code
-sees none of them. Socket work, heartbeats, cancel and live output are C++ (``_core.Worker``) and never need the GIL.
-Nothing heavy is imported before the first task: the time until then is time on somebody's GPU.
+``pounce-worker`` (the supervisor) starts it, and hands over descriptors and three facts in POUNCE_* variables; user
+code sees none of them. Socket work, heartbeats, cancel and live output are C++ (``_core.Worker``) and never need the
+GIL. Nothing heavy is imported before the first task: until then the user's GPU is idle.
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # what signal's own functions ask; those then look for an enum's name, which costs microseconds
+# signal's own functions call _signal and then look for an enum's name, which costs microseconds.
+import _signal  # type: ignore[import-not-found]
 import builtins
 import faulthandler
 import os
@@ -28,36 +29,38 @@ from .import_clock import ImportClock
 from .modules_ahead import ModulesAhead
 from .peak_memory import PeakMemory
 
-core: Any = None  # _core.Worker, in a worker's process; what cells send their displays through
-between_tasks: Callable[[], float | None] | None = None  # called when a task has run and none waits; seconds until it wants to be again
-at_the_end: Callable[[], None] | None = None             # called when no more tasks come
+core: Any = None  # _core.Worker, in a worker's process; cells send their displays through it
+# Called when a task has run and none waits; returns seconds until it is to be called again.
+between_tasks: Callable[[], float | None] | None = None
+at_the_end: Callable[[], None] | None = None  # called when no more tasks come
 node = devices = ports = ""
-state_folder = ""  # of pounced, as its machine names it: seen here only if the two share it; empty: they do not
-visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before anybody's code could change it
+state_folder = ""  # pounced's, as its machine names it: visible here only if the two share it; empty: they do not
+visible_devices: str | None = None  # CUDA_VISIBLE_DEVICES, before user code could change it
 cells: Any = None  # the CellStreams of this worker; None: no cell has run here
 running: Any = None  # the _core.Job whose function runs
 
-_TRACEBACK_CHARS = 16_000  # a header is small (message_limits.h); the whole traceback travels inside the pickled exception
+# A header is small (message_limits.h); the whole traceback is in the pickled exception.
+_TRACEBACK_CHARS = 16_000
 
 
-_NOTHING: tuple[Any, ...] = ((), {})  # a call's arguments; behind them it may have random streams
+_NOTHING: tuple[Any, ...] = ((), {})  # a call's arguments; random streams may follow them
 
 
 class _ResultNotPicklable(Exception):
-    """Carries what went wrong while the result was pickled past the handlers for the function's own errors."""
+    """Carries an error in pickling the result past the handlers for the function's own errors."""
 
 
 class Runner:
     """Turns jobs into outcomes."""
 
     def __init__(self, where: dict[str, str], ahead: ModulesAhead | None = None) -> None:
-        self._where = where  # node and devices, for what a later kernel reads
+        self._where = where  # node and devices, for the outcomes that a later kernel reads
         self._functions = SubmittedFunctions()
         self._peak_memory = PeakMemory()
         self._imports = ImportClock()
         self._imports.start()
         self._ahead = ahead
-        self._before = 0.0  # of the imports' seconds: when the job that runs began, less what it had waited
+        self._before = 0.0  # the imports' seconds when the running job began, less the time that it had waited
 
     def execute(self, job: Any) -> _core.JobOutcome:
         global running
@@ -121,14 +124,15 @@ class Runner:
         return _kept(job, outcome, self._where) if job.kept_in else outcome
 
     def _command(self, job: Any) -> _core.JobOutcome:
-        """A command line runs as a child of ours, its output is ours: it comes live. The outcome is JSON, not a pickle."""
+        """Runs a command line as a child, whose output is ours: it is shown live. The outcome is JSON, not a pickle."""
         import json
 
         from . import child
 
         start = time.monotonic()
         code = child.run(json.loads(job.function_pickle))
-        return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=self._figures(start, time.monotonic()))
+        figures = self._figures(start, time.monotonic())
+        return _core.JobOutcome(True, json.dumps({"exit_code": code}).encode(), figures=figures)
 
     def _function(self, job: Any, id: bytes) -> Callable[..., Any]:
         function = self._functions.function(id, lambda: job.function_pickle)
@@ -174,7 +178,7 @@ def _begin_streams(function: Callable[..., Any], streams: dict[str, bytes] | Non
 
 
 def _kept(job: _core.Job, outcome: _core.JobOutcome, where: dict[str, str]) -> _core.JobOutcome:
-    """Of a detached task: the outcome goes to its file, and the file's digest takes the pickle's place."""
+    """Writes a detached task's outcome to its file; the file's digest replaces the pickle."""
     from .._common import result_store
 
     error = outcome.error
@@ -203,7 +207,8 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
     if isinstance(error, KeyboardInterrupt) and job.cancel_asked():
         return _core.JobOutcome(error=_core.Error("cancelled", "the task was cancelled while it ran"))
     if stage and getattr(error, "code", "") == "file_not_here":
-        return _core.JobOutcome(error=_core.Error("file_not_here", error.text, context=error.context))  # type: ignore[attr-defined]
+        problem = _core.Error("file_not_here", error.text, context=error.context)  # type: ignore[attr-defined]
+        return _core.JobOutcome(error=problem)
     if stage:
         summary = f"{summary} (while {stage})"
     context = {"type": _type_name(type(error)), "traceback": _traceback(error)}
@@ -211,7 +216,7 @@ def _failure(job: Any, error: BaseException, stage: str) -> _core.JobOutcome:
 
 
 def _pickled(error: BaseException) -> bytes:
-    """The exception with its traceback; empty if it cannot travel (its words do, in the error's text)."""
+    """The exception with its traceback; empty if it cannot be pickled (the error's text has its words)."""
     try:
         from .._common import exceptions
 
@@ -240,22 +245,25 @@ def _traceback(error: BaseException) -> str:
     except Exception as other:
         return f"no traceback: {_summary(other)}"
     half = _TRACEBACK_CHARS // 2
-    return text if len(text) <= 2 * half else f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
+    if len(text) <= 2 * half:
+        return text
+    return f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
 
 
 def _type_name(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+    name = kind.__qualname__
+    return name if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{name}"
 
 
 def _write_back_files() -> None:
-    """What the task wrote into files through arrays is there before its outcome is told."""
+    """Writes changes that the task made to files through arrays, before its outcome is sent."""
     mapped = sys.modules.get("pounce._common.file_buffers")
     if mapped is not None:
         mapped.write_back()
 
 
 def time_left() -> float | None:
-    """Seconds until the time of the lease ends; None where no limit is known, and outside a worker."""
+    """Seconds until the lease's time ends; None if no limit is known, and outside a worker."""
     end = core.end_time if core is not None else 0
     return max(0.0, end - time.time()) if end else None
 
@@ -264,19 +272,19 @@ def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # the user's own stream object, or a closed one: its trouble is not the task's outcome
+        except Exception:  # a stream object of the user's, or a closed one: its error is not the task's outcome
             continue
 
 
 def _take_back_interrupt() -> None:
-    """Cancel is SIGINT: an earlier task must not have switched it off for this one."""
+    """Restores SIGINT's handler, which cancel needs and an earlier task may have changed."""
     if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 def _make_streams_live() -> None:
-    """Text reaches the caller as it is written. The supervisor started us unbuffered: the streams of Python's own start
-    have no lock then, which a child forked while another thread prints (a DataLoader's worker) would find taken for ever.
+    """Text reaches the caller as it is written. The supervisor started us unbuffered, so the streams that Python made
+    have no lock. A child forked while another thread prints (a DataLoader's worker) would find a lock taken for ever.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(  # type: ignore[union-attr]
@@ -284,7 +292,7 @@ def _make_streams_live() -> None:
 
 
 def _become_script(notebook: NotebookProcess) -> None:
-    """The world that user code expects: a fresh ``__main__``, the notebook's folders on the path where it has them."""
+    """Makes what user code expects: a fresh ``__main__``, and the notebook's folders where its path has them."""
     main = types.ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
@@ -307,7 +315,8 @@ def _start() -> Any:
     interface, ports = take("POUNCE_INTERFACE", ""), take("POUNCE_PORTS", "")
     state_folder = take("POUNCE_STATE", "")
     visible_devices = os.environ.get("CUDA_VISIBLE_DEVICES")
-    take("PYTHONSAFEPATH", None)  # for us alone; PYTHONUNBUFFERED stays: what children print shows at once, as in a notebook's kernel
+    # This variable was only for us. PYTHONUNBUFFERED stays: children's output shows at once, as in a notebook's kernel.
+    take("PYTHONSAFEPATH", None)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return _core.Worker(
         supervisor=supervisor, output=output, errors=errors, log=log, page=page,
@@ -321,7 +330,7 @@ def _is_to_end() -> bool:
 
 
 def _idle(ahead: ModulesAhead) -> float | None:
-    """Seconds until one of them wants to be called again."""
+    """Seconds until one of the two is to be called again."""
     if between_tasks is None:
         return ahead.step()
     pauses = (between_tasks(), ahead.step())
@@ -337,8 +346,8 @@ def main() -> None:
     nested_joblib.install()
     import atexit
 
-    atexit.register(core.close)  # registered first, so it runs last: what other handlers print is still forwarded
-    import cloudpickle  # while the daemon introduces the first client
+    atexit.register(core.close)  # registered first, so it runs last: the output of other handlers is still forwarded
+    import cloudpickle  # meanwhile the daemon introduces the first client
 
     core.set_cloudpickle(cloudpickle.__version__)
     task_end.is_to_end = _is_to_end

@@ -1,4 +1,4 @@
-"""Calls that the kernel has made for its own ends: it sends these functions by name."""
+"""Functions that the kernel calls for its own purposes: it sends them by name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def apply(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Calls a function that came as an argument: how functions with much data in them travel."""
+    """Calls a function that came as an argument: functions with much data in them are sent that way."""
     return function(*args, **kwargs)
 
 
 def run_call(call: tuple[Any, ...]) -> Any:
-    """Of a detached task that a relay serves: the call as the kernel that submitted it wrote it."""
+    """Runs a detached task that a relay serves: the call as the submitting kernel wrote it."""
     function, args, kwargs, *streams = call
     if streams:
         from .._common import random_streams

@@ -1,4 +1,4 @@
-"""How much memory this process may still take: of its cgroups, down to the job's, and of the machine."""
+"""How much memory this process may still take, by the limits of its cgroups and by the machine's free memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CGROUPS, _OWN = "/sys/fs/cgroup", "/proc/self/cgroup"
 
 
 def bytes_left() -> float:
-    """Infinite where nothing tells."""
+    """Infinite if there is no information."""
     return min(_of_machine(), *_of_cgroups())
 
 
@@ -23,16 +23,16 @@ def _of_machine() -> float:
 
 
 def _of_cgroups() -> list[float]:
-    """Of version 2: `memory.max` of each on the way up. Where there are none, as in version 1, the machine's counts alone."""
-    left = [math.inf]
+    """For version 2: `memory.max` of each cgroup on the way up. Under version 1 only the machine's memory counts."""
+    remaining = [math.inf]
     with contextlib.suppress(OSError, ValueError, StopIteration), open(_OWN) as file:
         path = next(line.rstrip("\n")[3:] for line in file if line.startswith("0::"))
         while path not in ("", "/"):
             folder = _CGROUPS + path
             with contextlib.suppress(OSError, ValueError):  # no limit: it says "max"
-                left.append(_number(folder, "memory.max") - _number(folder, "memory.current"))
+                remaining.append(_number(folder, "memory.max") - _number(folder, "memory.current"))
             path = os.path.dirname(path)
-    return left
+    return remaining
 
 
 def _number(folder: str, name: str) -> int:

@@ -1,6 +1,6 @@
-"""The joblib backend "pounce" on a worker: what joblib itself would do there, since a worker leases none.
+"""The joblib backend "pounce" on a worker: it does what joblib itself would do, since a worker leases nothing.
 
-joblib is not imported for it: what is told of here happens when somebody's code imports joblib.
+joblib is not imported for it: the backend is registered when the user's code imports joblib.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _is_installed = False
 
 
 def install() -> None:
-    """For this process."""
+    """Registers the backend in this process."""
     global _is_installed
     _is_installed = True
     AfterImport(_MODULE, lambda: _register(sys.modules[_MODULE]))
@@ -27,7 +27,8 @@ def is_installed() -> bool:
 
 def _register(joblib: Any) -> None:
     def nested(nesting_level: int | None = None, inner_max_num_threads: int | None = None, **_: Any) -> Any:
-        """joblib's default; in a call of joblib's threads, and inside these nothing more. What it says of leases has no effect."""
+        """joblib's default backend; threads inside its calls, and sequential inside those. Options for leases have no
+        effect."""
         level = joblib.get_active_backend()[0].nesting_level if nesting_level is None else nesting_level
         name = joblib.DEFAULT_BACKEND if not level else "threading" if level == 1 else "sequential"
         limit = {"inner_max_num_threads": inner_max_num_threads} if name == joblib.DEFAULT_BACKEND else {}

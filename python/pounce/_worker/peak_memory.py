@@ -1,8 +1,8 @@
-"""``PeakMemory``: the most memory that this process has had at a time, since it was last asked to count anew.
+"""``PeakMemory``: the most memory that this process has had at a time since the count was last reset.
 
-The kernel counts it all the time. Two system calls of about 1 us together begin and read it, however large the process is.
-Short tasks one after the other share the first of them: a task that begins within 10 ms of the last count is told the most
-since that, and so perhaps what was taken and given back in at most 10 ms before it.
+The kernel counts it all the time. Two system calls of about 1 us together reset and read it, however large the process
+is. Short tasks in a row share the reset: a task that begins within 10 ms of the last one gets the peak since then,
+which may include memory that was freed in those 10 ms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class PeakMemory:
     def __init__(self) -> None:
         try:
             self._file = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
-        except OSError:  # a kernel that has no such file
+        except OSError:  # this kernel has no such file
             self._file = -1
         self._shared_until = 0.0
 

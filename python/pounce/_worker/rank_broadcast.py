@@ -1,4 +1,4 @@
-"""The worker's side of ``Gang.scatter(broadcast=True)``: what one rank was sent goes from its device to those of the others."""
+"""The worker's side of ``Gang.scatter(broadcast=True)``: one rank sends a value from its device to the others'."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from .._common import device_pickle
 from .._common.rank import CAME, Order, Place
 from . import interpreter, rank_run
 
-_values: dict[str, tuple[bytes, list[Any]]] = {}  # by the order's key: its pickle, and the memory of its arrays on our device
-_groups: dict[str, _Group] = {}  # that we have joined, and that work
+# By the order's key: the value's pickle, and the memory of its arrays on our device.
+_values: dict[str, tuple[bytes, list[Any]]] = {}
+_groups: dict[str, _Group] = {}  # working groups that we have joined
 
 
 def new_group(device: str) -> str:
@@ -20,10 +21,10 @@ def new_group(device: str) -> str:
 
 
 def receive(place: Place, order: Order, buffers: list[Any] | None) -> str:
-    """Has the value on this rank's device when it returns, which it names. Runs on the worker, as an ordinary task.
+    """Puts the value on this rank's device, and returns the device's name. Runs on the worker, as an ordinary task.
 
     buffers : list of numpy.ndarray, optional
-        Of rank 0, which gives them to the others.
+        On rank 0, which sends them to the others.
     """
     with rank_run.as_rank(place):
         for known in _values, _groups:
@@ -36,19 +37,20 @@ def receive(place: Place, order: Order, buffers: list[Any] | None) -> str:
             for one in memory:
                 group.broadcast(one, order.limit)
         except BaseException:
-            _groups.pop(order.group, None)  # it is over, for all
+            _groups.pop(order.group, None)  # the group has ended, for all ranks
             raise
         _values[order.key] = order.pickle, memory
         return device
 
 
 class _Group:
-    """Blocks until all have joined."""
+    """Blocks until all ranks have joined."""
 
     def __init__(self, place: Place, order: Order, device: str):
         self._name, self._rank, self._steps = order.group, place.rank.rank, 0
         self._uuid = _uuid(device)
-        self._communicator = _core.Communicator(interpreter.core.devices, device, order.group, self._rank, place.rank.world_size)
+        self._communicator = _core.Communicator(interpreter.core.devices, device, order.group, self._rank,
+                                                place.rank.world_size)
         self._came()
         self._communicator.join(order.limit)
         _groups[order.group] = self
@@ -58,14 +60,14 @@ class _Group:
         self._communicator.broadcast(memory, 0, limit)
 
     def _came(self) -> None:
-        """The gang's client hears it, and can say who is missing."""
+        """Tells the gang's client, which can then say which rank is missing."""
         self._steps += 1
         content = {"group": self._name, "rank": self._rank, "step": self._steps, "uuid": self._uuid}
         interpreter.core.show(json.dumps({"type": CAME, "content": content}).encode(), [])
 
 
 def _own(place: Place, device: str) -> str:
-    """Where each rank's libraries see the devices of all ranks of its node, its own is the one of its number there."""
+    """This rank's device. If its libraries see the devices of all ranks of the node, its local rank selects one."""
     devices = interpreter.core.devices
     if device == "cuda" and "CUDA_VISIBLE_DEVICES" in place.environment and len(devices.visible(device)) > 1:
         return f"cuda:{place.rank.local_rank}"
@@ -73,7 +75,7 @@ def _own(place: Place, device: str) -> str:
 
 
 def _uuid(device: str) -> str:
-    """Empty: host memory, which several may use."""
+    """Empty: host memory, which several ranks may use."""
     kind, _, number = device.partition(":")
     return interpreter.core.devices.visible(device)[int(number or 0)] if kind == "cuda" else ""
 
@@ -86,7 +88,7 @@ def _memory(order: Order, device: str, buffers: list[Any] | None) -> list[Any]:
 
 
 class Held:
-    """Stands for such a value in the arguments of a run."""
+    """Stands for a broadcast value in the arguments of a run."""
 
     def __init__(self, key: str):
         self._key = key
@@ -96,8 +98,9 @@ class Held:
 
 
 def held(key: str) -> Any:
-    """On the worker, inside loads()."""
+    """The value. Called on the worker, inside loads()."""
     if key not in _values:
-        raise errors.LostError(f"what was broadcast is not on this worker ({interpreter.node}) any more: another process took its place",
+        raise errors.LostError(f"what was broadcast is not on this worker ({interpreter.node}) any more: "
+                               "another process took its place",
                                "Scatter it again with gang.scatter(..., broadcast=True).")
     return device_pickle.loads(*_values[key])

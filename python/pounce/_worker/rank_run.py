@@ -1,4 +1,4 @@
-"""The worker's side of a gang's run: sockets that listen before anybody is told of them, the rank's environment, and its end."""
+"""The worker's side of a gang's run: sockets that listen before ranks know them, the rank's environment, its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .launch_variables import is_of_a_launch
 
 _DEVICES = "CUDA_VISIBLE_DEVICES"
 
-_process = os.urandom(8).hex()  # of this interpreter: another that takes its place has no socket open
+_process = os.urandom(8).hex()  # this interpreter's id: a replacement has no socket open
 _own: socket.socket | None = None
 _store: socket.socket | None = None
 _current: Rank | None = None
@@ -31,8 +31,8 @@ def offer() -> Offer:
     close()
     address = _address()
     _own, _store = _listening(address), _listening(address)
-    return Offer(_process, interpreter.node, address, _interface_of(address), _own.getsockname()[1], _store.getsockname()[1],
-                 interpreter.visible_devices or "")
+    return Offer(_process, interpreter.node, address, _interface_of(address), _own.getsockname()[1],
+                 _store.getsockname()[1], interpreter.visible_devices or "")
 
 
 def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
@@ -44,20 +44,26 @@ def run(place: Place, streams: Streams | None, function: Callable[..., Any], kwa
 
 
 def command(place: Place, environment: dict[str, str], words: list[str]) -> int | None:
-    """Runs a program once on this node; None: another rank of the node does. `environment` is for the program, beside the rank's."""
+    """Runs a program once on this node; None: another rank of the node runs it.
+
+    environment : dict of str to str
+        Variables for the program, beside those of the rank.
+    """
     with as_rank(place, at_once=True):
         if not place.is_leader:
             return None
         mine = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
-        path = f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}"  # torchrun of this worker's environment
+        # The first folder has torchrun of this worker's environment.
+        path = f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}"
         program = shutil.which(words[0], path=path)
         if program is None:
-            raise errors.BadRequest(f"there is no program {words[0]} on {interpreter.node}", "Give its whole path, or install it there.")
+            raise errors.BadRequest(f"there is no program {words[0]} on {interpreter.node}",
+                                    "Give its whole path, or install it there.")
         return child.run([program, *words[1:]], mine | environment | {"PATH": path})
 
 
 def close() -> None:
-    """Of the run before: its store goes too."""
+    """Closes the sockets of the last run, and its store."""
     global _own, _store
     torch_store.close()
     for one in (_own, _store):
@@ -67,7 +73,7 @@ def close() -> None:
 
 
 def current() -> Rank:
-    """Outside a gang: the only one."""
+    """This process's rank; outside a gang it is the only one."""
     return _current or Rank()
 
 
@@ -77,8 +83,8 @@ def listener() -> socket.socket:
 
 @contextlib.contextmanager
 def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
-    """The process is that rank meanwhile, to all that looks at its environment. `at_once`: the store is wanted by a child, so nobody
-    imports torch here.
+    """Gives the process the environment of that rank meanwhile. `at_once`: a child needs the store, so this process
+    does not wait until user code imports torch.
     """
     global _current
     if place.process != _process or _own is None or _store is None:
@@ -103,23 +109,24 @@ def as_rank(place: Place, at_once: bool = False) -> Iterator[None]:
 
 
 def _is_of_the_run(name: str, place: Place) -> bool:
-    """What the function itself wrote too, as accelerate and Lightning do: the next call is no rank."""
+    """Also for variables that the function wrote, as accelerate and Lightning do: the next call is no rank."""
     return name in place.environment or name == _DEVICES or is_of_a_launch(name)
 
 
 def _address() -> str:
-    """IP, of the interface at which this worker is reached."""
+    """The IP address at which this worker is reached."""
     endpoint: str = interpreter.core.endpoint
     return endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
 
 
 def _listening(address: str) -> socket.socket:
-    """At a free port, of the site's range where it has one."""
+    """A socket that listens at a free port, in the site's range if it has one."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in _ports():
         with contextlib.suppress(OSError):
             return socket.create_server((address, port), family=family, backlog=512)
-    raise errors.BadRequest(f"no port of {interpreter.ports} is free on {interpreter.node}", "Give pounce more ports there.")
+    raise errors.BadRequest(f"no port of {interpreter.ports} is free on {interpreter.node}",
+                            "Give pounce more ports there.")
 
 
 def _ports() -> range:
@@ -128,17 +135,17 @@ def _ports() -> range:
 
 
 def _interface_of(address: str) -> str:
-    """Its name, as gloo and NCCL want it; empty where nobody knows."""
+    """The interface's name, as gloo and NCCL need it; empty if it is not known."""
     if sys.platform != "linux" or ":" in address:
         return ""
     import fcntl
     import struct
 
     get_address = 0x8915  # SIOCGIFADDR of linux/sockios.h
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             with contextlib.suppress(OSError):
-                answer = fcntl.ioctl(asked, get_address, struct.pack("256s", name[:15].encode()))
+                answer = fcntl.ioctl(probe, get_address, struct.pack("256s", name[:15].encode()))
                 if socket.inet_ntoa(answer[20:24]) == address:
                     return name
     return ""

@@ -1,4 +1,4 @@
-"""The files of a package, read before it is imported, where they lie on a network: one request each is what an import costs there."""
+"""Reads a package's files before it is imported, if they lie on a network: an import costs one request for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READ = (".so", ".pyc", ".py")
 
 
 def begin(names: Iterable[str]) -> None:
-    """Has the kernel read them, behind our back. Modules that are there are left alone."""
+    """Has the kernel read the files in the background. Modules that are already loaded are skipped."""
     folders = [folder for name in dict.fromkeys(name.partition(".")[0] for name in names)
                if name not in sys.modules and (folder := _folder(name)) and place_of(os.stat(folder)).is_on_network]
     if folders:
@@ -32,10 +32,10 @@ def _folder(package: str) -> str:
 
 
 def _ask_for(folders: list[str]) -> None:
-    left = _MOST_BYTES
+    remaining = _MOST_BYTES
     for path, nbytes in files_of(folders):
-        left -= nbytes
-        if left < 0:
+        remaining -= nbytes
+        if remaining < 0:
             return
         with contextlib.suppress(OSError):
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -46,16 +46,17 @@ def _ask_for(folders: list[str]) -> None:
 
 
 def files_of(folders: list[str]) -> list[tuple[str, int]]:
-    """What an import reads, with sizes: libraries first, whose pages are waited for one by one."""
-    found: list[tuple[int, str, int]] = []
+    """The files that an import reads, with sizes: libraries first, since an import waits for their pages one by one."""
+    files: list[tuple[int, str, int]] = []
     for folder in folders:
         for path, nbytes in _all_files(folder):
-            kind = next((i for i, ending in enumerate(_READ) if path.endswith(ending) or f"{ending}." in os.path.basename(path)), None)
+            name = os.path.basename(path)
+            kind = next((i for i, ending in enumerate(_READ) if path.endswith(ending) or f"{ending}." in name), None)
             if kind is not None:
-                found.append((kind, path, nbytes))
-            if len(found) >= _MOST_FILES:
+                files.append((kind, path, nbytes))
+            if len(files) >= _MOST_FILES:
                 break
-    return [(path, nbytes) for _, path, nbytes in sorted(found)]
+    return [(path, nbytes) for _, path, nbytes in sorted(files)]
 
 
 def _all_files(folder: str) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""What the task that runs reports, in order with what it prints."""
+"""Reports of the running task, in order with its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import interpreter
 
 
 def send(values: dict[str, Any]) -> None:
-    """Any thread. Blocks while the notebook is far behind. Nobody has to be there: then it is gone, as a display would be."""
+    """Any thread. Blocks while the notebook is far behind. Without a client the report is lost, like a display."""
     message = report.encoded(values)
     if interpreter.running is not None and interpreter.core is not None:
         interpreter.core.show(message, [])

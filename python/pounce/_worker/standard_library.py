@@ -1,8 +1,8 @@
-"""Modules of the standard library stay what they are on a worker, whatever files lie beside the notebook.
+"""Keeps files beside the notebook from hiding modules of the standard library on a worker.
 
-In a notebook's kernel most of them were imported before its folder came onto ``sys.path``: `import random` is the library's there
-although the folder has a file of that name. A worker begins with fewer, so that the file would be found, by user code and by what
-pounce imports when it needs it.
+A notebook's kernel imported most of these modules before its folder came onto ``sys.path``: there `import random` is
+the library's although the folder has a file of that name. A worker begins with fewer, so user code and pounce's own
+late imports would find the file.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from collections.abc import Iterable
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-# What pounce imports when a worker has begun, with what that imports, and what a kernel need not have: a program that is no notebook.
-# tests/python/standard_library_test.py compares it with the imports.
+# Modules that pounce and its imports need after a worker has begun. The client may not have them: it may be a program
+# and no notebook. tests/python/standard_library_test.py compares the list with the imports.
 _OF_POUNCE = (
-    "array", "asyncio", "base64", "binascii", "contextvars", "ctypes", "datetime", "fcntl", "getpass", "hashlib", "heapq", "hmac",
-    "html", "json", "locale", "mmap", "queue", "select", "selectors", "signal", "socket", "ssl", "subprocess", "sysconfig", "termios")
+    "array", "asyncio", "base64", "binascii", "contextvars", "ctypes", "datetime", "fcntl", "getpass", "hashlib",
+    "heapq", "hmac", "html", "json", "locale", "mmap", "queue", "select", "selectors", "signal", "socket", "ssl",
+    "subprocess", "sysconfig", "termios")
 
 
 class _Finder:
-    """Before the one that goes through ``sys.path``."""
+    """Comes before the finder that goes through ``sys.path``."""
 
     def __init__(self, names: frozenset[str], folders: list[str]):
         self._names, self._folders = names, folders
@@ -31,7 +32,7 @@ class _Finder:
 
 
 def stays(notebooks: Iterable[str]) -> None:
-    """From now on, those of pounce and of the notebook: its kernel imported them from the library."""
+    """Protects pounce's modules and `notebooks`: those that the notebook's kernel imported from the library."""
     folder = os.path.dirname(os.__file__)
     folders = [entry for entry in sys.path if entry in (folder, os.path.join(folder, "lib-dynload"))]
     finders: list[object] = [*sys.meta_path]

@@ -1,4 +1,4 @@
-"""A loop that knows how far it is, and can be left between two steps and gone on with elsewhere."""
+"""A loop that knows how far it is. It can be left between two steps and continued elsewhere."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Item = TypeVar("Item")
 
 
 class Watch(Protocol):
-    """Whoever may want a loop to be left."""
+    """Decides whether a loop is to be left."""
 
     def begins(self) -> None: ...
 
     def wants(self) -> bool:
-        """Asked between two steps: shall the loop be left now?"""
+        """Whether to leave the loop now. Called between two steps."""
 
     def ends(self) -> None: ...
 
 
 class Left(BaseException):
-    """Raised between two steps. No Exception, so that few programs catch it."""
+    """Raised between two steps. It is not an Exception, so that few programs catch it."""
 
     def __init__(self, steps: Steps[Any]):
         super().__init__(f"left after {steps.position} steps")
@@ -44,12 +44,12 @@ class Steps(Generic[Item]):
     def __init__(self, iterable: Iterable[Item], total: int | None = None):
         self._iterable, self._total = iterable, total
         self._resumed: dict[str, Any] | None = None
-        self._seeds = b""  # as they were when the pass under way began
+        self._seeds = b""  # when the current pass began
         self.position = 0
         self.watch: Watch | None = None
 
     def begins_again(self) -> bool:
-        """An iterator, such as a generator or enumerate(), cannot: where it is would be counted twice."""
+        """False for an iterator, such as a generator or enumerate(): its position would be counted twice."""
         return not isinstance(self._iterable, Iterator)
 
     def state(self) -> dict[str, Any]:
@@ -57,13 +57,13 @@ class Steps(Generic[Item]):
         return {"position": self.position, "seeds": self._seeds}
 
     def resume(self, state: dict[str, Any]) -> None:
-        """The next pass begins behind the steps that are over."""
+        """The next pass begins after the steps that are over."""
         self._resumed, self.position = state, state["position"]
 
     def __iter__(self) -> Iterator[Item]:
         state, self._resumed = self._resumed or {"position": 0, "seeds": b""}, None
         self.position = state["position"]
-        watch, self.watch = self.watch, None  # of this pass alone: the loop may be a variable, and gone over elsewhere
+        watch, self.watch = self.watch, None  # for this pass only: a loop in a variable may be used elsewhere
         items = self._rest(state, watch is not None)
         if watch is None:
             yield from self._counted(items)
@@ -93,7 +93,7 @@ class Steps(Generic[Item]):
 
     def _of_sequence(self, index: int) -> Iterator[Item]:
         assert isinstance(self._iterable, Sequence)
-        while index < len(self._iterable):  # which may change meanwhile, as a list's in a plain loop
+        while index < len(self._iterable):  # it may change meanwhile, like a list in a plain loop
             yield self._iterable[index]
             index += 1
 
@@ -112,26 +112,28 @@ class Steps(Generic[Item]):
     def _last(self) -> bool:
         try:
             return self.position + 1 >= len(self)
-        except TypeError:  # nobody knows
+        except TypeError:  # it has no length
             return False
 
 
 def steps(iterable: Iterable[Item], total: int | None = None) -> Steps[Item]:
-    """A loop that may move to another worker between two of its steps, where somebody else has waited for long for what this one
-    holds, or its time ends: ``for epoch in pounce.steps(range(100))``.
+    """A loop that may move to another worker between two of its steps, when another user has waited long for the
+    resources or the worker's time ends: ``for epoch in pounce.steps(range(100))``.
 
-    That is so where it stands by itself at the left margin of a cell that waits for its worker (not with ``--bg``), and all
-    variables can be saved. The variables are saved then, the worker goes back, the cell waits for another one, and goes on with
-    the next step. Everywhere else, in the notebook itself, in functions and inside other statements, it is a plain loop.
+    The loop can move if it stands by itself at the left margin of a cell that waits for its worker (not with ``--bg``),
+    and all variables can be saved. Then the variables are saved, the worker goes back, the cell waits for another one,
+    and continues with the next step. Everywhere else, in the notebook itself, in functions and inside other statements,
+    it is a plain loop.
 
     Parameters
     ----------
     iterable : iterable
-        A range or a sequence is gone on with at its next item. Of anything else, such as a DataLoader, the items before that are
-        drawn again and dropped, with the seeds of random, numpy and torch as they were when it began: it must give the same
-        items again, or it does not matter which. An iterator (a generator, ``enumerate()``, ``zip()``) is a plain loop.
+        A range or a sequence continues at its next item. From anything else, such as a DataLoader, the earlier items
+        are drawn again and dropped, with the seeds of random, numpy and torch as they were when it began: it must give
+        the same items again, or it does not matter which. An iterator (a generator, ``enumerate()``, ``zip()``) is a
+        plain loop.
     total : int or None
-        How many items there are, where the iterable has no length.
+        How many items there are, if the iterable has no length.
 
     Examples
     --------

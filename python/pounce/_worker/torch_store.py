@@ -1,5 +1,5 @@
-"""The store at which torch's processes find each other, behind a socket that listens already. It is made when torch is there:
-whoever connects earlier waits in the socket's queue.
+"""The store at which torch's processes find each other, behind a socket that listens already. It is made when torch is
+imported: a rank that connects earlier waits in the socket's queue.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .._common.after_import import AfterImport
 from .._common.rank import PeerFailed
 
 _MODULE = "torch.distributed"
-_STORE_TIMEOUT = datetime.timedelta(seconds=2)  # where rank 0 has died
+_STORE_TIMEOUT = datetime.timedelta(seconds=2)  # if rank 0 has died
 _store: Any = None
 _waits: AfterImport | None = None
 
 
 def serve(listening: socket.socket, world_size: int, at_once: bool) -> None:
-    """As soon as this process imports torch; `at_once`: now. Does nothing where there is no torch."""
+    """Serves the store as soon as this process imports torch; `at_once`: now. Does nothing where torch is missing."""
     global _waits
     close()
     if _MODULE in sys.modules:
@@ -46,7 +46,8 @@ def close() -> None:
 
 
 def follow_environment() -> None:
-    """torch reads how much it checks (TORCH_DISTRIBUTED_DEBUG) when it is imported; a worker has it from the run before."""
+    """Sets torch's debug level from TORCH_DISTRIBUTED_DEBUG again. torch reads it at its import, which may have been in
+    an earlier run."""
     module = sys.modules.get(_MODULE)
     if module is not None and module.is_available():
         module.set_debug_level_from_env()
@@ -54,8 +55,8 @@ def follow_environment() -> None:
 
 @contextlib.contextmanager
 def one_group() -> Iterator[None]:
-    """The process group that is made meanwhile ends with it: the next run makes one of its own, and peers of a rank that failed
-    are let go. What they raise then is a ``PeerFailed``.
+    """Ends the process group that is made meanwhile, so that the next run makes its own and peers of a failed rank do
+    not wait. Those raise ``PeerFailed`` then.
     """
     was_there = _is_initialized()
     try:
@@ -67,15 +68,16 @@ def one_group() -> Iterator[None]:
         raise PeerFailed(first) from error
     finally:
         if not was_there and _is_initialized():
-            with contextlib.suppress(Exception):  # it may be broken: what broke it is told already
+            with contextlib.suppress(Exception):  # it may be broken: the cause is reported already
                 sys.modules[_MODULE].destroy_process_group()
             _forget_in_accelerate()
 
 
 def _failed_first() -> int | None:
-    """Which rank did: this one says so before its group ends, so whoever fails of that finds it said. None: the store has gone.
+    """Which rank failed first; None: the store is gone. The first rank notes it before its group ends, so ranks that
+    fail because of that find the note.
 
-    It is the group's own store, since a new connection would wait for DNS (gotchas P28).
+    The note is in the group's own store, since a new connection would wait for DNS (gotchas P28).
     """
     with contextlib.suppress(Exception):
         store = sys.modules[_MODULE].distributed_c10d._get_default_store()
@@ -89,7 +91,7 @@ def _own_rank() -> int:
 
 
 def _forget_in_accelerate() -> None:
-    """It keeps what it found of the group for as long as the process lives (accelerate 1.15, state.py), and Trainer with it."""
+    """accelerate (1.15, state.py), and so Trainer, would keep the group's state as long as the process lives."""
     state: Any = sys.modules.get("accelerate.state")
     with contextlib.suppress(AttributeError):  # not there, or another version
         state.AcceleratorState._reset_state(reset_partial_state=True)
@@ -102,7 +104,7 @@ def _is_initialized() -> bool:
 
 
 def _make(listening: socket.socket, world_size: int) -> None:
-    """The store's server, which takes the socket; no client of it yet."""
+    """Makes the store's server, which takes the socket. It has no client yet."""
     global _store
     distributed = sys.modules[_MODULE]
     if not distributed.is_available():

@@ -1,1 +1,1 @@
-"""``pounce-bench``: what pounce costs on this machine, beside floors and beside others, measured turn about in one run."""
+"""``pounce-bench``: what pounce costs on this machine, compared with floors and peers in one run, by turns."""

@@ -1,4 +1,4 @@
-"""Another network namespace, reached over a pair of virtual Ethernet links: the nearest thing to another machine on one. Needs root."""
+"""Another network namespace, reached over a pair of virtual Ethernet links: simulates another machine. Needs root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from .._engine.daemon import find_program
 from .home import own_home
 
-_ONE_PORT = "50000-50000"  # the data socket's: none is left for a bulk lane
+_ONE_PORT = "50000-50000"  # for the data socket, which leaves no port for a bulk lane
 NEEDS = "root and the program ip, for another network namespace"
 
 
@@ -24,10 +24,10 @@ def possible() -> bool:
 
 
 class Bridge:
-    """What to put before a command so that it runs at the other end, and its address."""
+    """The other end's address, and the command prefix that runs a program there."""
 
     def __init__(self, number: int):
-        subnet = number % 16384  # of 198.18.0.0/16, which is of benchmarks (RFC 2544) and nobody's
+        subnet = number % 16384  # of 198.18.0.0/16, which is reserved for benchmarks (RFC 2544)
         self.name, self.link = f"pounce-bench-{number}", f"pb{number}"
         self.here, self.address = (f"198.18.{subnet // 64}.{subnet % 64 * 4 + end}" for end in (1, 2))
         self.prefix = ["nsenter", f"--net=/run/netns/{self.name}"]
@@ -36,7 +36,7 @@ class Bridge:
 @contextlib.contextmanager
 def bridge() -> Iterator[Bridge]:
     made = Bridge(os.getpid())
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # else the namespace would stay
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespace is deleted
     _ip("netns", "add", made.name)
     try:
         _ip("link", "add", made.link, "type", "veth", "peer", "name", made.link, "netns", made.name)
@@ -65,7 +65,7 @@ def _ip(*words: str) -> None:
 
 @contextlib.contextmanager
 def home_across(over: Bridge, lane: bool = True, **config: object) -> Iterator[Path]:
-    """A home whose pounced and workers run at the other end. Without `lane` one port is open there, so that all data takes ZeroMQ."""
+    """A home whose pounced and workers run at the other end. Without `lane`, all data uses ZeroMQ: one port is open."""
     ports = "" if lane else f"--ports {_ONE_PORT}"
     pounced, worker = find_program("pounced"), find_program("pounce-worker")
     with tempfile.TemporaryDirectory(prefix="pounce-bench-programs-") as programs:

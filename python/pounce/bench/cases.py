@@ -1,4 +1,4 @@
-"""What is measured: one function for each subcommand of ``pounce-bench``."""
+"""The measurements: one function for each subcommand of ``pounce-bench``."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ SAME_AGAIN, NOTHING = "the same array scattered again", "a call without data"
 
 @dataclass
 class Settings:
-    """The command line's."""
+    """Options of the command line."""
 
     rounds: int = 5
     calls: int = 2000
     mib: int = 1024
-    most: int = 4096  # MiB, of curve
+    most: int = 4096  # MiB, for curve
     seconds: float = 30.0
     leases: int = 3
-    notebooks: int = 0  # of idle
+    notebooks: int = 0  # for idle
     peers: bool = False
     floors: Path | None = None  # folder of the C++ floors, bench_roundtrip and bench_stream
-    folder: Path | None = None  # of park
+    folder: Path | None = None  # for park
     client: dict[str, Any] = field(default_factory=dict)
 
 
@@ -63,24 +63,25 @@ def floor_program(settings: Settings, name: str, key: str, repetitions: int) -> 
     return {FLOOR: lambda: json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)[key]}
 
 
-# ---- many at once ------------------------------------------------------------------------------------------------------
+# ---- many at once --------------------------------------------------------------------------------------------------
 
 
 def throughput(settings: Settings) -> Report:
     count = 5 * settings.calls
     with contextlib.ExitStack() as stack:
-        everybody, missing = open_contenders(settings, stack, [Curve], [Pool, Dask, IPyParallel])
-        at_once = _rates(everybody, "many", count, settings.rounds)
-        mapped = _rates(everybody, "map", 10 * count, settings.rounds)
+        contenders, missing = open_contenders(settings, stack, [Curve], [Pool, Dask, IPyParallel])
+        at_once = _rates(contenders, "many", count, settings.rounds)
+        mapped = _rates(contenders, "map", 10 * count, settings.rounds)
     at_once.title, mapped.title = f"{count:,} calls submitted at once", f"map over {10 * count:,} items"
     at_once.goals = [Goal("at least 1.5 x ProcessPoolExecutor", Pounce.name, 1.5, False, Pool.name)]
     mapped.goals = [Goal("at least 100 x dask", Pounce.name, 100, False, Dask.name)]
     return Report([at_once, mapped], missing)
 
 
-def _rates(everybody: list[Any], method: str, count: int, rounds: int) -> Table:
-    able = [contender for contender in everybody if hasattr(contender, method)]
-    turns: dict[str, Callable[[], float]] = {c.name: partial(_per_second, getattr(c, method), count // c.slowness) for c in able}
+def _rates(contenders: list[Any], method: str, count: int, rounds: int) -> Table:
+    able = [contender for contender in contenders if hasattr(contender, method)]
+    turns: dict[str, Callable[[], float]] = {
+        c.name: partial(_per_second, getattr(c, method), count // c.slowness) for c in able}
     notes = {c.name: f"{count // c.slowness:,} of them" for c in able if c.slowness > 1}
     return Table("", "calls/s", interleaved(turns, rounds), notes=notes)
 
@@ -91,7 +92,7 @@ def _per_second(call: Callable[[int], None], count: int) -> float:
     return count / (time.perf_counter() - start)
 
 
-# ---- data --------------------------------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------------------------
 
 
 def scatter(settings: Settings) -> Report:
@@ -101,12 +102,13 @@ def scatter(settings: Settings) -> Report:
     array = numpy.ones(nbytes, dtype=numpy.uint8)
     sent_again: list[float] = []
     with contextlib.ExitStack() as stack:
-        everybody, missing = open_contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
-        pounce = everybody[0]
+        contenders, missing = open_contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
+        pounce = contenders[0]
         counter = iter(range(1, 2**20))
 
         def turn(contender: Any) -> float:
-            array[:8] = numpy.frombuffer(next(counter).to_bytes(8, "little"), dtype=numpy.uint8)  # new: it has to travel
+            # New content, so that it has to travel.
+            array[:8] = numpy.frombuffer(next(counter).to_bytes(8, "little"), dtype=numpy.uint8)
             rate = gigabytes_per_second(lambda: contender.deliver(array), nbytes)
             if contender is pounce:
                 before = bytes_sent()
@@ -114,10 +116,10 @@ def scatter(settings: Settings) -> Report:
                 sent_again.append(bytes_sent() - before)
             return rate
 
-        for contender in everybody:
+        for contender in contenders:
             turn(contender)
         sent_again.clear()
-        turns: dict[str, Callable[[], float]] = {c.name: partial(turn, c) for c in everybody}
+        turns: dict[str, Callable[[], float]] = {c.name: partial(turn, c) for c in contenders}
         there = numpy.empty_like(array)
         memcpy = turns[MEMCPY] = lambda: gigabytes_per_second(lambda: numpy.copyto(there, array), nbytes)
         turns |= floor_program(settings, "bench_stream", "best_gb_s", 1)
@@ -125,7 +127,8 @@ def scatter(settings: Settings) -> Report:
         handles, read_once = _handles(pounce, settings), _read_once(pounce, settings, memcpy)
     floor = FLOOR if FLOOR in figures else Curve.name
     goals = [Goal("at least 0.8 x the same bytes over ZeroMQ with CURVE", Pounce.name, 0.8, False, floor),
-             Goal("on one machine: at least 0.85 x a copy into memory that was used before", Pounce.name, 0.85, False, MEMCPY)]
+             Goal("on one machine: at least 0.85 x a copy into memory that was used before", Pounce.name, 0.85, False,
+                  MEMCPY)]
     again = Table("the same array once more", "bytes sent", {Pounce.name: sent_again},
                   [Goal("nothing of the array: less than 4,096 bytes", Pounce.name, 4096, True)])
     first = Table(f"{settings.mib} MiB from here to its use on a worker", "GB/s", figures, goals)
@@ -133,14 +136,15 @@ def scatter(settings: Settings) -> Report:
 
 
 def _handles(pounce: Pounce, settings: Settings) -> Table:
-    """What is left to pay for data that lies where a worker of this machine can have it."""
+    """The remaining cost of data in memory that a worker of this machine can share."""
     rounds = []
     for _ in range(settings.rounds):
         rounds.append(_handle_times(pounce, settings))
         _all_given_back(pounce)
     goals = [Goal(f"{MAPPED}: at most 10 ms", MAPPED, 10.0, True),
              *(Goal(f"{name}: at most 1 ms", name, 1.0, True) for name in (MAPPED, SECOND_USE, SAME_AGAIN))]
-    return Table(f"{settings.mib} MiB that nobody has to copy", "ms", {name: [one[name] for one in rounds] for name in rounds[0]}, goals)
+    figures = {name: [one[name] for one in rounds] for name in rounds[0]}
+    return Table(f"{settings.mib} MiB that nobody has to copy", "ms", figures, goals)
 
 
 def _handle_times(pounce: Pounce, settings: Settings) -> dict[str, float]:
@@ -158,7 +162,7 @@ def _handle_times(pounce: Pounce, settings: Settings) -> dict[str, float]:
 
 
 def _read_once(pounce: Pounce, settings: Settings, memcpy: Callable[[], float]) -> Table:
-    """Mapping alone touches one page: here a worker reads all of them, as this process does in a copy."""
+    """Mapping alone touches one page. Here a worker reads all pages, as this process does in a copy."""
     def turn() -> float:
         rate = _read_rate(pounce, _born_shared(settings))
         _all_given_back(pounce)
@@ -175,7 +179,7 @@ def _read_rate(pounce: Pounce, array: Any) -> float:
 
 
 def _all_given_back(pounce: Pounce) -> None:
-    """The memory of what nobody holds any more goes back with the next call, which takes the kernel long: not one that is measured."""
+    """Makes one call that is not measured: the next call releases unused memory, which takes the kernel long."""
     pounce.call(noop)
 
 
@@ -190,11 +194,12 @@ def _born_shared(settings: Settings) -> Any:
 def gather(settings: Settings) -> Report:
     nbytes = settings.mib * 2**20
     with contextlib.ExitStack() as stack:
-        everybody, missing = open_contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
-        for contender in everybody:
+        contenders, missing = open_contenders(settings, stack, [Tcp, Curve], [Pool, Dask, IPyParallel])
+        for contender in contenders:
             contender.fetch(nbytes)
-        fetches = {c.name: partial(c.fetch, nbytes) for c in everybody}
-        turns: dict[str, Callable[[], float]] = {name: partial(gigabytes_per_second, fetch, nbytes) for name, fetch in fetches.items()}
+        fetches = {c.name: partial(c.fetch, nbytes) for c in contenders}
+        turns: dict[str, Callable[[], float]] = {
+            name: partial(gigabytes_per_second, fetch, nbytes) for name, fetch in fetches.items()}
         figures = interleaved(turns, settings.rounds)
     goals = [Goal("at least 0.8 x the same bytes over ZeroMQ with CURVE", Pounce.name, 0.8, False, Curve.name)]
     return Report([Table(f"{settings.mib} MiB made on a worker, until they are here", "GB/s", figures, goals)], missing)

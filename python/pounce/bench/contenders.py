@@ -1,6 +1,6 @@
-"""Whoever can be measured: pounce, floors under it, and others beside it. One worker each.
+"""The programs that can be measured: pounce, its floors, and its peers. One worker each.
 
-All have the same few methods; one that cannot do a thing has not got the method. Peers are imported when they are opened.
+All have the same few methods, except those for what a contender cannot do. Peers are imported when they are opened.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _PING = bytes(64)
 class Contender:
     name = ""
     needs: str | None = None  # a module
-    slowness = 1              # it gets so many times fewer calls where many are measured
+    slowness = 1              # it gets so many times fewer calls when many are measured
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Releases its resources."""
 
 
 class Pounce(Contender):
@@ -61,11 +61,11 @@ class Pounce(Contender):
         self.client.close()
 
 
-# ---- floors ------------------------------------------------------------------------------------------------------------
+# ---- floors --------------------------------------------------------------------------------------------------------
 
 
 class _Wire(Contender):
-    """A bare server of our own at the other end (server.py)."""
+    """A client of a bare server of our own (server.py)."""
 
     kind = ""
 
@@ -74,7 +74,7 @@ class _Wire(Contender):
         self._process = subprocess.Popen([*prefix, sys.executable, "-m", "pounce.bench.server", self.kind, address],
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(self._who() + "\n")
+        self._process.stdin.write(self._credential() + "\n")
         self._process.stdin.flush()
         self._peer = self._connect(json.loads(self._process.stdout.readline()))
 
@@ -94,8 +94,8 @@ class _Wire(Contender):
         self._process.stdout.close()
         self._process.wait(10)
 
-    def _who(self) -> str:
-        """By which the server knows us."""
+    def _credential(self) -> str:
+        """The text by which the server recognizes this client."""
         raise NotImplementedError
 
     def _connect(self, where: dict[str, Any]) -> Any:
@@ -106,7 +106,7 @@ class Tcp(_Wire):
     name = "TCP, pickle (not encrypted)"
     kind = "tcp"
 
-    def _who(self) -> str:
+    def _credential(self) -> str:
         self._words = secrets.token_hex(32)
         return self._words
 
@@ -117,13 +117,13 @@ class Tcp(_Wire):
 
 
 class Curve(_Wire):
-    """pyzmq with pickled calls: what one would write by hand."""
+    """pyzmq with pickled calls, as a user would write it by hand."""
 
     name = "pyzmq by hand, CURVE"
     needs = "zmq"
     kind = "zmq"
 
-    def _who(self) -> str:
+    def _credential(self) -> str:
         import zmq
 
         self._socket, key = curve_socket(zmq, zmq.DEALER)
@@ -136,7 +136,7 @@ class Curve(_Wire):
         return ZmqPeer(self._socket, False)
 
     def many(self, count: int) -> None:
-        ahead = 100  # with more on the way than their queues hold, both ends would wait for each other
+        ahead = 100  # if more are in flight than the queues hold, both ends wait for each other
         for number in range(count + ahead):
             if number < count:
                 self._peer.send((noop, ()))
@@ -149,7 +149,7 @@ class Curve(_Wire):
 
 
 class Echo(Curve):
-    """64 bytes there and back, nothing pickled: the least that a call can cost on this wire."""
+    """64 bytes to the server and back, nothing pickled: the least that a call can cost on this wire."""
 
     name = "bare pyzmq, CURVE"
     kind = "echo"
@@ -159,7 +159,7 @@ class Echo(Curve):
         return self._socket.recv()
 
 
-# ---- peers -------------------------------------------------------------------------------------------------------------
+# ---- peers ---------------------------------------------------------------------------------------------------------
 
 
 class Pool(Contender):
@@ -201,8 +201,8 @@ class Dask(Contender):
     def __init__(self) -> None:
         import distributed
 
-        self._cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None,
-                                                 memory_limit=0)
+        self._cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True,
+                                                 dashboard_address=None, memory_limit=0)
         self._client = distributed.Client(self._cluster)
         self.call(noop)
 
@@ -263,7 +263,7 @@ class IPyParallel(Contender):
 
 
 class Submitit(Contender):
-    """A job for each call, polled for; here with its local executor."""
+    """Each call is a job that submitit polls; here with its local executor."""
 
     name = "submitit"
     needs = "submitit"
@@ -286,13 +286,13 @@ PEERS: list[type[Contender]] = [Pool, Dask, IPyParallel, Submitit]
 
 
 def opened(kinds: list[type[Contender]], stack: contextlib.ExitStack) -> tuple[list[Any], list[str]]:
-    """Those that are installed, and the names of those that are not. The stack closes them."""
-    found, missing = [], []
+    """The contenders that are installed, and the names of the others. The stack closes them."""
+    installed, missing = [], []
     for kind in kinds:
         if kind.needs is not None and importlib.util.find_spec(kind.needs) is None:
             missing.append(kind.name)
             continue
         contender = kind()
         stack.callback(contender.close)
-        found.append(contender)
-    return found, missing
+        installed.append(contender)
+    return installed, missing

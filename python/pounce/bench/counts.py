@@ -1,6 +1,6 @@
-"""Quantities that do not depend on how busy the machine is: wake-ups, reads and writes, bytes on the wire, memory touched.
+"""Quantities that do not depend on the machine's load: wake-ups, reads and writes, bytes on the wire, memory touched.
 
-Each function can run here or be submitted to a worker, which then answers for its own process.
+Each function can run here or be submitted to a worker, where it measures the worker's process.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import stat
 import struct
 from typing import NamedTuple
 
-# struct tcp_info of linux/tcp.h: tcpi_bytes_acked (4.1) is what the peer has got
+# struct tcp_info of linux/tcp.h: tcpi_bytes_acked (4.1) is what the peer has received
 _BYTES_ACKED = 120
 
 
 class Usage(NamedTuple):
-    """Of one process, all its threads, since it began."""
+    """The usage of one process with all its threads, since it began."""
 
     switches: int         # voluntary context switches: each is a sleep, and so a wake-up
     zeromq_switches: int  # those of ZeroMQ's own threads among them
     reads_writes: int     # read(2) and write(2): signals between threads, pipes; network traffic is not among them
     cpu_s: float
-    memory_bytes: int     # that it holds now
-    peak_bytes: int       # the most that it held since usage() was asked for last; on a worker since the task began
+    memory_bytes: int     # resident now
+    peak_bytes: int       # largest resident size since the last usage(); on a worker since the task began
 
     def since(self, before: Usage) -> Usage:
-        """`peak_bytes`: how much more than before it held at some time."""
+        """The difference. `peak_bytes`: by how much the peak exceeds the memory before."""
         return Usage(self.switches - before.switches, self.zeromq_switches - before.zeromq_switches,
                      self.reads_writes - before.reads_writes, self.cpu_s - before.cpu_s,
                      self.memory_bytes - before.memory_bytes, self.peak_bytes - before.memory_bytes)
@@ -37,7 +37,7 @@ def usage() -> Usage:
     own = resource.getrusage(resource.RUSAGE_SELF)
     memory = _fields("/proc/self/status")
     with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the peak begins anew
+        file.write("5")  # resets the peak
     zeromq = sum(_switches_of_zeromq(thread) for thread in os.listdir("/proc/self/task"))
     io = _fields("/proc/self/io")
     return Usage(own.ru_nvcsw, zeromq, io["syscr"] + io["syscw"], own.ru_utime + own.ru_stime,
@@ -54,14 +54,14 @@ def _switches_of_zeromq(thread: str) -> int:
 
 
 def _fields(path: str) -> dict[str, int]:
-    """Those that are numbers, by their names."""
+    """The numeric fields, by their names."""
     with open(path) as file:
         rows = [line.replace(":", " ").split() for line in file]
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
 
 
 def shared_bytes() -> int:
-    """Of this process: memory that other processes can have too (memfds), mapped or not."""
+    """Memory of this process that other processes can share (memfds), mapped or not."""
     total = 0
     for name in os.listdir("/proc/self/fd"):
         try:
@@ -73,7 +73,7 @@ def shared_bytes() -> int:
 
 
 def bytes_sent() -> int:
-    """By this process over the TCP connections that it has open now: what its peers have acknowledged."""
+    """Bytes sent over the open TCP connections of this process and acknowledged by its peers."""
     total = 0
     for name in os.listdir("/proc/self/fd"):
         try:

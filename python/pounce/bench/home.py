@@ -1,4 +1,4 @@
-"""A home for one measurement, with the local launcher: its pounced is nobody else's and ends by itself soon afterwards."""
+"""A home for one measurement, with the local launcher: it has a pounced of its own, which ends by itself soon after."""
 
 from __future__ import annotations
 

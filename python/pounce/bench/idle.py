@@ -1,4 +1,4 @@
-"""``pounce-bench idle``: what leases cost that nobody uses, and notebooks whose client has nothing to do."""
+"""``pounce-bench idle``: the cost of unused leases, and of notebooks whose client has nothing to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTEBOOK = f"import json, sys, pounce; client = pounce.Client(**json.loads(sys.
 
 
 def idle(settings: Settings) -> Report:
-    """All of this machine, beside as many bare Python processes, over some seconds in which nobody asks for anything."""
+    """All processes of pounce on this machine, and as many bare Python processes, over some seconds without work."""
     arguments, count = settings.client, settings.notebooks
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(Client(**arguments))
@@ -32,8 +32,8 @@ def idle(settings: Settings) -> Report:
             client.options(cpus=number).submit(noop).result()
         notebooks = stack.enter_context(_programs(_NOTEBOOK, count, json.dumps(arguments)))
         bare = stack.enter_context(_programs(_BARE, count))
-        everybody = _families(arguments) | {f"{count} notebooks": notebooks, f"{count} bare Python processes": bare}
-        families = {name: pids for name, pids in everybody.items() if pids}
+        groups = _families(arguments) | {f"{count} notebooks": notebooks, f"{count} bare Python processes": bare}
+        families = {name: pids for name, pids in groups.items() if pids}
         rounds = [_round(families, settings.seconds / settings.rounds) for _ in range(settings.rounds)]
         alone = {name: _memory_mb(pids, "smaps_rollup", "Pss:") for name, pids in families.items()}
     cpu, wakes, memory = ({name: [one[name][figure] for one in rounds] for name in rounds[0]} for figure in range(3))
@@ -48,14 +48,15 @@ def idle(settings: Settings) -> Report:
 
 @contextlib.contextmanager
 def _programs(code: str, count: int, *words: str) -> Iterator[list[int]]:
-    """So many of them, which have begun to wait."""
+    """Runs `count` programs, which have begun to wait."""
     with contextlib.ExitStack() as stack:
         command = [sys.executable, "-c", code, *words]
-        started = [stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) for _ in range(count)]
-        for program in started:
+        programs = [stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+                    for _ in range(count)]
+        for program in programs:
             assert program.stdout is not None
             program.stdout.readline()
-        yield [program.pid for program in started]
+        yield [program.pid for program in programs]
 
 
 def _families(arguments: dict[str, Any]) -> dict[str, list[int]]:

@@ -1,4 +1,4 @@
-"""What it costs to leave a worker and to come back: a namespace to the disk and into another one, beside whole pickles of it."""
+"""The cost of leaving a worker and coming back: a namespace to the disk and into another one, compared with pickles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .rounds import Goal, Table, interleaved
 _ARRAYS = 10
 _CHANGED = {"nothing": 0, "10 %": 1, "100 %": _ARRAYS}  # of the arrays
 _TRIES = 40
-_RATES = 100  # MiB; with less it is not the rate of the disk that decides
+_RATES = 100  # MiB; below this the disk's rate does not matter
 OURS, FLOOR = "pounce", "the same bytes in as many files, write and fsync"
 READ_FLOOR = "the same files, read"
 _CELL = "x = 1"
@@ -38,8 +38,9 @@ class _State:
         import numpy
 
         size = mib * 2**20 // _ARRAYS
-        self.names: dict[str, Any] = {f"a{number}": numpy.random.default_rng(number).integers(0, 255, size, dtype=numpy.uint8)
-                                      for number in range(_ARRAYS)}
+        self.names: dict[str, Any] = {
+            f"a{number}": numpy.random.default_rng(number).integers(0, 255, size, dtype=numpy.uint8)
+            for number in range(_ARRAYS)}
         self.names["history"] = [{"epoch": number, "loss": 1 / (number + 1)} for number in range(100)]
         self.folder = folder
         folder.mkdir()
@@ -59,7 +60,7 @@ class _State:
 
 
 class _Ours(_State):
-    """With everything saved, as a worker has after a second of idleness; what changes then is what the next save finds."""
+    """Everything is saved at first, as on a worker after an idle second. The next save finds what has changed since."""
 
     name = OURS
 
@@ -121,7 +122,7 @@ class _Dill(_State):
 
 
 class _Plain(_State):
-    """The disk itself: what `ours` wrote, by a loop."""
+    """The disk itself: a loop writes the same files as `ours`."""
 
     name = FLOOR
 
@@ -195,14 +196,14 @@ def park(settings: Settings) -> Report:
     for mib in sorted({size for size in (1, 100) if size < settings.mib} | {settings.mib}):
         with _own_folder(settings) as folder:
             ours = _Ours(mib, folder / "ours")
-            everybody: list[Any] = [ours, _CloudPickle(mib, folder / "cloudpickle")]
+            contenders: list[Any] = [ours, _CloudPickle(mib, folder / "cloudpickle")]
             try:
-                everybody.append(_Dill(mib, folder / "dill"))
+                contenders.append(_Dill(mib, folder / "dill"))
             except ImportError:
                 missing = ["dill"]
-            everybody.append(_Plain(ours, folder / "plain"))
-            tables += _leaving(mib, everybody, settings.rounds)
-            tables.append(_returning(mib, everybody, settings.rounds))
+            contenders.append(_Plain(ours, folder / "plain"))
+            tables += _leaving(mib, contenders, settings.rounds)
+            tables.append(_returning(mib, contenders, settings.rounds))
             if mib == settings.mib:
                 tables.append(_waiting(ours))
                 tables.append(_after_a_cell(ours, settings.rounds))
@@ -215,13 +216,13 @@ def _seconds(act: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _leaving(mib: int, everybody: list[Any], rounds: int) -> Iterator[Table]:
+def _leaving(mib: int, contenders: list[Any], rounds: int) -> Iterator[Table]:
     for changed, count in _CHANGED.items():
         def turn(contender: Any, count: int = count) -> float:
             contender.change(count)
             return _seconds(contender.leave)
 
-        able = [one for one in everybody if count or one.name != FLOOR]
+        able = [one for one in contenders if count or one.name != FLOOR]
         figures = interleaved({one.name: partial(turn, one) for one in able}, rounds)
         goals = {"nothing": [Goal("at most 0.3 s", OURS, 0.3, True)],
                  "100 %": [Goal("at least 0.8 x the disk's own rate", OURS, 0.8, False, FLOOR, inverse=True)]}
@@ -229,20 +230,20 @@ def _leaving(mib: int, everybody: list[Any], rounds: int) -> Iterator[Table]:
         yield Table(f"leaving, {mib} MiB, {changed} changed", "s", figures, goals.get(changed, []) if judged else [])
 
 
-def _returning(mib: int, everybody: list[Any], rounds: int) -> Table:
+def _returning(mib: int, contenders: list[Any], rounds: int) -> Table:
     def turn(contender: Any) -> float:
-        for one in everybody:
+        for one in contenders:
             _drop_from_cache(one.files())
         return _seconds(contender.come_back)
 
-    names = {one.name: READ_FLOOR if one.name == FLOOR else one.name for one in everybody}
-    figures = interleaved({names[one.name]: partial(turn, one) for one in everybody}, rounds)
+    names = {one.name: READ_FLOOR if one.name == FLOOR else one.name for one in contenders}
+    figures = interleaved({names[one.name]: partial(turn, one) for one in contenders}, rounds)
     goal = Goal("at least 0.8 x the disk's own rate", OURS, 0.8, False, READ_FLOOR, inverse=True)
     return Table(f"coming back, {mib} MiB, not in the page cache", "s", figures, [goal] if mib >= _RATES else [])
 
 
 def _waiting(ours: _Ours) -> Table:
-    """Somebody comes at one moment of a save after the other."""
+    """How long a task waits that arrives during a save, at each of many moments."""
     figures: dict[str, list[float]] = {}
     objects: dict[str, Any] = {"objects": [{"number": number} for number in range(100_000)]}
     kinds: dict[str, tuple[dict[str, Any], Callable[[], None]]] = {
@@ -273,7 +274,7 @@ def _is_past(moment: float) -> bool:
 
 
 def _after_a_cell(ours: _Ours, rounds: int) -> Table:
-    """What is done after each cell, on top of a cell that does nothing."""
+    """The work after each cell, measured with a cell that does almost nothing."""
     code = compile(_CELL, "<cell>", "exec")
     numbers = iter(range(2**20))
 

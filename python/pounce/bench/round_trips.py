@@ -22,10 +22,12 @@ _TITLE = "one call after another, median"
 
 def rtt(settings: Settings) -> Report:
     with contextlib.ExitStack() as stack:
-        everybody, missing = open_contenders(settings, stack, [Echo, Tcp, Curve], PEERS)
-        figures, counted = _measured(everybody, settings, floor_program(settings, "bench_roundtrip", "p50_us", settings.calls))
+        contenders, missing = open_contenders(settings, stack, [Echo, Tcp, Curve], PEERS)
+        floors = floor_program(settings, "bench_roundtrip", "p50_us", settings.calls)
+        figures, counted = _measured(contenders, settings, floors)
+    floor = FLOOR if FLOOR in figures else Echo.name
     goals = [
-        Goal("at most 1.3 x a bare ZeroMQ round trip with CURVE", Pounce.name, 1.3, True, FLOOR if FLOOR in figures else Echo.name),
+        Goal("at most 1.3 x a bare ZeroMQ round trip with CURVE", Pounce.name, 1.3, True, floor),
         Goal("at least 20 x faster than ipyparallel", Pounce.name, 20, False, IPyParallel.name, inverse=True),
         Goal("at least 40 x faster than dask", Pounce.name, 40, False, Dask.name, inverse=True),
     ]
@@ -33,23 +35,26 @@ def rtt(settings: Settings) -> Report:
 
 
 def rtt_bridge(settings: Settings) -> Report:
-    """By the network's road, which between two processes of one machine no call takes."""
+    """Over the network, which calls between two processes of one machine do not use."""
     with contextlib.ExitStack() as stack:
         over = stack.enter_context(bridge_or_exit())
         stack.enter_context(home_across(over))
-        everybody = [Pounce(launcher="local"), *(kind(over.prefix, over.address) for kind in (Echo, Tcp, Curve))]
-        for contender in everybody:
+        contenders = [Pounce(launcher="local"), *(kind(over.prefix, over.address) for kind in (Echo, Tcp, Curve))]
+        for contender in contenders:
             stack.callback(contender.close)
-        figures, counted = _measured(everybody, settings, {})
-    goal = Goal("at most 1.5 x a bare ZeroMQ round trip with CURVE over the same bridge", Pounce.name, 1.5, True, Echo.name)
+        figures, counted = _measured(contenders, settings, {})
+    goal = Goal("at most 1.5 x a bare ZeroMQ round trip with CURVE over the same bridge", Pounce.name, 1.5, True,
+                Echo.name)
     return Report([Table(f"{_TITLE}, to another network namespace", "µs", figures, [goal]), counted])
 
 
-def _measured(everybody: list[Any], settings: Settings, floors: dict[str, Callable[[], float]]) -> tuple[dict[str, list[float]], Table]:
-    for contender in everybody:
+def _measured(contenders: list[Any], settings: Settings,
+              floors: dict[str, Callable[[], float]]) -> tuple[dict[str, list[float]], Table]:
+    for contender in contenders:
         _microseconds(contender, _WARM_UP // contender.slowness)
-    counted = _counts(everybody[0], settings.calls)
-    turns: dict[str, Callable[[], float]] = {c.name: partial(_microseconds, c, max(1, settings.calls // c.slowness)) for c in everybody}
+    counted = _counts(contenders[0], settings.calls)
+    turns: dict[str, Callable[[], float]] = {
+        c.name: partial(_microseconds, c, max(1, settings.calls // c.slowness)) for c in contenders}
     return interleaved(turns | floors, settings.rounds), counted
 
 
@@ -63,7 +68,7 @@ def _microseconds(contender: Any, calls: int) -> float:
 
 
 def _counts(pounce: Any, calls: int) -> Table:
-    """What a busy machine does not change much: the regression gate of tests/python/counts_test.py."""
+    """Quantities that a busy machine changes little: the regression gate of tests/python/counts_test.py."""
     there, here = pounce.call(usage), usage()
     for _ in range(calls):
         pounce.call(noop)

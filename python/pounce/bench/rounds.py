@@ -1,4 +1,4 @@
-"""Turn about: every contender once in each round, so that a busy minute of the machine falls on all of them."""
+"""Measures by turns: every contender once in each round, so that a busy minute of the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 def interleaved(turns: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """The figure of each contender in each round. Who begins changes with the round."""
+    """The figure of each contender in each round. Each round begins with another contender."""
     names = list(turns)
     figures: dict[str, list[float]] = {name: [] for name in names}
     for number in range(rounds):
@@ -20,17 +20,17 @@ def interleaved(turns: dict[str, Callable[[], float]], rounds: int) -> dict[str,
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure of ours over the same one of somebody else (median of the rounds' ratios), or a figure alone."""
+    """Our figure divided by another contender's (median of the rounds' ratios), or our figure alone."""
 
     text: str
     ours: str
     bound: float
     at_most: bool
     other: str | None = None
-    inverse: bool = False  # other over ours: how many times faster, where less is better
+    inverse: bool = False  # the other's divided by ours: how many times faster, if less is better
 
     def reached(self, figures: dict[str, list[float]]) -> float | None:
-        """None: the other one was not measured."""
+        """None: ours or the other's was not measured."""
         if self.ours not in figures or (self.other is not None and self.other not in figures):
             return None
         ours = figures[self.ours]

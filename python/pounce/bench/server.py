@@ -1,9 +1,9 @@
-"""The other end of the floors: ``python -m pounce.bench.server tcp|zmq|echo [address]``. No code of pounce is on the way.
+"""The server of the floors: ``python -m pounce.bench.server tcp|zmq|echo [address]``. It uses no code of pounce.
 
-A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each; the
-answer likewise. Any user of the machine can reach its port and what it gets is unpickled, so the first line of its standard
-input names who may speak: the words that a TCP connection begins with, or the key of a CURVE connection. Then it prints one
-line of JSON, where it can be reached; it ends with its standard input.
+A request is a pickled ``(function, args, sizes)`` and the buffers of those sizes, received into one fresh array each;
+the answer likewise. Any user of the machine can reach its port, and it unpickles what it receives. So the first line of
+its standard input is a credential: the words that a TCP connection begins with, or the key of a CURVE connection. Then
+it prints one line of JSON with its address; it ends with its standard input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Any
 
-CHUNK = 1024 * 1024  # the frame of the CURVE floor, and pounce's own: the cheapest size
+CHUNK = 1024 * 1024  # the frame size of the CURVE floor and of pounce: the cheapest one
 
 
 def pack(value: Any) -> tuple[bytes, list[memoryview]]:
@@ -105,11 +105,11 @@ def _memory(size: int) -> Any:
         return bytearray(size)
     import numpy
 
-    return numpy.empty(size, dtype=numpy.uint8)  # unlike a bytearray it is not filled with zeros first
+    return numpy.empty(size, dtype=numpy.uint8)  # unlike a bytearray, it is not filled with zeros first
 
 
 def curve_socket(zmq: Any, kind: int) -> tuple[Any, str]:
-    """With a new key pair of its own, and its public key."""
+    """A socket with a new key pair, and its public key."""
     public, secret = zmq.curve_keypair()
     made = zmq.Context.instance().socket(kind)
     made.linger = 0
@@ -118,7 +118,7 @@ def curve_socket(zmq: Any, kind: int) -> tuple[Any, str]:
 
 
 class Admitted:
-    """Says to ZeroMQ's authenticator whose CURVE key may connect: one."""
+    """Tells ZeroMQ's authenticator the one CURVE key that may connect."""
 
     def __init__(self, key: str):
         self._key = key.encode()
@@ -146,21 +146,21 @@ def serve(peer: Any) -> None:
 
 
 def main(kind: str, address: str = "127.0.0.1") -> None:
-    who = sys.stdin.readline().strip()
+    credential = sys.stdin.readline().strip()
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     if kind == "tcp":
         listener = socket.create_server((address, 0))
         print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
-        serve(TcpPeer(connection_of(listener, who.encode())))
+        serve(TcpPeer(connection_of(listener, credential.encode())))
     import zmq
     from zmq.auth.thread import ThreadAuthenticator
 
     router, key = curve_socket(zmq, zmq.ROUTER)
     authenticator = ThreadAuthenticator(router.context)
     authenticator.start()
-    authenticator.configure_curve_callback("bench", Admitted(who))
+    authenticator.configure_curve_callback("bench", Admitted(credential))
     router.curve_server, router.zap_domain = True, b"bench"
-    router.router_mandatory = True  # it waits when its queue is full, and drops nothing
+    router.router_mandatory = True  # waits when its queue is full, and drops nothing
     print(json.dumps({"port": router.bind_to_random_port(f"tcp://{address}"), "key": key}), flush=True)
     while kind == "echo":
         router.send_multipart(router.recv_multipart())

@@ -1,4 +1,4 @@
-"""What the measured calls do: next to nothing. Importable, so that every contender can send it by its name."""
+"""The functions of the measured calls, which do next to nothing. Importable, so that contenders send them by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def noop(*_: Any) -> None:
-    """Ignores what it is given: map needs something to map over."""
+    """Ignores its arguments: map needs something to map over."""
 
 
 def first_line() -> float:
@@ -23,7 +23,7 @@ _copies: dict[int, Any] = {}
 
 
 def copied(array: Any) -> None:
-    """Reads all of it: into memory that was used before, from the second time on."""
+    """Reads all of it into memory, which was used before from the second call on."""
     import numpy
 
     if array.nbytes not in _copies:
@@ -32,7 +32,7 @@ def copied(array: Any) -> None:
 
 
 def meet(folder: str, others: int, array: Any = None) -> int:
-    """Returns when so many workers are in it at once, each with the array."""
+    """Returns when `others` workers are in it at once, each with the array."""
     import os
     import secrets
 

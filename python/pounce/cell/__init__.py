@@ -1,7 +1,9 @@
 """The cell: ``%%pounce`` runs a notebook cell on a worker as if it ran here. This is the kernel's side of it.
 
-``magic`` (the way in), ``stop``, ``options_line``, ``names`` and ``ledger`` (what to send), ``remote`` (the exchange), ``workers`` and
-``successors`` (with whom), ``hold``, ``holding`` and ``held_cells`` (a worker that stays), ``loop`` (a cell that moves), ``background``
-and ``traceback`` (what comes back), ``notebook_state``, ``parked`` and ``state_relay`` (what is saved), ``completion`` (the tab key).
-The worker's side is ``_worker/cell``; how variables travel, ``_common/bundle``.
+- ``magic``, ``verbs``, ``completion``: what the user types. ``stop``: the stop button.
+- ``options_line``, ``names``, ``ledger``: what to send. ``remote``, ``workers``, ``successors``: the exchange.
+- ``hold``, ``holding``, ``held_cells``: a worker that stays. ``loop``: a cell that moves.
+- ``background``, ``traceback``: what comes back. ``notebook_state``, ``parked``, ``state_relay``: what is saved.
+
+The worker's side is ``_worker/cell``; ``_common/bundle`` carries the variables.
 """

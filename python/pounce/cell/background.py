@@ -15,11 +15,11 @@ from .._engine.time_left import TimeLeft
 from ..future import engine_of
 
 _KEPT_CHARS = 1_000_000  # of the log
-_LOOK_S = 2.0  # at the time that is left
+_LOOK_S = 2.0  # between two looks at the time that remains
 
 
 class CellOutput:
-    """Where a background cell shows: under itself, whichever cell runs by now. Any thread."""
+    """Shows a background cell's output under that cell, whichever cell runs by now. Any thread."""
 
     def __init__(self, shell: Any):
         self._kernel = getattr(shell, "kernel", None)
@@ -44,15 +44,16 @@ class CellOutput:
 
     def send(self, kind: str, content: dict[str, Any]) -> None:
         if self._kernel is not None:
-            self._kernel.session.send(self._kernel.iopub_socket, kind, content, parent=self._parent, ident=kind.encode())
+            session, socket = self._kernel.session, self._kernel.iopub_socket
+            session.send(socket, kind, content, parent=self._parent, ident=kind.encode())
 
     def log(self) -> str:
         return "".join(self._log)
 
 
 class Again(Exception):
-    """The cell has not run yet. `give()`, which may block, gives its worker what that lacks; `submit()` then sends the cell once
-    more and returns the future."""
+    """The cell has not run yet. `give()`, which may block, gives its worker what that lacks; `submit()` then sends the
+    cell again and returns the future."""
 
     def __init__(self, give: Callable[[], None], submit: Callable[[], Any]):
         super().__init__()
@@ -72,9 +73,10 @@ class CellJob:
     and in a later cell ``training.state``, ``print(training.log())``, ``training.result()``.
     """
 
-    def __init__(self, view: Any, place: Callable[[], Any], future: Any, output: CellOutput, ended: Callable[[Any], Shown | None]):
-        """`ended(future)` notes what the cell did, on whichever thread; its value or error is the job's, but for Again.
-        `place()`: on which worker; one that waits may move."""
+    def __init__(self, view: Any, place: Callable[[], Any], future: Any, output: CellOutput,
+                 ended: Callable[[Any], Shown | None]):
+        """`ended(future)` records what the cell did, on any thread, and returns its value or raises its error;
+        ``Again`` sends the cell once more. `place()` is the worker's place: a waiting cell may move."""
         self._view, self._future, self._output = view, future, output
         self._place = place
         self._ended = threading.Event()
@@ -112,7 +114,7 @@ class CellJob:
 
     def cancel(self) -> None:
         """Takes the cell back while it waits, interrupts it when it runs. Does not block."""
-        self._cancelled = True  # also of one that is on its way to be sent again
+        self._cancelled = True  # also for a cell that is about to be sent again
         self._view.cancel(self._future)
 
     def __repr__(self) -> str:
@@ -125,7 +127,7 @@ class CellJob:
         return self._place()
 
     def end_python(self) -> None:
-        """Ends the interpreter that it runs in. Blocks until that is told."""
+        """Ends the interpreter that the cell runs in. Blocks until the worker has reported that."""
         self._view.cancel(self._future, grace=0)
         self._ended.wait()
 
@@ -137,7 +139,7 @@ class CellJob:
         return self._future.choices()
 
     def _watch(self) -> None:
-        """Nobody waits for it: its own thread looks when its lease ends."""
+        """No thread waits for this cell, so its own thread watches for the end of its lease."""
         time_left = TimeLeft()
         while not self._ended.wait(_LOOK_S):
             try:
@@ -146,7 +148,8 @@ class CellJob:
             except errors.ClientClosed:
                 return
             if warning:
-                self._output.send("display_data", {"data": {"text/plain": f"{warning}\n"}, "metadata": {}, "transient": {}})
+                data = {"text/plain": f"{warning}\n"}
+                self._output.send("display_data", {"data": data, "metadata": {}, "transient": {}})
 
     def _end(self, future: Any) -> None:
         try:
@@ -159,7 +162,7 @@ class CellJob:
             return
         except BaseException as error:
             self._fail(error)
-        del self._noted  # which holds what was sent
+        del self._noted  # it holds what was sent
         self._ended.set()
 
     def _go_on(self, again: Again) -> None:

@@ -21,29 +21,29 @@ from .options_line import parse_cell
 from .place import Place
 from .remote import Remote
 
-_SUBMITS = "sbatch"  # what a terminal has for it
+_SUBMITS = "sbatch"  # the command for a terminal
 
 
 def run(remote: Remote, words: Sequence[str]) -> Any:
-    """Returns what the line is worth: the run, a run's result, or nothing."""
+    """Returns the line's value: the run, a run's result, or nothing."""
     try:
         return _run(remote, parse(words))
     except (BadRequest, errors.NoSuchName, errors.NameTaken) as error:
         raise UsageError(str(error)) from None
 
 
-def _run(remote: Remote, asked: BatchLine) -> Any:
-    if asked.help:
+def _run(remote: Remote, line: BatchLine) -> Any:
+    if line.help:
         print(PARSER.format_help())
         return None
-    deed, name = asked.of_run
-    if deed:
-        return _of_run(deed, BatchRun(run_folder.found(name)))
-    if not (asked.notebook or asked.cell or asked.function):
+    action, name = line.of_run
+    if action:
+        return _of_run(action, BatchRun(run_folder.found(name)))
+    if not (line.notebook or line.cell or line.function):
         return _list()
-    made = BatchRun(_made(remote, asked))
+    made = BatchRun(_made(remote, line))
     print(f"written: {made.script}")
-    if asked.submits:
+    if line.submits:
         made.submit()
         print(f"submitted: job {made.job}; %pounce batch --follow {made.name} shows what it prints")
     else:
@@ -51,12 +51,12 @@ def _run(remote: Remote, asked: BatchLine) -> Any:
     return made
 
 
-def _of_run(deed: str, there: BatchRun) -> Any:
-    if deed == "--result":
+def _of_run(action: str, there: BatchRun) -> Any:
+    if action == "--result":
         return there.result()
-    if deed == "--follow":
+    if action == "--follow":
         return there.follow()
-    if deed == "--cancel":
+    if action == "--cancel":
         there.cancel()
         return there
     there.submit()
@@ -71,45 +71,47 @@ def _list() -> None:
         print("there is no batch run yet: %pounce batch train.ipynb --submit; %pounce batch --help says more")
 
 
-def _made(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
-    if asked.function:
-        return _function(remote, asked)
-    return _cell(remote, asked) if asked.cell else _notebook(asked)
+def _made(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
+    if line.function:
+        return _function(remote, line)
+    return _cell(remote, line) if line.cell else _notebook(line)
 
 
-def _notebook(asked: BatchLine) -> run_folder.RunFolder:
-    path = Path(here.absolute(os.path.expanduser(asked.notebook)))
+def _notebook(line: BatchLine) -> run_folder.RunFolder:
+    path = Path(here.absolute(os.path.expanduser(line.notebook)))
     source = notebook.read(str(path))
-    asked = with_lines(asked, notebook.worker_lines(source), notebook.hold_lines(source))
-    # It runs in its own folder, as its kernel does.
-    return making.of_notebook(source, f"The notebook {path}", path.stem, asked.parameters, _asked(asked), brings=asked.brings,
-                              directory=str(path.parent))
+    line = with_lines(line, notebook.worker_lines(source), notebook.hold_lines(source))
+    # The notebook runs in its own folder, as its kernel does.
+    return making.of_notebook(source, f"The notebook {path}", path.stem, line.parameters, _request(line),
+                              brings=line.brings, directory=str(path.parent))
 
 
-def _cell(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
+def _cell(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
     inputs = remote.shell.history_manager.input_hist_raw
-    text = inputs[asked.cell] if asked.cell < len(inputs) - 1 else ""
+    text = inputs[line.cell] if line.cell < len(inputs) - 1 else ""
     if not text.strip():
-        raise BadRequest(f"there is no cell {asked.cell} in this kernel", f"Name one that has run: 1 to {len(inputs) - 2}.")
+        raise BadRequest(f"there is no cell {line.cell} in this kernel",
+                         f"Name one that has run: 1 to {len(inputs) - 2}.")
     first, _, rest = text.partition("\n")
-    brings = asked.brings
+    brings = line.brings
     if first.startswith("%%pounce"):
-        line, text = parse_cell(first.removeprefix("%%pounce")), rest
-        asked, brings = with_places(asked, [line.place]), brings or line.brings
+        cell_line, text = parse_cell(first.removeprefix("%%pounce")), rest
+        line, brings = with_places(line, [cell_line.place]), brings or cell_line.brings
     else:
-        asked = with_places(asked, [], _held(remote))
-    names = [name for name in _names(remote, asked.cell, text) if name not in asked.parameters]
+        line = with_places(line, [], _held(remote))
+    names = [name for name in _names(remote, line.cell, text) if name not in line.parameters]
     remote.require_here(names)
     values = {name: remote.shell.user_ns[name] for name in names if remote.is_ours(name)}
+    values = {name: value for name, value in values.items() if not _is_of_shell(name, value)}
     source = notebook.of_one_cell(text)
-    if asked.parameters:
-        source["cells"].insert(0, notebook.code_cell(notebook.as_source(asked.parameters), "injected-parameters"))
-    return making.of_notebook(source, f"Cell {asked.cell} of a notebook in {here.folder()}", f"cell-{asked.cell}", {}, _asked(asked),
-                              {name: value for name, value in values.items() if not _is_of_shell(name, value)}, brings)
+    if line.parameters:
+        source["cells"].insert(0, notebook.code_cell(notebook.as_source(line.parameters), "injected-parameters"))
+    return making.of_notebook(source, f"Cell {line.cell} of a notebook in {here.folder()}", f"cell-{line.cell}", {},
+                              _request(line), values, brings)
 
 
 def _held(remote: Remote) -> list[Place]:
-    return [remote.hold.asked] if remote.hold is not None and remote.hold.is_there else []
+    return [remote.hold.requested] if remote.hold is not None and remote.hold.is_there else []
 
 
 def _names(remote: Remote, number: int, text: str) -> list[str]:
@@ -121,19 +123,21 @@ def _names(remote: Remote, number: int, text: str) -> list[str]:
 
 
 def _is_of_shell(name: str, value: Any) -> bool:
-    return name in ("get_ipython", "In", "Out", "exit", "quit") or (is_import(value) and getattr(value, "__name__", "") == "pounce")
+    is_pounce = is_import(value) and getattr(value, "__name__", "") == "pounce"
+    return name in ("get_ipython", "In", "Out", "exit", "quit") or is_pounce
 
 
-def _function(remote: Remote, asked: BatchLine) -> run_folder.RunFolder:
-    remote.require_here([asked.function])
-    asked = with_places(asked, [], _held(remote))
-    function = remote.shell.user_ns.get(asked.function)
+def _function(remote: Remote, line: BatchLine) -> run_folder.RunFolder:
+    remote.require_here([line.function])
+    line = with_places(line, [], _held(remote))
+    function = remote.shell.user_ns.get(line.function)
     if not callable(function):
-        raise BadRequest(f"there is no function {asked.function} in this notebook", "Run the cell that defines it.")
-    if asked.brings:
-        raise BadRequest("--out is for variables of a notebook or a cell; a function returns its result", "Leave --out away.")
-    return making.of_function(function, (), asked.parameters, _asked(asked))
+        raise BadRequest(f"there is no function {line.function} in this notebook", "Run the cell that defines it.")
+    if line.brings:
+        raise BadRequest("--out is for variables of a notebook or a cell; a function returns its result",
+                         "Leave --out away.")
+    return making.of_function(function, (), line.parameters, _request(line))
 
 
-def _asked(asked: BatchLine) -> making.Asked:
-    return making.Asked(asked.options, asked.env, asked.name, asked.folder)
+def _request(line: BatchLine) -> making.Request:
+    return making.Request(line.options, line.env, line.name, line.folder)

@@ -1,4 +1,4 @@
-"""What stands behind ``%pounce batch``. Its resources are the words of a cell's line, and mean the same."""
+"""The options behind ``%pounce batch``. Its resources are the words of a cell's line, with the same meaning."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ OF_A_BATCH = (
     CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python"),
     CellOption("--out", "x,y", "x,y", "variables to keep as its result, at the end of a notebook or a cell"),
     CellOption("--submit", help="give it to Slurm"),
-    CellOption("--resume", "NAME", "train", "submit that run again: pounce.restored() has what it gave to pounce.checkpoint() last"),
+    CellOption("--resume", "NAME", "train",
+               "submit that run again: pounce.restored() has what it gave to pounce.checkpoint() last"),
     CellOption("--follow", "NAME", "train", "show what that run prints until it has ended"),
     CellOption("--result", "NAME", "train", "wait for that run; its value, or the path of the executed notebook"),
     CellOption("--cancel", "NAME", "train", "end that run's job"),
     CellOption("--help", help="all of this"),
 )
 OPTIONS = {option.word: option for option in (*resource_words.WORDS.values(), *OF_A_BATCH)}
-OF_A_RUN = ("--resume", "--follow", "--result", "--cancel")  # that is there
+OF_A_RUN = ("--resume", "--follow", "--result", "--cancel")  # for a run that exists
 _AT_LEAST = ("gpus", "cpus", "memory_mib", "gpu_memory_mib", "cuda")
 
 
@@ -50,13 +51,14 @@ class BatchLine:
     env: str = ""
     brings: tuple[str, ...] = ()
     submits: bool = False
-    of_run: tuple[str, str] = ("", "")  # what to do with the run of which name
+    of_run: tuple[str, str] = ("", "")  # an option of OF_A_RUN, and the name of the run
     help: bool = False
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("%pounce batch", usage="%(prog)s [NOTEBOOK | --cell N | --function NAME] [options]", add_help=False,
-                                     allow_abbrev=False, exit_on_error=False, epilog="Alone it lists the batch runs that there are.")
+    parser = argparse.ArgumentParser(
+        "%pounce batch", usage="%(prog)s [NOTEBOOK | --cell N | --function NAME] [options]", add_help=False,
+        allow_abbrev=False, exit_on_error=False, epilog="Alone it lists the batch runs that there are.")
     parser.add_argument("NOTEBOOK", nargs="*", help="a file: train.ipynb")
     for option in OPTIONS.values():
         parser.add_argument(option.word, **page_of(option))
@@ -76,28 +78,30 @@ def parse(words: Sequence[str]) -> BatchLine:
     of_run = [(word, said[word]) for word in OF_A_RUN if word in said]
     sources = [*notebooks, *(word for word in ("--cell", "--function") if word in said)]
     if len(sources) + len(of_run) > 1:
-        raise BadRequest(f"%pounce batch takes one of a notebook, --cell, --function, {', '.join(OF_A_RUN)}", "Write one line for each.")
+        raise BadRequest(f"%pounce batch takes one of a notebook, --cell, --function, {', '.join(OF_A_RUN)}",
+                         "Write one line for each.")
     if "--cell" in said and not said["--cell"].strip("0").isdigit():
         raise BadRequest(f"--cell takes the number of a cell's input, as in In [12], not {said['--cell']!r}")
     return BatchLine(
-        notebooks[0] if notebooks else "", int(said.get("--cell", 0)), said.get("--function", ""), _parameters(said.get("-p", [])),
+        notebooks[0] if notebooks else "", int(said.get("--cell", 0)), said.get("--function", ""),
+        _parameters(said.get("-p", [])),
         resource_words.options_of(said), any(word in said for word in resource_words.RESOURCES),
         said.get("--name", ""), said.get("--folder", ""),
         prefix_of(said["--env"]) if "--env" in said else "", _names(said.get("--out", "")), "--submit" in said,
         of_run[0] if of_run else ("", ""), "--help" in said)
 
 
-def with_lines(asked: BatchLine, cells: Sequence[str], holds: Sequence[str] = ()) -> BatchLine:
-    """As the notebook has it in its lines: those of its cells, and those that hold a worker."""
+def with_lines(batch_line: BatchLine, cells: Sequence[str], holds: Sequence[str] = ()) -> BatchLine:
+    """Fills in the resources of a notebook's own lines: those of its cells, and those that hold a worker."""
     held = [line for line in map(parse_hold, holds) if not (line.off or line.help)]
-    return with_places(asked, [parse_cell(line).place for line in cells], [line.place for line in held])
+    return with_places(batch_line, [parse_cell(line).place for line in cells], [line.place for line in held])
 
 
-def with_places(asked: BatchLine, cells: Sequence[Place], held: Sequence[Place] = ()) -> BatchLine:
-    """Where its own line names no resource it has those of the workers that cells go to, or that are held, of several the most."""
-    asked = replace(asked, env=asked.env or next((place.env for place in held if place.env), ""))
-    if asked.said or not (cells or held):
-        return asked
+def with_places(batch_line: BatchLine, cells: Sequence[Place], held: Sequence[Place] = ()) -> BatchLine:
+    """A line without resources gets the largest of those that the cells' workers and the held ones have."""
+    batch_line = replace(batch_line, env=batch_line.env or next((place.env for place in held if place.env), ""))
+    if batch_line.said or not (cells or held):
+        return batch_line
     merged = Options()
     for options in (place.options for place in (*cells, *held)):
         for name in (each.name for each in fields(Options)):
@@ -106,8 +110,9 @@ def with_places(asked: BatchLine, cells: Sequence[Place], held: Sequence[Place] 
                 merged = replace(merged, **{name: max(mine, theirs)})
             elif name not in ("time_min", "wait_policy") and mine == getattr(Options(), name):
                 merged = replace(merged, **{name: theirs})
-    # A cell's time is that of one cell; all of the work has that of a hold.
-    return replace(asked, options=replace(merged, time_min=max((place.options.time_min for place in held), default=0)))
+    # A cell's time is for one cell; a hold's time is for all of the work.
+    time_min = max((place.options.time_min for place in held), default=0)
+    return replace(batch_line, options=replace(merged, time_min=time_min))
 
 
 def _said(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

@@ -23,7 +23,7 @@ class Completion:
         self._classes, self._gpus = Known("classes", _class_names), Known("gpus", _gpu_types)
 
     def register(self, shell: Any) -> None:
-        """As a matcher: those silence the others, which take such a line for Python and offer its names too."""
+        """Adds a matcher. Matchers silence the others, which take such a line for Python and offer its names too."""
         matchers = getattr(shell.Completer, "custom_matchers", None)
         if matchers is None:  # IPython before 8.6
             return
@@ -57,12 +57,12 @@ class Completion:
         if last == "--or":
             return [*(f"class={name}" for name in self._classes.names()), *self._gpus.names(), *INSTEAD]
         if last in OPTIONS and last not in FLAGS:
-            return []  # a value of the user's
+            return []  # a value that only the user knows
         return [*VERBS, *OPTIONS] if words == ["%pounce"] else [*OPTIONS]
 
 
 class Known:
-    """Names of this cluster, asked for once and behind the user's work."""
+    """Names of this cluster, fetched once and in the background."""
 
     def __init__(self, what: str, ask: Callable[[], list[str]]) -> None:
         self._what, self._ask_for = what, ask
@@ -84,7 +84,7 @@ class Known:
 
 
 def _class_names() -> list[str]:
-    """As pounced knows them, which is started for that where none lives."""
+    """The names that pounced knows. Starts pounced if it does not run."""
     return list(json.loads(daemon.ensure(None, None)).get("classes", ()))
 
 

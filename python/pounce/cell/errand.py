@@ -1,4 +1,4 @@
-"""A task of the kernel's own on a worker that is there: never a reason to ask for another one."""
+"""A task of the kernel's own on a worker that is there. It never requests another worker."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..future import engine_of
 _LOOK_S = 0.5
 
 
-def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: Sink | None, function: Callable[..., Any],
-              *args: Any) -> Any:
-    """Blocks, as long as a worker is there. What is printed meanwhile goes to `output`; None: where the kernel prints.
+def run_there(view_of: Callable[[], Any], is_there: Callable[[], bool], output: Sink | None,
+              function: Callable[..., Any], *args: Any) -> Any:
+    """Blocks while a worker is there. What is printed meanwhile goes to `output`; None: where the kernel prints.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What ``%pounce explain JOB`` says: a lease or a batch run of this user's as a script and commands of Slurm's."""
+"""``%pounce explain JOB`` shows a lease or a batch run of this user as a script and Slurm commands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..lease import Lease, of_session
 
 
 def by_hand_of(what: str) -> str:
-    """`what`: the number of a job, or the name of a batch run. Blocks for Slurm's word on classes.
+    """`what` is the number of a job or the name of a batch run. Blocks for a question to Slurm about classes.
 
     Raises
     ------
     BadRequest
-        There is neither; it says what there is.
+        There is neither; the message lists what there is.
     """
     leases = {str(lease.job): lease for lease in _leases() if lease.job}
     if what in leases:

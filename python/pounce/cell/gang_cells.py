@@ -1,4 +1,4 @@
-"""``%%pounce --nodes 2``: a cell that every rank of a gang runs. The gang stays for the next such cell, with its ranks' variables."""
+"""``%%pounce --nodes 2``: every rank of a gang runs the cell. The gang keeps its variables for the next such cell."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ _absent = object()
 
 
 class GangCells:
-    """Of one notebook: a gang for each place."""
+    """The gangs of one notebook, one for each place."""
 
     def __init__(self, shell: Any, modules: LoadedModules):
         self._shell, self._modules = shell, modules
         self._gangs: dict[Place, Gang] = {}
-        self._theirs: dict[Place, dict[str, Any]] = {}  # what the ranks have assigned, with the notebook's own value of that name then
+        # What the ranks have assigned, with the notebook's own value of that name at the time.
+        self._theirs: dict[Place, dict[str, Any]] = {}
 
-    def run(self, asked: CellLine, wanted: list[str], source: str, number: int, words: dict[str, Any]) -> Shown | None:
-        """Blocks until all ranks have run it. Rank 0's output, value and ``--out`` are the cell's."""
-        theirs = self._theirs.setdefault(asked.place, {})
+    def run(self, line: CellLine, wanted: list[str], source: str, number: int, words: dict[str, Any]) -> Shown | None:
+        """Blocks until all ranks have run the cell. Rank 0's output, value and ``--out`` are the cell's."""
+        theirs = self._theirs.setdefault(line.place, {})
         mine = self._shell.user_ns
-        values = {name: mine[name] for name in wanted if theirs.get(name, _absent) is not mine[name] or asked.sends is not None}
-        request = {"source": source, "number": number, "brings": asked.brings, "colors": self._shell.colors, **words}
+        values = {name: mine[name] for name in wanted
+                  if theirs.get(name, _absent) is not mine[name] or line.sends is not None}
+        request = {"source": source, "number": number, "brings": line.brings, "colors": self._shell.colors, **words}
         try:
             parcel = bundle.dumps(values, by_file=True, brings=mine.keys() - theirs.keys())
-            replies = self._gang(asked.place).run(rank_cell.run_cell, request, *parcel)
+            replies = self._gang(line.place).run(rank_cell.run_cell, request, *parcel)
         except rank_cell.CellFailed as failed:
             raise remote_error(failed.args[0], "\n".join(getattr(failed, "__notes__", ()))) from None
         except errors.PounceError as error:
@@ -49,7 +51,7 @@ class GangCells:
         return Shown(*replies[0]["shown"]) if replies[0]["shown"] is not None else None
 
     def close(self) -> None:
-        """Their leases go back, and the ranks' variables with them."""
+        """Gives back the leases. The ranks' variables go with them."""
         gangs = list(self._gangs.values())
         self._gangs.clear()
         self._theirs.clear()
@@ -63,9 +65,11 @@ class GangCells:
         return self._gangs[place]
 
 
-def check(asked: CellLine) -> None:
-    """What else its line may say."""
-    nodes = asked.place.options.nodes
-    for word, said in {"--bg": asked.background, "--setup": asked.setup, "--or": asked.instead, "--on": asked.place.on}.items():
-        if said:
-            raise BadRequest(f"{word} is for a cell of one process, and --nodes {nodes} makes it several", f"Leave out {word}.")
+def check(line: CellLine) -> None:
+    """Refuses options that a cell of a gang cannot have."""
+    nodes = line.place.options.nodes
+    options = {"--bg": line.background, "--setup": line.setup, "--or": line.instead, "--on": line.place.on}
+    for word, value in options.items():
+        if value:
+            raise BadRequest(f"{word} is for a cell of one process, and --nodes {nodes} makes it several",
+                             f"Leave out {word}.")

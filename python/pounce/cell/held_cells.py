@@ -1,4 +1,4 @@
-"""Which cells go to the worker that the notebook holds: an input transformer of IPython's puts the magic in front of them."""
+"""Decides which cells go to the held worker: an input transformer of IPython puts the magic in front of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from .stop import say
 
-HELD = "--held"  # what stands behind such a magic
+HELD = "--held"  # the option of the magic that is put in front
 LOCAL = "--local"
 _OURS = re.compile(r"\s*%pounce\b")
 _CELL_MAGIC = re.compile(r"%%pounce\b")
-_OF_THE_SHELL = re.compile(r"(exit|quit)(\s*\(\s*\))?\s*;?")  # which ends ipython
+_OF_THE_SHELL = re.compile(r"(exit|quit)(\s*\(\s*\))?\s*;?")  # ends ipython
 
 
 class HeldCells:
@@ -24,11 +24,11 @@ class HeldCells:
         Whether the notebook holds a worker now.
     """
 
-    has_side_effects = True  # so IPython asks it for a cell that runs, and not whether a line is complete
+    has_side_effects = True  # so that IPython calls it for a cell that runs, not to see whether a line is complete
 
     def __init__(self, shell: Any, holds: Callable[[], bool]):
         self._shell, self._holds = shell, holds
-        self._inside = False  # a cell runs: what is transformed now is a part of it
+        self._inside = False  # a cell runs: what is transformed now is part of it
 
     def register(self) -> None:
         self._shell.input_transformers_cleanup.append(self)
@@ -43,14 +43,14 @@ class HeldCells:
         return [f"%%pounce {HELD}\n", *lines] if self._goes(lines) else lines
 
     def hold_begins(self) -> None:
-        """The rest of the cell that has begun it runs where it is."""
+        """The rest of the cell that has begun the hold runs where it is."""
         self._inside = True
 
     def _goes(self, lines: list[str]) -> bool:
         return not self._inside and self._holds() and not self._is_silent() and goes(lines)
 
     def _is_silent(self) -> bool:
-        """Asked by the page for itself, not by the user."""
+        """Whether the page itself runs this code, not the user."""
         kernel = getattr(self._shell, "kernel", None)
         content = kernel.get_parent("shell").get("content", {}) if kernel is not None else {}
         return bool(content.get("silent"))

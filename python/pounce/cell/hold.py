@@ -16,25 +16,27 @@ from .background import CellOutput
 from .notebook_state import NotebookState
 from .place import Place
 
-_LOOK_S = 2.0  # whether it is still there
-_PATIENCE_S, _PAUSE_S = 15.0, 0.2  # for the reason of its end: its worker may take a while to leave
+_LOOK_S = 2.0  # between two looks whether the worker is still there
+_PATIENCE_S, _PAUSE_S = 15.0, 0.2  # for the reason of its end: a worker may take a while to leave
 
 
 class Hold:
     """
     Attributes
     ----------
-    asked : Place
-        As the line said.
+    requested : Place
+        The place that the line named.
     state : NotebookState
-        The variables that are there.
+        The variables on the worker.
     lease : Lease
 
-    Thread: the notebook's, and one of its own, which tells under the line of the hold when its time is nearly over, and when it is.
+    Thread: the notebook's, and one of its own. That one prints under the line of the hold when its time is nearly over,
+    and when it is over.
     """
 
-    def __init__(self, asked: Place, state: NotebookState, lease: Lease, status: Callable[[], dict[str, Any]], output: CellOutput):
-        self.asked, self.state, self.lease = asked, state, lease
+    def __init__(self, requested: Place, state: NotebookState, lease: Lease, status: Callable[[], dict[str, Any]],
+                 output: CellOutput):
+        self.requested, self.state, self.lease = requested, state, lease
         self._status, self._output = status, output
         self._began = time.monotonic()
         self._over = threading.Event()
@@ -44,20 +46,20 @@ class Hold:
 
     @property
     def place(self) -> Place:
-        """Of the worker."""
-        return self.state.place or self.asked
+        """The place of the worker."""
+        return self.state.place or self.requested
 
     @property
     def is_there(self) -> bool:
         return not self._over.is_set() and self.lease.state != "ended"
 
     def end(self) -> None:
-        """Nobody is told any more."""
+        """Nothing more is printed about this hold."""
         self._over.set()
         self.state.held = False
 
     def waits_for(self, future: Any) -> None:
-        """Of a call that is for its worker alone: where that one has gone, no other is asked for. Any thread."""
+        """Notes a call for this worker alone: if the worker has gone, the call requests no other. Any thread."""
         self._waiting = [*(before for before in self._waiting if not before.done()), future]
         if self.lease.state == "ended":
             self._nothing_waits()
@@ -74,25 +76,28 @@ class Hold:
         return _core.printable(f"{where}{job}{until}")
 
     def used(self) -> str:
-        """What it has cost so far; empty where pounced does not tell."""
+        """What the hold has cost so far; without the worker's figures where pounced does not answer."""
         held = f"held for {in_words(time.monotonic() - self._began)}"
         try:
             report = self.lease.report()
         except errors.PounceError:
             report = None
-        return held if report is None else f"{held}; the worker was busy for {in_words(report.busy)} and idle for {in_words(report.idle)}"
+        if report is None:
+            return held
+        return f"{held}; the worker was busy for {in_words(report.busy)} and idle for {in_words(report.idle)}"
 
     def why(self) -> errors.PounceError:
-        """It has ended: what ended it."""
+        """Why the hold has ended."""
         row = self._row()
         reason = row["reason"].rstrip(".") if row else "pounced does not say why"
         text = f"the worker that this notebook held is gone: {reason}"
-        remedy = ("This cell has not run, and cells run in the notebook again from the next one on: %pounce hold takes another worker, "
-                  "which restores the variables that were saved.")
+        remedy = ("This cell has not run, and cells run in the notebook again from the next one on: "
+                  "%pounce hold takes another worker, which restores the variables that were saved.")
         return errors.make(row.get("code", "lease_ended"), text, remedy)
 
     def _row(self) -> dict[str, Any]:
-        """What pounced has written down of it; empty: nothing. It does so when the job has ended, a little after it has told of the end."""
+        """pounced's record of the lease; empty: none. pounced writes it when the job has ended, a little after it has
+        reported the end."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:

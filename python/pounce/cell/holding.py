@@ -20,16 +20,16 @@ from .traceback import in_words
 _STATUS_S = 5.0
 
 
-def begin(remote: Remote, asked: CellLine) -> None:
-    """Blocks until there is a worker; the notebook holds it from then on."""
+def begin(remote: Remote, line: CellLine) -> None:
+    """Blocks until there is a worker. The notebook holds it from then on."""
     if remote.hold is not None and remote.hold.is_there:
-        if remote.hold.asked == asked.place:
+        if remote.hold.requested == line.place:
             return say(f"this notebook holds {remote.hold.words()} already")
         off(remote)
     remote.end_hold()
-    line, future = remote.submitted(asked, runner.hold, True)
+    sent, future = remote.submitted(line, runner.hold, True)
     wait(future)
-    came = remote.where_it_ran(line, future)
+    came = remote.where_it_ran(sent, future)
     state = remote.workers.state(came.place)
     state.place = came.place
     remote.workers.successors.give_back(state)
@@ -38,23 +38,25 @@ def begin(remote: Remote, asked: CellLine) -> None:
     if lease is None:
         raise in_words(errors.LeaseEnded("the worker came, and went at once", "Try again; %pounce explain says more."))
     session = session_of(view)
-    remote.hold = Hold(asked.place, state, lease, lambda: session.status(_STATUS_S), CellOutput(remote.shell))
-    say(f"this notebook holds {remote.hold.words()}: cells from the next one on run there without a magic, and nobody else can use it, "
-        "busy or not; %pounce release gives it back, %%pounce --local in the first line keeps a cell here")
+    remote.hold = Hold(line.place, state, lease, lambda: session.status(_STATUS_S), CellOutput(remote.shell))
+    say(f"this notebook holds {remote.hold.words()}: cells from the next one on run there without a magic, "
+        "and nobody else can use it, busy or not; %pounce release gives it back, "
+        "%%pounce --local in the first line keeps a cell here")
 
 
 def off(remote: Remote) -> None:
-    """Its worker is an ordinary one from now on."""
+    """Ends the hold. The worker is an ordinary one from now on."""
     hold = _held(remote)
     hold.end()
     remote.hold = None
     if hold.lease.state != "ended":
         wait(remote.workers.at(hold.place, hold.state).submit(runner.hold, False))
-    _tell_over(hold, "the notebook holds no worker any more, and this one goes back when nothing runs there for a while")
+    _tell_over(hold, "the notebook holds no worker any more, "
+                     "and this one goes back when nothing runs there for a while")
 
 
 def release(remote: Remote) -> None:
-    """With all workers."""
+    """Gives back all workers, the held one too."""
     hold = remote.hold
     used = hold.used() if hold is not None else ""
     remote.release()
@@ -62,20 +64,20 @@ def release(remote: Remote) -> None:
         say(f"the worker that was held is given back: cells run in the notebook again ({used})")
 
 
-def run(remote: Remote, asked: CellLine, cell: Callable[[CellLine], Shown | None]) -> Shown | None:
-    """A cell without a magic. It does not run where the worker has gone.
+def run(remote: Remote, line: CellLine, cell: Callable[[CellLine], Shown | None]) -> Shown | None:
+    """Runs a cell without a magic on the held worker, or not at all if that has gone.
 
     Raises
     ------
     WalltimeReached, Preempted, NodeFailed, JobCancelled, LeaseEnded, ...
-        Why it has gone; the hold is over then.
+        Why the worker has gone; the hold is over then.
     """
     hold = _held(remote)
     if not hold.is_there:
         remote.end_hold()
         raise in_words(hold.why())
     try:
-        return cell(replace(asked, place=hold.place, held=True))
+        return cell(replace(line, place=hold.place, held=True))
     except errors.Cancelled:
         if hold.lease.state != "ended":
             raise
@@ -92,7 +94,7 @@ def run(remote: Remote, asked: CellLine, cell: Callable[[CellLine], Shown | None
 
 
 def look(remote: Remote) -> None:
-    """Before a cell with a line of its own, which gets another worker where the one that was held has gone."""
+    """Runs before a cell with a line of its own. That cell gets another worker if the held one has gone."""
     hold = remote.hold
     if hold is not None and not hold.is_there:
         remote.end_hold()

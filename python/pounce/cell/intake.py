@@ -1,4 +1,4 @@
-"""What a worker has saved on its node, brought into the notebook's own folder, which is one whole state at all times."""
+"""Brings what a worker has saved on its node into the notebook's own folder, which is one whole state at all times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._worker.state.problems import Damaged
 
 
 class Intake:
-    """For one worker: it takes the folder, as a worker that sees it would.
+    """The intake of one worker. It takes the folder as a worker that sees it would.
 
     Parameters
     ----------
@@ -32,24 +32,24 @@ class Intake:
         self._folder = Folder(path)
         self._folder.take()
         self._assembly = crossing.Assembly(self._folder)
-        self._brought = ""  # the version of what is here
+        self._brought = ""  # the version that is here
         self._parting: Manifest | None = None
-        self.nbytes = 0  # that came
+        self.nbytes = 0  # received so far
 
     def bring(self, last: bool = False, pauses: Callable[[], bool] = lambda: False) -> bool:
-        """Blocks. Whether all of it is here now; what is not saved yet has to be asked for again.
+        """Blocks. Returns whether all of it is here now; what is not saved yet has to be fetched again.
 
         Parameters
         ----------
         last : bool
-            The worker goes, and saves all first.
+            The worker is about to go, and saves everything first.
         pauses : callable
-            True: bring() returns after the part that is on its way; the next goes on there.
+            True: bring() returns after the part that is on its way; the next bring() continues there.
 
         Raises
         ------
         StateError, OSError
-            What was here before is whole.
+            The earlier state here is whole.
         """
         before = ""
         while not pauses():
@@ -70,21 +70,21 @@ class Intake:
         self._ask(relay_calls.brought, self._id, self._brought, "")
         return True
 
-    def take_parting(self, said: dict[str, Any], buffers: list[Any]) -> tuple[list[str], int]:
-        """What a worker that goes offers: the list of what it has, then the parts that were asked for. Returns which blobs it is asked
-        for next, and from which byte of the first on; none: it may go.
+    def take_parting(self, content: dict[str, Any], buffers: list[Any]) -> tuple[list[str], int]:
+        """Takes what a departing worker offers: first the list of its files, then the requested parts. Returns which
+        blobs it is to send next, and from which byte of the first on; none: it may go.
 
         Raises
         ------
         StateError, OSError
-            What was here before is whole.
+            The earlier state here is whole.
         """
-        if "parts" not in said:
+        if "parts" not in content:
             self._parting = crossing.arrived(bytes(buffers[0]))
-        elif not said["parts"]:
+        elif not content["parts"]:
             raise Damaged("The worker does not have a file of what it has saved. Run the cells again.")
         else:
-            for (blob, start, size), data in zip(said["parts"], buffers, strict=True):
+            for (blob, start, size), data in zip(content["parts"], buffers, strict=True):
                 self._add(crossing.Part(blob, start, size, data))
         assert self._parting is not None
         blobs = crossing.lacking(self._folder, self._parting.digests())[: crossing.MOST_BLOBS]
@@ -93,7 +93,7 @@ class Intake:
         return blobs, self._assembly.reached(blobs[0]) if blobs else 0
 
     def cannot(self, why: str) -> None:
-        """Tells the worker, which tells the person."""
+        """Tells the worker, which tells the user."""
         self._ask(relay_calls.brought, self._id, "", why)
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class Intake:
         self._folder.close()
 
     def _fetch(self, state: Manifest, pauses: Callable[[], bool]) -> bool:
-        """False: not all is here."""
+        """Returns False if not everything could be fetched."""
         blobs = crossing.lacking(self._folder, state.digests())
         while blobs and not pauses():
             some = blobs[: crossing.MOST_BLOBS]

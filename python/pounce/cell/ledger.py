@@ -1,7 +1,7 @@
-"""What one worker's namespace holds, as far as the kernel knows, and so what the next cell has to bring along.
+"""What one worker's namespace holds, as far as the kernel knows, and so what has to travel with the next cell.
 
-When a variable changed on both sides the later change wins, by the kernel's count of executed cells. A change in place is
-first seen by the next cell that reads the variable, and counts as made then.
+When a variable changed on both sides the later change wins, by the kernel's count of executed cells. A change in place
+is first seen by the next cell that reads the variable, and counts as made then.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .names import is_import
 class Entry:
     """A variable that the worker has."""
 
-    digest: bytes        # of the kernel's value when the two were last told apart; b"": the kernel had none
+    digest: bytes        # of the kernel's value when the two were last compared; b"": the kernel had none
     ident: int           # its identity then
     kernel_at: int = 0   # the cell that gave the name another value in the kernel since; 0: none did
     worker_at: int = 0   # the cell that assigned it on the worker since; 0: none did
     turn: int = 0        # of the request that brought it to this
-    by_name: Any = None  # the function, where it was sent as its name: after a reload of its module it is not found there any more
+    by_name: Any = None  # a function that was sent as its name: after a reload its module has another one
 
 
 @dataclass
@@ -34,15 +34,15 @@ class Parcel:
 
     values: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
-    unchecked: list[str] = field(default_factory=list)  # compared by samples only, and found the same
+    unchecked: list[str] = field(default_factory=list)  # compared by samples only, and equal
     files: set[str] = field(default_factory=set)        # of functions: for their lines in tracebacks
     notes: list[str] = field(default_factory=list)
     entries: dict[str, Entry] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)        # all that the cell reads of ours, sent or there already
+    names: set[str] = field(default_factory=set)        # everything of ours that the cell reads, sent or there already
 
 
     def of_the_rest(self) -> Parcel:
-        """For a cell that goes on elsewhere: what travelled with it is saved with what it has made of that."""
+        """For a cell that continues elsewhere: what travelled with it is saved with what it made of that."""
         return Parcel(files=self.files, names=self.names)
 
 
@@ -50,11 +50,13 @@ class Ledger:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
 
-    def parcel(self, names: Iterable[str], namespace: dict[str, Any], now: int, turn: int, forced: bool = False) -> Parcel:
-        """Of `names`, and of what their functions look up, all that the worker lacks or has in an older state. It travels with
-        the request of this turn.
+    def parcel(
+        self, names: Iterable[str], namespace: dict[str, Any], now: int, turn: int, forced: bool = False,
+    ) -> Parcel:
+        """Everything in `names`, and all that their functions look up, that the worker lacks or has in an older state.
+        It travels with the request of this turn.
 
-        With `forced` also what it has, but for imports.
+        `forced` sends what the worker has, too, except imports.
         """
         parcel = Parcel()
         ahead, seen = sorted(names), parcel.names
@@ -63,14 +65,15 @@ class Ledger:
             if name in seen or name not in namespace:
                 continue
             seen.add(name)
-            measured = self._measured(name, namespace[name])
+            value = namespace[name]
+            measured = self._measured(name, value)
             ahead.extend(measured.names)
             parcel.files |= measured.files
-            if (forced and not is_import(namespace[name])) or self._is_due(name, namespace[name], measured, now, parcel):
-                parcel.values[name] = namespace[name]
+            if (forced and not is_import(value)) or self._is_due(name, value, measured, now, parcel):
+                parcel.values[name] = value
                 parcel.sizes[name] = measured.nbytes
-                by_name = namespace[name] if isinstance(namespace[name], FunctionType) and is_import(namespace[name]) else None
-                parcel.entries[name] = Entry(measured.digest, id(namespace[name]), turn=turn, by_name=by_name)
+                by_name = value if isinstance(value, FunctionType) and is_import(value) else None
+                parcel.entries[name] = Entry(measured.digest, id(value), turn=turn, by_name=by_name)
         return parcel
 
     def _is_due(self, name: str, value: Any, measured: bundle.Measured, now: int, parcel: Parcel) -> bool:
@@ -82,13 +85,13 @@ class Ledger:
                 parcel.unchecked.append(name)
             return False
         if not entry.worker_at:
-            return value is not entry.by_name  # the worker's is the one of the last edition too
+            return value is not entry.by_name  # if it is, the worker has that function too, from before the reload
         kernel_at = entry.kernel_at or now
         mine = kernel_at > entry.worker_at
         side = "the notebook's" if mine else "the worker's"
         if not is_import(value):
-            parcel.notes.append(f"{name} changed in the notebook (cell {kernel_at}) and on the worker (cell {entry.worker_at}): "
-                                f"{side} value, the later one, is used")
+            parcel.notes.append(f"{name} changed in the notebook (cell {kernel_at}) "
+                                f"and on the worker (cell {entry.worker_at}): {side} value, the later one, is used")
         if not mine:
             self.entries[name] = Entry(measured.digest, id(value), 0, entry.worker_at, entry.turn)
         return mine
@@ -117,7 +120,7 @@ class Ledger:
         self.entries.update(parcel.entries)
 
     def withdraw(self, parcel: Parcel) -> None:
-        """It was booked before it had arrived, and did not. What was booked since stays."""
+        """The parcel was recorded before it had arrived, and it did not arrive. Later records stay."""
         for name, entry in parcel.entries.items():
             if self.entries.get(name) is entry:
                 del self.entries[name]
@@ -138,13 +141,13 @@ class Ledger:
             self.entries[name] = Entry(_digest(namespace, name), id(namespace[name]), turn=turn)
 
     def cell_ended(self, namespace: dict[str, Any], now: int) -> None:
-        """A cell of the kernel's own: which names have another value?"""
+        """Notes which names a cell of the kernel's own has given another value."""
         for name, entry in self.entries.items():
             if not entry.kernel_at and id(namespace.get(name)) != entry.ident:
                 entry.kernel_at = now
 
     def back_to(self, turn: int) -> list[str]:
-        """A new worker has the namespace as it was after this turn. Returns what workers have made or changed since."""
+        """A new worker has the namespace as it was after this turn. Returns what workers have changed since."""
         gone = [name for name, entry in self.entries.items() if entry.turn > turn]
         lost = [name for name in gone if self.entries[name].worker_at]
         self.deleted(gone)
@@ -156,5 +159,5 @@ def _digest(namespace: dict[str, Any], name: str) -> bytes:
         return b""
     try:
         return bundle.measure(namespace[name]).digest
-    except Exception:  # it cannot be sent anyway: whoever tries is told so
+    except Exception:  # it cannot be sent: sending it raises the error
         return b"?"

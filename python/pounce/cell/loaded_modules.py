@@ -1,6 +1,6 @@
-"""``LoadedModules``: the user's own modules as the notebook has loaded them, which is how cells on workers have them.
+"""``LoadedModules``: cells on workers get the user's own modules as the notebook has loaded them.
 
-A module is what its file said when it was imported here, or loaded again, whatever the file says now.
+A module is what its file contained when it was imported or reloaded here, whatever the file contains now.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class _Loaded:
 
 
 class LoadedModules(importlib.abc.MetaPathFinder):
-    """Any thread. It finds no module: Python asks it first, so it sees each reload, and what the file says then."""
+    """Any thread. It is a finder that finds nothing: Python calls it first, so it sees each reload with its text."""
 
     in_place = True
 
     def __init__(self, shell: Any):
         self._shell = shell
         self._known: dict[str, _Loaded] = {}
-        self._count = 0  # of all modules, when they were last looked through
+        self._count = 0  # of all modules, at the last look
         self._reloads: list[tuple[str, Source, tuple[int, int]]] = []
         self._edited: dict[str, Source] = {}
         self._edition = itertools.count(1)
@@ -51,8 +51,8 @@ class LoadedModules(importlib.abc.MetaPathFinder):
         self.edited()
         older = [name for name, loaded in self._known.items() if _is_older(loaded)]
         if older:
-            say(f"edited after this notebook had imported it: {', '.join(older)}; workers import what the file says now, "
-                "and importlib.reload has the notebook do so too")
+            say(f"edited after this notebook had imported it: {', '.join(older)}; "
+                "workers import what the file says now, and importlib.reload has the notebook do so too")
 
     def followed(self, client: Client) -> Client:
         """`client`, whose workers have these modules."""
@@ -65,11 +65,11 @@ class LoadedModules(importlib.abc.MetaPathFinder):
         with contextlib.suppress(OSError, SyntaxError, ValueError):
             file = file_of(target)
             signature, source = signature_of(file), source_of(name, file)
-            compile(source.text, file, "exec", dont_inherit=True)  # a text that is no Python leaves the module as it was
+            compile(source.text, file, "exec", dont_inherit=True)  # a syntax error leaves the module as it was
             self._reloads.append((name, source, signature))
 
     def edited(self, surely: bool = False) -> dict[str, Source]:
-        """Those whose text a new worker would not find, or that were loaded again here. A new dict after each change."""
+        """The modules whose text a new worker would not find, or that were reloaded. A new dict after each change."""
         with self._lock:
             mtimes, failed = self._autoreloaded()
             if len(sys.modules) != self._count:
@@ -83,18 +83,18 @@ class LoadedModules(importlib.abc.MetaPathFinder):
             return self._edited
 
     def _find(self, mtimes: dict[str, float]) -> None:
-        """What was imported since the last look."""
+        """Adds the modules that were imported since the last look."""
         modules = dict(sys.modules)
         self._count = len(modules)
         for name, module in modules.items():
             if name not in self._known and is_local(module):
                 with contextlib.suppress(OSError):
                     path = file_of(module)
-                    signature, source = signature_of(path), source_of(name, path)
-                    self._known[name] = _Loaded(source, signature, weakref.ref(module), _spec_of(module), mtimes.get(name))
+                    signature, source, spec = signature_of(path), source_of(name, path), _spec_of(module)
+                    self._known[name] = _Loaded(source, signature, weakref.ref(module), spec, mtimes.get(name))
 
     def _note_reloads(self, mtimes: dict[str, float], failed: dict[str, float]) -> None:
-        """In their order, each with the text that it took."""
+        """Handles reloads in their order, each with the text that it took."""
         reloads, self._reloads = self._reloads, []
         for name, source, signature in reloads:
             known = self._known.get(name)
@@ -105,7 +105,7 @@ class LoadedModules(importlib.abc.MetaPathFinder):
                 known.spec, known.patched = _spec_of(sys.modules.get(name)), mtimes.get(name)
 
     def _note_others(self, mtimes: dict[str, float], failed: dict[str, float]) -> None:
-        """Those that no reload was seen of: removed and imported once more, or patched by autoreload."""
+        """Handles modules that changed without a reload: removed and imported again, or patched by autoreload."""
         for name, known in self._known.items():
             module = sys.modules.get(name)
             if module is None:
@@ -125,7 +125,7 @@ class LoadedModules(importlib.abc.MetaPathFinder):
         known.source, known.signature = source._replace(edition=next(self._edition), how=how, before=before), signature
 
     def _autoreloaded(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Of IPython's extension: the times of modules' files when it loaded them, and of files that it could not load."""
+        """From IPython's extension: modules' file times when it loaded them, and the files that it could not load."""
         magic = self._shell.magics_manager.magics["line"].get("autoreload")
         reloader = getattr(getattr(magic, "__self__", None), "_reloader", None)
         return getattr(reloader, "modules_mtimes", {}), getattr(reloader, "failed", {})
@@ -136,12 +136,12 @@ def _spec_of(module: Any) -> Any:
 
 
 def _is_patched(known: _Loaded, patched: float | None, failed: dict[str, float]) -> bool:
-    """Autoreload has loaded it since the last look."""
+    """Whether autoreload has loaded the module since the last look."""
     return known.patched is not None and patched != known.patched and failed.get(known.source.path) != patched
 
 
 def _has_changed(known: _Loaded) -> bool:
-    """It was loaded again, or its file is not any more what was loaded."""
+    """Whether the module was reloaded, or its file differs from what was loaded."""
     if known.source.edition:
         return True
     try:
@@ -151,7 +151,8 @@ def _has_changed(known: _Loaded) -> bool:
 
 
 def _is_older(known: _Loaded) -> bool:
-    """The notebook runs an earlier text, which is lost. Python writes compiled code when it imports, for the text that it read."""
+    """Whether the notebook runs an earlier text, which is lost. When Python imports, it writes compiled code of the
+    text that it read; the header has that file's time and size."""
     cached = getattr(known.spec, "cached", None)
     if not cached or sys.dont_write_bytecode or not os.access(os.path.dirname(cached), os.W_OK):
         return False
@@ -160,5 +161,6 @@ def _is_older(known: _Loaded) -> bool:
             header = file.read(_HEADER)
     except OSError:
         return False
-    facts = b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in (known.signature[0] // 10**9, known.signature[1]))
+    numbers = known.signature[0] // 10**9, known.signature[1]
+    facts = b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers)
     return header[4:8] == bytes(4) and header[8:] != facts

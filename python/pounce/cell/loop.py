@@ -1,4 +1,4 @@
-"""A cell's loop that was left between two steps, and is gone on with on another worker."""
+"""A cell's loop that was left between two steps and continues on another worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WHY = {"somebody waits": "somebody waits for what its worker holds", "time": "t
 
 @dataclass(frozen=True)
 class Loop:
-    """`left`: as the worker told it. `stays`: it is not to be left again."""
+    """`left` is the worker's report. `stays`: the loop may not be left again."""
 
     left: dict[str, Any]
     stays: bool = False

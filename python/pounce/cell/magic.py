@@ -20,7 +20,7 @@ from .verbs import VERBS
 
 
 def load(shell: Any) -> None:
-    """Registers the magics; twice is once."""
+    """Registers the magics. A second call does nothing."""
     if "pounce" in shell.magics_manager.magics["cell"]:
         return
     magics = PounceMagics(shell)
@@ -40,48 +40,52 @@ class PounceMagics(Magics):
 
     @with_options("""
         After an error a %%pounce cell of %debug looks into the worker's frames.
-        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | hold | release | batch
-        (followed by the cell's options)""")
+        See also %pounce vars | pull x,y | push a,b | parked | restore | status | explain | restart | hold | release |
+        batch (followed by the cell's options)""")
     @cell_magic("pounce")  # type: ignore[arg-type]
     def cell(self, line: str, cell: str) -> Any:
-        """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is work.
+        """Runs this cell on a worker: a GPU, or the memory and CPUs that you ask for, leased for as long as there is
+        work.
 
             %%pounce --gpu 1
             model = train(Net().cuda(), loader)
 
-        Variables, functions and classes of the notebook that the cell reads are sent along (only what the worker lacks, or
-        what changed). What the cell assigns stays on the worker, for the next %%pounce cell; when the worker goes it is saved, and
-        the next one restores what a cell reads. Prints, progress bars, figures and tracebacks appear here as they come. The stop
-        button stops the cell on the worker and keeps the worker's variables; while the cell still waits for its turn, it takes
-        the request back.
+        Variables, functions and classes of the notebook that the cell reads are sent along (only what the worker
+        lacks, or what changed). What the cell assigns stays on the worker, for the next %%pounce cell; when the worker
+        goes it is saved, and the next one restores what a cell reads. Prints, progress bars, figures and tracebacks
+        appear here as they come. The stop button stops the cell on the worker and keeps the worker's variables; while
+        the cell still waits for its turn, it takes the request back.
         """
         if line == HELD:
             return self._on_held(cell)
-        asked = _usage(parse_cell, line)
-        if asked.help:
+        cell_line = _usage(parse_cell, line)
+        if cell_line.help:
             return print(PARSER.format_help())
-        if asked.local:
+        if cell_line.local:
             raise UsageError("--local stands alone behind %%pounce, which is the cell's first line")
         tree = self._parsed(cell)
         holding.look(self.remote)
-        return self._run(asked, tree, cell) if tree is not None else None
+        return self._run(cell_line, tree, cell) if tree is not None else None
 
     def _on_held(self, cell: str) -> Any:
         tree = self._parsed(cell, magic_line=False)
-        return holding.run(self.remote, CellLine(), lambda asked: self._run(asked, tree, cell)) if tree is not None else None
+        if tree is None:
+            return None
+        return holding.run(self.remote, CellLine(), lambda cell_line: self._run(cell_line, tree, cell))
 
-    def _run(self, asked: CellLine, tree: ast.Module, cell: str) -> Any:
+    def _run(self, cell_line: CellLine, tree: ast.Module, cell: str) -> Any:
         remote = self.remote
-        remote.require(asked.sends or ())
+        remote.require(cell_line.sends or ())
         wanted = [name for name in reads(tree) if remote.is_ours(name)]
-        if asked.sends is not None:
-            wanted = [*asked.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
-        if asked.place.options.nodes > 1:
-            _usage(gang_cells.check, asked)
-            return remote.run_on_ranks(asked, wanted, cell)
-        asked = remote.workers.settled(asked)
-        remote.workers.will_import(asked.place, imported(tree), [remote.shell.user_ns[name] for name in wanted])
-        return remote.run_behind(asked, wanted, cell) if asked.background else remote.run(asked, wanted, cell)
+        if cell_line.sends is not None:
+            wanted = [*cell_line.sends, *(name for name in wanted if is_import(remote.shell.user_ns[name]))]
+        if cell_line.place.options.nodes > 1:
+            _usage(gang_cells.check, cell_line)
+            return remote.run_on_ranks(cell_line, wanted, cell)
+        cell_line = remote.workers.settled(cell_line)
+        remote.workers.will_import(cell_line.place, imported(tree), [remote.shell.user_ns[name] for name in wanted])
+        run = remote.run_behind if cell_line.background else remote.run
+        return run(cell_line, wanted, cell)
 
     @line_magic("pounce")  # type: ignore[arg-type]
     def line(self, line: str) -> Any:
@@ -89,30 +93,32 @@ class PounceMagics(Magics):
 
         %pounce status           which workers this notebook has
         %pounce explain          what waits, why, and what Slurm says about it
-        %pounce explain 48213    a job of this notebook, or a batch run by its name, as a script and what does the same in a terminal
+        %pounce explain 48213    a job of this notebook, or a batch run by its name, as a script and what does the same
+                                 in a terminal
         %pounce vars             the variables on the worker
         %pounce pull x,y         brings variables into the notebook
         %pounce push a,b         sends variables of the notebook
         %pounce parked           what is saved of variables on workers, and what cannot be
         %pounce restore a,b      brings what an earlier kernel had saved; without names all of it
         %pounce restart          a new Python on the same worker: its variables are gone, its GPU stays
-        %pounce hold --gpu 1     takes a worker and keeps it, busy or not: the following cells run there without a magic, until
-                                 release, or hold --off; a cell that begins with %%pounce --local runs here
+        %pounce hold --gpu 1     takes a worker and keeps it, busy or not: the following cells run there without a
+                                 magic, until release, or hold --off; a cell that begins with %%pounce --local runs here
         %pounce release          gives all workers back, which save their variables first
         %pounce batch train.ipynb -p lr=1e-3 --class lion --submit
-                                 as a batch job, which needs no kernel: a job script with these resources; see %pounce batch --help
+                                 as a batch job, which needs no kernel: a job script with these resources; see
+                                 %pounce batch --help
         """
-        verb, asked, names = _usage(parse_verb, line)
-        if asked.help:
+        verb, cell_line, names = _usage(parse_verb, line)
+        if cell_line.help:
             return print(PARSER.format_help())
         if verb == "hold":
             self.held_cells.hold_begins()
         if verb in ("pull", "push") and not names:
             raise UsageError(f"%pounce {verb} takes names of variables, such as a,b")
-        return VERBS[verb](self.remote, self.remote.workers.settled(asked), names)
+        return VERBS[verb](self.remote, self.remote.workers.settled(cell_line), names)
 
     def _parsed(self, cell: str, magic_line: bool = True) -> ast.Module | None:
-        """A SyntaxError is the notebook's own: nothing is sent. The line of the magic counts."""
+        """A SyntaxError is raised here, and nothing is sent. The line of the magic counts as a line."""
         shell, above = self.remote.shell, "\n" * magic_line
         compiler, code = shell.compile, above + cell
         try:

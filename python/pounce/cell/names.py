@@ -1,6 +1,6 @@
-"""Which names a cell takes from its namespace, and which it gives: found in its source, before it runs.
+"""Which names a cell reads from its namespace, and which it assigns: from its source, before it runs.
 
-In doubt a name counts as read: one variable sent too many costs time, one too few the cell.
+In doubt a name counts as read: one variable too many costs time, one too few fails the cell.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def is_import(value: Any) -> bool:
 
 
 def _walk(body: Iterable[ast.stmt], given: set[str], found: set[str], later: set[str]) -> set[str]:
-    """The names that are certainly assigned after `body`; adds what it reads at once and, in functions, later."""
+    """Returns the names that are certainly assigned after `body`. Adds the names that it reads at once to `found`, and
+    those that its functions read to `later`."""
     for statement in body:
         if isinstance(statement, _BLOCKS):
             given = given | _block(statement, given, found, later)
@@ -65,7 +66,7 @@ def _walk(body: Iterable[ast.stmt], given: set[str], found: set[str], later: set
 
 
 def _block(statement: ast.stmt, given: set[str], found: set[str], later: set[str]) -> set[str]:
-    """Of a statement with branches: assigned for certain is only what every branch assigns."""
+    """The same for a statement with branches: only what every branch assigns is certainly assigned."""
     inside = set(given)
     branches = []
     for _, value in ast.iter_fields(statement):
@@ -91,7 +92,8 @@ def _block(statement: ast.stmt, given: set[str], found: set[str], later: set[str
         return set()
     if isinstance(statement, ast.If):
         return _walk(statement.body, inside, found, later) & _walk(statement.orelse, inside, found, later)
-    tried = _walk(statement.orelse, _walk(statement.body, inside, found, later), found, later)  # type: ignore[attr-defined]
+    tried = _walk(statement.body, inside, found, later)  # type: ignore[attr-defined]
+    tried = _walk(statement.orelse, tried, found, later)  # type: ignore[attr-defined]
     ended = _walk(statement.finalbody, inside, found, later)  # type: ignore[attr-defined]
     return set.intersection(tried, *branches) | ended
 
@@ -103,7 +105,7 @@ def _stores_of_head(part: ast.ExceptHandler | ast.match_case) -> set[str]:
 
 
 def _loads(node: ast.AST, given: set[str], found: set[str], later: set[str]) -> None:
-    """Names that evaluating `node` reads: at once into `found`, unless `given`; in the bodies of functions into `later`."""
+    """Adds the names that evaluating `node` reads: to `found` unless `given`; those in functions' bodies to `later`."""
     if isinstance(node, ast.Name):
         if not isinstance(node.ctx, ast.Store) and node.id not in given:
             found.add(node.id)
@@ -166,11 +168,12 @@ def _stores(node: ast.AST) -> set[str]:
 
 
 def _names_in_magic(call: ast.Call) -> set[str]:
-    """``%time f(x)`` and ``!ls {folder}`` are calls of get_ipython() with text by now."""
+    """IPython has turned ``%time f(x)`` and ``!ls {folder}`` into calls of get_ipython() with text."""
     if not (isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call)
             and getattr(call.func.value.func, "id", "") == "get_ipython"):
         return set()
-    texts = [argument.value for argument in call.args if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
+    arguments = (argument.value for argument in call.args if isinstance(argument, ast.Constant))
+    texts = [value for value in arguments if isinstance(value, str)]
     names = {name for text in texts for pair in _IN_SHELL_TEXT.findall(text) for name in pair if name}
     if call.func.attr.startswith("run_") and texts[0] in _PYTHON_MAGICS:
         for text in texts[1:]:
@@ -179,7 +182,7 @@ def _names_in_magic(call: ast.Call) -> set[str]:
 
 
 def _reads_of_text(text: str) -> set[str]:
-    """Of Python behind a magic's own options (``-n 10 f(x)``): the longest end of the text that is Python."""
+    """The text is Python behind a magic's own options (``-n 10 f(x)``): takes its longest end that parses."""
     words = text.split(" ")
     for start in range(len(words)):
         try:

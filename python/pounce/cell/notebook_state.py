@@ -1,4 +1,4 @@
-"""One namespace of this notebook on workers: which worker has it, where it is saved, and what is known of what it holds."""
+"""One namespace of this notebook on workers: which worker has it, where it is saved, and what it is known to hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._worker.state.key import made_key
 from .ledger import Ledger
 from .place import Place
 
-_LEAVING_S = 60.0  # what a worker that goes may need to save the last difference
+_LEAVING_S = 60.0  # a departing worker may need this long to save the last changes
 ABOUT = "about.json"
 
 
@@ -26,13 +26,13 @@ class NotebookState:
     Attributes
     ----------
     place : Place or None
-        The line that its last worker was asked for with.
+        The line that requested its last worker.
     holder : str
-        That worker's interpreter; empty: none had it yet.
+        That worker's interpreter; empty: none has had it yet.
     turn : int
         Of the last request sent.
     after : int
-        Of the last request that has run, as far as is known, or surely will before the next.
+        Of the last request that has run, as far as is known, or surely will run before the next.
     crashed : bool
         The last worker died: what it had not saved will not come.
     problem : str
@@ -42,7 +42,7 @@ class NotebookState:
     held : bool
         Its worker stays, busy or not, until the notebook gives it back.
     relayed : bool
-        The last worker does not see the folder: the kernel brings what it saves.
+        The last worker does not see the folder, so the kernel brings what that saves.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class NotebookState:
         self.begin()
 
     def begin(self) -> None:
-        """Anew: nothing that was made on workers is there any more."""
+        """Starts a new namespace: nothing that was made on workers is there any more."""
         self.id = os.urandom(8).hex()
         self.folder = self.holder = self.problem = ""
         self.turn = self.after = 0
@@ -62,46 +62,46 @@ class NotebookState:
         self.ledger.back_to(-1)
 
     def words(self, most_bytes: int | None) -> dict[str, Any]:
-        """Of the next request, as a worker's SavedNamespace.enter takes it."""
+        """The state's part of the next request, as a worker's SavedNamespace.enter takes it."""
         self.turn += 1
-        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes, "supply": None,
-                "patience_s": 0.0 if self.crashed or self.problem else _LEAVING_S, "setup": self.setup}
+        return {"id": self.id, "folder": self.folder, "turn": self.turn, "after": self.after, "most_bytes": most_bytes,
+                "supply": None, "patience_s": 0.0 if self.crashed or self.problem else _LEAVING_S, "setup": self.setup}
 
     def has_run(self, turn: int, holder: str, problem: str) -> None:
         self.after = max(self.after, turn)
         self.holder, self.problem, self.crashed = holder, problem, False
 
     def make_folder(self, root: str) -> None:
-        """Where workers save it. Twice is once; one that was removed is made anew."""
+        """Makes the folder where workers save the namespace, if there is none (any more)."""
         if not os.path.isdir(self.folder):
             self.folder = _made(root, self.id, self._about())
 
     def note_setup(self, number: int) -> None:
-        """The cell runs from now on on each new worker."""
+        """From now on the cell runs on each new worker."""
         source = self.cells[number]
         self.setup = [*(one for one in self.setup if one[1] != source), (number, source)]
         if self.folder:
             _write(self.folder, self._about())
 
     def adopted(self, setup: list[tuple[int, str]]) -> None:
-        """Another state was put into this one, on the disk: the next worker has it from there."""
+        """Another state was merged into this one on the disk: the next worker has it from there."""
         self.turn += 1
         self.after = self.turn
         self.setup += [(number, source) for number, source in setup if all(source != known for _, known in self.setup)]
         _write(self.folder, self._about())
 
     def remove(self) -> None:
-        """What is saved of it."""
+        """Removes what is saved."""
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _about(self) -> dict[str, Any]:
-        return {"notebook": notebook(), "host": socket.gethostname(), "pid": os.getpid(), "python": sys.version.split()[0],
-                "began": time.time(), "setup": self.setup}
+        return {"notebook": notebook(), "host": socket.gethostname(), "pid": os.getpid(),
+                "python": sys.version.split()[0], "began": time.time(), "setup": self.setup}
 
 
 def notebook() -> str:
-    """Its path, where Jupyter tells it; else the folder that the kernel runs in."""
+    """The notebook's path, if Jupyter gives it; else the folder that the kernel runs in."""
     path = os.environ.get("JPY_SESSION_NAME", "")
     return here.absolute(path) if path else here.folder()
 

@@ -1,4 +1,4 @@
-"""What stands behind ``%%pounce`` and ``%pounce``: words to options, before anything is sent."""
+"""Parses the line behind ``%%pounce`` and ``%pounce`` into options, before anything is sent."""
 
 from __future__ import annotations
 
@@ -23,35 +23,42 @@ _Magic = TypeVar("_Magic", bound=Callable[..., Any])
 
 
 _OF_A_CELL = (
-    CellOption("--or", "STEP", "cpu@5min", "what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; "
-               "cpu@5min: after so long. Several --or are tried in their order", repeats=True),
+    CellOption("--or", "STEP", "cpu@5min",
+               "what it asks for instead of waiting: cpu, a100_3g.20gb, class=lion or cancel; cpu@5min: after so long. "
+               "Several --or are tried in their order", repeats=True),
     CellOption("--env", "PREFIX", "~/envs/torch", "another environment's Python, of the same version"),
     CellOption("--on", "NAME", "big", "a worker of its own, with variables of its own, of that name: two at once"),
-    CellOption("--in", "a,b", "a,b", "send just these variables, even if they seem unchanged; what was imported goes along"),
+    CellOption("--in", "a,b", "a,b",
+               "send just these variables, even if they seem unchanged; what was imported goes along"),
     CellOption("--out", "x,y", "x,y", "bring these variables back into the notebook"),
     CellOption("--name", "N", "job", "with --bg: N is the job"),
-    CellOption("--bg", help="return at once; the output goes on under this cell, and its value is a job: .state, .result(), .log()"),
-    CellOption("--setup", help="this cell runs again by itself on each new worker, before all others: imports, connections, settings"),
+    CellOption("--bg", help="return at once; the output goes on under this cell, and its value is a job: "
+                            ".state, .result(), .log()"),
+    CellOption("--setup", help="this cell runs again by itself on each new worker, before all others: "
+                               "imports, connections, settings"),
     CellOption("--from", "ID", "3f2a91bc", "with %%pounce restore: which saved state, as %%pounce parked names them"),
-    CellOption("--remake", "a,b", "conn", "with %%pounce parked: the cells that made these variables run again on each new worker"),
+    CellOption("--remake", "a,b", "conn",
+               "with %%pounce parked: the cells that made these variables run again on each new worker"),
     CellOption("--local", help="alone: this cell runs in the notebook, also while that holds a worker"),
-    CellOption("--off", help="with %pounce hold: the worker is an ordinary one again, which goes back when nothing runs there"),
+    CellOption("--off", help="with %pounce hold: the worker is an ordinary one again, "
+                             "which goes back when nothing runs there"),
     CellOption("--help", help="all of this"),
-    CellOption("--try",
-               help="a short try without a GPU, in the class with the shortest time limit: the code is checked while GPUs are busy"),
+    CellOption("--try", help="a short try without a GPU, in the class with the shortest time limit: "
+                             "the code is checked while GPUs are busy"),
 )
 OPTIONS = {option.word: option for option in (*resource_words.WORDS.values(), *_OF_A_CELL)}
 FLAGS = frozenset(option.word for option in OPTIONS.values() if not option.value)
 _OF_GPU = ("gpus", "gpu_type", "gpu_memory", "cuda")
 VERBS = ("status", "explain", "vars", "pull", "push", "parked", "restore", "restart", "hold", "release", "batch")
-_OTHER_WORDS = {"--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
-                "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
-                "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
+_OTHER_WORDS = {
+    "--qos": "--class", "--partition": "--class", "--gres": "--gpu", "--memory": "--mem", "--walltime": "--time",
+    "--constraint": "--slurm", "--exclude": "--not-nodes", "--gpu-memory": "--gpu-mem",
+    "--push": "--in", "--pull": "--out", "--background": "--bg", "--python": "--env"}
 
 
 def _parser() -> MagicArgumentParser:
-    """IPython's, as its ``magic_arguments`` makes one, but for two settings that it does not offer: an option is written out,
-    and what is wrong comes as an exception that names the option, since its own messages have neither an example nor a remedy."""
+    """A parser as IPython's ``magic_arguments`` makes one, with two settings that it does not offer. Options are not
+    abbreviated. An error is an exception that names the option: the parser's own messages have no remedy."""
     parser = MagicArgumentParser("%pounce", usage="%%pounce [options]")
     parser.allow_abbrev, parser.exit_on_error = False, False
     for option in OPTIONS.values():
@@ -75,23 +82,23 @@ def with_options(epilog: str) -> Callable[[_Magic], _Magic]:
 
 @dataclass(frozen=True)
 class CellLine:
-    """The options of one cell. `sends` None: what the cell reads is found in its source."""
+    """The options of one cell. `sends` None: the cell's source tells what it reads."""
 
     place: Place = field(default_factory=Place)
     sends: tuple[str, ...] | None = None
     brings: tuple[str, ...] = ()
     background: bool = False
     name: str = ""  # of the job object of a cell in the background
-    instead: tuple[Step, ...] = ()  # what it does instead of waiting
+    instead: tuple[Step, ...] = ()  # what it requests instead of waiting
     trial: bool = False  # --try: where no class is named, the one for short jobs
     setup: bool = False  # it runs again on each new worker
-    source: str = ""  # of %pounce restore: which saved state
-    remakes: tuple[str, ...] = ()  # of %pounce parked: variables whose cells run again there
-    held: bool = False  # it has no line of its own: it runs on the worker that the notebook holds
-    off: bool = False  # of %pounce hold: no longer
-    local: bool = False  # the notebook's own
+    source: str = ""  # %pounce restore: which saved state
+    remakes: tuple[str, ...] = ()  # %pounce parked: variables whose cells run again there
+    held: bool = False  # a cell without a line of its own: it runs on the held worker
+    off: bool = False  # %pounce hold: end it
+    local: bool = False  # the cell runs in the notebook
     help: bool = False
-    words: tuple[str, ...] = ()  # of %pounce batch, which has a line of its own: batch_line.py
+    words: tuple[str, ...] = ()  # %pounce batch, whose options batch_line.py parses
 
 
 def parse_cell(line: str) -> CellLine:
@@ -100,7 +107,8 @@ def parse_cell(line: str) -> CellLine:
 
 def _cell_line(words: Sequence[str]) -> CellLine:
     said = _said(words)
-    resources = {keyword: resource_words.value_of(word, said[word]) for word, keyword in RESOURCES.items() if word in said}
+    resources = {keyword: resource_words.value_of(word, said[word])
+                 for word, keyword in RESOURCES.items() if word in said}
     if "--try" in said:
         kept = {word: value for word, value in resources.items() if word not in _OF_GPU}
         resources = {**kept, "gpus": 0}
@@ -109,9 +117,11 @@ def _cell_line(words: Sequence[str]) -> CellLine:
         _names(word, said[word]) if word in said else None for word in ("--in", "--out", "--name", "--on", "--remake"))
     if on is not None and len(on) != 1:
         raise BadRequest(f"--on takes one name, not {','.join(on)}")
-    return CellLine(Place(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
-                    _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
-                    said.get("--from", ""), remakes or (), off="--off" in said, local="--local" in said, help="--help" in said)
+    return CellLine(
+        Place(resource_words.checked(resources), env, on[0] if on else ""), sends, brings or (), "--bg" in said,
+        _job_name(names or (), said), _instead(said.get("--or", [])), "--try" in said, "--setup" in said,
+        said.get("--from", ""), remakes or (),
+        off="--off" in said, local="--local" in said, help="--help" in said)
 
 
 def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
@@ -126,24 +136,26 @@ def parse_verb(line: str) -> tuple[str, CellLine, tuple[str, ...]]:
         return verb, CellLine(words=tuple(rest)), ()
     names: list[str] = []
     while rest and not rest[0].startswith("-"):
-        names.extend([rest.pop(0)] if verb == "explain" else _names(verb, rest.pop(0)))  # which takes jobs and runs
-    asked = _cell_line(rest)
-    resource_words.of_one_process(asked.place.options)
-    return verb, asked, tuple(names)
+        names.extend([rest.pop(0)] if verb == "explain" else _names(verb, rest.pop(0)))  # explain takes jobs and runs
+    cell_line = _cell_line(rest)
+    resource_words.of_one_process(cell_line.place.options)
+    return verb, cell_line, tuple(names)
 
 
 def parse_hold(line: str) -> CellLine:
     """``hold --gpu 1``, as the verb takes it."""
-    _, asked, names = parse_verb(line)
-    return checked_hold(asked, names)
+    _, cell_line, names = parse_verb(line)
+    return checked_hold(cell_line, names)
 
 
-def checked_hold(asked: CellLine, names: Sequence[str]) -> CellLine:
+def checked_hold(cell_line: CellLine, names: Sequence[str]) -> CellLine:
     if names:
         raise BadRequest(f"%pounce hold takes options, not {names[0]!r}")
-    if not (asked.off or asked.help) and asked != CellLine(asked.place, instead=asked.instead, trial=asked.trial):
-        raise BadRequest("%pounce hold takes a worker's options alone; --in, --out, --bg, --name and --setup are a cell's")
-    return asked
+    allowed = CellLine(cell_line.place, instead=cell_line.instead, trial=cell_line.trial)
+    if not (cell_line.off or cell_line.help) and cell_line != allowed:
+        raise BadRequest("%pounce hold takes a worker's options alone; "
+                         "--in, --out, --bg, --name and --setup are a cell's")
+    return cell_line
 
 
 def _words(line: str) -> list[str]:
@@ -154,7 +166,7 @@ def _words(line: str) -> list[str]:
 
 
 def _said(words: Sequence[str]) -> dict[str, Any]:
-    """The options that were written, by their words."""
+    """The options on the line, by their words."""
     found, rest = read(PARSER, OPTIONS, words)
     if rest:
         raise _unknown(rest[0].partition("=")[0] if rest[0].startswith("-") else rest[0])

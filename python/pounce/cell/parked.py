@@ -1,4 +1,4 @@
-"""The saved states of this user, as ``%pounce parked`` and ``%pounce restore`` see them. Nothing here unpickles anything."""
+"""The saved states of this user, for ``%pounce parked`` and ``%pounce restore``. Nothing here unpickles anything."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ def table(states: Iterable[NotebookState], root: str) -> str:
     others = [saved for saved in found if saved.id not in own and saved.when]
     if others:
         head = ("id", "notebook", "size", "after cell", "when", "variables")
-        parts.append(as_text([head, *map(_row, others)]) + "\n%pounce restore brings them: of this notebook's last kernel, or --from ID")
-    return "\n\n".join(parts) or "nothing is saved yet: that is done when a cell has run on a worker and the next has not come"
+        parts.append(as_text([head, *map(_row, others)])
+                     + "\n%pounce restore brings them: of this notebook's last kernel, or --from ID")
+    return "\n\n".join(parts) or ("nothing is saved yet: that is done when a cell has run on a worker "
+                                  "and the next has not come")
 
 
 def saved_states(root: str) -> list[Saved]:
@@ -71,11 +73,12 @@ def saved_states(root: str) -> list[Saved]:
 
 
 def restore(state: NotebookState, root: str, source: str, names: tuple[str, ...]) -> list[str]:
-    """Puts names of a saved state, all where none is named, into this one, which no worker has now. Returns their names."""
+    """Puts names of a saved state (all if none is named) into this one, which no worker has. Returns their names."""
     saved = _chosen(state, root, source)
     missing = [name for name in names if name not in (*saved.manifest.modules, *saved.names)]
     if missing:
-        raise UsageError(f"{', '.join(missing)}: not in the saved state {saved.id[:_SHOWN_ID]}. %pounce parked shows what is")
+        raise UsageError(f"{', '.join(missing)}: not in the saved state {saved.id[:_SHOWN_ID]}. "
+                         "%pounce parked shows what is")
     target, other = Folder(state.folder), Folder(os.path.join(root, saved.id))
     try:
         found = adopt(target, other, names, key_of(root), state.turn + 1)
@@ -89,7 +92,7 @@ def restore(state: NotebookState, root: str, source: str, names: tuple[str, ...]
 
 
 def remake(state: NotebookState, names: tuple[str, ...]) -> None:
-    """The cells that made these run again on each new worker."""
+    """Has the cells that made these variables run again on each new worker."""
     folder = Folder(state.folder) if state.folder else None
     data = folder.manifest() if folder is not None else None
     made = manifest.decode(data, key_of(os.path.dirname(state.folder))).made if data is not None else {}
@@ -98,7 +101,8 @@ def remake(state: NotebookState, names: tuple[str, ...]) -> None:
         if cell is None:
             raise UsageError(f"{name} is not among what could not be saved. %pounce parked shows that")
         if cell not in state.cells:
-            raise UsageError(f"the cell {cell}, which made {name}, was another kernel's: run it again, as %%pounce --setup")
+            raise UsageError(f"the cell {cell}, which made {name}, was another kernel's: "
+                             "run it again, as %%pounce --setup")
         state.note_setup(cell)
         print(f"cell {cell}, which made {name}, runs again on each new worker")
 
@@ -122,12 +126,14 @@ def _saved(root: str, name: str, key: bytes) -> Saved | None:
 
 def _chosen(state: NotebookState, root: str, source: str) -> Saved:
     others = [saved for saved in saved_states(root) if saved.id != state.id and saved.when]
-    fitting = [saved for saved in others if (saved.id.startswith(source) if source else saved.about.get("notebook") == notebook())]
+    fitting = [saved for saved in others
+               if (saved.id.startswith(source) if source else saved.about.get("notebook") == notebook())]
     if source and len(fitting) > 1:
         raise UsageError(f"{source} is the beginning of several ids: write more of it")
     if not fitting:
         raise UsageError(f"there is no saved state {source}" if source else
-                         "no earlier kernel of this notebook has left a saved state. %pounce parked shows those of others, for --from ID")
+                         "no earlier kernel of this notebook has left a saved state. "
+                         "%pounce parked shows those of others, for --from ID")
     if fitting[0].problem:
         raise UsageError(fitting[0].problem)
     return fitting[0]
@@ -136,9 +142,11 @@ def _chosen(state: NotebookState, root: str, source: str) -> Saved:
 def _of_notebook(saved: Saved) -> str:
     found = saved.manifest
     units = sorted(found.units, key=lambda unit: -unit.nbytes())
-    shown = [(", ".join(persons(unit.names)), size(unit.nbytes()), str(unit.cell)) for unit in units if persons(unit.names)]
+    shown = [(", ".join(persons(unit.names)), size(unit.nbytes()), str(unit.cell))
+             for unit in units if persons(unit.names)]
     rows = [("variable", "size", "cell"), *shown]
-    lost = [f"not saved: {name} (cell {found.made.get(name, 0)}): {why}" for name, why in sorted(found.unparkable.items())]
+    lost = [f"not saved: {name} (cell {found.made.get(name, 0)}): {why}"
+            for name, why in sorted(found.unparkable.items())]
     head = f"this notebook, {size(saved.nbytes)}, as it was after cell {saved.manifest.cell}, saved {_ago(saved.when)}"
     return "\n".join([head, as_text(rows), *lost, *([saved.problem] if saved.problem else [])])
 

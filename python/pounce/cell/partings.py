@@ -1,4 +1,4 @@
-"""What workers say that go by themselves, and have what is not here: the list of it, then its parts, each when it is asked for."""
+"""Messages of workers that end by themselves and have unsaved state: first its list, then each part on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOK_S = 0.05
 
 @dataclass(frozen=True)
 class _Words:
-    """A worker waits for the answer to them."""
+    """A message that its worker waits to have answered."""
 
     session: Session
     task: str
@@ -40,27 +40,28 @@ class Partings:
     Parameters
     ----------
     states : callable
-        Those whose workers may have something.
+        The states whose workers may have something.
     heard : callable
-        Of a state: its worker has said something, which waits for take(). On the thread that the news come through.
+        Called with a state whose worker has sent a message, which waits for take(). On the thread that delivers news.
     """
 
     def __init__(self, states: Callable[[], Iterable[NotebookState]], heard: Callable[[NotebookState], None]):
         self._states, self._heard = states, heard
         self._words: dict[NotebookState, _Words] = {}
-        self._going: set[str] = set()  # workers that have begun to
-        self._gone: set[str] = set()   # and those of them that have said all
+        self._going: set[str] = set()  # workers that have begun to leave
+        self._gone: set[str] = set()   # those of them that have sent everything
         self._lock = threading.Lock()
 
     def listen(self, session: Session) -> None:
-        """From now on, also when a lease has ended. Twice is once."""
+        """Listens from now on, also after the lease has ended. A second call does nothing."""
         session.takers[parting.KIND] = self._hear
         session.core.read_to_the_end(parting.LEAVE_S)
 
     def _hear(self, session: Session, task: str, content: dict[str, Any], buffers: list[Any]) -> None:
         words = _Words(session, task, content, buffers)
-        state = next((state for state in self._states() if state.id == content["state"] and state.holder == content["holder"]), None)
-        if state is None:  # of another time
+        state = next((state for state in self._states()
+                      if state.id == content["state"] and state.holder == content["holder"]), None)
+        if state is None:  # of an earlier worker
             return words.answer(_NOTHING)
         with self._lock:
             self._words[state] = words
@@ -68,11 +69,11 @@ class Partings:
         self._heard(state)
 
     def has_begun(self, state: NotebookState) -> bool:
-        """Whether its worker goes by itself, and serves nothing else any more."""
+        """Whether its worker is leaving by itself, and accepts no other work."""
         return state.holder in self._going
 
     def take(self, state: NotebookState, intake: Callable[[], Intake]) -> bool:
-        """What its worker has said last, into the folder; the answer asks for more. False: it has said nothing."""
+        """Takes its worker's last message into the folder; the answer requests more. False: there is no message."""
         with self._lock:
             words = self._words.pop(state, None)
         if words is None:
@@ -86,11 +87,11 @@ class Partings:
         return True
 
     def wait(self, state: NotebookState, session: Session, until: float) -> None:
-        """Blocks while its worker goes by itself and may still say something; another thread takes it."""
+        """Blocks while its worker is leaving and may still send something; another thread takes it."""
         until = min(until, time.monotonic() + parting.LEAVE_S)
         while time.monotonic() < until and (session.core.reads_on() or self.says_more(state)):
             time.sleep(_LOOK_S)
 
     def says_more(self, state: NotebookState) -> bool:
-        """Whether it goes by itself, and has not said all."""
+        """Whether its worker is leaving, and has not sent everything."""
         return state.holder in self._going and state.holder not in self._gone

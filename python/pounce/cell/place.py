@@ -1,4 +1,4 @@
-"""Which worker the line of a cell means, and whether one that is there will do."""
+"""Which worker a cell's line means, and whether an existing one will do."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from .._engine.options import OF_THE_WAIT, Options
 from .._engine.requirements import cuda_text
 
 _AT_LEAST = ("gpus", "cpus", "memory_mib", "gpu_memory_mib", "cuda")
-_LEAST_CPUS = 1  # of a worker whose line said nothing of them
+_LEAST_CPUS = 1  # of a worker whose line did not name CPUs
 
 
 @dataclass(frozen=True)
 class Place:
-    """The options of a worker. `env`: the prefix of another environment. `on`: the name of variables beside the notebook's usual ones."""
+    """The options of a worker. `env` is the prefix of another environment. `on` names a second set of variables, beside
+    the notebook's usual ones."""
 
     options: Options = field(default_factory=Options)
     env: str = ""
     on: str = ""
 
-    def offers(self, asked: Place, minutes_left: float | None) -> bool:
-        """Whether a worker made for this line serves `asked` too. minutes_left None: its lease has no end."""
-        if asked == self:
+    def offers(self, wanted: Place, minutes_left: float | None) -> bool:
+        """Whether a worker made for this line serves `wanted` too. minutes_left None: its lease has no end."""
+        if wanted == self:
             return True
-        if (asked.env, asked.on) != (self.env, self.on):
+        if (wanted.env, wanted.on) != (self.env, self.on):
             return False
-        mine, theirs = self.options, asked.options
+        mine, theirs = self.options, wanted.options
         if theirs.time_min and minutes_left is not None and minutes_left < theirs.time_min:
             return False
         for word in (each.name for each in fields(Options)):

@@ -1,4 +1,4 @@
-"""One notebook's cells on its workers: what travels there and back, and what runs behind the cells."""
+"""One notebook's cells on its workers: what travels in both directions, and what runs in the background."""
 
 from __future__ import annotations
 
@@ -48,22 +48,23 @@ class Remote:
 
     # ---- cells ----
 
-    def run(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
-        asked, reply = self.exchange(asked, wanted, source)
-        return self._booked(asked, self.number(), reply)
+    def run(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
+        line, reply = self.exchange(line, wanted, source)
+        return self._booked(line, self.number(), reply)
 
-    def run_on_ranks(self, asked: CellLine, wanted: Any, source: str) -> Shown | None:
+    def run_on_ranks(self, line: CellLine, wanted: Any, source: str) -> Shown | None:
         own = self.own()
-        files = self._files_of({own[name].__code__.co_filename for name in wanted if isinstance(own[name], FunctionType)})
-        return self.gang_cells.run(asked, wanted, source, self.number(), {"files": files, "message": self._message()})
+        functions = (own[name] for name in wanted if isinstance(own[name], FunctionType))
+        files = self._files_of({function.__code__.co_filename for function in functions})
+        return self.gang_cells.run(line, wanted, source, self.number(), {"files": files, "message": self._message()})
 
-    def _booked(self, asked: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
-        """What the cell did, in our ledger; its value, or its error raised."""
-        state = self.workers.state(asked.place)
+    def _booked(self, line: CellLine, number: int, reply: dict[str, Any]) -> Shown | None:
+        """Records what the cell did in the ledger. Returns its value or raises its error."""
+        state = self.workers.state(line.place)
         self._changed(state, number, reply)
         if "error" in reply:
-            raise remote_error(reply["error"], self._hint(reply["error"]["name"], asked.place))
-        if asked.setup:
+            raise remote_error(reply["error"], self._hint(reply["error"]["name"], line.place))
+        if line.setup:
             state.note_setup(number)
         self.bring(reply, state)
         return Shown(*reply["shown"]) if reply["shown"] is not None else None
@@ -76,28 +77,28 @@ class Remote:
         """A variable of the user's, not of IPython's."""
         return name in self.shell.user_ns and name not in self.shell.user_ns_hidden
 
-    def exchange(self, asked: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
-        """Sends what the worker lacks and the source; again, with more, to a new worker that lacks more than was known.
-        Returns also the line as it would have been for the worker that it came to."""
+    def exchange(self, line: CellLine, wanted: Any, source: str) -> tuple[CellLine, dict[str, Any]]:
+        """Sends the source and what the worker lacks. Sends again, with more, if a new worker lacks more. Returns
+        also the line as it would have been for the worker that ran it."""
         number, loop, sent = self.number(), None, None
         while True:
             if sent is None:
-                asked = self.workers.for_line(asked)
-                state = self.workers.state(asked.place)
-                sent = self._packed(asked, wanted, source, number, loop)
+                line = self.workers.for_line(line)
+                state = self.workers.state(line.place)
+                sent = self._packed(line, wanted, source, number, loop)
             parcel, words = sent
-            future = self._view(asked).submit(runner.run_cell, *words)
-            if asked.held and self.hold is not None:
+            future = self._view(line).submit(runner.run_cell, *words)
+            if line.held and self.hold is not None:
                 self.hold.waits_for(future)
             try:
                 with contextlib.nullcontext() if state.held else self.workers.successors.watching(
-                        state, self.workers.client(state), asked.place):
+                        state, self.workers.client(state), line.place):
                     reply = wait(future)
             except LeftBehind:
                 output = CellOutput(self.shell)
                 session, task = engine_of(future)
                 session.show_at(task, output)
-                self._goes_on(asked, number, parcel, words, future, output)
+                self._goes_on(line, number, parcel, words, future, output)
                 seeds.cell_left_behind()
                 raise KeyboardInterrupt("the cell was left to itself; %pounce restart ends its Python") from None
             except _DEATHS as error:
@@ -106,16 +107,17 @@ class Remote:
             if reply.get("strange"):
                 raise errors.Cancelled("the cell has not run: its worker is not the one that this notebook held",
                                        "%pounce hold takes another one, and this cell runs there.")
-            came = self.where_it_ran(asked, future)
+            came = self.where_it_ran(line, future)
             if reply["lacks"]:
-                asked, state.place = came, came.place
+                line, state.place = came, came.place
                 self.workers.relay.give(state, words[0], reply["lacks"])
                 continue
             sent = None
             if not self._has_run(state, came, parcel, reply):
                 if loop is not None:
-                    raise errors.LeaseEnded(f"{loop.words()}, and what it had done went with that worker", "Run the cell again.")
-                asked = came
+                    raise errors.LeaseEnded(f"{loop.words()}, and what it had done went with that worker",
+                                            "Run the cell again.")
+                line = came
                 continue
             seeds.cell_has_run(reply.get("random", {}))
             if "left" not in reply:
@@ -123,7 +125,7 @@ class Remote:
             loop = self._left(state, came, number, reply)
 
     def _has_run(self, state: NotebookState, came: CellLine, parcel: Parcel, reply: dict[str, Any]) -> bool:
-        """False: its worker is a new one without all that it counted on, and nothing ran."""
+        """Returns False if nothing ran: the worker is a new one and lacks something that the cell counted on."""
         state.place = came.place
         if reply["fresh"]:
             self._tell_lost(state, reply)
@@ -135,13 +137,14 @@ class Remote:
         state.has_run(reply["asked"], reply["holder"], reply["problem"])
         state.ledger.arrived(parcel)
         if reply["relayed"]:
-            self.workers.relay.ran(state, CellOutput(self.shell) if getattr(self.shell, "kernel", None) is not None else None)
+            has_kernel = getattr(self.shell, "kernel", None) is not None
+            self.workers.relay.ran(state, CellOutput(self.shell) if has_kernel else None)
         elif state.relayed:
             self.workers.relay.sees_folder(state)
         return True
 
     def _tell_lost(self, state: NotebookState, reply: dict[str, Any]) -> None:
-        """What a new worker has not of the last one's."""
+        """Tells the user which variables of the last worker the new one does not have."""
         lost = state.ledger.back_to(reply["turn"] if reply["turn"] < state.after else state.turn)
         if lost and reply["turn"]:
             say(f"this is a new worker, and what was saved is as it was after cell {reply['cell']}: "
@@ -154,77 +157,82 @@ class Remote:
             say(f"{name} (cell {cell}) went with the last worker: {why}")
 
     def _left(self, state: NotebookState, came: CellLine, number: int, reply: dict[str, Any]) -> Loop:
-        """The cell is to go on elsewhere: it has given its worker back, or found that it cannot."""
+        """The cell is to continue elsewhere: its worker is given back, unless the cell turns out to be bound to it."""
         self._changed(state, number, reply)
         loop = Loop(reply["left"])
         say(f"{loop.words()}; the cell goes on with the next worker")
         return loop if self.workers.left(state, came.place) else loop.that_stays()
 
-    def _packed(self, asked: CellLine, wanted: Any, source: str, number: int, loop: Loop | None = None) -> tuple[Parcel, tuple[Any, ...]]:
-        """What travels, and the arguments of `run_cell`. `loop`: the cell goes on in the middle of it."""
-        state = self.workers.state(asked.place)
+    def _packed(self, line: CellLine, wanted: Any, source: str, number: int,
+                loop: Loop | None = None) -> tuple[Parcel, tuple[Any, ...]]:
+        """What travels, and the arguments of `run_cell`. `loop`: the cell continues in the middle of it."""
+        state = self.workers.state(line.place)
         self.workers.make_folder(state)
         words = state.words(session_of(self.workers.client()).parked_most_bytes)
-        parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=asked.sends is not None)
+        parcel = state.ledger.parcel(wanted, self.own(), number, words["turn"], forced=line.sends is not None)
         if loop is not None:
             parcel = parcel.of_the_rest()
-        request = {"holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
-                   "reads": sorted(parcel.names), "brings": asked.brings, "setup": asked.setup, "colors": self.shell.colors,
-                   "asks": not asked.background, "message": self._message(), "loop": loop.left if loop else None,
-                   "random": seeds.of_cell(waits=not asked.background),
-                   "leaves": not asked.background and not state.held and not (loop and loop.stays), "held": asked.held}
+        request = {
+            "holder": state.holder, "state": words, "source": source, "number": number, "files": self._files(parcel),
+            "reads": sorted(parcel.names), "brings": line.brings, "setup": line.setup, "colors": self.shell.colors,
+            "asks": not line.background, "message": self._message(), "loop": loop.left if loop else None,
+            "random": seeds.of_cell(waits=not line.background),
+            "leaves": not line.background and not state.held and not (loop and loop.stays), "held": line.held}
         state.cells[number] = source
         self._tell(parcel)
         return parcel, (request, *bundle.dumps(parcel.values, by_file=True))
 
-    def run_behind(self, asked: CellLine, wanted: Any, source: str) -> CellJob | None:
+    def run_behind(self, line: CellLine, wanted: Any, source: str) -> CellJob | None:
         number, output = self.number(), CellOutput(self.shell)
-        asked = self.workers.for_line(asked)
-        parcel, words = self._packed(asked, wanted, source, number)
-        job = self._goes_on(asked, number, parcel, words, self._sent_behind(asked, words, output), output)
-        if not asked.name:
+        line = self.workers.for_line(line)
+        parcel, words = self._packed(line, wanted, source, number)
+        job = self._goes_on(line, number, parcel, words, self._sent_behind(line, words, output), output)
+        if not line.name:
             return job
-        self.shell.push({asked.name: job})
+        self.shell.push({line.name: job})
         return None
 
-    def _sent_behind(self, asked: CellLine, words: tuple[Any, ...], output: CellOutput) -> Any:
-        view = self._view(asked)
+    def _sent_behind(self, line: CellLine, words: tuple[Any, ...], output: CellOutput) -> Any:
+        view = self._view(line)
         session = session_of(view)
         with session.news_wait():
             future = view.submit(runner.run_cell, *words)
             session.show_at(engine_of(future)[1], output)
         return future
 
-    def _goes_on(self, asked: CellLine, number: int, parcel: Parcel, words: tuple[Any, ...], future: Any, output: CellOutput) -> CellJob:
-        state = self.workers.state(asked.place)
+    def _goes_on(self, line: CellLine, number: int, parcel: Parcel, words: tuple[Any, ...], future: Any,
+                 output: CellOutput) -> CellJob:
+        state = self.workers.state(line.place)
         state.ledger.arrived(parcel)  # before the cells that come behind it
-        state.after, state.place = state.turn, asked.place
+        state.after, state.place = state.turn, line.place
 
         def again(lacks: list[str]) -> Again:
-            return Again(lambda: self.workers.relay.give(state, words[0], lacks), lambda: self._sent_behind(asked, words, output))
+            return Again(lambda: self.workers.relay.give(state, words[0], lacks),
+                         lambda: self._sent_behind(line, words, output))
 
-        ended = lambda future: self._ended_behind(state, asked, number, parcel, future, again)  # noqa: E731
-        job = CellJob(self.workers.at(asked.place), lambda: self.where_it_ran(asked, future).place, future, output, ended)
+        ended = lambda future: self._ended_behind(state, line, number, parcel, future, again)  # noqa: E731
+        job = CellJob(self.workers.at(line.place), lambda: self.where_it_ran(line, future).place, future, output, ended)
         self.jobs = [*(old for old in self.jobs if old.state != "done"), job]
         return job
 
-    def _ended_behind(self, state: NotebookState, asked: CellLine, number: int, parcel: Parcel, future: Any,
+    def _ended_behind(self, state: NotebookState, line: CellLine, number: int, parcel: Parcel, future: Any,
                       again: Callable[[list[str]], Again]) -> Shown | None:
         try:
             reply = future.result()
         except BaseException as error:
-            state.ledger.withdraw(parcel)  # whether it has arrived nobody knows
+            state.ledger.withdraw(parcel)  # it may or may not have arrived
             state.crashed |= isinstance(error, _DEATHS) and not _was_refused(error)
             if state.held and python_died(error):
                 self.hold_again()
             raise
         if reply["lacks"]:
             raise again(reply["lacks"])
-        came = self.where_it_ran(asked, future)
+        came = self.where_it_ran(line, future)
         if self._has_run(state, came, parcel, reply):
             if "left" in reply:
                 self._changed(state, number, reply)
-                raise errors.LeaseEnded(Loop(reply["left"]).words(), "Nobody waits for the cell, so it does not go on: run its rest.")
+                raise errors.LeaseEnded(Loop(reply["left"]).words(),
+                                        "Nobody waits for the cell, so it does not go on: run its rest.")
             return self._booked(came, number, reply)
         state.ledger.withdraw(parcel)
         text = "the cell did not run: its worker is a new one, and lacks variables that it counted on"
@@ -248,7 +256,8 @@ class Remote:
         if parcel.sizes:
             say("sent " + ", ".join(f"{name} ({size(nbytes)})" for name, nbytes in sorted(parcel.sizes.items())))
         if parcel.unchecked:
-            say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} (--in sends them again)")
+            say(f"not fully checked for changes, being large: {', '.join(sorted(parcel.unchecked))} "
+                "(--in sends them again)")
 
     def bring(self, reply: dict[str, Any], state: NotebookState) -> None:
         if reply["missing"]:
@@ -263,7 +272,8 @@ class Remote:
             raise NameError(f"the notebook has no variable {', '.join(missing)}")
 
     def require_here(self, names: Iterable[str]) -> None:
-        """For work that goes elsewhere: what it reads, itself or by functions, is in the notebook, and is no older than on a worker.
+        """For work that runs elsewhere: checks that everything `names` read, themselves or through functions, is in the
+        notebook and no older than on a worker.
 
         Raises
         ------
@@ -275,7 +285,8 @@ class Remote:
             if away:
                 on = f" --on {state.place.on}" if state.place is not None and state.place.on else ""
                 are = "is" if len(away) == 1 else "are"
-                raise errors.BadRequest(f"{', '.join(away)} {are} on the worker: %pounce pull {','.join(away)}{on} first")
+                raise errors.BadRequest(f"{', '.join(away)} {are} on the worker: "
+                                        f"%pounce pull {','.join(away)}{on} first")
 
     def _is_imported(self, name: str) -> bool:
         return self.is_ours(name) and is_import(self.shell.user_ns[name])
@@ -287,11 +298,14 @@ class Remote:
         if self.is_ours(name):
             return f"{name} is a variable of the notebook that was not sent: --in {name} sends it."
         mine = self.workers.state(place)
-        elsewhere = [state.place for state in self.workers.states.values() if state is not mine and name in state.ledger.entries]
-        return f"{name} is on the worker with {elsewhere[0]}: bring it here with %pounce pull {name} and those." if elsewhere else ""
+        elsewhere = [state.place for state in self.workers.states.values()
+                     if state is not mine and name in state.ledger.entries]
+        if not elsewhere:
+            return ""
+        return f"{name} is on the worker with {elsewhere[0]}: bring it here with %pounce pull {name} and those."
 
     def number(self) -> int:
-        """Of the cell that runs; IPython's own count is one ahead in some versions."""
+        """The number of the running cell; IPython's own count is one ahead in some versions."""
         return self.shell.displayhook.prompt_count
 
     def _message(self) -> str:
@@ -305,30 +319,30 @@ class Remote:
         for state in self.workers.states.values():
             state.ledger.cell_ended(self.shell.user_ns, result.execution_count or 0)
 
-    def _view(self, asked: CellLine) -> Any:
-        view = self.workers.at(asked.place)
-        return view.options(wait_policy=[str(step) for step in asked.instead]) if asked.instead else view
+    def _view(self, line: CellLine) -> Any:
+        view = self.workers.at(line.place)
+        return view.options(wait_policy=[str(step) for step in line.instead]) if line.instead else view
 
-    def where_it_ran(self, asked: CellLine, future: Any) -> CellLine:
-        """A cell that did not wait for what it had asked for is on another worker."""
+    def where_it_ran(self, line: CellLine, future: Any) -> CellLine:
+        """The line of the worker that ran the cell: instead of waiting it may have requested another."""
         asks = replace(engine_of(future)[1].asks or Options(), wait_policy=())
-        if asks == asked.place.options:
-            return asked
-        return replace(asked, place=replace(asked.place, options=asks), instead=())
+        if asks == line.place.options:
+            return line
+        return replace(line, place=replace(line.place, options=asks), instead=())
 
-    def submitted(self, asked: CellLine, function: Callable[..., Any], *arguments: Any) -> tuple[CellLine, Any]:
-        """A call to the worker of a line, which is not a cell's; the line of the worker that it goes to, and the future."""
-        asked = self.workers.for_line(asked)
-        return asked, self._view(asked).submit(function, *arguments)
+    def submitted(self, line: CellLine, function: Callable[..., Any], *arguments: Any) -> tuple[CellLine, Any]:
+        """Submits a call that is not a cell's to the worker of a line. Returns that worker's line, and the future."""
+        line = self.workers.for_line(line)
+        return line, self._view(line).submit(function, *arguments)
 
     def hold_again(self) -> None:
-        """The worker that is held has a new Python, which has not heard of it. Any thread, does not block."""
+        """The held worker has a new Python, which does not know that it is held. Any thread, does not block."""
         hold = self.hold
         if hold is not None and hold.lease.state != "ended":
             hold.waits_for(self.workers.at(hold.place, hold.state).submit(runner.hold, True))
 
     def end_hold(self) -> None:
-        """Cells run in the notebook again. Its worker hears nothing."""
+        """Cells run in the notebook again. The worker is not told."""
         if self.hold is not None:
             self.hold.end()
         self.hold = None
@@ -343,10 +357,10 @@ class Remote:
 
 
 def python_died(error: BaseException) -> bool:
-    """The lease may go on with a new one."""
+    """Whether only the worker's Python died: the lease may continue with a new one."""
     return isinstance(error, _PYTHON_DIED) and not _was_refused(error)
 
 
 def _was_refused(error: BaseException) -> bool:
-    """What the cell needs did not come, since it had no room there: the worker is as it was."""
+    """Whether the cell's data did not fit on the worker and was refused: the worker is as it was."""
     return isinstance(error, errors.OutOfMemory) and "object" in error.context

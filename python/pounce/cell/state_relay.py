@@ -1,4 +1,4 @@
-"""Saved variables of workers that do not see the notebook's folder: brought here behind the cells, and given to the next worker."""
+"""Saved variables of workers that do not see the notebook's folder: fetched in the background for the next worker."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from .notebook_state import NotebookState
 from .partings import Partings
 from .stop import say, wait
 
-_FIRST_S, _MOST_S = 0.3, 60.0  # after a cell it is asked what is saved; again after twice as long: each time interrupts a save
-_SOON_S = 5.0  # so long a worker that has just run a cell may not be known to be there
-_END_S = 3.0  # so long a kernel that ends may take for what has not come
-_TOLD_S = 1.0  # so long a person waits before a line says for what
+_FIRST_S, _MOST_S = 0.3, 60.0  # from a cell to the first fetch; then doubled, since each fetch interrupts a save
+_SOON_S = 5.0  # a worker that has just run a cell may not be known to be there for so long
+_END_S = 3.0  # a kernel that ends may spend this long on what has not come
+_TOLD_S = 1.0  # the user waits this long before a line tells what for
 _SAVING_S = 0.05  # between two looks at what another worker saves
 _GIVEN_BYTES = 16 * 1024 * 1024  # at a time, while a cell waits for it
 
@@ -39,11 +39,11 @@ class StateRelay:
     Parameters
     ----------
     view : callable
-        Of a state: what its worker is asked through.
+        Of a state: the view that its worker is called through.
     is_there : callable
         Of a state: whether its worker runs.
 
-    Thread: the notebook's, and one of its own, which brings what is new and keeps no kernel from ending.
+    Thread: the notebook's, and one of its own, which fetches what is new and keeps no kernel from ending.
     """
 
     def __init__(self, view: Callable[[NotebookState], Any], is_there: Callable[[NotebookState], bool]):
@@ -52,19 +52,19 @@ class StateRelay:
         self._holders: dict[NotebookState, str] = {}  # of the intakes
         self._outputs: dict[NotebookState, Sink | None] = {}  # of the cell that ran last
         self._due: dict[NotebookState, float] = {}
-        self._pauses: dict[NotebookState, float] = {}  # before it is asked again
+        self._pauses: dict[NotebookState, float] = {}  # before the next fetch
         self._owed: set[NotebookState] = set()  # not all of it has come
         self._partings = Partings(lambda: list(self._outputs), self._at_once)
-        self._until = math.inf  # workers are asked
+        self._until = math.inf  # workers are called
         self._changed = threading.Condition()
-        self._bringing: dict[NotebookState, threading.RLock] = {}  # one waits for its own worker, which may be busy for hours
+        self._bringing: dict[NotebookState, threading.RLock] = {}  # one each: a worker may be busy for hours
         self._wanted = False  # by the notebook's thread
         self._thread: threading.Thread | None = None
 
     # ---- behind the cells ----
 
     def ran(self, state: NotebookState, output: Sink | None) -> None:
-        """A cell of it has run on a worker that does not see its folder. What is printed there between cells goes to `output`."""
+        """A cell has run on a worker that does not see its folder. Its prints between cells go to `output`."""
         self._partings.listen(session_of(self._view(state)))
         if not state.relayed:
             state.relayed = True
@@ -80,10 +80,10 @@ class StateRelay:
             atexit.register(self._end)  # before clients close, which were made earlier
 
     def sees_folder(self, state: NotebookState) -> None:
-        """Its worker does, unlike the one before: nothing has to be brought. Any thread, also the one that everybody's answers come
-        through: it waits for nobody."""
+        """Its worker sees the folder, unlike the one before: nothing has to be fetched. Does not block. Any thread,
+        also the one that delivers all answers."""
         state.relayed = False
-        self._at_once(state)  # what is open for it is closed by whoever has it
+        self._at_once(state)  # the thread that has the intake open closes it
 
     def _at_once(self, state: NotebookState) -> None:
         with self._changed:
@@ -105,7 +105,7 @@ class StateRelay:
                     self._owed.discard(state)
 
     def _looked_after(self, state: NotebookState) -> bool:
-        """Whether all of it is here."""
+        """Returns whether all of it is here."""
         if self._partings.take(state, lambda: self._intake(state)):
             if not self._partings.says_more(state):
                 self._close(state)  # the next worker has to wait for nothing
@@ -125,7 +125,7 @@ class StateRelay:
         self._pauses[state] = min(2 * pause, _MOST_S)
 
     def _next(self) -> NotebookState:
-        """When it is due."""
+        """The next state that is due. Blocks until then."""
         with self._changed:
             while True:
                 state = min(self._due, key=self._due.__getitem__, default=None)
@@ -136,7 +136,7 @@ class StateRelay:
                 self._changed.wait(None if self._wanted else left)
 
     def _brought(self, state: NotebookState) -> bool:
-        """False: try again."""
+        """Returns False if it has to be tried again."""
         intake: Intake | None = None
         try:
             intake = self._intake(state)
@@ -152,11 +152,11 @@ class StateRelay:
     def _intake(self, state: NotebookState) -> Intake:
         if state not in self._intakes or self._holders[state] != state.holder:
             self._close(state)
-            self._intakes[state] = Intake(state.folder, lambda *call: self._asked(state, *call))
+            self._intakes[state] = Intake(state.folder, lambda *call: self._call_worker(state, *call))
             self._holders[state] = state.holder
         return self._intakes[state]
 
-    def _asked(self, state: NotebookState, *call: Any) -> Any:
+    def _call_worker(self, state: NotebookState, *call: Any) -> Any:
         return run_there(lambda: self._view(state), lambda: self._serves(state), self._outputs.get(state), *call)
 
     def _serves(self, state: NotebookState) -> bool:
@@ -165,8 +165,8 @@ class StateRelay:
     # ---- the notebook's thread: a worker goes ----
 
     def bring_last(self, state: NotebookState) -> str:
-        """Its worker goes next, or is going: blocks until all that it has is here. Nothing, where that sees the folder. Returns why it
-        could not be brought; what was here before is whole then."""
+        """Its worker goes next, or is going: blocks until everything it has is here. Does nothing if the worker sees
+        the folder. Returns why it could not be brought; the earlier state here is whole then."""
         problem = ""
         if state.relayed and state.holder:
             if self._is_there(state):
@@ -198,7 +198,7 @@ class StateRelay:
                 self.bring_last(state)
 
     def forget(self, state: NotebookState) -> None:
-        """What comes of it next is another worker's. Blocks while something is brought, so never on the notifier's thread."""
+        """What comes next is another worker's. Blocks while something is fetched: never on the notifier's thread."""
         with self._changed:
             self._due.pop(state, None)
             self._owed.discard(state)
@@ -225,7 +225,8 @@ class StateRelay:
     # ---- the next worker ----
 
     def give(self, state: NotebookState, request: dict[str, Any], lacks: list[str]) -> None:
-        """What a worker lacks for a request, which goes there once more then: first what there is, then what of it the cell reads."""
+        """Gives what a worker lacks for a request, which is then sent again: first the list, then the blobs that
+        the cell reads."""
         if lacks == [crossing.MANIFEST]:
             words = request["state"]
             words["supply"] = _supply(state.folder, words["after"], words["patience_s"])
@@ -236,11 +237,12 @@ class StateRelay:
 
 
 def _supply(path: str, turn: int, patience_s: float) -> bytes:
-    """What there is, as soon as it has this turn; or as it is, if that takes too long: a worker that saw the folder may be saving."""
+    """The saved state, as soon as it has this turn, or as it is after `patience_s`: a worker that saw the folder may
+    still be saving."""
     until = time.monotonic() + patience_s
     with contextlib.closing(Folder(path)) as folder:
         while True:
-            left = folder.left()  # looked at first: what was saved before is then seen
+            left = folder.left()  # before the state is read: a save from before then is seen
             state = crossing.state_in(folder, key_of(os.path.dirname(path)))
             if state.turn >= turn or left or time.monotonic() >= until:
                 return crossing.unsigned(state)
@@ -248,7 +250,7 @@ def _supply(path: str, turn: int, patience_s: float) -> bytes:
 
 
 def _given(path: str, blobs: list[str]) -> Iterator[list[crossing.Part]]:
-    """Whole ones. A file that is gone goes as an empty one: the worker refuses it as it would on a disk."""
+    """Whole blobs. A missing file is sent as an empty one: the worker refuses it as it would on a disk."""
     with contextlib.closing(Folder(path)) as folder:
         parts: list[crossing.Part] = []
         for blob in blobs:

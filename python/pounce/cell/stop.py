@@ -13,10 +13,11 @@ class LeftBehind(KeyboardInterrupt):
 
 
 def wait(future: Any) -> Any:
-    """The cell's reply. Stop asks the worker to stop, whose own end follows; a third time leaves the cell to itself."""
+    """The cell's reply. Stop has the worker stop the cell, and the worker then reports its end. A third stop leaves the
+    cell running."""
     pressed, warned = 0, False
     while True:
-        try:  # around all that a press leads to: the next one may come at any line
+        try:  # around everything that a press leads to: the next one may come at any line
             if pressed == 2 and not warned:
                 warned = True
                 say("the cell has not stopped yet; stop once more leaves it to itself, "

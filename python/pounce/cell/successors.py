@@ -1,4 +1,4 @@
-"""The next worker of a notebook, asked for before the time of the one that its cell runs on is over, so that nobody waits between."""
+"""The next worker of a notebook, requested before the current one's time ends, so that no cell waits in between."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAD_S = 30.0  # before the end, where a worker would start at once
 MOVE_S = 20.0  # of a worker's time: too little to begin a cell, where the next one is ready
 _MOST_LEAD_S = 3600.0
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 10.0, 600.0  # between two looks, however short the cells are
-_UNUSED_S = 60.0  # without a cell: what was asked for goes back
+_UNUSED_S = 60.0  # without a cell: the requested worker goes back
 
 Running = tuple[NotebookState, Client, Place]
 
@@ -37,22 +37,22 @@ class Successors:
     Parameters
     ----------
     new_client : callable
-        A client that has nothing yet.
+        Makes a client without leases.
 
-    Thread: the notebook's, and one of its own, which looks at the time now and then while cells run, and sleeps otherwise.
+    Thread: the notebook's, and one of its own, which checks the time while cells run, and sleeps otherwise.
     """
 
     def __init__(self, new_client: Callable[[], Client]):
         self._new_client = new_client
-        self._asked: dict[NotebookState, _Successor] = {}
+        self._successors: dict[NotebookState, _Successor] = {}
         self._changed = threading.Condition()
         self._running: Running | None = None
-        self._sleeps = False  # the thread, until somebody wakes it
+        self._sleeps = False  # the thread, until it is notified
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
     def watching(self, state: NotebookState, client: Client, place: Place) -> Iterator[None]:
-        """A cell runs there, which somebody waits for."""
+        """A cell runs on this worker in the foreground."""
         with self._changed:
             self._running = (state, client, place)
             if self._sleeps:
@@ -66,32 +66,32 @@ class Successors:
             self._running = None
 
     def is_ready(self, state: NotebookState) -> bool:
-        asked = self._asked.get(state)
-        return asked is not None and bool(asked.begun.done()) and _has_worker(asked.client)
+        successor = self._successors.get(state)
+        return successor is not None and bool(successor.begun.done()) and _has_worker(successor.client)
 
     def taken(self, state: NotebookState) -> Client | None:
-        """The client of the next worker, which is the state's from now on; None: none was asked for."""
+        """The client of the next worker, which is the state's from now on; None: none was requested."""
         with self._changed:
-            asked = self._asked.pop(state, None)
-        return asked.client if asked is not None else None
+            successor = self._successors.pop(state, None)
+        return successor.client if successor is not None else None
 
     def close(self) -> None:
-        """Gives back what was asked for."""
-        for state in list(self._asked):
+        """Gives back all requested workers."""
+        for state in list(self._successors):
             self.give_back(state)
 
     def give_back(self, state: NotebookState) -> None:
-        """What was asked for to follow that one's worker."""
+        """Gives back the worker that was requested to follow the state's."""
         client = self.taken(state)
         if client is not None:
             client.close()
 
     def _run(self) -> None:
-        """Looks not more often than every ten seconds, and at nothing else: a row of short cells wakes nobody."""
+        """Looks at most every ten seconds, and at nothing else: a series of short cells wakes no thread."""
         unused, pause = 0.0, _LEAST_PAUSE_S
         while True:
             with self._changed:
-                self._sleeps = self._running is None and not self._asked
+                self._sleeps = self._running is None and not self._successors
                 self._changed.wait(None if self._sleeps else pause)
                 running = self._running
             if self._sleeps:
@@ -104,10 +104,10 @@ class Successors:
                 pause = self._looked(*running) if running is not None else _LEAST_PAUSE_S
 
     def _looked(self, state: NotebookState, client: Client, place: Place) -> float:
-        """Seconds until it has to be looked at again."""
+        """Returns the seconds until the next look."""
         left = seconds_left(client)
         self._drop_failed(state)
-        if left is None or state in self._asked:
+        if left is None or state in self._successors:
             return _LEAST_PAUSE_S
         if left <= _MOST_LEAD_S and left <= LEAD_S + _wait_s(client, place.options):
             self._ask((state, client, place))
@@ -115,9 +115,9 @@ class Successors:
         return min(max(_LEAST_PAUSE_S, (left - LEAD_S) / 10), max(0.0, left - LEAD_S) or _LEAST_PAUSE_S, _MOST_PAUSE_S)
 
     def _drop_failed(self, state: NotebookState) -> None:
-        """It went again, or never came."""
-        asked = self._asked.get(state)
-        if asked is not None and asked.begun.done() and not _has_worker(asked.client):
+        """Gives back a successor that has gone again, or never came."""
+        successor = self._successors.get(state)
+        if successor is not None and successor.begun.done() and not _has_worker(successor.client):
             self.give_back(state)
 
     def _ask(self, running: Running) -> None:
@@ -127,7 +127,7 @@ class Successors:
             wanted = self._running is not None and self._running[:2] == running[:2]
             if wanted:
                 begun = view_with(client, place.options, place.env).submit(runner.begin)
-                self._asked[state] = _Successor(client, begun)
+                self._successors[state] = _Successor(client, begun)
         if not wanted:  # the cell has ended meanwhile, or all was given back
             client.close()
 
@@ -140,13 +140,13 @@ def _has_worker(client: Client) -> bool:
 
 
 def seconds_left(client: Client) -> float | None:
-    """Of the time of its worker; None: without an end, or not known."""
+    """Seconds until the worker's time ends; None: it has no end, or that is not known."""
     ends = [lease.end_time for lease in client.leases() if lease.end_time]
     return min(ends) - time.time() if ends else None
 
 
 def _wait_s(client: Client, options: Options) -> float:
-    """How long one more request would wait, at worst, as far as can be foreseen. Blocks for one question to pounced."""
+    """The longest that one more request would wait, as far as is foreseeable. Blocks for one question to pounced."""
     if not options.gpus:
         return 0.0
     gpus = [gpu for gpu in client.classes().gpus if options.gpu_type in ("", gpu.type)]

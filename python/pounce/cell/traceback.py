@@ -1,4 +1,4 @@
-"""A remote cell's error as if it had been raised here: its own type, the worker's lines, and one line that says where."""
+"""A remote cell's error as if it were raised here: its own type, the worker's lines, and one line that says where."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def remote_error(error: dict[str, Any], hint: str = "") -> BaseException:
 
 
 def in_words(error: errors.PounceError) -> errors.PounceError:
-    """What befell the worker is shown without lines of code: none of them is at fault, and all of them are ours."""
+    """Shows an error of the worker without lines of code: none of them caused it, and all of them are ours."""
     if error.code != "internal":
         error._render_traceback_ = lambda *_: [f"{type(error).__name__}: {error}"]  # type: ignore[attr-defined]
     return error

@@ -1,4 +1,4 @@
-"""What ``%pounce VERB`` does: looking after the workers of the cells."""
+"""The verbs of ``%pounce VERB``, which manage the workers of the cells."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from .remote import Remote
 from .stop import say, wait
 
 
-def _status(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+def _status(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     states = [state for state in remote.workers.states.values() if state.holder and state.place is not None]
     hold = remote.hold
     if hold is not None:
-        print(f"this notebook holds {hold.words()}: {hold.used()}" if hold.is_there else f"the hold is over: {hold.why().text}")
+        print(f"this notebook holds {hold.words()}: {hold.used()}" if hold.is_there
+              else f"the hold is over: {hold.why().text}")
     for state in states:
         print(_state_words(remote, state))
     for job in remote.jobs:
@@ -48,7 +49,7 @@ def _state_words(remote: Remote, state: NotebookState) -> str:
     return f"the worker with {state.place} is gone{f' ({gone})' if gone else ''}: {names} ({kept})"
 
 
-def _explain(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+def _explain(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     for name in names:
         try:
             print(explanation.by_hand_of(name))
@@ -72,32 +73,32 @@ def _explain_waiting(remote: Remote) -> None:
         print(_core.printable(f"Slurm says: job {row.job} is {row.state}{reason}{devices}"))
 
 
-def _vars(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(asked.place)
-    for name, kind, more in wait(remote.workers.at(state.place or asked.place).submit(runner.variables)):
+def _vars(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    state = remote.workers.state(line.place)
+    for name, kind, more in wait(remote.workers.at(state.place or line.place).submit(runner.variables)):
         print(f"{padded(name, 20)} {kind} {more}".rstrip())
 
 
-def _pull(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    where, reply = remote.exchange(CellLine(asked.place, (), names), (), "")
+def _pull(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    where, reply = remote.exchange(CellLine(line.place, (), names), (), "")
     remote.bring(reply, remote.workers.state(where.place))
 
 
-def _push(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+def _push(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     remote.require(names)
-    remote.exchange(CellLine(asked.place, names), names, "")
+    remote.exchange(CellLine(line.place, names), names, "")
 
 
-def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(asked.place)
-    place = state.place or asked.place
+def _restart(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    state = remote.workers.state(line.place)
+    place = state.place or line.place
     running = [job for job in remote.jobs if job.place == place and job.state == "running"]
     if not running and not remote.workers.is_there(state):
         raise UsageError("this notebook has no worker now; %pounce parked names what is saved")
     for job in running:
         job.end_python()
     if not running:
-        with contextlib.suppress(errors.WorkerCrashed):  # as it was told to
+        with contextlib.suppress(errors.WorkerCrashed):  # expected
             wait(remote.workers.at(place).submit(runner.end_python))
     if remote.hold is not None and remote.hold.state is state:
         remote.hold_again()
@@ -108,41 +109,41 @@ def _restart(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
     say("the worker has a new Python" + (f"; {', '.join(sorted(lost))} went with the old one" if lost else ""))
 
 
-def _hold(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+def _hold(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     try:
-        checked_hold(asked, names)
-        holding.off(remote) if asked.off else holding.begin(remote, asked)
+        checked_hold(line, names)
+        holding.off(remote) if line.off else holding.begin(remote, line)
     except errors.BadRequest as error:
         raise UsageError(str(error)) from None
 
 
-def _release(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
+def _release(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
     holding.release(remote)
 
 
-def _parked(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(asked.place)
-    if asked.remakes:
-        return parked.remake(state, asked.remakes)
+def _parked(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    state = remote.workers.state(line.place)
+    if line.remakes:
+        return parked.remake(state, line.remakes)
     print(parked.table(remote.workers.states.values(), remote.workers.parked_folder()))
 
 
-def _restore(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> None:
-    state = remote.workers.state(asked.place)
-    if remote.workers.is_there(state) and state.place is not None:  # it takes what is restored with the next cell
+def _restore(remote: Remote, line: CellLine, names: tuple[str, ...]) -> None:
+    state = remote.workers.state(line.place)
+    if remote.workers.is_there(state) and state.place is not None:  # the restored variables go there with the next cell
         problem = remote.workers.saved(state, state.place)
         if problem:
             raise UsageError(f"the worker's variables cannot be saved, so nothing is restored beside them: {problem}")
     remote.workers.make_folder(state)
-    found = parked.restore(state, remote.workers.parked_folder(), asked.source, names)
+    found = parked.restore(state, remote.workers.parked_folder(), line.source, names)
     state.ledger.assigned(found, remote.shell.user_ns, remote.number(), state.after)
     say(f"{', '.join(found)} will be there for the next cell that reads them")
 
 
-def _batch(remote: Remote, asked: CellLine, names: tuple[str, ...]) -> Any:
-    return batch.run(remote, asked.words)
+def _batch(remote: Remote, line: CellLine, names: tuple[str, ...]) -> Any:
+    return batch.run(remote, line.words)
 
 
 VERBS: dict[str, Callable[[Remote, CellLine, tuple[str, ...]], Any]] = {
-    "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked, "restore": _restore,
-    "restart": _restart, "hold": _hold, "release": _release, "batch": _batch}
+    "status": _status, "explain": _explain, "vars": _vars, "pull": _pull, "push": _push, "parked": _parked,
+    "restore": _restore, "restart": _restart, "hold": _hold, "release": _release, "batch": _batch}

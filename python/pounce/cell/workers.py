@@ -1,4 +1,4 @@
-"""The workers that have one notebook's variables: which has which, what is asked of them through, and how they are left."""
+"""The workers that have one notebook's variables: which has which, which client reaches them, and how they are left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .successors import MOVE_S, Successors, seconds_left
 
 _STATUS_S = 5.0
 _NEVER_S = 1e6  # stopping a cell alone does not cost the worker's variables
-_HERE = ("queued", "starting", "idle", "busy")  # of a lease whose worker will serve the next cell
+_HERE = ("queued", "starting", "idle", "busy")  # states of a lease whose worker will serve the next cell
 _RUNS = ("starting", "idle", "busy")
 
 
@@ -35,7 +35,7 @@ class Workers:
     Attributes
     ----------
     states : dict of NotebookState
-        By the name of ``--on``; by the line, where one could not follow.
+        By the name of ``--on``; by the place, where the variables could not follow.
     successors : Successors
     relay : StateRelay
     """
@@ -45,8 +45,9 @@ class Workers:
         self._clients: dict[NotebookState, Client] = {}
         self.states: dict[Any, NotebookState] = {}
         self.successors = Successors(self._new_client)
-        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state), lambda state: self.is_there(state, _RUNS))
-        self._tries: dict[int, str] = {}  # by minutes asked for: the class of a try, so that its lines find one worker again
+        self.relay = StateRelay(lambda state: self.at(state.place or Place(), state),
+                                lambda state: self.is_there(state, _RUNS))
+        self._tries: dict[int, str] = {}  # the class of a try by its minutes, so that its lines find one worker again
 
     # ---- which ----
 
@@ -54,7 +55,7 @@ class Workers:
         return self.states.get(place) or self.states.setdefault(place.on, NotebookState())
 
     def client(self, state: NotebookState | None = None) -> Client:
-        """That of a state's worker; of the notebook's usual one, or any."""
+        """The client of a state's worker; without a state the notebook's usual one, or any."""
         state = state or next(iter(self._clients), None) or self.state(Place())
         if state not in self._clients:
             self._clients[state] = self.successors.taken(state) or self._new_client()
@@ -64,13 +65,13 @@ class Workers:
         return view_with(self.client(state or self.state(place)), place.options, place.env)
 
     def will_import(self, place: Place, names: list[str], values: list[Any]) -> None:
-        """What the next cell imports, and what it sends: a new worker loads their modules while it waits for the cell."""
+        """Names what the next cell imports and sends: a new worker loads those modules while it waits for the cell."""
         session = session_of(self.at(place))
         if session.modules is not None:
             session.modules.before_cell(names, values, first=not session.under_way)
 
     def loading(self, state: NotebookState) -> str:
-        """The modules that a state's worker loads before a cell asks for them, as pounced last heard; empty: none."""
+        """The modules that a state's worker loads ahead, as pounced last reported; empty: none."""
         client = self._clients.get(state)
         try:
             rows = session_of(client).status(_STATUS_S)["leases"] if client is not None else []
@@ -80,14 +81,14 @@ class Workers:
         return ", ".join(sorted({name for row in rows if row["lease"] in own for name in row.get("loading", ())}))
 
     def pools(self) -> list[Pool]:
-        """Of this notebook, made by its own clients. Empty too where pounced does not answer."""
+        """The pools of this notebook's own clients. Empty too if pounced does not answer."""
         try:
             return next((pools_of(session.status(_STATUS_S)) for session in open_sessions()), [])
         except errors.PounceError:
             return []
 
     def is_there(self, state: NotebookState, words: tuple[str, ...] = _HERE) -> bool:
-        """Whether a worker has, or will have, what is not only on the disk."""
+        """Whether there is, or will be, a worker with variables that are not only on the disk."""
         client = self._clients.get(state)
         return client is not None and any(lease.state in words for lease in client.leases())
 
@@ -95,15 +96,15 @@ class Workers:
         left = seconds_left(self._clients[state])
         return left / 60 if left is not None else None
 
-    def settled(self, asked: CellLine) -> CellLine:
-        """The line with the class of this cluster that a try goes to."""
-        options = asked.place.options
-        if not asked.trial or options.class_:
-            return asked
+    def settled(self, line: CellLine) -> CellLine:
+        """The line, with the class of this cluster that a try goes to."""
+        options = line.place.options
+        if not line.trial or options.class_:
+            return line
         if options.time_min not in self._tries:
             self._tries[options.time_min] = self.client().classes().shortest(options.time_min)
         options = replace(options, class_=self._tries[options.time_min])
-        return replace(asked, place=replace(asked.place, options=options))
+        return replace(line, place=replace(line.place, options=options))
 
     def held_names(self) -> set[str]:
         """The names of variables that workers hold, as far as is known here."""
@@ -111,22 +112,22 @@ class Workers:
 
     # ---- for the next cell ----
 
-    def for_line(self, asked: CellLine) -> CellLine:
-        """The line of the worker that the variables are on, if it offers what is asked for; else they move."""
-        state = self.state(asked.place)
+    def for_line(self, line: CellLine) -> CellLine:
+        """The line of the worker that has the variables, if it offers what this line requests; else they move."""
+        state = self.state(line.place)
         self._to_successor(state)
-        if state.place is None or state.place == asked.place or not self.is_there(state):
-            return asked
-        if state.place.offers(asked.place, self._minutes_left(state)):
-            return replace(asked, place=state.place)
+        if state.place is None or state.place == line.place or not self.is_there(state):
+            return line
+        if state.place.offers(line.place, self._minutes_left(state)):
+            return replace(line, place=state.place)
         if state.held:
-            raise UsageError(f"this notebook holds a worker with {state.place}, which does not offer {asked.place}: %pounce release, "
-                             "and this cell gets another one; --on NAME gives it one beside it")
-        self._move(state, asked.place)
-        return asked
+            raise UsageError(f"this notebook holds a worker with {state.place}, which does not offer {line.place}: "
+                             "%pounce release, and this cell gets another one; --on NAME gives it one beside it")
+        self._move(state, line.place)
+        return line
 
     def _to_successor(self, state: NotebookState) -> None:
-        """The time of its worker is, or is nearly, over, and the next one is ready."""
+        """Moves to the next worker if that is ready and the time of this one is, or is nearly, over."""
         client = self._clients.get(state)
         if client is None or not self.successors.is_ready(state):
             return
@@ -138,18 +139,19 @@ class Workers:
         self._clients.pop(state).close()
 
     def _move(self, state: NotebookState, place: Place) -> None:
-        """Its worker saves everything and goes back; the next one will have it."""
+        """Its worker saves everything and goes back; the next one gets it."""
         assert state.place is not None
         problem = self.saved(state, state.place)
         if not problem:
             self._clients.pop(state).close()
             return
-        say(f"the variables of the worker with {state.place} cannot follow to one with {place}, which begins without them: {problem}")
+        say(f"the variables of the worker with {state.place} cannot follow to one with {place}, "
+            f"which begins without them: {problem}")
         self.states[place] = NotebookState()
 
     def left(self, state: NotebookState, place: Place) -> bool:
-        """Its worker, asked for with this line, saves everything and goes back; the next one will have it. False: it holds what
-        cannot be saved, and stays."""
+        """Its worker, requested with this line, saves everything and goes back; the next one gets it. Returns False if
+        it holds something that cannot be saved: it stays."""
         if not self._has_left(state, place):
             return False
         self._clients.pop(state).close()
@@ -166,20 +168,20 @@ class Workers:
         return not problem
 
     def saved(self, state: NotebookState, place: Place, whole: bool = False) -> str:
-        """Has its worker, asked for with this line, save everything and forget it. Returns why it could not, and has not; `whole`:
-        one variable that cannot be saved is enough of a reason. Blocks."""
+        """Has its worker, requested with this line, save everything and forget it. Returns why it could not, and
+        then it has not; with `whole` one variable that cannot be saved is reason enough. Blocks."""
         problem = str(wait(self.at(place, state).submit(runner.leave, state.id, whole)))
         return problem or self.relay.bring_last(state)
 
     def release(self, is_busy: Callable[[NotebookState], bool]) -> None:
-        """Gives all back, which save their variables first. Busy: a cell runs there behind, and is cancelled."""
+        """Gives all back; they save their variables first. On a busy one a background cell runs, which is cancelled."""
         for state in [state for state in self._clients if not is_busy(state)]:
             problem = self.relay.bring_last(state)
             if problem:
                 say(f"what the last cells changed on the worker could not be brought, and went with it: {problem}")
         self.successors.close()
         clients = list(self._clients.values())
-        self._clients.clear()  # first: nobody asks one that is closed
+        self._clients.clear()  # first: no thread may use a closed one
         for client in clients:
             client.close()
 
@@ -202,7 +204,7 @@ class Workers:
             state.problem = str(error)
 
     def parked_folder(self) -> str:
-        """Where all saved states of this user on this cluster lie."""
+        """The folder of all saved states of this user on this cluster."""
         return session_of(self.client()).parked
 
     def _new_client(self) -> Client:

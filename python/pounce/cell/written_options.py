@@ -1,4 +1,4 @@
-"""Options that are written behind a magic, and what argparse makes of them, with our own words for what is wrong."""
+"""Reads the options behind a magic with argparse, and words its errors ourselves."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from ..errors import BadRequest
 
 
 def page_of(option: CellOption) -> dict[str, Any]:
-    """What ``add_argument`` takes for it, behind its word."""
+    """The arguments of ``add_argument`` for this option, behind its word."""
     page: dict[str, Any] = {"dest": option.word, "help": option.help.replace("%", "%%") or argparse.SUPPRESS}
-    kind = {"metavar": option.value, "action": "append" if option.repeats else "store"} if option.value else {"action": "store_true"}
+    kind: dict[str, Any] = {"action": "store_true"}
+    if option.value:
+        kind = {"metavar": option.value, "action": "append" if option.repeats else "store"}
     return page | kind
 
 
-def read(parser: argparse.ArgumentParser, options: Mapping[str, CellOption], words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """What was written, by its words, and the words that are no option.
+def read(
+    parser: argparse.ArgumentParser, options: Mapping[str, CellOption], words: Sequence[str],
+) -> tuple[dict[str, Any], list[str]]:
+    """The values of the options, by their words, and the words that are no option.
 
     Raises
     ------

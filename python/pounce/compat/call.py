@@ -1,4 +1,4 @@
-"""``Call``: one call on a lease, as the future that joblib and Dask's users know."""
+"""``Call``: one call on a lease, with the interface of ``concurrent.futures.Future``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..future import Future
 class Call(CalledBack):
     """Made by ``Leases.submit``. Its result is that of the pounce future behind it; any thread may use it.
 
-    Who waits in ``result()`` does what ``pounce.Future.result`` does: sees the output and the status line, and stops the call with ■.
+    ``result()`` waits as ``pounce.Future.result`` does: it shows the output and the status line, and ■ stops the call.
 
     Attributes
     ----------
     inner : pounce.Future or None
-        None: it is a value that the kernel has.
+        None: the result is a value that the kernel has.
     """
 
     def __init__(self, name: str, inner: Future | None):
@@ -61,7 +61,7 @@ class Call(CalledBack):
         return self.cancelled()
 
     def stop(self, view: View) -> None:
-        """Ends it, also where it runs already (KeyboardInterrupt). Does not block."""
+        """Ends it, also if it runs already (KeyboardInterrupt). Does not block."""
         if self.inner is not None:
             view.cancel(self.inner)
 

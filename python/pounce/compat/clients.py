@@ -1,4 +1,4 @@
-"""One client of pounce for all who name none: leases stay warm between an executor and the next."""
+"""One shared pounce client, the default for the compatible APIs: leases stay warm between two executors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _lock = threading.Lock()
 
 
 def shared_client(launcher: str | None = None) -> Client:
-    """The one for this launcher; made anew where somebody has closed it. Blocks as ``pounce.Client`` does."""
+    """The client for this launcher; a new one if the last was closed. Blocks as ``pounce.Client`` does."""
     with _lock:
         client = _clients.get(launcher)
         if client is None or client.closed:

@@ -1,4 +1,4 @@
-"""Options of sbatch, as people write them for Dask and submitit, to options of pounce: a table, and what is not in it is refused."""
+"""Translates options of sbatch, as written for Dask and submitit, into options of pounce. Unknown ones are refused."""
 
 from __future__ import annotations
 
@@ -8,37 +8,41 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._engine.options import ASKED
+from .._engine.options import KEYWORDS
 from ..errors import BadRequest
 
 _SHORT = {
-    "A": "account", "c": "cpus-per-task", "C": "constraint", "D": "chdir", "e": "error", "G": "gpus", "J": "job-name", "L": "licenses",
-    "n": "ntasks", "N": "nodes", "o": "output", "p": "partition", "q": "qos", "t": "time", "w": "nodelist", "x": "exclude",
+    "A": "account", "c": "cpus-per-task", "C": "constraint", "D": "chdir", "e": "error", "G": "gpus", "J": "job-name",
+    "L": "licenses", "n": "ntasks", "N": "nodes", "o": "output", "p": "partition", "q": "qos", "t": "time",
+    "w": "nodelist", "x": "exclude",
 }
 _GRES = re.compile(r"gpu(?::(?P<type>[^:,]+))??(?::(?P<count>\d+))?")
 _US = __name__.rpartition(".")[0]
 _LONG = re.compile(r"--([a-z-]+)(?:[=\s]\s*(.*))?")
 _LETTER = re.compile(r"-([A-Za-z])[=\s]?\s*(.*)")
 
-# Without a meaning here: pounce names its jobs, shows their output in the notebook and starts lost ones anew where it may.
-_IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue", "no-requeue",
-                      "get-user-env", "signal", "wait-all-nodes"))
+# Meaningless here: pounce names its jobs, shows their output in the notebook and restarts lost ones where it may.
+_IGNORED = frozenset(("job-name", "output", "error", "open-mode", "comment", "parsable", "quiet", "verbose", "requeue",
+                      "no-requeue", "get-user-env", "signal", "wait-all-nodes"))
 
 # src/client/travelling.cc has the list.
-VARIABLES = ("PATH, LD_LIBRARY_PATH, PYTHONPATH, OMP_*, MKL_*, CUDA_HOME, HF_HOME, TORCH_HOME and those of conda and of loaded modules "
-             "travel from the notebook by themselves, as they are when its client is made. Set others inside the function.")
+VARIABLES = ("PATH, LD_LIBRARY_PATH, PYTHONPATH, OMP_*, MKL_*, CUDA_HOME, HF_HOME, TORCH_HOME and those of conda and "
+             "of loaded modules travel from the notebook by themselves, as they are when its client is made. "
+             "Set others inside the function.")
 
-# What the program sees would be another with them: said, since it may run well without.
+# These change what the program sees. A warning says that they are dropped, since it may run well without them.
 _WITHOUT = {
-    "chdir": "functions run in the folder that the notebook was in when its client was made. Call os.chdir(...) inside the function",
+    "chdir": "functions run in the folder that the notebook was in when its client was made. "
+             "Call os.chdir(...) inside the function",
     "export": f"of the environment, {VARIABLES.rstrip('.')}",
 }
 
-# Options of pounce; sbatch has others of these names, or none.
+# Options of pounce whose names mean something else in sbatch, or nothing.
 _OURS_ALONE = frozenset(("workers", "cpus", "memory", "cuda", "slurm", "name", "spread", "pack"))
 
-# Handed on as they are, as far as the site's policy passes them on (docs/policy.md).
-_PASSED_ON = frozenset(("constraint", "exclusive", "licenses", "mail-type", "mail-user", "nodelist", "prefer", "switches", "tmp", "wckey"))
+# Passed to Slurm unchanged, if the site's policy allows them (docs/policy.md).
+_PASSED_ON = frozenset(("constraint", "exclusive", "licenses", "mail-type", "mail-user", "nodelist", "prefer",
+                        "switches", "tmp", "wckey"))
 
 _INSTEAD = {
     "array": "Use map: each item is a call of its own.",
@@ -48,12 +52,13 @@ _INSTEAD = {
     "mem-per-gpu": "Ask for all of it: --mem=8G.",
     "ntasks-per-node": "Ask for processes: processes=8 of SLURMCluster, or pounce.Client(workers=8).",
     "ntasks": "Ask for processes: processes=8 of SLURMCluster, or pounce.Client(workers=8).",
-    "nodes": "Leave it out: several leases lie where there is room. pounce.gang(nodes=2) runs one program on several nodes.",
+    "nodes": "Leave it out: several leases lie where there is room. "
+             "pounce.gang(nodes=2) runs one program on several nodes.",
 }
 
 
 def options_of_lines(lines: Iterable[str]) -> dict[str, Any]:
-    """Of ``["--gres=gpu:1", "--qos lion", "-A ml"]``, with or without ``#SBATCH`` in front."""
+    """The options in ``["--gres=gpu:1", "--qos lion", "-A ml"]``, with or without a leading ``#SBATCH``."""
     options: dict[str, Any] = {}
     for line in lines:
         name, value = _split(line)
@@ -62,7 +67,7 @@ def options_of_lines(lines: Iterable[str]) -> dict[str, Any]:
 
 
 def options_of_names(names: dict[str, Any]) -> dict[str, Any]:
-    """Of ``{"gres": "gpu:1", "mail_type": "END"}``."""
+    """The options in ``{"gres": "gpu:1", "mail_type": "END"}``."""
     options: dict[str, Any] = {}
     for name, value in names.items():
         if value is not None and value is not False:
@@ -71,15 +76,15 @@ def options_of_names(names: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def no_partition(said: str) -> dict[str, Any]:
-    """A partition has no option of its own: said once, since the program may run well without it."""
-    warn(f"{said} is not passed on: here the class decides the partition. Name one with --qos=NAME; "
+def no_partition(option: str) -> dict[str, Any]:
+    """Warns that pounce has no option for a partition. It is no error, since the program may run well without it."""
+    warn(f"{option} is not passed on: here the class decides the partition. Name one with --qos=NAME; "
          "pounce.classes() lists those that are open to you")
     return {}
 
 
 def warn(text: str) -> None:
-    """At the user's own line."""
+    """Warns at the user's own line."""
     warnings.warn(text, UserWarning, stacklevel=_of_the_caller())
 
 
@@ -101,74 +106,77 @@ def _add(options: dict[str, Any], more: dict[str, Any]) -> None:
 def _split(line: str) -> tuple[str, str]:
     """(long name, value)."""
     text = line.strip().removeprefix("#SBATCH").strip()
-    if found := _LONG.fullmatch(text):
-        return found[1], _bare(found[2] or "")
-    if (found := _LETTER.fullmatch(text)) and found[1] in _SHORT:
-        return _SHORT[found[1]], _bare(found[2])
-    raise BadRequest(f"the directive {line!r} is no option of sbatch that pounce knows", "Write its long name: '--gres=gpu:1'.")
+    if match := _LONG.fullmatch(text):
+        return match[1], _bare(match[2] or "")
+    if (match := _LETTER.fullmatch(text)) and match[1] in _SHORT:
+        return _SHORT[match[1]], _bare(match[2])
+    raise BadRequest(f"the directive {line!r} is no option of sbatch that pounce knows",
+                     "Write its long name: '--gres=gpu:1'.")
 
 
 def _bare(value: str) -> str:
     return value.strip().strip("\"'")
 
 
-def _option(name: str, value: str, said: str) -> dict[str, Any]:
+def _option(name: str, value: str, text: str) -> dict[str, Any]:
+    """`text`: the option as the user wrote it, for messages."""
     if name in _IGNORED:
         return {}
     if name in _WITHOUT:
-        warn(f"{said} is not passed on: {_WITHOUT[name]}")
+        warn(f"{text} is not passed on: {_WITHOUT[name]}")
         return {}
     if name in _PASSED_ON:
         return {"slurm": {name: value or True}}
     if name in _OPTIONS:
-        return _OPTIONS[name](value, said)
+        return _OPTIONS[name](value, text)
     if name in _both():
         return {name: int(value) if value.isdigit() else value}
     if name in _INSTEAD:
-        raise BadRequest(f"the directive {said} has no equivalent in pounce", _INSTEAD[name])
+        raise BadRequest(f"the directive {text} has no equivalent in pounce", _INSTEAD[name])
     known = ", ".join(f"--{one}" for one in sorted({*_OPTIONS, *_PASSED_ON, *_both()}))
-    raise BadRequest(f"the directive {said} has no equivalent in pounce", f"Leave it out; pounce knows {known}.")
+    raise BadRequest(f"the directive {text} has no equivalent in pounce", f"Leave it out; pounce knows {known}.")
 
 
 def _both() -> set[str]:
-    """Options that pounce and sbatch call by the same word."""
-    return {name for name in ASKED if name.isalpha()} - _OURS_ALONE
+    """Options with the same name in pounce and sbatch."""
+    return {name for name in KEYWORDS if name.isalpha()} - _OURS_ALONE
 
 
-def _gres(value: str, said: str) -> dict[str, Any]:
+def _gres(value: str, text: str) -> dict[str, Any]:
     """``gpu``, ``gpu:2``, ``gpu:a100``, ``gpu:a100:2``, ``gpu:3g.20gb:1``."""
-    found = _GRES.fullmatch(value.removeprefix("gres:").replace("gres/", ""))
-    if found is None:
-        raise BadRequest(f"the directive {said} asks for something else than GPUs", "Write '--gres=gpu:1' or '--gres=gpu:TYPE:1'.")
-    return {"gpus": f"{found['type']}:{found['count'] or 1}" if found["type"] else int(found["count"] or 1)}
+    match = _GRES.fullmatch(value.removeprefix("gres:").replace("gres/", ""))
+    if match is None:
+        raise BadRequest(f"the directive {text} asks for something else than GPUs",
+                         "Write '--gres=gpu:1' or '--gres=gpu:TYPE:1'.")
+    return {"gpus": f"{match['type']}:{match['count'] or 1}" if match["type"] else int(match["count"] or 1)}
 
 
-def _gpus(value: str, said: str) -> dict[str, Any]:
-    return _gres(f"gpu:{value}", said)
+def _gpus(value: str, text: str) -> dict[str, Any]:
+    return _gres(f"gpu:{value}", text)
 
 
 def _one(name: str) -> Callable[[str, str], dict[str, Any]]:
-    def parse(value: str, said: str) -> dict[str, Any]:
+    def parse(value: str, text: str) -> dict[str, Any]:
         if value.strip() != "1":
-            raise BadRequest(f"the directive {said} has no equivalent in pounce", _INSTEAD[name])
+            raise BadRequest(f"the directive {text} has no equivalent in pounce", _INSTEAD[name])
         return {}
 
     return parse
 
 
-def _mem(value: str, said: str) -> dict[str, Any]:
-    """Slurm's plain number is MiB."""
+def _mem(value: str, text: str) -> dict[str, Any]:
+    """In Slurm a plain number means MiB."""
     return {"memory": f"{value}MB" if value.isdigit() else value}
 
 
 def _text(option: str) -> Callable[[str, str], dict[str, Any]]:
-    return lambda value, said: {option: value}
+    return lambda value, text: {option: value}
 
 
 def _number(option: str) -> Callable[[str, str], dict[str, Any]]:
-    def parse(value: str, said: str) -> dict[str, Any]:
+    def parse(value: str, text: str) -> dict[str, Any]:
         if not value.isdigit():
-            raise BadRequest(f"the directive {said} takes a number, not {value!r}", "Write it in digits.")
+            raise BadRequest(f"the directive {text} takes a number, not {value!r}", "Write it in digits.")
         return {option: int(value)}
 
     return parse
@@ -180,7 +188,7 @@ _OPTIONS: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "gpus-per-node": _gpus,
     "gpus-per-task": _gpus,
     "qos": _text("class_"),
-    "partition": lambda value, said: no_partition(said),
+    "partition": lambda value, text: no_partition(text),
     "time": _text("time"),
     "mem": _mem,
     "cpus-per-task": _number("cpus"),

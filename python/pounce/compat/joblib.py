@@ -1,4 +1,4 @@
-"""The joblib backend "pounce": what scikit-learn and others do with ``n_jobs`` runs on leased workers.
+"""The joblib backend "pounce": scikit-learn and others run their ``n_jobs`` work on leased workers.
 
     import pounce.compat.joblib                        # makes the name known to joblib
     from joblib import parallel_config
@@ -6,7 +6,7 @@
     with parallel_config("pounce", n_jobs=8, cpus=2):
         search.fit(images, digits)
 
-On a worker "pounce" is what joblib would do there itself (_worker/nested_joblib.py).
+On a worker "pounce" means joblib's own default there (_worker/nested_joblib.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBackend, ThreadingBackend, register_parallel_backend
+from joblib.parallel import (
+    AutoBatchingMixin,
+    ParallelBackendBase,
+    SequentialBackend,
+    ThreadingBackend,
+    register_parallel_backend,
+)
 
 from .. import Client, Ref
 from .._common import serialize
@@ -34,7 +40,7 @@ from .leases import Leases
 from .on_worker import run_calls
 from .sent_once import SentOnce
 
-_UNBOUNDED = 16  # workers that -1 means where neither options nor a class limit them: a shared cluster is not taken whole
+_UNBOUNDED = 16  # workers for -1 if neither options nor a class limit them: do not take a whole shared cluster
 
 
 class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
@@ -45,53 +51,55 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
     client : pounce.Client, optional
         By default one that all programs without a client of their own share.
     leases : int
-        Over how many leases, each a Slurm job on a node of its own choice, the ``n_jobs`` processes are spread.
+        How many leases the ``n_jobs`` processes are spread over. Each is a Slurm job; Slurm chooses its node.
     **options
-        What each process asks for: keywords of ``Client.options``, such as ``cpus=2``, ``memory="4GB"``, ``time="20min"``.
-        ``workers="0:16"``: 16 processes at most, each with a lease of its own, as many as there is work for.
+        The resources of each process: keywords of ``Client.options``, such as ``cpus=2``, ``memory="4GB"``,
+        ``time="20min"``. ``workers="0:16"``: at most 16 processes, each with a lease of its own, as the work needs.
 
     Raises
     ------
     BadRequest
         Options that do not exist.
 
-    ``n_jobs=-1``, which it also is where none is given, is all workers that there may be: as many as ``workers`` and ``leases`` say, here
-    or in the client's own options; else a pool of as many as the class lets run at a time, on a machine without Slurm its CPUs,
-    and 16 where nothing limits them. ``-2`` is one less.
+    ``n_jobs=-1``, the default, means all workers that there may be: as many as ``workers`` and ``leases`` say, here or
+    in the client's own options; else a pool of as many as the class lets run at a time, on a machine without Slurm its
+    CPUs, and 16 if nothing limits them. ``-2`` is one less.
     """
 
     supports_retrieve_callback = True
     default_n_jobs = -1
 
-    def __init__(self, nesting_level: int | None = None, inner_max_num_threads: int | None = None, client: Client | None = None,
-                 leases: int = 1, **options: Any):
+    def __init__(self, nesting_level: int | None = None, inner_max_num_threads: int | None = None,
+                 client: Client | None = None, leases: int = 1, **options: Any):
         super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
         if inner_max_num_threads is not None:
-            raise BadRequest("pounce does not take inner_max_num_threads=", "Ask for CPUs: cpus=2; a worker's threads see as many.")
+            raise BadRequest("pounce does not take inner_max_num_threads=",
+                             "Ask for CPUs: cpus=2; a worker's threads see as many.")
         own = Options() if client is None else asks_of(client)
-        asked = own.changed(**{word: options[word] for word in ("workers",) if word in options})
-        if asked.leases_most and leases != 1:
-            text = f"leases={leases} and workers={options.get('workers', f'0:{asked.leases_most}')!r} both say how many leases there may be"
-            raise BadRequest(text, "Leave one of them out.")
+        wanted = own.changed(**{word: options[word] for word in ("workers",) if word in options})
+        if wanted.leases_most and leases != 1:
+            workers = options.get("workers", f"0:{wanted.leases_most}")
+            raise BadRequest(f"leases={leases} and workers={workers!r} both say how many leases there may be",
+                             "Leave one of them out.")
         self._client, self._options = client, options
-        self._number, self._processes = asked.leases_most or leases, asked.workers
+        self._number, self._processes = wanted.leases_most or leases, wanted.workers
         self._is_bounded = leases != 1 or "workers" in options or own.leases_most > 0 or own.workers > 1
-        self._most = 0  # that -1 means, where nothing bounds it: looked up once
+        self._most = 0  # the value of -1 if nothing bounds it; looked up once
         self._leases: Leases | None = None
         self._calls: set[Call] = set()
-        self._streams: Streams | None = None  # from which those of one Parallel's calls are derived
-        self._items = 0                       # of it so far
+        self._streams: Streams | None = None  # the base of the streams of one Parallel's calls
+        self._items = 0                       # of that Parallel so far
         self._sent = SentOnce(self._scatter)
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
-        """As joblib asks: how many calls run at a time. -1: all workers that there may be, -2: one less. May ask pounced, once."""
+        """For joblib: how many calls run at a time. -1: all possible workers, -2: one less. May query pounced, once."""
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs == 1:
-            return 1  # somebody wants it here, one after the other
+            return 1  # the user wants sequential work in this process
         if n_jobs is None or n_jobs < 0:
             n_jobs = self._all() + 1 + (-1 if n_jobs is None else n_jobs)
-        # joblib takes 1 for "in this process", where even a single worker is meant: it is kept busy by two.
+        # joblib takes 1 for "in this process". Two calls at a time keep even a single worker busy.
         return max(2, n_jobs)
 
     def _all(self) -> int:
@@ -104,14 +112,14 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
         self.parallel = parallel
-        found = self.effective_n_jobs(n_jobs)
+        effective = self.effective_n_jobs(n_jobs)
         if self._leases is None:
             client = self._client or shared_client()
             self._leases = Leases(client, {**self._workers_for(n_jobs), **self._options}, self._leases_for(n_jobs))
-        return found
+        return effective
 
     def _workers_for(self, n_jobs: int | None) -> dict[str, int]:
-        """Of each lease."""
+        """The option `workers` of each lease."""
         if n_jobs is not None and n_jobs > 1:
             return {"workers": -(-n_jobs // self._number)}
         return {} if self._is_bounded else {"workers": 1}
@@ -121,7 +129,7 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         return self.effective_n_jobs(n_jobs) if is_all and not self._is_bounded else self._number
 
     def submit(self, func: Any, callback: Callable[[Any], Any] | None = None) -> Call:
-        """Sends one batch of joblib's; `callback` hears of its end."""
+        """Sends one of joblib's batches; `callback` is called when it has ended."""
         assert self._leases is not None
         calls = [(function, self._by_ref(args), self._by_ref(kwargs)) for function, args, kwargs in func.items]
         level = (self.nesting_level or 0) + 1
@@ -147,15 +155,15 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         if error is None:
             return out.result()
         note_lines(error)  # joblib drops its traceback
-        raise carried(error, OF_GENERATORS)  # joblib's results come from one
+        raise carried(error, OF_GENERATORS)  # joblib's results come from a generator
 
     def get_nested_backend(self) -> tuple[Any, None]:
-        """For what is parallel inside a call: threads of the worker, and inside these nothing more."""
+        """For parallel work inside a call: threads of the worker, and sequential work inside these."""
         level = (self.nesting_level or 0) + 1
         return (ThreadingBackend if level <= 1 else SequentialBackend)(nesting_level=level), None
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
-        """One call has failed: the others are ended, those that run too."""
+        """Ends all calls after one has failed, also those that run."""
         if self._leases is not None:
             self._leases.stop(list(self._calls))
 
@@ -171,7 +179,8 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         self._leases = None
 
     def __reduce__(self) -> Any:
-        raise TypeError("the backend 'pounce' stays in the notebook: inside a call, n_jobs= means threads of its worker")
+        raise TypeError("the backend 'pounce' stays in the notebook: "
+                        "inside a call, n_jobs= means threads of its worker")
 
     # ---- data ----
 
@@ -186,10 +195,11 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
 
 
 def most_workers(asks: Options, classes: Classes) -> int:
-    """That such a user's calls may have at a time, each with a lease of its own."""
+    """How many workers the user's calls may have at a time, each with a lease of its own."""
     if classes.launcher == "local":
         return max(1, len(os.sched_getaffinity(0)) // max(1, asks.cpus))
-    of_class = [row for row in (classes[name] for name in classes) if row.name == asks.class_ or (not asks.class_ and row.default)]
+    of_class = [row for row in (classes[name] for name in classes)
+                if row.name == asks.class_ or (not asks.class_ and row.default)]
     limits = [row.running_jobs.most for row in of_class]
     if asks.gpus:
         limits += [row.gpus.most // asks.gpus for row in of_class if row.gpus.most is not None]
@@ -199,20 +209,22 @@ def most_workers(asks: Options, classes: Classes) -> int:
 
 def _name_of(items: Any) -> str:
     function = items[0][0]
-    return str(getattr(function, "__name__", None) or getattr(getattr(function, "function", None), "__name__", type(function).__name__))
+    inner = getattr(function, "function", None)
+    return str(getattr(function, "__name__", None) or getattr(inner, "__name__", type(function).__name__))
 
 
 def _not_picklable(items: Any) -> NotPicklable | None:
-    """In the words of the call, not of the batch that it is in."""
+    """The error in terms of the call, not of the batch that it is in."""
     for function, args, kwargs in items:
         name = _name_of([(function,)])
         parts = [(name, function), *((f"argument {n} of {name}", value) for n, value in enumerate(args)),
                  *((f"argument {word}= of {name}", value) for word, value in kwargs.items())]
         for path, value in parts:
-            found = serialize.path_of_unpicklable(value, path)
-            if found is not None:
-                where, part, why = found
-                return NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}", context={"path": where})
+            culprit = serialize.path_of_unpicklable(value, path)
+            if culprit is not None:
+                where, part, why = culprit
+                return NotPicklable(f"{where} is a {type(part).__name__}, which cannot be pickled: {why}",
+                                    context={"path": where})
     return None
 
 

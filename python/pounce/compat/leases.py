@@ -1,4 +1,4 @@
-"""``Leases``: calls on a pool of leases, each one Slurm job on a node of its own choice."""
+"""``Leases``: calls on a pool of leases. Each lease is one Slurm job; Slurm chooses its node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .call import Call
 
 
 class Leases:
-    """Any thread. The leases are asked for when there is work for them, and go back when there is none.
+    """Any thread. Leases are requested when there is work for them, and released when there is none.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Leases:
     options : dict
         Keywords of ``Client.options`` for one lease; ``workers`` are the processes of each.
     number : int
-        How many leases there may be at a time.
+        The maximum number of leases at a time.
     """
 
     def __init__(self, client: Client, options: dict[str, Any], number: int = 1):
@@ -32,11 +32,11 @@ class Leases:
 
     @property
     def processes(self) -> int:
-        """Of each lease."""
+        """The number of processes of each lease."""
         return asks_of(self._one).workers
 
     def resize(self, number: int) -> None:
-        """So many leases from now on, for what waits too; calls that others have go on there."""
+        """Changes the maximum, also for waiting calls. Running calls go on where they are."""
         if number < 1:
             raise BadRequest(f"work needs at least one lease, not {number}")
         self.number = number
@@ -48,11 +48,11 @@ class Leases:
         session.expect(asks_of(self.view), 0)
 
     def submit(self, name: str, make: Callable[[View], Future]) -> Call:
-        """A call that `make` submits to a view. Returns at once. Raises what `make` raises."""
+        """The call that `make` submits to a view. Returns at once. Raises what `make` raises."""
         return Call(name, make(self.view))
 
     def stop(self, calls: Iterable[Call]) -> None:
-        """Ends them, also those that run. Does not block."""
+        """Ends the calls, also those that run. Does not block."""
         for call in calls:
             if not call.done():
                 call.stop(self.client)

@@ -1,4 +1,4 @@
-"""Names of the originals that are not offered: each with what is."""
+"""Names of the original libraries that pounce does not offer, each with an alternative."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..errors import BadRequest
 
 
 class NotOffered(AttributeError):
-    """A name that the original has and pounce has not. An AttributeError, so that who looks before it uses a name finds none."""
+    """A name that the original has and pounce has not. An AttributeError, so that hasattr() is False for it."""
 
 
 def name_of_module(module: str, name: str, instead: Mapping[str, str]) -> NoReturn:
-    """For a module's ``__getattr__``. An ImportError where the original has the name: ``from module import name`` shows its text."""
+    """For a module's ``__getattr__``. A name in `instead` is an ImportError, whose text ``from ... import`` shows."""
     if name in instead:
         raise ImportError(f"{module}.{name} is not offered. {instead[name]}", name=module)
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -27,14 +27,14 @@ def name_of_object(kind: str, name: str, instead: Mapping[str, str]) -> NoReturn
 
 
 def keywords(call: str, given: Mapping[str, object], instead: Mapping[str, str]) -> None:
-    """Refuses each keyword that has another value than None or False: it would matter, and nothing here does it."""
+    """Refuses each keyword whose value is not None or False: the program relies on it, and pounce does not do it."""
     for word, value in given.items():
         if value is not None and value is not False:
             raise BadRequest(f"{call} does not take {word}={value!r}", instead[word])
 
 
 def unknown_keywords(call: str, given: Mapping[str, object], known: Mapping[str, str]) -> None:
-    """Refuses what not even the original takes, and by name what it takes and we do not."""
+    """Refuses all keywords. One in `known`, which the original takes, is refused with an alternative."""
     for word, value in given.items():
         if word not in known:
             raise BadRequest(f"{call} has no keyword {word}=", "See docs/migrate.md for those that it has.")

@@ -1,4 +1,4 @@
-"""``SentOnce``: large arguments of many calls, each content one object of the workers."""
+"""``SentOnce``: large arguments of many calls. Equal contents are sent once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from .. import Ref
 from .._common.snapshot import snapshot_of
 
-_LARGE_BYTES = 64 * 1024  # from here on
-_KEPT = 32                # of the objects that calls were last given; an earlier one is sent again where it comes again
+_LARGE_BYTES = 64 * 1024  # from this size on
+_KEPT = 32                # most recently used objects; an older one is sent again when it is used again
 
 
 class SentOnce:
-    """One thread at a time. What `scatter` is given is a copy where the original may change (_common/snapshot.py).
+    """One thread at a time. `scatter` gets a copy if the original may change (_common/snapshot.py).
 
-    A program may fill the array of one call anew for a later one: an array is known by what is in it.
+    A program may refill the array of one call for a later one, so an array is identified by its content.
     """
 
     def __init__(self, scatter: Callable[[Any], Ref]):
@@ -24,9 +24,9 @@ class SentOnce:
         self._sent: OrderedDict[Hashable, tuple[Ref, Any]] = OrderedDict()
 
     def by_ref(self, value: Any) -> Any:
-        """`value` if it is small, or cannot travel by itself; else a Ref to what it is now.
+        """`value` if it is small, or cannot travel by itself; else a Ref to its current content.
 
-        Blocks until it is hashed (about 50 ms for a GiB), and copied where its content is new.
+        Blocks until it is hashed (about 50 ms for a GiB), and copied if its content is new.
         """
         snapshot = None if _nbytes(value) < _LARGE_BYTES else snapshot_of(value)
         if snapshot is None:
@@ -44,7 +44,7 @@ class SentOnce:
 
 
 def _nbytes(value: Any) -> int:
-    """Of an array, a table of pandas or a sparse matrix; 0 of anything else."""
+    """The size of an array, a pandas table or a sparse matrix; 0 for anything else."""
     usage = getattr(value, "memory_usage", None)
     if callable(usage):
         return int(usage(index=True).sum()) if getattr(value, "ndim", 1) == 2 else int(usage(index=True))

@@ -1,4 +1,4 @@
-"""The members of an elastic gang on their way: each is a lease that is asked for, and whose workers offer themselves when it has come."""
+"""The members of an elastic gang that are requested: each is a lease, whose workers make offers when it has come."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .rank_tasks import Rank, RankTasks, Run
 
 
 class Arrivals:
-    """Of one run of the gang."""
+    """The arriving members of one run."""
 
     def __init__(self, tasks: RankTasks, leases: Sequence[Options]):
         self._tasks, self._leases = tasks, leases
-        self._asked: dict[int, list[Future]] = {}
-        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()  # members all of whose workers have answered
+        self._requests: dict[int, list[Future]] = {}
+        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()  # members whose workers have all answered
         self._run: Run | None = None
         self._lock = threading.Lock()
 
@@ -30,20 +30,20 @@ class Arrivals:
         return [Rank(self._leases[member], worker) for worker in range(self._leases[member].workers)]
 
     def ask(self, member: int) -> None:
-        """For its lease, and its workers' offers."""
+        """Requests a member's lease, and its workers' offers."""
         futures = [self._tasks.start(rank, "offer", rank_run.offer) for rank in self.ranks(member)]
-        self._asked[member] = futures
-        left = threading.Semaphore(len(futures) - 1)
+        self._requests[member] = futures
+        missing = threading.Semaphore(len(futures) - 1)
 
         def answered(_: Any) -> None:
-            if not left.acquire(blocking=False):
+            if not missing.acquire(blocking=False):
                 self._answered(member, futures)
 
         for future in futures:
             future.add_done_callback(answered)
 
     def next(self, seconds: float | None) -> tuple[int, list[Offer] | BaseException] | None:
-        """The next member that has come, or what became of it instead; None: nobody within so many seconds. Shows what is waited for."""
+        """The next member and its offers, or the error in their place; None: none came in time. Shows a status line."""
         line = StatusLine()
         try:
             while True:
@@ -56,21 +56,21 @@ class Arrivals:
                     self._show(line)
         finally:
             line.finish()
-        futures = self._asked.pop(member)
+        futures = self._requests.pop(member)
         problem = next((error for error in map(_problem, futures) if error is not None), None)
         return member, problem or [future.result() for future in futures]
 
     def disturb(self, run: Run | None) -> None:
-        """From now on a member that comes stops it, so that it begins again with that one; None: no run."""
+        """From now on a member that comes stops `run`, so that it restarts with that member; None: no run."""
         with self._lock:
             self._run = run
-        if run is not None and any(_has_come(futures) for futures in list(self._asked.values())):
+        if run is not None and any(_has_come(futures) for futures in list(self._requests.values())):
             run.stop()
 
     def close(self) -> None:
-        """Nobody else is waited for: what Slurm has not started yet leaves its queue."""
+        """Waits for no more members: leases that Slurm has not started leave its queue."""
         self.disturb(None)
-        for futures in self._asked.values():
+        for futures in self._requests.values():
             self._tasks.stop(futures)
 
     def _answered(self, member: int, futures: Sequence[Future]) -> None:
@@ -81,7 +81,7 @@ class Arrivals:
             run.stop()
 
     def _show(self, line: StatusLine) -> None:
-        waiting = next((future for futures in self._asked.values() for future in futures if not future.done()), None)
+        waiting = next((future for futures in self._requests.values() for future in futures if not future.done()), None)
         if waiting is not None:
             session, task = engine_of(waiting)
             line.update(session.state(task), session.lease_status(task))

@@ -1,4 +1,4 @@
-"""What a gang has given to its ranks' devices, and the groups that these form for it. The client's side."""
+"""The values that a gang sent to its ranks' devices, and the groups that the ranks form for that. The client's side."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from .._engine.submission import parts_for_device
 from .._worker.rank_broadcast import Held
 
 _JOIN_S = 120.0  # a group's first steps open devices and make connections between them
-_SLOWEST = 50e6  # bytes a second, over the slowest road that data takes
+_SLOWEST = 50e6  # bytes per second, on the slowest path
 
 
 class Broadcast:
-    """A value that lies on the devices of all ranks of a gang. Made by ``Gang.scatter(value, broadcast=True)``; an argument of its
-    ``run``. The devices' memory is given back by the next broadcast after the last use of this, or with the gang's lease.
+    """A value that lies on the devices of all ranks of a gang. Made by ``Gang.scatter(value, broadcast=True)``; an
+    argument of its ``run``. The devices' memory is freed by the next broadcast after the last use of this, or with the
+    gang's lease.
     """
 
     def __init__(self, key: str, nbytes: int, device: str):
@@ -29,12 +30,12 @@ class Broadcast:
         return f"<pounce.Broadcast {self.key[:8]} of {self.nbytes:,} bytes on {self.device} of each rank>"
 
     def on_rank(self) -> Held:
-        """What stands for it in the arguments of a rank."""
+        """Its placeholder in the arguments of a rank."""
         return Held(self.key)
 
 
 class Value(NamedTuple):
-    """One that is on its way."""
+    """A value that is being broadcast."""
 
     pickle: bytes
     buffers: list[Any]  # numpy.ndarray of bytes
@@ -46,7 +47,7 @@ class Value(NamedTuple):
 
 
 def value_of(value: Any, device: str) -> Value:
-    """Raises what scattering it raises."""
+    """The value in its sent form. Raises what scattering it raises."""
     import numpy
 
     data, buffers = parts_for_device(value, device)
@@ -54,28 +55,30 @@ def value_of(value: Any, device: str) -> Value:
 
 
 class Broadcasts:
-    """Of one gang. One thread at a time, but for the news."""
+    """The broadcasts of one gang. One thread at a time, except for `came`."""
 
     def __init__(self, session: Session):
         self._alive: weakref.WeakSet[Broadcast] = weakref.WeakSet()
-        self._groups: dict[tuple[str, tuple[str, ...]], str] = {}  # by the device, and the processes that joined
-        self._came: dict[str, dict[int, int]] = {}  # by the group: the step that each rank has come to
-        self._uuids: dict[str, dict[int, str]] = {}  # likewise: the device that it came with
+        self._groups: dict[tuple[str, tuple[str, ...]], str] = {}  # by the device and the processes that joined
+        self._came: dict[str, dict[int, int]] = {}  # by the group: the step that each rank has reached
+        self._uuids: dict[str, dict[int, str]] = {}  # by the group: the device of each rank
         self._session = session
 
     def group(self, device: str, places: Sequence[Place], new_group: Callable[[], str]) -> str:
-        """Whose ranks are these processes: known, or made."""
+        """The group of these processes: a known one, or a new one."""
         _hear(self._session, self)
         of = device, tuple(place.process for place in places)
         if of not in self._groups:
-            self._groups = {known: name for known, name in self._groups.items() if known[1] == of[1]}  # other processes' are over
+            # The groups of other processes are over.
+            self._groups = {known: name for known, name in self._groups.items() if known[1] == of[1]}
             self._groups[of] = new_group()
             self._came = {name: self._came.get(name, {}) for name in self._groups.values()}
         return self._groups[of]
 
     def order(self, value: Value, group: str) -> Order:
-        return Order(os.urandom(16).hex(), value.device, group, value.pickle, tuple(buffer.nbytes for buffer in value.buffers),
-                     _JOIN_S + value.nbytes / _SLOWEST, frozenset((*(each.key for each in self._alive), *self._groups.values())))
+        alive = frozenset((*(each.key for each in self._alive), *self._groups.values()))
+        return Order(os.urandom(16).hex(), value.device, group, value.pickle,
+                     tuple(buffer.nbytes for buffer in value.buffers), _JOIN_S + value.nbytes / _SLOWEST, alive)
 
     def done(self, order: Order, value: Value) -> Broadcast:
         broadcast = Broadcast(order.key, value.nbytes, value.device)
@@ -83,7 +86,7 @@ class Broadcasts:
         return broadcast
 
     def failed(self, group: str, error: BaseException, ranks: int) -> BaseException:
-        """What to raise for it: of a limit that was reached, with the ranks that did not come."""
+        """The error to raise. A timeout names the ranks that did not come."""
         came = self._came.get(group, {})
         shared = _shared(self._uuids.pop(group, {}))
         self._groups = {known: name for known, name in self._groups.items() if name != group}
@@ -96,7 +99,8 @@ class Broadcasts:
         if not missing:
             return error
         names = ", ".join(map(str, missing))
-        text = f"rank {names} of {ranks} did not come to {'join the group of devices' if last == 1 else 'the broadcast'} in time"
+        step = "join the group of devices" if last == 1 else "the broadcast"
+        text = f"rank {names} of {ranks} did not come to {step} in time"
         return errors.Timeout(text, "pouncectl logs shows what its node says; scatter it again when it runs.",
                               {**error.context, "missing": names})
 
@@ -107,7 +111,7 @@ class Broadcasts:
 
 
 def _shared(uuids: dict[int, str]) -> errors.PounceError | None:
-    """What to say where two ranks came with one GPU, which NCCL refuses in words of its own."""
+    """The error for two ranks with one GPU, which is clearer than NCCL's."""
     try:
         _core.one_rank_each([uuids[rank] or str(rank) for rank in sorted(uuids)])
     except errors.BadRequest as error:

@@ -25,9 +25,9 @@ from .rank_tasks import Call, Run
 class ElasticGang(Gang):
     """A gang whose nodes come and go: each is a lease of its own. Made by ``pounce.gang(nodes="1:4")``.
 
-    A run begins with those that are there. When another one comes, or the lease of one ends, all ranks are stopped and the function is
-    called again on those that there are now, with their number as WORLD_SIZE, and TORCHELASTIC_RESTART_COUNT one higher: it goes on from
-    what it saved last, as under torchrun. What the function raises itself ends the run.
+    A run begins with the nodes that are there. When another one comes, or the lease of one ends, all ranks are stopped
+    and the function is called again on the present nodes, with the new WORLD_SIZE, and TORCHELASTIC_RESTART_COUNT one
+    higher: it goes on from what it saved last, as under torchrun. An exception of the function itself ends the run.
     """
 
     def __init__(self, submitter: Submitter, options: Options, shape: Shape, is_checked: bool = False):
@@ -49,7 +49,7 @@ class ElasticGang(Gang):
 
     @property
     def leases(self) -> list[Lease]:
-        """That it has, or waits for. Does not block."""
+        """The leases that it has or waits for. Does not block."""
         core = self._session.core
         requests = [core.request(options.resources) for options in self._leases]
         return [Lease(self._session, status) for status in core.leases() if status.request in requests]
@@ -59,23 +59,26 @@ class ElasticGang(Gang):
         """The first of ``leases``. Does not block."""
         return next(iter(self.leases), None)
 
-    def scatter(self, value: Any, shard: int | None = None, *, broadcast: bool = False, device: str | None = None) -> Ref:
+    def scatter(self, value: Any, shard: int | None = None, *, broadcast: bool = False,
+                device: str | None = None) -> Ref:
         """As ``Gang.scatter``; every rank has all of it, in its memory.
 
         Raises
         ------
         BadRequest
-            ``shard=``: how many parts there would be changes; ``broadcast=`` and ``device=``: so do the ranks that would have it.
+            ``shard=``, since the number of parts would change; ``broadcast=`` and ``device=``, since the ranks that
+            have the value would change.
         """
         if broadcast or device is not None:
             raise BadRequest("the ranks of an elastic gang change, and a new one would not have what was broadcast",
                              "Leave broadcast= and device= out, and move the data to the device in the function.")
         if shard is not None:
-            raise BadRequest("the ranks of an elastic gang change, and with them the parts", "Take pounce.rank() 's part in the function.")
+            raise BadRequest("the ranks of an elastic gang change, and with them the parts",
+                             "Take pounce.rank() 's part in the function.")
         return self._submitter.scatter(value)
 
     def close(self) -> None:
-        """No more runs. Its leases are kept, or given back, as any that nothing uses. Does not block."""
+        """Ends the gang. Its leases are kept or given back like any unused lease. Does not block."""
         if not self._closed:
             for further in self._leases[1:]:
                 self._session.gangs.give_back(further)
@@ -107,7 +110,8 @@ class ElasticGang(Gang):
         ranks = [rank for member in offers for rank in arrivals.ranks(member)]
         if restart:
             was, self._size = self._size, len(ranks)
-            output().end(f"pounce: the gang begins again with {self._size} rank{'s' if self._size > 1 else ''}; it had {was}")
+            ranks_now = f"{self._size} rank{'s' if self._size > 1 else ''}"
+            output().end(f"pounce: the gang begins again with {ranks_now}; it had {was}")
         self._size = len(ranks)
         places = gang_plan.places([offer for each in offers.values() for offer in each], self._kind(restart))
         run = Run(self._tasks, name, ranks, places, call)

@@ -25,11 +25,11 @@ from ..lease import Lease
 from .broadcasts import Broadcast, Broadcasts, Value, value_of
 from .rank_tasks import Call, Rank, RankTasks, Run
 
-_ARRIVAL_S = 120.0  # between the first worker of a lease and the last
+_ARRIVAL_S = 120.0  # from the arrival of a lease's first worker to that of its last
 
 
 class Sharded:
-    """A value of which each rank has its own part. Made by ``Gang.scatter(value, shard=axis)``; an argument of ``run``."""
+    """A value of which each rank has its part. Made by ``Gang.scatter(value, shard=axis)``; an argument of ``run``."""
 
     def __init__(self, parts: Sequence[Ref]):
         self.parts = tuple(parts)
@@ -39,11 +39,11 @@ class Sharded:
 
 
 class Gang:
-    """Ranks of one program, on the workers of one lease: one Slurm job, all of it or nothing. Made by ``pounce.gang`` and
-    ``Client.gang``.
+    """The ranks of one program, on the workers of one lease: one Slurm job, all of it or nothing. Made by
+    ``pounce.gang`` and ``Client.gang``.
 
-    Leave it with ``close()``, or use it as a context manager. Its lease is asked for with the first call and stays, like any other,
-    while it is used. One call runs at a time; any thread may make it.
+    Leave it with ``close()``, or use it as a context manager. Its lease is requested with the first call and stays,
+    like any other, while it is used. One call runs at a time; any thread may make it.
     """
 
     def __init__(self, submitter: Submitter, options: Options, is_checked: bool = False):
@@ -58,38 +58,41 @@ class Gang:
 
     @property
     def size(self) -> int:
-        """How many ranks it has. Does not block."""
+        """The number of ranks. Does not block."""
         return self._options.workers
 
     @property
     def lease(self) -> Lease | None:
-        """That it has, or waits for; None: nothing asked for one yet, or it was given back. Does not block."""
+        """The lease that it has or waits for; None: none was requested yet, or it was given back. Does not block."""
         request = self._session.core.request(self._options.resources)
-        return next((Lease(self._session, status) for status in self._session.core.leases() if status.request == request), None)
+        leases = self._session.core.leases()
+        return next((Lease(self._session, status) for status in leases if status.request == request), None)
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Any]:
         """Calls the function on every rank at the same time and waits for all of them.
 
-        Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment, and whatever
-        else torchrun sets, so ``torch.distributed.init_process_group()``, Lightning and accelerate work as they are; the store at
-        that address listens before any rank begins. ``pounce.rank()`` says the same, with an address of each rank. What rank 0
-        prints and shows comes live, of the others what they printed when all have ended. Stopping it (■, Ctrl-C) stops all ranks.
+        Each rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment,
+        and what else torchrun sets, so ``torch.distributed.init_process_group()``, Lightning and accelerate work
+        unchanged. The store at that address listens before any rank begins. ``pounce.rank()`` has the same values, and
+        an address of each rank. Output of rank 0 appears live, that of the others when all have ended. Stopping it (■,
+        Ctrl-C) stops all ranks.
 
         Parameters
         ----------
         *args, **kwargs
-            As for ``Client.submit``; every rank gets the same, and of a ``Sharded`` its own part.
+            As for ``Client.submit``. Every rank gets the same; of a ``Sharded`` it gets its part.
 
         Returns
         -------
         list
-            What it returned, in the order of the ranks.
+            The returned values, in the order of the ranks.
 
         Raises
         ------
         Exception
-            What the first rank that failed raised, with its remote traceback and a note that names the rank, its node and what it
-            printed last. The others are stopped; those that do not stop within 2 s are killed. Their workers come back.
+            The exception of the first rank that failed, with its remote traceback and a note that names the rank, its
+            node and its last output. The others are stopped; those that do not stop within 2 s are killed. Their
+            workers come back.
         WorkerCrashed, OutOfMemory, NodeFailed, ...
             A rank was lost: the text begins with ``rank 3 of 16, on g2``.
         Timeout
@@ -110,9 +113,11 @@ class Gang:
         return self._together(name_of(function), call)
 
     def command(self, words: Sequence[str]) -> list[int]:
-        """Runs a program once on each node and waits for all: ``["torchrun", "train.py"]`` starts the node's ranks itself.
+        """Runs a program once on each node and waits for all: ``["torchrun", "train.py"]`` starts the node's ranks
+        itself.
 
-        torchrun finds its options in the environment (PET_NNODES, PET_NPROC_PER_NODE, PET_RDZV_ENDPOINT, …). Output as of ``run``.
+        torchrun finds its options in the environment (PET_NNODES, PET_NPROC_PER_NODE, PET_RDZV_ENDPOINT, …). Output
+        appears as that of ``run``.
 
         Returns
         -------
@@ -122,7 +127,7 @@ class Gang:
         Raises
         ------
         BadRequest
-            There is no such program there.
+            The program does not exist on the node.
 
         Examples
         --------
@@ -135,7 +140,8 @@ class Gang:
 
         return [code for code in self._together(words[0], call) if code is not None]
 
-    def scatter(self, value: Any, shard: int | None = None, *, broadcast: bool = False, device: str | None = None) -> Any:
+    def scatter(self, value: Any, shard: int | None = None, *, broadcast: bool = False,
+                device: str | None = None) -> Any:
         """Sends a value ahead of the runs that use it.
 
         Parameters
@@ -143,12 +149,13 @@ class Gang:
         value
             As for ``Client.scatter``. It must not be changed while a run may use it.
         shard : int, optional
-            The axis along which each rank is to have its own part: an array's, or 0 for a list. The parts follow each other; the
-            first ones are larger by one where it does not divide. None: every rank has all of it.
+            The axis along which each rank gets its part: an array's, or 0 for a list. The parts are consecutive; the
+            first ones are larger by one where the length does not divide. None: every rank has all of it.
         broadcast : bool
-            The value's numpy arrays and CPU tensors go to the device of each rank: to rank 0 over the network, and from its device to
-            those of the others by NCCL, so that the network carries them once. Blocks until they are there; stopping it (■, Ctrl-C)
-            stops all ranks. A run gets ``DeviceArray`` and tensors on the rank's device, as with ``Client.scatter(device=…)``.
+            The value's numpy arrays and CPU tensors go to the device of each rank: to rank 0 over the network, and from
+            its device to the others' by NCCL, so that the network carries them once. Blocks until they are there;
+            stopping it (■, Ctrl-C) stops all ranks. A run gets ``DeviceArray`` and tensors on the rank's device, as
+            with ``Client.scatter(device=…)``.
         device : str, optional
             For a broadcast: "cuda", each rank's own GPU, or "host". Default: "cuda" where the gang has GPUs.
 
@@ -162,7 +169,7 @@ class Gang:
         Timeout
             A rank did not come to the broadcast; it is named.
         DeviceUnavailable, DeviceFailed, OutOfMemory
-            Of a broadcast: what one rank's device said.
+            The error of one rank's device during a broadcast.
 
         Examples
         --------
@@ -175,16 +182,18 @@ class Gang:
                 raise BadRequest("shard= and broadcast= contradict each other", "Leave one of them out.")
             return self._broadcast(value_of(value, device or ("cuda" if self._options.gpus else "host")))
         if device is not None:
-            raise BadRequest("device= is for a broadcast: each rank has a device of its own", "Scatter it with broadcast=True.")
+            raise BadRequest("device= is for a broadcast: each rank has a device of its own",
+                             "Scatter it with broadcast=True.")
         if shard is None:
             return self._submitter.scatter(value)
         length = len(value) if shard == 0 else value.shape[shard]
         before = (slice(None),) * shard
         pieces = gang_plan.sharing(length, self.size)
-        return Sharded([self._submitter.scatter(value[(*before, piece)] if shard else value[piece]) for piece in pieces])
+        return Sharded([self._submitter.scatter(value[(*before, piece)] if shard else value[piece])
+                        for piece in pieces])
 
     def gather(self, parts: Sequence[Any], axis: int = 0) -> Any:
-        """Puts the ranks' arrays together along an axis, or their lists after each other: what ``scatter(shard=)`` took apart.
+        """Joins the ranks' arrays along an axis, or concatenates their lists: the opposite of ``scatter(shard=)``.
 
         Examples
         --------
@@ -199,7 +208,7 @@ class Gang:
         return numpy.concatenate(parts, axis=axis)
 
     def close(self) -> None:
-        """No more runs. Its lease is kept, or given back, as any that nothing uses. Does not block."""
+        """Ends the gang. Its lease is kept or given back like any unused lease. Does not block."""
         if not self._closed:
             self._closed = True
             self._session.gangs.give_back(self._options)
@@ -207,18 +216,20 @@ class Gang:
                 end()
 
     def ends_with(self, end: Callable[[], None]) -> Gang:
-        """Calls it when the gang is closed: for what was made for this gang alone."""
+        """Calls `end` when the gang is closed: for what was made for this gang alone."""
         self._ends_with.append(end)
         return self
 
     def __enter__(self) -> Gang:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<pounce.Gang of {self.size} ranks on {self._options.nodes} node{'s' if self._options.nodes > 1 else ''}>"
+        nodes = f"{self._options.nodes} node{'s' if self._options.nodes > 1 else ''}"
+        return f"<pounce.Gang of {self.size} ranks on {nodes}>"
 
     # ---- within ----
 
@@ -231,13 +242,15 @@ class Gang:
 
         def part(value: Any) -> Any:
             if isinstance(value, Ref) and value.device:
-                raise BadRequest("a handle of data on a device is for calls: each rank of a gang has a device of its own",
-                                 "Use gang.scatter(value, broadcast=True).")
+                text = "a handle of data on a device is for calls: each rank of a gang has a device of its own"
+                raise BadRequest(text, "Use gang.scatter(value, broadcast=True).")
             if isinstance(value, Broadcast):
                 return value.on_rank()
             return value.parts[place.rank.rank] if isinstance(value, Sharded) else value
 
-        return {name: part(value) for name, value in values.items()} if isinstance(values, dict) else tuple(map(part, values))
+        if isinstance(values, dict):
+            return {name: part(value) for name, value in values.items()}
+        return tuple(map(part, values))
 
     def _together(self, name: str, call: Call) -> list[Any]:
         with self._alone():
@@ -245,7 +258,7 @@ class Gang:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other run is under way meanwhile."""
+        """Keeps other runs out meanwhile."""
         with self._one_run:
             if self._closed:
                 raise BadRequest("this gang is closed", "Make another one.")
@@ -256,7 +269,7 @@ class Gang:
         return self._run(name, ranks, places, call)
 
     def _places(self) -> tuple[list[Rank], list[Place]]:
-        """Blocks as `_offers` does."""
+        """The ranks and their places. Blocks as `_offers` does."""
         ranks = [Rank(self._options, worker) for worker in range(self.size)]
         return ranks, gang_plan.places(self._offers(ranks), self._kind())
 
@@ -284,7 +297,7 @@ class Gang:
         return str(self._tasks.start(rank, "new_group", rank_broadcast.new_group, (device,)).result())
 
     def _results(self, run: Run) -> list[Any]:
-        """Of all ranks, or the cause of the failure."""
+        """The results of all ranks. Raises the cause of a failure."""
         if run.failures:
             raise run.error(self._is_checked)
         return [future.result() for future in run.futures]
@@ -292,7 +305,7 @@ class Gang:
     def _offer(self, rank: int, future: Future) -> Offer:
         try:
             offer: Offer = future.result()
-        except (errors.WorkerCrashed, errors.OutOfMemory) as error:  # its own; what the lease lacks all of them lack
+        except (errors.WorkerCrashed, errors.OutOfMemory) as error:  # the rank's own; others concern the lease
             node = error.context.get("node", "")
             gang_plan.named(error, gang_plan.in_words([rank], self.size, [node]), node, ())
             raise
@@ -302,7 +315,7 @@ class Gang:
         return Kind(f"pounce-{os.urandom(6).hex()}", self._is_checked, restart)
 
     def _offers(self, ranks: Sequence[Rank]) -> list[Offer]:
-        """Blocks for the lease, as long as it takes; then for its last worker."""
+        """Blocks until the lease comes, without limit; then until its last worker comes."""
         futures = [self._tasks.start(rank, "offer", rank_run.offer) for rank in ranks]
         too_late = threading.Timer(_ARRIVAL_S, self._tasks.stop, [futures])
         first = threading.Lock()
@@ -317,8 +330,9 @@ class Gang:
             return [self._offer(rank, future) for rank, future in enumerate(futures)]
         except errors.Cancelled:
             missing = ", ".join(str(rank) for rank, future in enumerate(futures) if future.cancelled())
-            raise errors.Timeout(f"rank {missing} of {self.size} has not come within {_ARRIVAL_S:.0f} s after the first",
-                                 "pouncectl logs shows what its node says; not_nodes= leaves a node out.") from None
+            text = f"rank {missing} of {self.size} has not come within {_ARRIVAL_S:.0f} s after the first"
+            remedy = "pouncectl logs shows what its node says; not_nodes= leaves a node out."
+            raise errors.Timeout(text, remedy) from None
         except BaseException:
             self._tasks.stop(futures)
             raise

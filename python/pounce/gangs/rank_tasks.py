@@ -18,21 +18,21 @@ from .._engine.submission import Submitter
 from .._engine.task import Task
 from ..future import Future, engine_of
 
-NOTICE_S = 1.0  # for the news that a worker died
-GRACE_S = 2.0  # for the other ranks, once one has failed: they wait in a collective that cannot end
+NOTICE_S = 1.0  # how long the news of a worker's death may take
+GRACE_S = 2.0  # for the other ranks to stop after one has failed: they wait in a collective that cannot end
 
-Call = Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]  # what a rank is to call, and with what
+Call = Callable[[Place], tuple[Callable[..., Any], tuple[Any, ...]]]  # the function of a rank and its arguments
 
 
 class Rank(NamedTuple):
-    """Where one runs: which of the workers of the leases that these options stand for."""
+    """Where a rank runs: the number of a worker on the lease with these options."""
 
     options: Options
     worker: int
 
 
 class RankTasks:
-    """Of one client. Any thread."""
+    """The tasks of one client's gangs. Any thread."""
 
     def __init__(self, submitter: Submitter):
         self._submitter = submitter
@@ -55,36 +55,37 @@ class RankTasks:
     def stop(self, futures: Sequence[Future]) -> None:
         for future in futures:
             task = engine_of(future)[1]
-            if not future.done() and not task.given_up:  # a second interrupt would strike the function's own clean-up
+            if not future.done() and not task.given_up:  # a second interrupt would hit the function's own cleanup
                 self.session.cancel(task, GRACE_S)
 
 
 class Run:
-    """All ranks of one program, from its beginning on."""
+    """All ranks of one program while it runs."""
 
     def __init__(self, tasks: RankTasks, name: str, ranks: Sequence[Rank], places: Sequence[Place], call: Call):
-        self.failures: list[Failure] = []  # as they came
-        self.returned: list[int] = []      # also after one had failed: of which is heard first is chance
-        self.is_stopped = False            # by `stop`: what fails from then on is a consequence
+        self.failures: list[Failure] = []  # in the order of their arrival
+        self.returned: list[int] = []      # also after one has failed: the order of the news is chance
+        self.is_stopped = False            # by `stop`: later failures are consequences
         self._tasks, self._ranks, self._places = tasks, ranks, places
         self._outputs = [RankOutput(place.rank.rank) for place in places[1:]]
         outputs = [None, *self._outputs]
-        self.futures = [tasks.start(rank, name, *call(place), output) for rank, place, output in zip(ranks, places, outputs, strict=True)]
+        self.futures = [tasks.start(rank, name, *call(place), output)
+                        for rank, place, output in zip(ranks, places, outputs, strict=True)]
         for number, future in enumerate(self.futures):
             future.add_done_callback(self._ended(number))
 
     @property
     def is_complete(self) -> bool:
-        """All ranks have returned."""
+        """Whether all ranks have returned."""
         return all(future.done() and not future.cancelled() and future.exception(0) is None for future in self.futures)
 
     def error(self, is_checked: bool) -> BaseException:
-        """What to raise where ranks failed: the first one's own error, which says which rank it was."""
+        """The error to raise for failed ranks: the cause, which names its rank."""
         failure = gang_plan.cause(self.failures)
         number, error = failure
         ranks = gang_plan.ranks_of(failure, [rank.options for rank in self._ranks])
         who = gang_plan.in_words(ranks, len(self._places), [self._places[rank].node for rank in ranks])
-        last_lines = self._outputs[number - 1].last_lines() if number else []  # rank 0's stand above, as they came
+        last_lines = self._outputs[number - 1].last_lines() if number else []  # rank 0's were shown live
         if isinstance(error, errors.PounceError):
             gang_plan.named(error, who, self._places[number].node, last_lines)
         if hasattr(error, "add_note"):
@@ -93,7 +94,7 @@ class Run:
         return error
 
     def wait(self) -> None:
-        """Until all have ended; shows what they print. Stopping it (■, Ctrl-C) stops all."""
+        """Waits until all have ended, and shows their output. Stopping it (■, Ctrl-C) stops all."""
         try:
             self._wait()
         finally:
@@ -103,7 +104,7 @@ class Run:
     def _wait(self) -> None:
         try:
             for future in self.futures:
-                future.exception()  # the waiting thread shows what rank 0 prints, and the line of the wait
+                future.exception()  # the waiting thread shows rank 0's output and the status line
         except errors.Cancelled:
             pass
         except BaseException:  # ■
@@ -118,7 +119,7 @@ class Run:
         self._tasks.stop(self.futures)
 
     def _stop_soon(self, futures: Sequence[Future]) -> None:
-        """It lost a peer: by a death, perhaps, that pounce has not heard of; of a task that is stopped nobody hears that."""
+        """Stops the others after a while: a rank lost a peer, and a stopped task cannot bring the news of its death."""
         later = threading.Timer(NOTICE_S, self._tasks.stop, [futures])
         later.daemon = True
         later.start()
@@ -130,7 +131,7 @@ class Run:
             error = future.exception(0)
             if error is not None:
                 self.failures.append(Failure(rank, error))
-                # The rank that failed first is on its way out: an interrupt could take the place of what it raised.
+                # The rank that failed first is still ending: an interrupt could replace its exception.
                 first = error.first if isinstance(error, PeerFailed) else None
                 others = [future for number, future in enumerate(self.futures) if number != first]
                 if first is None and gang_plan.is_of_a_peer(error):

@@ -1,1 +1,1 @@
-"""Programs that are copied beside a batch run's script. They run where there may be no pounce, so they import nothing of it."""
+"""Programs that are copied beside a batch run's script. They do not import pounce, which may not be installed there."""

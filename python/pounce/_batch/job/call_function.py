@@ -1,4 +1,4 @@
-"""Calls the function that was kept beside the script, and keeps what it returns. Needs the same Python, and nothing else."""
+"""Calls the function that was saved beside the script, and saves what it returns. Needs only the same Python."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 
 
 def main(folder: str) -> int:
-    sys.path.append(os.path.join(folder, "lib"))  # behind what is installed: the cloudpickle that has written the call
+    sys.path.append(os.path.join(folder, "lib"))  # the cloudpickle that wrote the call, after installed packages
     with contextlib.suppress(ImportError):
-        import cloudpickle  # noqa: F401  # with all that it needs, before the files beside the notebook can take those names
-    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; in front there is this file's folder
+        # It comes with its imports before the files beside the notebook can take those names.
+        import cloudpickle  # noqa: F401
+    sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; until now this file's folder is first
     with open(os.path.join(folder, "call.pickle"), "rb") as file:
         function, args, kwargs = pickle.load(file)
     try:
@@ -28,7 +29,7 @@ def main(folder: str) -> int:
 
 
 def keep(folder: str, result: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Writes the whole result, or nothing."""
     import cloudpickle
 
     path = os.path.join(folder, "result.pickle")

@@ -1,4 +1,5 @@
-"""What a program asks of pounce while it is a batch job, where it may be a module named pounce of its own: it imports nothing of it.
+"""The part of pounce that a program uses in a batch job. Where pounce is not installed this file is the module pounce,
+so it imports nothing of pounce.
 
 A checkpoint is the run's: one file in its folder, which the next job of the same run begins with.
 """
@@ -13,8 +14,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-FOLDER = "POUNCE_BATCH"     # of the run; set in the job alone
-ENDS = "POUNCE_BATCH_ENDS"  # when the job's time is over, in seconds since 1970, as far as Slurm has told it
+FOLDER = "POUNCE_BATCH"     # the run's folder; set only in the job
+ENDS = "POUNCE_BATCH_ENDS"  # when the job's time ends, in seconds since 1970, if Slurm said it
 
 
 def checkpoint(obj: Any) -> None:
@@ -44,7 +45,8 @@ def restored(default: Any = None) -> Any:
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-            raise PermissionError(f"{path} could have been written by others: nothing of it was read. Remove it, and begin anew.")
+            raise PermissionError(f"{path} could have been written by others: nothing of it was read. "
+                                  "Remove it, and begin anew.")
         return pickle.load(file)
 
 
@@ -55,7 +57,7 @@ def time_left() -> float | None:
 
 
 def steps(iterable: Iterable[Any], total: int | None = None) -> Iterable[Any]:
-    """A plain loop: nobody asks a batch job to leave it."""
+    """A plain loop: a batch job is never told to leave it."""
     return iterable
 
 
@@ -72,4 +74,5 @@ def _pickler() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"pounce is not installed here: a batch job has its checkpoint, restored, steps and time_left, and no {name}")
+    raise AttributeError("pounce is not installed here: "
+                         f"a batch job has its checkpoint, restored, steps and time_left, and no {name}")

@@ -1,7 +1,7 @@
 """Executes input.ipynb of a batch run's folder, cell after cell, and saves it after each as executed.ipynb.
 
-With nbclient, as `jupyter nbconvert --execute` does it; where that is not installed, with IPython alone, and then the outputs are text.
-Exit code: 0; 1: a cell failed; what a cell gave to sys.exit().
+It uses nbclient, as `jupyter nbconvert --execute` does. If that is not installed it uses IPython alone, and the outputs
+are text. Exit code: 0; 1: a cell failed; or what a cell gave to sys.exit().
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ def with_nbclient(folder: str, notebook: Any) -> int:
             return super().output(outs, message, display_id, cell_index)
 
     with tempfile.TemporaryDirectory(prefix="kernel-") as private:
-        # The kernel is this Python, whatever others are registered. Its sockets lie where nobody else can listen.
+        # The kernel is this Python, whatever others are registered. Its sockets lie where no other user can listen.
         write_kernel(private)
         os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [private, os.environ.get("JUPYTER_PATH")]))
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{private}/k"}})
-        client = Client(notebook, kernel_name="pounce-batch", timeout=None, config=config, resources={"metadata": {"path": os.getcwd()}})
+        client = Client(notebook, kernel_name="pounce-batch", timeout=None, config=config,
+                        resources={"metadata": {"path": os.getcwd()}})
         try:
             client.execute()
         except CellExecutionError as error:
@@ -74,7 +75,7 @@ def write_kernel(folder: str) -> None:
 
 
 def exit_code(said: str) -> int:
-    """Of sys.exit(said), as Python has it."""
+    """Python's exit code for sys.exit(said)."""
     if said in ("", "None"):
         return 0
     if re.fullmatch(r"-?\d+", said):
@@ -87,7 +88,8 @@ def with_ipython(folder: str, missing: ImportError) -> int:
     try:
         from IPython.core.interactiveshell import InteractiveShell
     except ImportError:
-        print(f"this environment cannot execute a notebook ({missing}) and has no IPython: pip install nbclient ipykernel", file=sys.stderr)
+        print(f"this environment cannot execute a notebook ({missing}) and has no IPython: "
+              "pip install nbclient ipykernel", file=sys.stderr)
         return 1
     sys.path.insert(0, os.getcwd())  # where the notebook finds its own modules; a kernel has it by itself
     print(f"pounce: {missing}: the cells run with IPython alone, and only what they print is saved", file=sys.stderr)
@@ -116,7 +118,7 @@ def source_of(cell: Any) -> str:
 
 
 class Both(io.StringIO):
-    """What is printed goes to the log at once, and is kept."""
+    """Output goes to the log at once, and is kept."""
 
     def write(self, text: str) -> int:
         sys.__stdout__.write(text)  # type: ignore[union-attr]
@@ -132,7 +134,7 @@ def run(shell: Any, source: str) -> tuple[Any, str]:
 
 
 def save(folder: str, text: str) -> None:
-    """Whole or not at all: somebody may be reading it."""
+    """Replaces the file as a whole: the user may be reading it."""
     path = os.path.join(folder, "executed.ipynb")
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)

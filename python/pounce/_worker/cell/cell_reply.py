@@ -1,4 +1,4 @@
-"""What the cells of one process and those of a gang's ranks share: the shell, and a reply's error and variables as bytes."""
+"""What cells of one process and of a gang's ranks share: the shell, and a reply's error and variables as bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def error_of(shell: Any, error: BaseException) -> dict[str, Any]:
         text = str(error)
     except Exception:
         text = "its message cannot be shown"
-    return {"type": kind.__name__, "text": text, "lines": shell.stb or [], "node": interpreter.node, "devices": interpreter.devices,
+    return {"type": kind.__name__, "text": text, "lines": shell.stb or [], "node": interpreter.node,
+            "devices": interpreter.devices,
             "name": getattr(error, "name", None) if isinstance(error, NameError) else None, "pickle": _pickled(error)}
 
 
@@ -28,7 +29,8 @@ def bundled(values: dict[str, Any]) -> tuple[bytes, list[Any]]:
         from ..._common import serialize
 
         where, part, why = serialize.path_of_unpicklable(values, "the worker's variables") or ("", values, error)
-        raise errors.ResultNotPicklable(f"{where} is a {type(part).__name__}, which cannot be brought back: {why}") from None
+        text = f"{where} is a {type(part).__name__}, which cannot be brought back: {why}"
+        raise errors.ResultNotPicklable(text) from None
 
 
 def shells() -> Any:
@@ -42,7 +44,7 @@ def shells() -> Any:
 
 
 def _pickled(error: BaseException) -> bytes:
-    """Empty if it cannot travel: its words do."""
+    """Empty if the error cannot be pickled: its text is sent anyway."""
     try:
         from ..._common import exceptions
 

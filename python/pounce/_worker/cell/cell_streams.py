@@ -1,4 +1,4 @@
-"""The generators on a notebook's worker: a cell draws on where the last one stopped, whatever ran between them."""
+"""Random generators on a notebook's worker: a cell continues where the last one stopped, whatever ran in between."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ..._common.generators import GENERATORS, TorchsGenerator
 from ..._common.random_streams import Streams, begin, when_here
 
-_ERRANDS = "pounce._worker.cell."  # between two cells, or a cell itself
+_ERRANDS = "pounce._worker.cell."  # the prefix of functions that are a cell, or run between two
 
 
 class CellStreams:
@@ -19,19 +19,19 @@ class CellStreams:
     Attributes
     ----------
     are_here : bool
-        The generators are as the last cell has left them.
+        The generators are as the last cell left them.
     """
 
     def __init__(self) -> None:
         self.are_here = False
-        self._kept: dict[str, bytes] = {}  # states, as the last cell has left them
-        self._devices: list[Any] = []      # and those of GPUs, while other tasks draw from these
+        self._kept: dict[str, bytes] = {}  # states, as the last cell left them
+        self._devices: list[Any] = []      # states of the GPUs' generators, while other tasks draw from these
         self._sent: dict[str, bytes] = {}  # states that the notebook knows
 
     # ---- other tasks ----
 
     def before_call(self, function: Callable[..., Any], streams: Streams) -> None:
-        """A task that is no cell does not draw what the cells would draw next; without streams, what nobody can repeat."""
+        """Keeps a task that is no cell from drawing the cells' next numbers; without streams it gets random seeds."""
         if streams or not str(getattr(function, "__module__", "")).startswith(_ERRANDS):
             self._leave(streams)
 
@@ -45,15 +45,15 @@ class CellStreams:
     # ---- cells ----
 
     def forget(self) -> None:
-        """They were another notebook's, or are saved by now."""
+        """The states were another notebook's, or are saved by now."""
         self.are_here, self._kept, self._devices = False, {}, []
 
     def restored(self, names: Collection[str]) -> None:
-        """These are as they were saved."""
+        """These generators were restored."""
         self._kept |= {name: GENERATORS[name].state() for name in names}
 
     def back(self) -> None:
-        """As the last cell has left them."""
+        """Puts the generators back to where the last cell left them."""
         if self._kept and not self.are_here:
             for name, state in self._kept.items():
                 GENERATORS[name].restore(state)
@@ -66,8 +66,9 @@ class CellStreams:
         Parameters
         ----------
         request : dict
-            ``streams``: of a cell that runs while others do. Else ``states`` of the notebook's generators, and ``unused``:
-            those that were not used there, so that what is here, or was saved by an earlier kernel, goes before them.
+            ``streams``, for a cell that runs beside others. Otherwise ``states`` of the notebook's generators, and
+            ``unused``: those that were not used there, so that states that are here or were saved by an earlier kernel
+            take precedence.
         """
         if "streams" in request:
             return self._leave(request["streams"])

@@ -20,15 +20,15 @@ class Entered:
     """How a request of a notebook found this worker.
 
     ran : bool
-        The namespace is the notebook's, and has the work that the request counts on.
+        The namespace is the notebook's, and has the work that the request relies on.
     fresh : bool
-        It came to this worker with the request.
+        The namespace came to this worker with the request.
     turn, cell : int
-        Of the last cell whose work it had then.
+        The last cell whose work the namespace had then.
     lost : dict of str to (str, int)
-        What could not be saved by the worker before: why, and the cell that made it.
+        Names that the worker before could not save: why, and the cell that made them.
     problem : str
-        Why it is not saved here; empty: it is.
+        Why the namespace is not saved here; empty: it is.
     """
 
     ran: bool = True
@@ -40,10 +40,10 @@ class Entered:
 
 
 def caught_up(folder: Folder, names: dict[str, Any], key: bytes, turn: int, patience_s: float) -> Restorer:
-    """The state, as soon as it has this turn; or as it is, if that takes too long."""
+    """The state as soon as it has reached this turn, or as it is if that takes too long."""
     until, told = time.monotonic() + patience_s, False
     while True:
-        left = folder.left()  # looked at first: what it saved before it left is then seen
+        left = folder.left()  # read first, so that all that a leaving worker saved is seen
         restorer = Restorer(folder, names, key)
         if restorer.turn >= turn or left or time.monotonic() >= until or interpreter.core.ending():
             return restorer

@@ -1,4 +1,4 @@
-"""How long a task that comes waits for a save."""
+"""How long an arriving task waits for a save."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import time
 
 from .. import interpreter
 
-_LEAST_S, _SHARE = 0.03, 0.005  # at least so long; or so much of the time that the cells took whose work is not saved
+_LEAST_S, _SHARE = 0.03, 0.005  # at least this long; or this share of the run time of cells whose work is not saved
 
 
 class Grace:
-    """Whether a save has to stop for a task that waits: a short save comes first, and one after long cells may take its time."""
+    """Whether a save has to stop for a waiting task: a short save comes first, and a save after long cells may take
+    longer."""
 
     def __init__(self, ran_s: float):
         self._seconds = max(_LEAST_S, _SHARE * ran_s)

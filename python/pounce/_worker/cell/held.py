@@ -1,7 +1,7 @@
-"""Whether the notebook holds this worker: its lease stays then although nothing runs.
+"""Whether the notebook holds this worker: its lease then stays although nothing runs.
 
-pounced keeps a lease that is busy, and one whose worker says `saving` is: that word counts as no use of the GPU, so the time of a
-hold in which nothing runs is idle in every report.
+pounced keeps a busy lease, and a lease whose worker says `saving` is busy. That word does not count as use of the GPU,
+so the time of a hold in which nothing runs is idle in every report.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from .. import interpreter
 
 _held = _runs = False
-_word = "saved"  # of what the last cells left
+_word = "saved"  # the state of the last cells' work
 
 
 def hold(held: bool) -> None:
-    """From now on, or no longer."""
+    """The notebook holds this worker from now on, or no longer."""
     global _held
     _held = held
     if held:
@@ -29,7 +29,7 @@ def is_held() -> bool:
 
 
 def tell_state(word: str) -> None:
-    """As that of _core.Worker, which nobody else in cells asks."""
+    """Like tell_state() of _core.Worker, which code of cells must not call itself."""
     global _word
     _word = word
     _tell()
@@ -37,7 +37,7 @@ def tell_state(word: str) -> None:
 
 @contextmanager
 def cell() -> Iterator[None]:
-    """One runs: it uses the GPU."""
+    """Around a cell that runs: it uses the GPU."""
     global _runs
     _runs = True
     try:
@@ -51,4 +51,5 @@ def cell() -> Iterator[None]:
 
 
 def _tell() -> None:
-    interpreter.core.tell_state(_word if not _held else "saving" if not _runs else "unsaved" if _word == "unsaved" else "saved")
+    held_word = "saving" if not _runs else "unsaved" if _word == "unsaved" else "saved"
+    interpreter.core.tell_state(held_word if _held else _word)

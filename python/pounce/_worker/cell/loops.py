@@ -1,5 +1,5 @@
-"""Loops of a cell that can be left between two steps: ``for ... in pounce.steps(...)`` at its left margin. There nothing but
-variables is under way, so that the cell can go on from its variables alone, beginning with that statement.
+"""Loops of a cell that can be left between two steps: ``for ... in pounce.steps(...)`` at its left margin. At that
+point the variables are the cell's whole state, so it can continue from them alone, beginning with that statement.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..steps import Steps
 from .saved_namespace import SavedNamespace
 from .state_notes import tell
 
-_LEAST_LEFT_S = 15.0  # of the lease's time, beside two steps: for the save
+_LEAST_LEFT_S = 15.0  # the lease's time that is kept for the save, beside two steps
 _TRANSFORMED = "__import__('sys').modules[{module!r}].bound({statement})"
 _STAYS = ("with --bg this loop is not left between two steps: it keeps its worker until it is over, "
           "and is cut off where the worker's time ends first")
@@ -23,16 +23,16 @@ _running: Loops | None = None
 
 
 class Loops:
-    """Those of one cell.
+    """The loops of one cell.
 
     Parameters
     ----------
     resumed : dict or None
-        As left() returned it: the cell goes on in the middle of that loop.
+        What left() returned: the cell continues in the middle of that loop.
     saved : SavedNamespace or None
         None: no loop is left.
     behind : bool
-        The cell runs in the background: cells that wait behind it would run in the middle of a loop that is left.
+        The cell runs in the background: if a loop were left, cells that wait behind it would run in the middle of it.
     """
 
     def __init__(self, resumed: dict[str, Any] | None, saved: SavedNamespace | None, behind: bool = False):
@@ -43,7 +43,7 @@ class Loops:
 
     @contextmanager
     def of(self, shell: Any) -> Iterator[None]:
-        """The next cell that the shell runs is this one."""
+        """Around the run of this cell in the shell."""
         global _running
         marks = _Marks(self.first())
         shell.ast_transformers.append(marks)
@@ -71,7 +71,7 @@ class Loops:
             tell(_STAYS)
 
     def left(self, steps: Steps[Any]) -> dict[str, Any]:
-        """What the cell needs to go on, and what people are told."""
+        """What the cell needs to continue, and what the user is told."""
         try:
             total = len(steps)
         except TypeError:
@@ -104,13 +104,14 @@ class Loops:
 
 
 class _Marks(ast.NodeTransformer):
-    """Each statement ``for x in y`` of the cell becomes ``for x in bound(its number)(y)``; those before the first are gone."""
+    """Turns each statement ``for x in y`` of the cell into ``for x in bound(its number)(y)``, and removes those before
+    the first."""
 
     def __init__(self, first: int):
         self._first: int | None = first
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        if self._first is None:  # of a magic in the cell
+        if self._first is None:  # a magic in the cell
             return node
         first, self._first = self._first, None
         node.body = node.body[first:]
@@ -125,7 +126,7 @@ class _Marks(ast.NodeTransformer):
 
 
 def bound(statement: int) -> Any:
-    """What the loop of this statement goes over."""
+    """The function that binds the iterable of this statement's loop."""
 
     def over(iterable: Any) -> Any:
         if isinstance(iterable, Steps) and _running is not None:

@@ -1,4 +1,4 @@
-"""Folders of saved state on this node alone, for as long as this process lives."""
+"""Folders of saved state on this node alone, which live as long as this process."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _LOCK = "lock"
 
 
 class OwnFolders:
-    """In the node's folder for temporary files. Those of a process that was killed are removed by the next one there."""
+    """Makes them in the node's folder for temporary files. A process removes those of processes that were killed."""
 
     def __init__(self) -> None:
         self._root = ""
         self._lock = -1  # held by this process and its children
 
     def folder(self, name: str) -> str:
-        """That of a notebook's state, made where there is none. The key beside it is this process's own.
+        """The folder of a notebook's state, made if there is none. The key beside it is this process's own.
 
         Raises
         ------
@@ -49,7 +49,7 @@ class OwnFolders:
         for other in _others():
             _remove_if_left(other)
         root = tempfile.mkdtemp(prefix=_prefix())
-        new = os.path.join(root, f".{_LOCK}")  # it has its name when it is held: another process may look just now
+        new = os.path.join(root, f".{_LOCK}")  # it is renamed when it is held: another process may look just now
         self._lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         os.rename(new, os.path.join(root, _LOCK))
@@ -72,8 +72,8 @@ def _others() -> Iterator[str]:
 
 def _is_own_folder(path: str) -> bool:
     with contextlib.suppress(OSError):
-        found = os.lstat(path)
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        facts = os.lstat(path)
+        return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
     return False
 
 

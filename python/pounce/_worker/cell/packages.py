@@ -1,4 +1,4 @@
-"""``%pip`` and its kind in a remote cell: where packages go, and what it takes until they are seen."""
+"""``%pip`` and similar commands in a remote cell: where packages go, and what makes them visible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import site
 import sys
 import sysconfig
 
-_INSTALLS = re.compile(r"^\s*[%!]\s*((\S*python\S*|\{sys\.executable\})\s+-m\s+)?(pip3?|conda|mamba|uv)\b", re.MULTILINE)
+_INSTALLS = re.compile(r"^\s*[%!]\s*((\S*python\S*|\{sys\.executable\})\s+-m\s+)?(pip3?|conda|mamba|uv)\b",
+                       re.MULTILINE)
 
 
 def installs(source: str) -> bool:
@@ -18,13 +19,14 @@ def installs(source: str) -> bool:
 
 
 def note() -> str:
-    """One line for the user, behind what the package manager has said. What it installed can be imported from now on."""
+    """One line for the user, after the package manager's output. The new packages can be imported from now on."""
     importlib.invalidate_caches()
     imported = "what this worker had imported before is new after %pounce restart"
     if os.access(sysconfig.get_path("purelib"), os.W_OK):
         return f"packages are in {sys.prefix}, for the notebook and its workers; {imported}"
     pip = os.path.expanduser("~/envs/mine/bin/pip")
-    own = f"python -m venv --system-site-packages ~/envs/mine, then {pip} install …, and the line %%pounce --env ~/envs/mine"
+    own = (f"python -m venv --system-site-packages ~/envs/mine, then {pip} install …, "
+           "and the line %%pounce --env ~/envs/mine")
     if site.ENABLE_USER_SITE:
         where = f"packages are in {site.getusersitepackages()}, since {sys.prefix} cannot be written"
         return f"{where}; {imported}. An environment of your own: {own}"

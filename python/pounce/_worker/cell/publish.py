@@ -1,5 +1,5 @@
-"""The worker's end of everything that a notebook shows beside text: displays, results, comms. Each becomes a Jupyter
-message in the task's output, in order with what is printed."""
+"""The worker's side of everything that a notebook shows beside text: displays, results, comms. Each becomes a Jupyter
+message in the task's output, in order with the printed text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def _plain(value: Any) -> Any:
 
 
 class Publisher(DisplayPublisher):
-    def publish(self, data: Any, metadata: Any = None, source: Any = None, *, transient: Any = None, update: Any = False, **_: Any) -> None:
+    def publish(self, data: Any, metadata: Any = None, source: Any = None, *, transient: Any = None,
+                update: Any = False, **_: Any) -> None:
         self._validate_data(data, metadata)
         kind = "update_display_data" if update else "display_data"
         send(kind, {"data": data, "metadata": metadata or {}, "transient": transient or {}})
@@ -71,8 +72,8 @@ class ResultHook(DisplayHook):
         return shown
 
 
-class Asked:
-    """What an output widget wants of a kernel: the cell whose messages it takes into itself."""
+class StandInKernel:
+    """The part of a kernel that an output widget needs: the message of the cell whose output it captures."""
 
     message = ""
 
@@ -81,11 +82,12 @@ class Asked:
 
 
 class Comm(BaseComm):
-    """A widget's line to the page, by way of the kernel."""
+    """A widget's connection to the page, through the kernel."""
 
-    kernel = Asked()
+    kernel = StandInKernel()
 
-    def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **keys: Any) -> None:
+    def publish_msg(self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None,
+                    **keys: Any) -> None:
         send(msg_type, {"comm_id": self.comm_id, "data": data or {}, **keys}, metadata, buffers)
 
 

@@ -13,11 +13,12 @@ _absent = object()
 
 
 class CellFailed(Exception):
-    """On one rank; its argument is the error as a cell's reply has it."""
+    """The cell failed on one rank; the argument is the error as in a cell's reply."""
 
 
 def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
-    """The reply: what the cell assigned, and of rank 0 its value and what is asked for. Raises ``CellFailed``: the other ranks wait."""
+    """Returns the reply: the names that the cell assigned, and from rank 0 its value and the requested variables.
+    Raises ``CellFailed``, since the other ranks wait."""
     shell = shells().the_only(page=bool(request["message"]), colors=request["colors"])
     names = shell.user_ns
     reloads.follow()
@@ -31,7 +32,8 @@ def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[s
     if error is not None:
         raise CellFailed(error_of(shell, error))
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
-    reply = {"shown": shell.displayhook.take(), "assigned": [name for name in own if names[name] is not before.get(name, _absent)]}
+    reply = {"shown": shell.displayhook.take(),
+             "assigned": [name for name in own if names[name] is not before.get(name, _absent)]}
     if rank_run.current().rank == 0:
         reply["missing"] = [name for name in request["brings"] if name not in names]
         reply["bundle"] = bundled({name: names[name] for name in request["brings"] if name in names})

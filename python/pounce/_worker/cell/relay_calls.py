@@ -1,5 +1,5 @@
-"""What a kernel asks a worker that does not see the folder of its notebook's state. Tasks, imported by reference: none takes
-longer than a person's cell may wait."""
+"""Tasks that a kernel sends to a worker that does not see the folder of its notebook's state. They are imported by
+reference. None takes longer than a user's cell may wait."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ def _saved(state: str) -> Any:
     """The SavedNamespace that has it, or had it last."""
     saved = runner.saved_namespace()
     if saved is None or not saved.relayed.knows(state):
-        raise errors.LeaseEnded("this worker has a new Python, which has not saved these variables", "Run the next cell.")
+        raise errors.LeaseEnded("this worker has a new Python, which has not saved these variables",
+                                "Run the next cell.")
     return saved
 
 
 def offered(state: str, last: bool) -> dict[str, Any]:
-    """What is saved here. It saves nothing itself: a client sends a worker no cell while a task runs there.
+    """What is saved here. It saves nothing itself, since a client sends a worker no cell while a task runs there.
 
     Parameters
     ----------
     state : str
-        The id.
+        The state's id.
     last : bool
-        The worker goes: what is not saved is saved first, however long that takes.
+        The worker leaves: all is saved first, however long that takes.
 
     Returns
     -------
     dict
-        ``state``: crossing.unsigned(); ``version``: for brought(), empty: nothing is saved; ``behind``: something is not saved yet,
-        and will be while nothing runs.
+        ``state``: crossing.unsigned(); ``version``: for brought(), empty: nothing is saved; ``behind``: something is
+        not saved yet, and will be while nothing runs.
     """
     saved = _saved(state)
     if last:
@@ -46,7 +47,7 @@ def parts(state: str, blobs: list[str], start: int) -> list[Part]:
 
 
 def brought(state: str, version: str, problem: str) -> None:
-    """The notebook's machine has it, or cannot have it: why."""
+    """The notebook's machine has that version, or cannot get it because of `problem`."""
     saved = _saved(state)
     if problem:
         saved.not_brought(problem)

@@ -1,6 +1,6 @@
-"""Saved state of notebooks whose folder this worker does not see: it is saved here, and the kernel takes it across.
+"""Saved state of notebooks whose folder this worker does not see: it is saved here, and the kernel copies it across.
 
-Until the kernel has said that it has all of it the lease hears `saving`: a worker with the only copy is not idle.
+Until the kernel says that it has all of it, the worker reports `saving`: a worker with the only copy is not idle.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..state.needs import closure
 from . import held
 from .own_folders import OwnFolders
 
-PATIENCE_S = 60.0  # so long a kernel may say nothing before the worker is one like others, which may be taken away
+PATIENCE_S = 60.0  # how long a kernel may be silent before the worker may be taken away like others
 
 
 class Relayed:
@@ -29,12 +29,12 @@ class Relayed:
     def __init__(self) -> None:
         self._folders = OwnFolders()
         self._paths: dict[str, str] = {}  # by the state's id
-        self._word = ""  # for the lease, when the kernel has all of it; empty: it has
-        self._brought = ""  # which manifest the kernel has
+        self._word = ""  # to report when the kernel has all of it; empty: it has
+        self._brought = ""  # the version of the manifest that the kernel has
         self._heard = 0.0
 
     def folder(self, wanted: dict[str, Any]) -> str:
-        """Where this worker saves a request's state; empty: it sees the notebook's own folder, or can have none."""
+        """Where this worker saves a request's state; empty: it sees the notebook's own folder, or cannot make one."""
         path = self._paths.get(wanted["id"], "")
         if not path and wanted["folder"] and not os.path.isdir(wanted["folder"]):
             with contextlib.suppress(OSError):
@@ -47,7 +47,8 @@ class Relayed:
     def has(self, path: str) -> bool:
         return self._folders.holds(path)
 
-    def lacks(self, wanted: dict[str, Any], pending: Collection[str] | None, reads: Callable[[], Collection[str] | None]) -> list[str]:
+    def lacks(self, wanted: dict[str, Any], pending: Collection[str] | None,
+              reads: Callable[[], Collection[str] | None]) -> list[str]:
         """
         Parameters
         ----------
@@ -56,7 +57,7 @@ class Relayed:
         pending : collection of str or None
             Names that are not loaded yet; None: the namespace is not on this worker.
         reads : callable
-            What the cell reads; None: any name.
+            Returns the names that the cell reads; None: any name.
 
         Returns
         -------
@@ -67,7 +68,7 @@ class Relayed:
             return []
         with contextlib.closing(Folder(wanted["folder"])) as folder:
             state = crossing.state_in(folder, _key(folder))
-            if pending is None and state.turn < wanted["after"]:  # else what is here is newer than what the kernel has
+            if pending is None and state.turn < wanted["after"]:  # otherwise the state here is newer than the kernel's
                 if wanted["supply"] is None:
                     return [crossing.MANIFEST]
                 _take_in(folder, wanted["supply"])
@@ -78,7 +79,7 @@ class Relayed:
     # ---- for the kernel ----
 
     def offer(self, state: str) -> dict[str, Any]:
-        """What is saved here. `version` is what brought() takes; empty: nothing is."""
+        """What is saved here. `version` is for brought(); empty: nothing is saved."""
         self._heard = time.monotonic()
         with contextlib.closing(Folder(self._paths[state])) as folder:
             data = folder.manifest()
@@ -87,7 +88,7 @@ class Relayed:
             return {"state": crossing.unsigned(crossing.state_in(folder, _key(folder))), "version": _version(data)}
 
     def owes(self, state: str) -> bool:
-        """Whether the kernel has not all that is saved here."""
+        """Whether the kernel lacks some of what is saved here."""
         if state not in self._paths:
             return False
         version = self.offer(state)["version"]
@@ -99,13 +100,13 @@ class Relayed:
             return crossing.parts_of(folder, blobs, start)
 
     def receive(self, state: str, parts: list[crossing.Part]) -> None:
-        """Whole blobs. Whoever loads them compares them with their digests, as on any disk."""
+        """Takes whole blobs. The loader compares them with their digests, as on any disk."""
         with contextlib.closing(Folder(self._paths[state])) as folder:
             for part in parts:
                 folder.write(part.blob, [memoryview(part.data)])
 
     def brought(self, state: str, version: str) -> None:
-        """The kernel has that: its blobs need no room here any more."""
+        """The kernel has that version, so its blobs are removed here."""
         self._brought = version
         with contextlib.closing(Folder(self._paths[state])) as folder:
             data = folder.manifest()
@@ -119,7 +120,7 @@ class Relayed:
     # ---- for the lease ----
 
     def tell_saved(self, folder: Folder, word: str) -> None:
-        """What the worker has to save is in its folder."""
+        """The worker has saved its state in its folder. Reports `word`, or `saving` until the kernel has the state."""
         data = folder.manifest() if self.has(folder.path) else None
         if data is None or _version(data) == self._brought:
             self._word = ""
@@ -129,13 +130,13 @@ class Relayed:
             held.tell_state("saving")
 
     def idle(self) -> float | None:
-        """Seconds until it wants to be called again."""
+        """Seconds until it is to be called again."""
         if not self._word:
             return None
-        left = self._heard + PATIENCE_S - time.monotonic()
-        if left <= 0:
+        remaining = self._heard + PATIENCE_S - time.monotonic()
+        if remaining <= 0:
             held.tell_state("unsaved")
-        return left if left > 0 else None
+        return remaining if remaining > 0 else None
 
     def end(self) -> None:
         """This process ends."""
@@ -143,7 +144,7 @@ class Relayed:
 
 
 def _take_in(folder: Folder, supply: bytes) -> None:
-    """What a namespace that is here as it was before does not have is newer: it saves nothing more."""
+    """Replaces the state here by the newer one. A namespace with the old one saves nothing more."""
     state = crossing.arrived(supply)
     folder.take()
     crossing.replace(folder, state, _key(folder))

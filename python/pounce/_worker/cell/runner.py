@@ -1,4 +1,4 @@
-"""What a ``%%pounce`` cell is on a worker: a task that takes a request and returns a reply. Imported by reference."""
+"""A ``%%pounce`` cell on a worker: a task that takes a request and returns a reply. Imported by reference."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from .loops import Loops, rest
 
 _shell: Any = None
 _saved: Any = None  # the SavedNamespace of the shell
-_holder = uuid.uuid4().hex  # of this process
+_holder = uuid.uuid4().hex  # this process's id
 _absent = object()
-_digests: dict[str, bytes] = {}  # of variables as the notebook sent them, or as a cell left them
+_digests: dict[str, bytes] = {}  # of variables as the notebook sent them or a cell left them
 
 
 def run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[str, Any]:
-    """Nothing runs (``ran`` false) where `request` counts on variables that are not here, or (``strange``) on a worker that is held."""
+    """Runs the cell, unless `request` relies on variables that are not here (``ran`` is false then), or on a held
+    worker and this one is not held (``strange``)."""
     if request["held"] and not held.is_held():
         return {"lacks": [], "strange": True}
     with held.cell():
@@ -37,19 +38,20 @@ def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[
     shell = _the_shell(request)
     reloads.follow()
     wanted, lacks = _relayed(shell, request, pickle, buffers)
-    reply: dict[str, Any] = {"holder": _holder, "asked": wanted["turn"], "lacks": lacks, "relayed": wanted is not request["state"]}
-    found = _saved.enter(wanted, request["holder"] == _holder) if not lacks else Entered(ran=False)
-    reply.update(vars(found))
-    if not found.ran:
+    reply: dict[str, Any] = {"holder": _holder, "asked": wanted["turn"], "lacks": lacks,
+                             "relayed": wanted is not request["state"]}
+    entered = _saved.enter(wanted, request["holder"] == _holder) if not lacks else Entered(ran=False)
+    reply.update(vars(entered))
+    if not entered.ran:
         return reply
     names = shell.user_ns
     shells().know_files(shell, request["files"])
-    if found.fresh:
+    if entered.fresh:
         _digests.clear()
         streams.forget()
         for number, source in request["state"]["setup"]:
             _set_up(shell, request, number, source)
-        reply["lost"] = _saved.still_lost(found.lost)
+        reply["lost"] = _saved.still_lost(entered.lost)
     values = bundle.loads(pickle, buffers)
     _arrived(names, values)
     loops = Loops(request["loop"], _saved if request["leaves"] else None, behind=not request["asks"])
@@ -60,10 +62,10 @@ def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[
         reply["random"] = streams.end() if request["asks"] else {}
         if request["setup"]:
             _saved.remade(reply["assigned"])
-    asked = request["brings"] if "left" not in reply else ()  # at its end
-    _saved.load(asked)
-    brings = [name for name in asked if name in names]
-    reply["missing"] = [name for name in asked if name not in names]
+    results = request["brings"] if "left" not in reply else ()  # a loop that is left returns them at its end
+    _saved.load(results)
+    brings = [name for name in results if name in names]
+    reply["missing"] = [name for name in results if name not in names]
     _saved.after(request["number"], request["state"]["turn"])
     if "error" not in reply:
         reply["bundle"] = bundled({name: names[name] for name in brings})
@@ -71,7 +73,8 @@ def _run_cell(request: dict[str, Any], pickle: Any, buffers: list[Any]) -> dict[
 
 
 def _relayed(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any]) -> tuple[dict[str, Any], list[str]]:
-    """The request's state as it is on a worker that does not see its folder, and what of it the kernel has to send first."""
+    """The request's state, with this worker's own folder if it does not see the notebook's, and the blobs that the
+    kernel has to send first."""
     wanted, relayed = request["state"], _saved.relayed
     folder = relayed.folder(wanted)
     if not folder:
@@ -83,16 +86,16 @@ def _relayed(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any
 
 
 def _reads(shell: Any, request: dict[str, Any], pickle: Any, buffers: list[Any], here: bool) -> set[str] | None:
-    """What the cell, and setup cells before it, may read."""
+    """Names that the cell, and setup cells before it, may read."""
     values = bundle.loads(pickle, buffers)
     sources = [request["source"], *(() if here else (source for _, source in request["state"]["setup"]))]
     read = [source_reads(_python(shell, source)) for source in sources]
-    found: set[str] = {*request["reads"], *request["brings"]}
+    names: set[str] = {*request["reads"], *request["brings"]}
     for one in read:
         if one is None:
             return None
-        found |= one
-    return reached(found, {**shell.user_ns, **values})
+        names |= one
+    return reached(names, {**shell.user_ns, **values})
 
 
 def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
@@ -103,7 +106,7 @@ def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
                               magic_line=not request["held"])
     error = result.error_before_exec or result.error_in_exec
     if isinstance(error, KeyboardInterrupt) and interpreter.core.ending():
-        raise error  # the job ends, nobody pressed stop: why is pounced's to say
+        raise error  # the job ends, and the user did not press stop: pounced says why
     reply: dict[str, Any] = {"shown": shell.displayhook.take()}
     own = [name for name in names if not name.startswith("_") and name not in shell.user_ns_hidden]
     assigned = [name for name in own if names[name] is not before.get(name, _absent)]
@@ -119,7 +122,7 @@ def _run(shell: Any, request: dict[str, Any], loops: Loops) -> dict[str, Any]:
 
 
 def _set_up(shell: Any, request: dict[str, Any], number: int, source: str) -> None:
-    """A cell that runs again on each new worker, before all others. What it makes is not restored."""
+    """Runs a setup cell, which runs on each new worker before all others. Its variables are not restored."""
     code, before = _python(shell, source), dict(shell.user_ns)
     _saved.before(code)
     result = shells().run(shell, source, number, asks=False, message=request["message"])
@@ -130,7 +133,7 @@ def _set_up(shell: Any, request: dict[str, Any], number: int, source: str) -> No
 
 
 def _python(shell: Any, source: str) -> str:
-    """As IPython runs it. Empty: it cannot run."""
+    """The source as IPython runs it; empty: it cannot run."""
     try:
         return str(shell.transform_cell(source))
     except SyntaxError:
@@ -144,7 +147,7 @@ def _arrived(names: dict[str, Any], values: dict[str, Any]) -> None:
 
 
 def _changed_in_place(names: dict[str, Any], read: set[str]) -> list[str]:
-    """Of the notebook's variables that the cell read: what it has changed without assigning it. Assigned ones are the worker's own."""
+    """The notebook's variables that the cell read and changed in place. Assigned ones are the worker's own."""
     changed = []
     for name in sorted(read & _digests.keys() & names.keys()):
         digest = _digest(names[name])
@@ -157,44 +160,45 @@ def _changed_in_place(names: dict[str, Any], read: set[str]) -> list[str]:
 def _digest(value: Any) -> bytes:
     try:
         return bundle.measure(value).digest
-    except Exception:  # it cannot be sent any more: changed, then
+    except Exception:  # it cannot be sent any more, so it has changed
         return uuid.uuid4().bytes
 
 
 def variables(_: Any = None) -> list[tuple[str, str, str]]:
-    """(name, type, a short text) of what people have put into the namespace."""
+    """(name, type, a short text) of the user's variables in the namespace."""
     hidden = _shell.user_ns_hidden if _shell is not None else {}
-    found = []
+    rows = []
     for name, value in sys.modules["__main__"].__dict__.items():
         if not name.startswith("_") and name not in hidden:
             shape = getattr(value, "shape", None)
-            found.append((name, type(value).__name__, f"shape {tuple(shape)}" if isinstance(shape, tuple) else ""))
-    found += [(name, "saved", "the next cell that reads it restores it") for name in (_saved.waiting() if _saved is not None else ())]
-    return sorted(found)
+            rows.append((name, type(value).__name__, f"shape {tuple(shape)}" if isinstance(shape, tuple) else ""))
+    waiting = _saved.waiting() if _saved is not None else ()
+    rows += [(name, "saved", "the next cell that reads it restores it") for name in waiting]
+    return sorted(rows)
 
 
 def leave(state: str, whole: bool = False) -> str:
-    """Saves all of a notebook's namespace, and forgets it. Returns why it could not; then nothing was forgotten. `whole`: one
-    variable that cannot be saved is enough of a reason."""
+    """Saves all of a notebook's namespace, and forgets it. If that fails it forgets nothing and returns why. `whole`:
+    one variable that cannot be saved is a failure."""
     return _saved.leave(state, whole) if _saved is not None else ""
 
 
 def begin() -> None:
-    """A worker is wanted for what comes next."""
+    """Does nothing: the call gets a worker for the cells that follow."""
 
 
 def hold(wanted: bool) -> None:
-    """The notebook holds this worker, or no longer."""
+    """The notebook holds this worker from now on, or no longer."""
     held.hold(wanted)
 
 
 def saved_namespace() -> Any:
-    """Of this worker's cells; None: none has run here."""
+    """The SavedNamespace of this worker's cells; None: none has run here."""
     return _saved
 
 
 def end_python() -> None:
-    """The supervisor starts another at once."""
+    """Ends this process; the supervisor starts another at once."""
     if _saved is not None:
         _saved.relayed.end()
     os._exit(0)

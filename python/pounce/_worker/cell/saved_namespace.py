@@ -1,5 +1,5 @@
-"""The namespace of this worker's cells and its saved state: what a cell reads is restored before it runs, what it changed is
-saved when it has run. One notebook's at a time; a worker may come to have another's."""
+"""The namespace of this worker's cells and its saved state: names that a cell reads are restored before it runs, and
+its changes are saved afterwards. The namespace belongs to one notebook at a time; a worker may later get another's."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .relayed import Relayed
 from .state_notes import StateNotes, tell
 
 _WORD = re.compile(r"\w+")
-_CHECK_AFTER_S = 1.0  # of idleness: then also what no cell names is compared with what was saved
-_NEXT_S = 0.03        # of idleness: no cell follows at once
-_AGAIN_S = 3.0        # of work: a save that had to stop for the next cell takes long, and is not begun again before each
+_CHECK_AFTER_S = 1.0  # idle time before variables that no cell names are compared with what was saved
+_NEXT_S = 0.03        # idle time after which no cell follows at once
+_AGAIN_S = 3.0        # cells' run time between two attempts of a long save that had to stop for the next cell
 
 
 class SavedNamespace:
@@ -38,7 +38,7 @@ class SavedNamespace:
 
     def __init__(self, names: dict[str, Any], hidden: Collection[str], holder: str = ""):
         self._names, self._hidden, self._holder = names, hidden, holder
-        self._before = set(names)  # nobody's: they stay when a notebook leaves
+        self._before = set(names)  # they belong to no notebook, and stay when one leaves
         self._baseline = process_state.Baseline()
         self.relayed = Relayed()
         self._id = ""
@@ -50,13 +50,13 @@ class SavedNamespace:
         self._restorer: Restorer | None = None
         self._process = process_state.Waiting()
         self._cell = self._turn = 0
-        self._read: set[str] | None = set()  # by the cell that runs; None: any
+        self._read: set[str] | None = set()  # by the running cell; None: any
         self._touched: set[str] | None = set()
-        self._behind = False  # a cell has run whose work is not saved
+        self._behind = False  # the work of a cell that ran is not saved
         self._unchecked = self._look_at_all = False
         self._running = False
         self._begun = self._ran_s = 0.0
-        self._due_s = 0.0  # of self._ran_s: then a save begins although the next cell may follow at once
+        self._due_s = 0.0  # at this self._ran_s a save begins although the next cell may follow at once
         self._next_may_follow = False
         self._notes = StateNotes()
         self._remade: set[str] = set()
@@ -68,18 +68,18 @@ class SavedNamespace:
         Parameters
         ----------
         wanted : dict
-            ``id``, ``folder`` and ``most_bytes`` of a notebook's state; ``after``: the turn that it has to have had;
-            ``patience_s``: how long a worker that is leaving may need to save that.
+            ``id``, ``folder`` and ``most_bytes`` of a notebook's state; ``after``: the turn that it must have reached;
+            ``patience_s``: how long a worker that is leaving may take to save that.
         holder : bool
-            The notebook knows this worker as the one that has its namespace.
+            For the notebook this worker is the one that has its namespace.
         """
         if self._id == wanted["id"] and (holder or self._folder is None or not self._folder.taken_over()):
             return Entered(problem=self._notes.problem)
         self._empty()
-        found = self._found(wanted)
-        if found.ran:
+        entered = self._found(wanted)
+        if entered.ran:
             self._id = wanted["id"]
-        return found
+        return entered
 
     def has(self, notebook: str, turn: int) -> bool:
         return self._id == notebook and self._turn >= turn
@@ -103,18 +103,19 @@ class SavedNamespace:
             return Entered(False, True, restorer.turn, restorer.cell, restorer.lost())
         folder.take()
         restorer = self._restorer = restorer.newest()
-        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=wanted["most_bytes"], unloaded=restorer.pending, key=key,
-                            saved=restorer.saved)
-        found = Entered(True, True, restorer.turn, restorer.cell, restorer.lost())
+        self._saver = Saver(folder, self._names, hidden=self._hidden, most_bytes=wanted["most_bytes"],
+                            unloaded=restorer.pending, key=key, saved=restorer.saved)
+        entered = Entered(True, True, restorer.turn, restorer.cell, restorer.lost())
         try:
             self._process = process_state.Waiting(restorer.process())
         except StateError as error:  # the variables may be whole
             tell(f"the directory, the environment and the seeds were not restored: {error}")
         self._cell, self._turn = restorer.cell, restorer.turn
-        return found
+        return entered
 
     def leave(self, notebook: str, whole: bool) -> str:
-        """Saves everything and gives the namespace up. Returns why it cannot be saved, or not as a `whole`; then it stays."""
+        """Saves everything and gives the namespace up. If it cannot be saved, or not as a `whole`, it stays, and the
+        reason is returned."""
         if self._id == notebook:
             self.save_last()
             problem = self._notes.problem or (self.lost_with_worker() if whole else "")
@@ -124,7 +125,7 @@ class SavedNamespace:
         return ""
 
     def _empty(self) -> None:
-        """What is saved stays where it is; here its names go."""
+        """Saves the state, and removes the notebook's names here."""
         if self._id:
             self.save_last()
             if self._folder is not None:
@@ -146,12 +147,12 @@ class SavedNamespace:
     # ---- around a cell ----
 
     def arrived(self, names: Collection[str]) -> None:
-        """The notebook sent these: newer than what was saved."""
+        """The notebook sent these: they are newer than the saved ones."""
         if self._restorer is not None:
             self._restorer.forget(names)
 
     def before(self, source: str, arrived: Collection[str] = ()) -> None:
-        """Restores what this code, in Python, reads. It runs next.
+        """Restores the names that this Python code reads. It runs next.
 
         Raises
         ------
@@ -166,7 +167,7 @@ class SavedNamespace:
         self._put_back(_WORD.findall(source))
         names = restorer.names() if read is None else reached(read | set(arrived), self._names)
         self._notes.restored(self._loaded(restorer, names), time.monotonic() - self._begun)
-        self._put_back()  # of the libraries that came with these
+        self._put_back()  # for libraries that came with these names
 
     def _put_back(self, words: Collection[str] = ()) -> None:
         waited = set(self._process.parts)
@@ -177,7 +178,7 @@ class SavedNamespace:
             tell(f"{part} of the process could not be restored: {why}")
 
     def after(self, cell: int, turn: int) -> None:
-        """What before() was told of has run, to its end or not."""
+        """The code given to before() has run, to its end or not."""
         self._running = False
         self._ran_s += time.monotonic() - self._begun
         self._cell, self._turn = cell, turn
@@ -193,7 +194,8 @@ class SavedNamespace:
         self._next_may_follow = self._ran_s < self._due_s
 
     def _load_outdated(self) -> None:
-        """The cell has redefined or deleted what saved variables refer to by name: they go on with the old one, as in a local kernel."""
+        """Loads saved variables that refer by name to something that the cell redefined or deleted: they keep the old
+        object, as in a local kernel."""
         assert self._restorer is not None
         try:
             names = self._restorer.outdated()
@@ -203,20 +205,20 @@ class SavedNamespace:
             tell(str(error))
 
     def remade(self, names: Collection[str]) -> None:
-        """A setup cell makes these on each worker: that they cannot be saved is no loss. What could be saved is newer."""
+        """A setup cell makes these on each worker: it is no loss if they cannot be saved. They replace saved ones."""
         self._remade |= set(names)
         for name in self.waiting(even_if_here=True) & set(names):
             self._names.pop(name, None)
 
     def lost_with_worker(self) -> str:
-        """What would go if the worker went now, in words; as far as is known."""
+        """What would be lost if the worker ended now, in words, as far as is known."""
         if self._saver is None:
             return self._notes.problem or "nothing is saved"
         lost = self._notes.unparkable.keys() - self._remade
         return f"{', '.join(sorted(lost))} cannot be saved" if lost else self._notes.problem
 
     def tell_loop(self, runs: bool) -> None:
-        """A loop that can be left between two steps begins, or is over."""
+        """Reports that a loop that can be left between two steps begins, or is over."""
         if not self.lost_with_worker():
             held.tell_state("stepping" if runs else "saved")
 
@@ -224,14 +226,14 @@ class SavedNamespace:
         return {name: why for name, why in lost.items() if name not in self._remade and is_persons(name)}
 
     def load(self, names: Collection[str]) -> None:
-        """Those that were saved and are not here yet."""
+        """Loads those of the names that were saved and are not here yet."""
         if self._restorer is not None:
             begun = time.monotonic()
             self._notes.restored(self._loaded(self._restorer, names), time.monotonic() - begun)
 
     @staticmethod
     def _loaded(restorer: Restorer, names: Collection[str]) -> Loaded:
-        """Names whose files are damaged are given up: each is told of once."""
+        """Loads names. Those whose files are damaged are given up, so each is reported once."""
         try:
             return restorer.load(names)
         except StateError as first:
@@ -240,14 +242,16 @@ class SavedNamespace:
             raise type(first)(f"{', '.join(lost)}: {first}") from None
 
     def waiting(self, even_if_here: bool = False) -> set[str]:
-        """Saved names that no cell has asked for yet."""
-        return set() if self._restorer is None else self._restorer.pending() - (set() if even_if_here else set(self._names))
+        """Saved names that no cell has read yet."""
+        if self._restorer is None:
+            return set()
+        return self._restorer.pending() - (set() if even_if_here else set(self._names))
 
     # ---- between cells ----
 
     def idle(self) -> float | None:
-        """Nothing runs and nothing waits: saves what the last cells changed; a second later looks at all the rest. Stops for a
-        task that comes. Seconds until it wants to be called again; None: when something has run."""
+        """Called when nothing runs or waits: saves what the last cells changed, and a second later checks all the rest.
+        Stops for a task that comes. Returns seconds until it is to be called again; None: after the next task."""
         if not self.is_behind():
             return self.relayed.idle()
         if self._next_may_follow:
@@ -259,7 +263,8 @@ class SavedNamespace:
                 return _CHECK_AFTER_S
             self._due_s = self._ran_s + _AGAIN_S
             return None
-        touched, self._look_at_all = None if self._look_at_all else set(), False  # one that was interrupted goes on where it was
+        touched = None if self._look_at_all else set()
+        self._look_at_all = False  # an interrupted check continues where it was
         self._unchecked = not self._save(touched, interpreter.core.wanted, quiet=True)
         return None if interpreter.core.wanted() else self.relayed.idle()
 
@@ -268,12 +273,12 @@ class SavedNamespace:
         return self._saver is not None and (self._behind or self._unchecked)
 
     def not_brought(self, why: str) -> None:
-        """What is saved on this node alone goes with it."""
+        """The saved state is on this node alone, and is lost with it."""
         self._notes.not_saved(why)
         held.tell_state("unsaved")
 
     def save_last(self) -> None:
-        """The worker, or the notebook, leaves. A cell that was cut off leaves the state as it was before it."""
+        """Saves before the worker or the notebook leaves. If a cell was cut off, the state before it stays saved."""
         if not self._running and self.is_behind():
             self._save(None, lambda: False)
 
@@ -284,7 +289,8 @@ class SavedNamespace:
         if self._folder is not None:
             self._folder.leave()
         if self.relayed.owes(self._id):
-            part_with(self._id, self._holder, self.relayed.offer(self._id)["state"], lambda *wanted: self.relayed.parts(self._id, *wanted))
+            state = self.relayed.offer(self._id)["state"]
+            part_with(self._id, self._holder, state, lambda *wanted: self.relayed.parts(self._id, *wanted))
         self.relayed.end()
 
     def _save(self, touched: set[str] | None, interrupted: Callable[[], bool], quiet: bool = False) -> bool:

@@ -63,7 +63,7 @@ class TerminalInteractiveShell(ZMQInteractiveShell):
 
 
 def make(page: bool) -> ZMQInteractiveShell:
-    """Whether there is a `page` is the kernel's to say: plain ipython has none."""
+    """Makes the shell. The kernel decides whether there is a `page`: plain ipython has none."""
     config = Config()
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.xmode = "Context"
@@ -85,7 +85,7 @@ def make(page: bool) -> ZMQInteractiveShell:
 
 
 def the_only(page: bool, colors: str) -> ZMQInteractiveShell:
-    """Of this process."""
+    """The shell of this process."""
     if ZMQInteractiveShell.initialized():
         return ZMQInteractiveShell.instance()
     shell = make(page)
@@ -94,7 +94,7 @@ def the_only(page: bool, colors: str) -> ZMQInteractiveShell:
 
 
 def know_files(shell: ZMQInteractiveShell, files: dict[str, tuple[int, str]]) -> None:
-    """The cells that functions of the notebook come from: tracebacks show their lines."""
+    """Registers the cells that the notebook's functions come from, so that tracebacks show their lines."""
     for filename, (number, text) in files.items():
         shell.compile._filename_map[filename] = number
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -109,7 +109,7 @@ def _getpass(prompt: Any = "Password: ", stream: Any = None, **_: Any) -> str:
 
 
 def _ask(prompt: Any, password: bool) -> str:
-    """The user at the notebook; the answer comes to the thread that runs the cell."""
+    """Asks the user at the notebook; the answer comes to the thread that runs the cell."""
     if not may_ask or threading.current_thread() is not threading.main_thread():
         raise StdinNotImplementedError("only a cell that runs in the foreground can ask, and only its main thread")
     send("input_request", {"prompt": str(prompt), "password": password})
@@ -123,7 +123,8 @@ def _ask(prompt: Any, password: bool) -> str:
 
 
 def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, message: str, magic_line: bool = True) -> Any:
-    """Runs one cell; returns IPython's result. The line of its magic counts, where it has one, so that line numbers are the notebook's."""
+    """Runs one cell; returns IPython's result. The line of its magic, if it has one, counts, so that line numbers are
+    the notebook's."""
     global may_ask
     problem, code = None, source
     try:
@@ -143,11 +144,11 @@ def run(shell: ZMQInteractiveShell, source: str, number: int, asks: bool, messag
 
 
 def _finished(coroutine: Any) -> Any:
-    """On a loop, as in a kernel: libraries that ask for the running one find it."""
+    """Runs the coroutine on a loop, as a kernel does: libraries find the running loop."""
     loop = asyncio.get_event_loop_policy().get_event_loop()
     task = loop.create_task(coroutine)
     try:
         return loop.run_until_complete(task)
-    except KeyboardInterrupt:  # it struck while the cell awaited
+    except KeyboardInterrupt:  # it came while the cell awaited
         task.cancel()
         return loop.run_until_complete(task)

@@ -1,4 +1,4 @@
-"""What a person reads of saved variables, in grey, under the cell that ran last: each thing once."""
+"""Notes about saved variables for the user, in grey, under the cell that ran last: each note once."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class StateNotes:
             tell(f"{name} was not restored: {why}")
 
     def not_saved(self, why: str) -> None:
-        """Nothing of it can be saved now."""
+        """Nothing of the namespace can be saved now."""
         if why != self.problem:
             tell(f"the variables of this worker are not saved: {why}")
         self.problem = why
 
     def saved(self, unparkable: dict[str, str], remade: Collection[str]) -> None:
-        """All but these names, each with its reason."""
+        """All names were saved except `unparkable`, each with its reason."""
         for name, why in unparkable.items():
             if self.unparkable.get(name) != why and name not in remade and is_persons(name):
                 tell(f"{name} cannot be saved, and goes when this worker does: {why}")

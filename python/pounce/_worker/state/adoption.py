@@ -1,4 +1,4 @@
-"""Names of one saved state put into another, on the disk alone: nothing is unpickled."""
+"""Copies names of one saved state into another, on the disk alone: nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ def adopt(target: Folder, source: Folder, names: Collection[str], key: bytes, tu
     Parameters
     ----------
     target, source : Folder
-        No worker may have the target now. The source stays as it is; the two share the files.
+        No worker may use the target now. The source stays as it is; the two share the files.
     names : collection of str
-        With what they need; empty: all. One that the target has is replaced.
+        Adopted with the names that they need; empty: all. A name that the target has is replaced.
     turn : int
-        Of the target from now on.
+        The target's turn from now on.
 
     Returns
     -------
     list of str
-        What was adopted.
+        The adopted names.
 
     Raises
     ------
     Damaged, Foreign, NoSpace
-        The target is as it was.
+        The target is unchanged.
     """
     theirs, mine = _manifest_of(source, key), _manifest_of(target, key)
     units = {name: unit for unit in theirs.units for name in unit.names}
     taken = closure(names or units.keys() | theirs.modules.keys(), units, theirs.modules)
     adopted = [unit for unit in theirs.units if unit.names & taken]
     process = mine.process or theirs.process
+    kept = [dataclasses.replace(unit, names=unit.names - taken) for unit in mine.units if unit.names - taken]
     new = Manifest(
-        units=[*(dataclasses.replace(unit, names=unit.names - taken) for unit in mine.units if unit.names - taken), *adopted],
+        units=[*kept, *adopted],
         modules={**mine.modules, **{name: where for name, where in theirs.modules.items() if name in taken}},
         versions={**theirs.versions, **mine.versions}, unparkable=mine.unparkable, made=mine.made, process=process,
         cell=mine.cell, turn=turn)

@@ -1,4 +1,4 @@
-"""numpy's arrays: an owner of memory comes back as an owner, a view as a view of its owner."""
+"""Pickles numpy's arrays: an owner of memory comes back as an owner, a view as a view of its owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def reduce(array: Any, pickler: Blobs) -> Any:
         if not _has_own_way(kind, numpy.ndarray):
             return as_kind, (array.view(numpy.ndarray), kind, dict(array.__dict__))
         return NotImplemented
-    if (array.dtype.kind not in _PLAIN and array.dtype != object) or (array.dtype.kind == "V" and array.dtype.hasobject):
+    if ((array.dtype.kind not in _PLAIN and array.dtype != object)
+            or (array.dtype.kind == "V" and array.dtype.hasobject)):
         return NotImplemented
     owner = pickler.owner(region(array, pickler))
     if owner.thing is array:
@@ -31,14 +32,15 @@ def reduce(array: Any, pickler: Blobs) -> Any:
 
 
 def _has_own_way(kind: type, plain: type) -> bool:
-    """A subclass that says itself how it is pickled."""
+    """Whether a subclass defines itself how it is pickled."""
     if kind.__name__ in _OWN and kind.__module__.startswith("numpy"):
         return False
-    return any("__reduce__" in base.__dict__ or "__reduce_ex__" in base.__dict__ for base in kind.__mro__[: kind.__mro__.index(plain)])
+    bases = kind.__mro__[: kind.__mro__.index(plain)]
+    return any("__reduce__" in base.__dict__ or "__reduce_ex__" in base.__dict__ for base in bases)
 
 
 def region(array: Any, pickler: Blobs) -> Region:
-    """Of the memory that `array` lies in, to the end of its ``base`` chain."""
+    """The memory that `array` lies in, at the end of its ``base`` chain."""
     import numpy
 
     root = array
@@ -61,14 +63,14 @@ def address(array: Any) -> int:
 
 
 def _axes(array: Any) -> tuple[int, ...] | None:
-    """The order of axes in which the memory is contiguous; None: theirs."""
+    """The order of axes in which the memory is contiguous; None: their own."""
     if array.flags.c_contiguous:
         return None
     return tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
 
 
 def is_dense(array: Any) -> bool:
-    """Each byte between its first and its last is its own."""
+    """Whether each byte between its first and its last is its own."""
     axes = _axes(array)
     return bool((array if axes is None else array.transpose(axes)).flags.c_contiguous)
 
@@ -100,7 +102,7 @@ def _objects(array: Any) -> Any:
 
 
 def reduce_storage(part: tensor_pickling.StorageOn, pickler: Blobs) -> Any:
-    """Of a tensor on an array's memory."""
+    """For a tensor on an array's memory."""
     return storage_on, (part.thing, part.offset, part.size)
 
 
@@ -162,7 +164,7 @@ def storage_on(thing: Any, offset: int, size: int) -> Any:
     locked = not memory.flags.writeable and memory.base is not None and isinstance(thing, type(memory))
     if not locked:
         return torch.from_numpy(memory).untyped_storage()
-    thing.flags.writeable = True  # torch knows no read-only memory; it was made before the array was locked
+    thing.flags.writeable = True  # torch has no read-only memory; it was made before the array was locked
     try:
         return torch.from_numpy(as_bytes(thing)[offset : offset + size]).untyped_storage()
     finally:

@@ -1,6 +1,6 @@
 """Bytes as files named by their content, in pieces: of a large array only the pieces that changed are written.
 
-Hashing, reading and writing go on in threads, without the interpreter's lock, on the objects' own memory.
+Hashing, reading and writing run in threads, without the interpreter's lock, on the objects' own memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .problems import Damaged
 
 PIECE_BYTES = 16 * 1024 * 1024
 THREADS = 4
-_EARLY_BYTES = 64 * 1024 * 1024  # read before they are asked for, at most
+_EARLY_BYTES = 64 * 1024 * 1024  # read before they are requested, at most
 _EARLY = 256
 
 
@@ -34,11 +34,11 @@ def pieces_of(data: memoryview) -> Iterator[memoryview]:
 
 
 class Reader:
-    """Fills memory with what is stored, and compares it with its digest.
+    """Fills memory with stored bytes, and compares them with their digest.
 
-    Small blobs, of which a model may have hundreds, are read before they are asked for: one thread alone hashes more slowly than
-    a disk reads. Several threads that read are orders enough for the disk; posix_fadvise(WILLNEED) for all of it waits until
-    the disk has nearly done, before the first byte is hashed.
+    Small blobs, of which a model may have hundreds, are read before they are requested: one thread alone hashes more
+    slowly than a disk reads. Several reading threads keep the disk busy; posix_fadvise(WILLNEED) for all of it would
+    block until the disk has nearly finished, before the first byte is hashed.
     """
 
     def __init__(self, folder: Folder):
@@ -48,7 +48,7 @@ class Reader:
         self._early: dict[Stored, Future[bytearray]] = {}
 
     def expect(self, stored: Iterable[Stored]) -> None:
-        """Sees that all of it is there in its size, and begins to read. They are asked for in this order."""
+        """Checks that all files are there in full size, and begins to read them. They are requested in this order."""
         self._next.clear()
         self._early.clear()
         for one in stored:
@@ -92,11 +92,12 @@ class Reader:
         return data
 
     def _piece(self, digest: str, target: memoryview) -> None:
-        """Hashed in steps: what was read is still near the processor then."""
-        found = hashlib.sha256()
-        self._folder.read_into(digest, target, found.update)
-        if found.hexdigest() != digest:
-            raise Damaged(f"The file {digest} of the saved state was changed. Take an older one, or run the cells again.")
+        """Reads and hashes a piece in steps, so that the bytes are still in the processor's cache."""
+        actual = hashlib.sha256()
+        self._folder.read_into(digest, target, actual.update)
+        if actual.hexdigest() != digest:
+            raise Damaged(f"The file {digest} of the saved state was changed. "
+                          "Take an older one, or run the cells again.")
 
     def close(self) -> None:
         self._next.clear()
@@ -104,7 +105,7 @@ class Reader:
 
 
 def _sizes(stored: Stored) -> Iterator[tuple[str, int]]:
-    left = stored.nbytes
+    remaining = stored.nbytes
     for digest in stored.pieces:
-        yield digest, min(left, PIECE_BYTES)
-        left -= PIECE_BYTES
+        yield digest, min(remaining, PIECE_BYTES)
+        remaining -= PIECE_BYTES

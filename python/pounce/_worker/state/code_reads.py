@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import types
 
-_LOOKS_UP = frozenset(("LOAD_NAME", "LOAD_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"))
+_LOOKS_UP = frozenset((
+    "LOAD_NAME", "LOAD_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"))
 _known: dict[types.CodeType, frozenset[str]] = {}
 _MOST_KNOWN = 10_000
 
 
 def reads(code: types.CodeType) -> frozenset[str]:
-    """Of functions inside too."""
-    import dis  # not before it is needed: a worker's start is time on somebody's GPU
+    """The names that this code and functions inside it look up."""
+    import dis  # not earlier: while a worker starts, the user's GPU is idle
 
     found = _known.get(code)
     if found is None:

@@ -1,7 +1,7 @@
 """Which names have to be saved together: those joined by objects, or by memory, that a later cell may change.
 
-Each name is pickled once into nothing, and the ids of what the pickler meets are noted. Functions and classes of the
-notebook are not entered from other names: who uses one names it, and it is a unit of its own.
+Each name is pickled once into nothing, and the ids of the objects that the pickler meets are noted. Functions and
+classes of the notebook are units of their own: other names refer to them by name, so the pickler does not enter them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Dump = Callable[[Pickler, str], None]  # pickles one name's value, or raises why
 
 @dataclass
 class Partition:
-    """Names by units, and what was found out on the way.
+    """Names by units, and what was learned on the way.
 
     units : list of frozenset of str
     failed : dict of str to BaseException
         Names that are in no unit, because they cannot be pickled.
     around : Around
-        For the pickling of the units. It holds the picklers' memory: valid until the namespace changes.
+        For the pickling of the units. It holds the picklers' memory, and is valid until the namespace changes.
     nbytes : int
-        At most so many bytes will be written.
+        At most this many bytes will be written.
     """
 
     units: list[frozenset[str]] = field(default_factory=list)
@@ -36,11 +36,11 @@ class Partition:
     around: Around = field(default_factory=lambda: Around({}))
     nbytes: int = 0
     depends: dict[str, set[str]] = field(default_factory=dict)
-    picklers: list[Pickler] = field(default_factory=list)  # alive, so that no id is used twice
+    picklers: list[Pickler] = field(default_factory=list)  # kept alive, so that no id is used twice
 
 
 class Counter:
-    """A file that only knows its length. `check`: called now and then, may raise."""
+    """A file that only knows its length. `check` is called often, and may raise."""
 
     def __init__(self, check: Callable[[], None] = lambda: None):
         self.nbytes, self._check = 0, check
@@ -53,12 +53,12 @@ class Counter:
 
 
 def definitions(namespace: dict[str, Any], names: Iterable[str]) -> dict[int, str]:
-    """Of the notebook's functions and classes by id; an object of two names under the first."""
-    found: dict[int, str] = {}
+    """Names of the notebook's functions and classes by id; for an object with two names the first."""
+    known: dict[int, str] = {}
     for name in names:
         if is_definition(namespace[name], namespace):
-            found.setdefault(id(namespace[name]), name)
-    return found
+            known.setdefault(id(namespace[name]), name)
+    return known
 
 
 def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str], outside: Outside, dump: Dump,
@@ -67,20 +67,20 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
     Parameters
     ----------
     names : list of str
-        What to look at; joined with no other name than these.
+        Names to examine; they are joined only with each other.
     known : dict of int to str
         ``definitions`` of the whole namespace.
     outside : list of (names, names)
-        The units that are not looked at, each with what it depends on.
+        The units that are not examined, each with the names it depends on.
     check : callable
-        Called often; Interrupted goes through.
+        Called often; Interrupted passes through.
     numbers : list
-        Gets what holds numbers only: with millions of them it takes a while to free, and the caller may do it when there is time.
+        Gets containers of numbers: freeing millions of them takes a while, and the caller may do it when there is time.
 
     Returns
     -------
     Partition
-        A unit in a circle with one of `outside` has names of that one too: then both have to be looked at.
+        A unit in a cycle with one of `outside` has names of that one too: then both have to be examined.
     """
     found = Partition(around=Around(namespace, known))
     groups = Groups()
@@ -97,7 +97,7 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, Interrupted)):
                 raise
-            found.failed[name] = error.with_traceback(None)  # which has this frame
+            found.failed[name] = error.with_traceback(None)  # the traceback would keep this frame
             continue
         for number in in_steps(pickler.shared, check):
             owner = owners.setdefault(number, name)
@@ -119,7 +119,7 @@ def partition(namespace: dict[str, Any], names: list[str], known: dict[int, str]
 
 
 def _join_memory(regions: list[tuple[Any, str]], groups: Groups, check: Callable[[], None]) -> int:
-    """Bytes of all of them, each counted once."""
+    """Joins names whose memory overlaps. Returns the bytes of all regions, each counted once."""
     nbytes = device = end = 0
     first = ""
     for region, name in in_steps(sorted(regions, key=lambda pair: pair[0].place), check):
@@ -132,7 +132,7 @@ def _join_memory(regions: list[tuple[Any, str]], groups: Groups, check: Callable
 
 
 def _join_circles(depends: dict[str, set[str]], groups: Groups) -> None:
-    """Units that need each other are one: neither could be loaded first."""
+    """Joins units that need each other: neither could be loaded first."""
     edges: dict[str, set[str]] = {}
     for name, others in depends.items():
         edges.setdefault(groups.of(name), set()).update(groups.of(other) for other in others)
@@ -170,7 +170,7 @@ class Groups:
         self._parent[self.of(other)] = self.of(one)
 
     def among(self, names: set[str]) -> list[frozenset[str]]:
-        found: dict[str, set[str]] = {}
+        groups: dict[str, set[str]] = {}
         for name in names:
-            found.setdefault(self.of(name), set()).add(name)
-        return sorted((frozenset(group) for group in found.values()), key=sorted)
+            groups.setdefault(self.of(name), set()).add(name)
+        return sorted((frozenset(group) for group in groups.values()), key=sorted)

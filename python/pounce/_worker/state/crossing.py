@@ -1,6 +1,6 @@
-"""A saved state on its way between two folders that no machine sees both of: its blobs in parts, then its manifest.
+"""Moves a saved state between two folders when no machine sees both: its blobs in parts, then its manifest.
 
-Each side signs the manifest with a key of its own: no key travels. The connection says whose it is on the way.
+Each side signs the manifest with its own key, and no key is sent. The connection authenticates the state on the way.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .folder import Folder
 from .manifest import Manifest
 from .problems import Damaged, TakenOver
 
-PART_BYTES = 4 * 1024 * 1024  # on a line of 1 Gbit/s a task behind one waits for 35 ms
+PART_BYTES = 4 * 1024 * 1024  # at 1 Gbit/s a task behind a part waits for 35 ms
 _LARGE_BYTES = 64 * 1024
-MOST_BLOBS = 256  # of one part
-MANIFEST = "manifest"  # among what a worker lacks: all else are blobs
+MOST_BLOBS = 256  # in one part
+MANIFEST = "manifest"  # in a list of what a worker lacks; all other entries are blobs
 
 
 class Part(NamedTuple):
-    """Bytes of a blob, which has `size` of them, from `start` on."""
+    """Bytes of a blob of `size` bytes, from `start` on."""
 
     blob: str
     start: int
@@ -32,24 +32,25 @@ class Part(NamedTuple):
 
 
 def parts_of(folder: Folder, blobs: Iterable[str], start: int = 0, most_bytes: int = PART_BYTES) -> list[Part]:
-    """From `start` of the first blob on, as many as fit, one at least. Ends before a blob that the folder does not have."""
-    found: list[Part] = []
+    """Parts from `start` of the first blob on: as many as fit, at least one. Stops at a blob that the folder lacks."""
+    parts: list[Part] = []
     for blob in blobs:
-        room = most_bytes - sum(len(part.data) for part in found)
+        room = most_bytes - sum(len(part.data) for part in parts)
         if room <= 0:
             break
         try:
             size, data = folder.part(blob, start, room)
         except Damaged:  # a newer save has removed it
             break
-        found.append(Part(blob, start, size, data))
+        parts.append(Part(blob, start, size, data))
         start = 0
-    return found
+    return parts
 
 
 def as_sent(parts: Iterable[Part]) -> list[Part]:
-    """For a task's arguments or its result: what is large travels beside the pickle, and is not copied into it."""
-    return [part._replace(data=pickle.PickleBuffer(part.data)) if len(part.data) >= _LARGE_BYTES else part for part in parts]
+    """Parts for a task's arguments or its result: large data is sent beside the pickle, and not copied into it."""
+    return [part._replace(data=pickle.PickleBuffer(part.data)) if len(part.data) >= _LARGE_BYTES else part
+            for part in parts]
 
 
 def as_come(parts: Iterable[Part]) -> list[Part]:
@@ -57,27 +58,28 @@ def as_come(parts: Iterable[Part]) -> list[Part]:
 
 
 class Assembly:
-    """Makes files of parts. What is in the folder under a digest's name has that digest. Thread: one."""
+    """Makes files of parts. A file in the folder under a digest's name has that digest. Thread: one."""
 
     def __init__(self, folder: Folder):
         self._folder = folder
         self._blob, self._data = "", bytearray()
 
     def reached(self, blob: str) -> int:
-        """How much of it has come."""
+        """How many bytes of it have arrived."""
         return len(self._data) if blob == self._blob else 0
 
     def add(self, part: Part) -> bool:
-        """Whether the blob is whole, and in the folder.
+        """Returns whether the blob is whole, and in the folder.
 
         Raises
         ------
         Damaged
-            It is not what its name says, or not the next part of it: it has to come again from its beginning.
+            The blob does not match its name, or this is not its next part: it must be sent again from its beginning.
         """
         if part.start == 0:
             self._blob, self._data = part.blob, bytearray()
-        if (part.blob, part.start) != (self._blob, len(self._data)) or not len(self._data) + len(part.data) <= part.size <= PIECE_BYTES:
+        is_next = (part.blob, part.start) == (self._blob, len(self._data))
+        if not is_next or not len(self._data) + len(part.data) <= part.size <= PIECE_BYTES:
             self._blob = ""
             raise _damaged(part.blob)
         self._data += part.data
@@ -91,18 +93,18 @@ class Assembly:
 
 
 def state_in(folder: Folder, key: bytes) -> Manifest:
-    """Empty: nothing was saved there yet."""
+    """The manifest in the folder; empty: nothing was saved there yet."""
     data = folder.manifest()
     return Manifest() if data is None else manifest.decode(data, key)
 
 
 def unsigned(state: Manifest) -> bytes:
-    """As it travels."""
+    """The manifest as it is sent."""
     return manifest.encode(state)
 
 
 def arrived(data: bytes) -> Manifest:
-    """Of what unsigned() gave. Raises Damaged."""
+    """The manifest that unsigned() encoded. Raises Damaged."""
     return manifest.decode(data)
 
 
@@ -111,23 +113,25 @@ def lacking(folder: Folder, blobs: Collection[str]) -> list[str]:
 
 
 def commit(folder: Folder, state: Manifest, key: bytes) -> None:
-    """From now on the folder, which was taken, holds this state. Its blobs are there.
+    """From now on the folder, which this process has taken, holds this state. Its blobs are there.
 
     Raises
     ------
     TakenOver
-        Another worker has saved there since, or what is there is newer.
+        Another worker has saved there since, or the state there is newer.
     """
     if state_in(folder, key).turn > state.turn:
-        raise TakenOver(f"What is saved in {folder.path} is newer. Nothing was brought: this worker's variables are old ones.")
+        raise TakenOver(f"What is saved in {folder.path} is newer. "
+                        "Nothing was brought: this worker's variables are old ones.")
     replace(folder, state, key)
 
 
 def replace(folder: Folder, state: Manifest, key: bytes) -> None:
-    """The same, whatever is there. Raises TakenOver."""
+    """Like commit(), whatever state is there. Raises TakenOver."""
     folder.write_manifest(memoryview(manifest.encode(state, key)))
     folder.keep_only(state.digests())
 
 
 def _damaged(blob: str) -> Damaged:
-    return Damaged(f"The file {blob} of the saved state did not arrive as it was sent. It is sent again with the next save.")
+    return Damaged(f"The file {blob} of the saved state did not arrive as it was sent. "
+                   "It is sent again with the next save.")

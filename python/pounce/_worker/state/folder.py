@@ -1,9 +1,9 @@
-"""The folder of a saved state: mode 0700 with files of mode 0600, whole or not there, nobody else's.
+"""The folder of a saved state: mode 0700, the user's own, with files of mode 0600 that are whole or not there.
 
-Workers have it one after the other. Each takes it with a number, its epoch, and writes a manifest of that number: one that was
-cut off, and comes back when another has taken over, finds that out and writes no more. Files are opened relative to the folder's
-descriptor and never through a link. Each step that changes the disk is one call of `Disk`, so that a test can end the process at
-each.
+Workers use it one after the other. Each takes it with a number, its epoch, and writes a manifest of that number. A
+worker that was cut off and returns after another has taken over detects that and stops writing. Files are opened
+relative to the folder's descriptor and never through a link. Each step that changes the disk is one call of `Disk`, so
+that a test can end the process at each.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from .problems import Damaged, Foreign, NoSpace, TakenOver
 _READ_BYTES = 1024 * 1024
 _BLOB = re.compile(r"[0-9a-f]{64}")
 _MANIFEST = re.compile(r"manifest-(\d{1,9})\.json")
-_UNFINISHED = re.compile(rf"\.(?:{_BLOB.pattern}|{_MANIFEST.pattern})\.\d+\.\d+")  # of a save; other files are not a worker's
+# Temporary files of a save; other files are not a worker's.
+_UNFINISHED = re.compile(rf"\.(?:{_BLOB.pattern}|{_MANIFEST.pattern})\.\d+\.\d+")
 _OWNER = re.compile(r"owner-(\d{1,9})")
 _LEFT = re.compile(r"left-(\d{1,9})")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Disk:
-    """What changes something on the disk."""
+    """The calls that change the disk."""
 
     def create(self, name: str, folder: int) -> int:
         return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -54,7 +55,7 @@ class Folder:
     Raises
     ------
     Foreign
-        The folder, or a file when it is opened, is not the user's own, or others may write to it.
+        The folder, or a file when it is opened, belongs to another user, or others may write to it.
     """
 
     def __init__(self, path: str | os.PathLike[str], disk: Disk | None = None):
@@ -70,15 +71,15 @@ class Folder:
 
     @classmethod
     def made(cls, path: str | os.PathLike[str], disk: Disk | None = None) -> Folder:
-        """That of `path`, which is made if it is not there."""
+        """The folder at `path`, which is made if it is not there."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o700)
         return cls(path, disk)
 
-    # ---- whose it is ----
+    # ---- taking it over ----
 
     def take(self) -> None:
-        """From now on it is this process that saves here, and no worker that did before."""
+        """From now on this process saves here, and no earlier worker does."""
         while True:
             self.epoch = max([0, *self._numbers(_OWNER), *self._numbers(_MANIFEST)]) + 1
             with contextlib.suppress(FileExistsError):
@@ -86,25 +87,25 @@ class Folder:
                 return
 
     def leave(self) -> None:
-        """Nothing more comes from this process."""
+        """This process writes nothing more here."""
         if self.epoch and not self.taken_over():
-            with contextlib.suppress(OSError):  # it is there, or the folder was removed
+            with contextlib.suppress(OSError):  # the file is there, or the folder was removed
                 os.close(self._disk.create(f"left-{self.epoch}", self._fd))
 
     def left(self) -> bool:
-        """Whether the last who took it has left it, or nobody did take it."""
+        """Whether the last process that took the folder has left it, or none took it."""
         return max([0, *self._numbers(_OWNER)]) <= max([0, *self._numbers(_LEFT)])
 
     def taken_over(self) -> bool:
         return any(number > self.epoch for number in self._numbers(_OWNER))
 
     def _numbers(self, kind: re.Pattern[str]) -> list[int]:
-        return [int(found[1]) for name in os.listdir(self._fd) if (found := kind.fullmatch(name))]
+        return [int(match[1]) for name in os.listdir(self._fd) if (match := kind.fullmatch(name))]
 
     # ---- writing ----
 
     def write_manifest(self, data: memoryview) -> None:
-        """What was written with write() is durable before this.
+        """Writes the manifest, after all files of write() are durable.
 
         Raises
         ------
@@ -112,17 +113,18 @@ class Folder:
             Nothing was written.
         """
         if self.taken_over():
-            raise TakenOver(f"Another worker has {self.path} by now. Nothing was saved: its variables are the newer ones.")
+            raise TakenOver(f"Another worker has {self.path} by now. "
+                            "Nothing was saved: its variables are the newer ones.")
         self.sync()
         self.write(manifest_name(self.epoch), [data])
         self.sync()
 
     def write(self, name: str, parts: Iterable[memoryview]) -> None:
-        """Whole under its name and durable, or not there: also if `parts` raises. What has the name is replaced."""
+        """Writes a whole, durable file, or none, also if `parts` raises. It replaces a file of that name."""
         self._write(name, parts, self._disk.rename)
 
     def write_once(self, name: str, data: memoryview) -> None:
-        """As write(). FileExistsError: the name is taken."""
+        """Like write(). FileExistsError: the name is taken."""
 
         def link(old: str, new: str, folder: int) -> None:
             os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder)
@@ -131,7 +133,7 @@ class Folder:
         self._write(name, [data], link)
 
     def kept_once(self, name: str, most: int, make: Callable[[], bytes]) -> bytes:
-        """What the file says, which is made where there is none. Two processes that make it at once have the same."""
+        """The file's content; the file is made if there is none. Two processes that make it at once get the same."""
         with contextlib.suppress(FileNotFoundError):
             return self.read(name, most)
         with contextlib.suppress(FileExistsError):
@@ -139,7 +141,7 @@ class Folder:
         return self.read(name, most)
 
     def share(self, blob: str, other: Folder) -> None:
-        """One more name for the other folder's file; where the file system has no such thing a copy."""
+        """Links the other folder's file here; copies it if the file system has no links."""
         file = other._open_blob(blob)
         try:
             os.link(blob, blob, src_dir_fd=other._fd, dst_dir_fd=self._fd, follow_symlinks=False)
@@ -173,11 +175,11 @@ class Folder:
             raise
 
     def sync(self) -> None:
-        """The names of all files are durable."""
+        """Makes the names of all files durable."""
         self._disk.sync(self._fd)
 
     def keep_only(self, blobs: set[str]) -> None:
-        """Removes all other blobs, and what a save that was cut off and earlier workers have left."""
+        """Removes all other blobs, and files left by interrupted saves and earlier workers."""
         if self.taken_over():
             return
         own = {manifest_name(self.epoch), f"owner-{self.epoch}"}
@@ -188,7 +190,7 @@ class Folder:
                     self._disk.remove(name, self._fd)
 
     def drop(self, blobs: Iterable[str]) -> None:
-        """Somebody else has them."""
+        """Removes blobs that another machine has."""
         for blob in blobs:
             with contextlib.suppress(FileNotFoundError):
                 self._disk.remove(blob, self._fd)
@@ -196,7 +198,7 @@ class Folder:
     # ---- reading ----
 
     def manifest(self) -> bytes | None:
-        """The newest. None: nothing was saved yet."""
+        """The newest manifest. None: nothing was saved yet."""
         while numbers := self._numbers(_MANIFEST):
             with contextlib.suppress(FileNotFoundError):  # its successor was written meanwhile
                 return self._manifest(manifest_name(max(numbers)))
@@ -204,12 +206,14 @@ class Folder:
 
     def saved_at(self) -> float:
         """Seconds since 1970; 0: nothing was saved yet."""
-        return max((os.stat(manifest_name(number), dir_fd=self._fd).st_mtime for number in self._numbers(_MANIFEST)), default=0.0)
+        manifests = map(manifest_name, self._numbers(_MANIFEST))
+        return max((os.stat(name, dir_fd=self._fd).st_mtime for name in manifests), default=0.0)
 
     def _manifest(self, name: str) -> bytes:
         data = self.read(name, _core.MOST_MANIFEST_BYTES + 1)
         if len(data) > _core.MOST_MANIFEST_BYTES:
-            raise Damaged("The list of what was saved is too long to be one. Remove the folder, and run the cells again.")
+            raise Damaged("The list of what was saved is too long to be one. "
+                          "Remove the folder, and run the cells again.")
         return data
 
     def read(self, name: str, most: int) -> bytes:
@@ -218,11 +222,11 @@ class Folder:
             return opened.read(most)
 
     def blobs(self) -> set[str]:
-        """Of this and of saves that did not end; each whole."""
+        """The blobs of this state and of unfinished saves; each is whole."""
         return {name for name in os.listdir(self._fd) if _BLOB.fullmatch(name)}
 
     def part(self, blob: str, start: int, most: int) -> tuple[int, bytes]:
-        """The size of the blob, and at most so many bytes of it."""
+        """The size of the blob, and at most `most` bytes of it."""
         file = self._open_blob(blob)
         try:
             return os.fstat(file).st_size, os.pread(file, most, start)
@@ -238,7 +242,7 @@ class Folder:
             os.close(file)
 
     def read_into(self, blob: str, target: memoryview, read: Callable[[memoryview], object]) -> None:
-        """`read` is called with each part of the target that is there."""
+        """Fills the target, and calls `read` with each part of it that was read."""
         file = self._open_blob(blob)
         try:
             while target.nbytes:
@@ -255,11 +259,13 @@ class Folder:
 
     def _open_blob(self, blob: str) -> int:
         if not _BLOB.fullmatch(blob):
-            raise Damaged("The list of what was saved names a file that is none of its own. Remove the folder, and run the cells again.")
+            raise Damaged("The list of what was saved names a file that is none of its own. "
+                          "Remove the folder, and run the cells again.")
         try:
             return self._open(blob)
         except FileNotFoundError:
-            raise Damaged(f"The file {blob} of the saved state is gone. Take an older one, or run the cells again.") from None
+            text = f"The file {blob} of the saved state is gone. Take an older one, or run the cells again."
+            raise Damaged(text) from None
 
     def _open(self, name: str) -> int:
         try:
@@ -287,12 +293,13 @@ def manifest_name(epoch: int) -> str:
 
 
 def _check_owner(file: int, path: str) -> Any:
-    found = os.fstat(file)
-    if found.st_uid != os.geteuid():
+    facts = os.fstat(file)
+    if facts.st_uid != os.geteuid():
         raise Foreign(f"{path} belongs to another user. Nothing of it was read: remove it, or name another folder.")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise Foreign(f"{path} may be written by others. Nothing of it was read: chmod go-w, if you know that its content is yours.")
-    return found
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise Foreign(f"{path} may be written by others. "
+                      "Nothing of it was read: chmod go-w, if you know that its content is yours.")
+    return facts
 
 
 def _truncated(blob: str) -> Damaged:

@@ -1,4 +1,4 @@
-"""pandas' frames: which of them share memory, and know it, so that a write to one still copies first."""
+"""Pickles pandas' frames with their knowledge of shared memory, so that a write to one still copies first."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def make_manager(kind: Any, block: Any, axis: Any) -> Any:
 
 def make_index(make: Any, arguments: Any, refs: Any) -> Any:
     index = make(*arguments)
-    setattr(index, "_references", refs)  # noqa: B010  (pandas has no public word for it)
+    setattr(index, "_references", refs)  # noqa: B010  (pandas has no public name for it)
     refs.add_index_reference(index)
     return index

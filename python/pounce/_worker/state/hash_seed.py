@@ -1,7 +1,8 @@
-"""The seed of hash() on workers: one for all of a user's workers on a cluster, so that an object that keeps a hash is found again.
+"""The seed of hash() on workers: all of a user's workers on a cluster share it, so that objects that store a hash stay
+valid.
 
-It lies beside the saved variables, which outlive workers, kernels and boots, and is nobody else's to read: who knows it can make
-keys that all fall together.
+It lies beside the saved variables, which outlive workers, kernels and boots. Other users must not read it: with the
+seed an attacker can make keys that all collide.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from .problems import StateError
 
 VARIABLE = "PYTHONHASHSEED"
 _NAME, _LONGEST = "hash_seed", 16
-_MOST = 2**32 - 1  # as Python takes it
-_made_here = ""  # where it cannot be kept: of this process
+_MOST = 2**32 - 1  # Python's limit
+_made_here = ""  # this process's own seed, if none can be stored
 
 
 def hash_seed(root: str) -> str:
-    """What workers of this process begin with. `root`: the folder of the user's saved states."""
+    """The seed that workers of this process start with. `root`: the folder of the user's saved states."""
     return _of_this_process() or _of_the_user(root)
 
 
 def _of_this_process() -> str:
-    """That with which this Python began; empty: it drew one, which nobody can know.
+    """The seed that this Python started with; empty: it drew one, which cannot be read.
 
-    A program that sets the variable later changes nothing here, as little as it does in Python.
+    Setting the variable later changes nothing here, nor in Python.
     """
     if sys.flags.ignore_environment:
         return ""
@@ -48,7 +49,7 @@ def _of_the_user(root: str) -> str:
     try:
         return _kept(root)
     except (OSError, StateError):
-        # Saving variables there meets the same trouble, and says so.
+        # Saving variables there meets the same problem, and reports it.
         _made_here = _made_here or _drawn()
         return _made_here
 

@@ -1,4 +1,4 @@
-"""Whether a save has to stop for somebody, and who still looks at the objects' memory then."""
+"""Whether a save has to stop for a waiting task, and how many threads still read the objects' memory then."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Callable, Iterator
 
 from .problems import Interrupted
 
-LOOK_S = 0.01  # between two questions of one who only waits
+LOOK_S = 0.01  # between two checks of a thread that only waits
 
 
 class Interruption:
-    """Of one save.
+    """The interruption of one save.
 
     Parameters
     ----------
-    asked : callable
-        True: somebody waits. It is called often, and in every thread of the save.
+    must_stop : callable
+        Returns True if a task waits. It is called often, and in every thread of the save.
 
     Thread: any.
     """
 
-    def __init__(self, asked: Callable[[], bool] = lambda: False):
-        self._asked = asked
+    def __init__(self, must_stop: Callable[[], bool] = lambda: False):
+        self._must_stop = must_stop
         self._changed = threading.Condition()
         self._looking = 0
         self.stopped = False
 
     def check(self) -> None:
-        """Raises Interrupted, from then on each time."""
-        if self.stopped or self._asked():
+        """Raises Interrupted if a task waits, and from then on each time."""
+        if self.stopped or self._must_stop():
             self.stopped = True
             raise Interrupted
 
@@ -50,7 +50,7 @@ class Interruption:
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """When this returns nobody looks at an object's memory, nor ever will."""
+        """After this returns no thread reads an object's memory any more."""
         with self._changed:
             self.stopped = True
             self._changed.wait_for(lambda: not self._looking)

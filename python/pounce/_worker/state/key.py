@@ -1,4 +1,4 @@
-"""The user's own key, under which the lists of saved states are signed: a file beside the states, never inside one."""
+"""The user's own key, which signs the manifests of saved states: a file beside the states, never inside one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME, _BYTES = "key", 32
 
 
 def made_key(root: str) -> bytes:
-    """That of this folder of states, made where there is none. Two processes that make it at once have the same."""
+    """The key of this folder of states, made if there is none. Two processes that make it at once get the same."""
     with contextlib.closing(Folder(root)) as folder:
         return _whole(folder.kept_once(_NAME, _BYTES, lambda: os.urandom(_BYTES)), folder)
 
@@ -29,5 +29,6 @@ def key_of(root: str) -> bytes:
 
 def _whole(data: bytes, folder: Folder) -> bytes:
     if len(data) != _BYTES:
-        raise Damaged(f"The key in {folder.path} is cut off. Remove it: what was saved under it is lost, new states get a new one.")
+        raise Damaged(f"The key in {folder.path} is cut off. "
+                      "Remove it: what was saved under it is lost, new states get a new one.")
     return data

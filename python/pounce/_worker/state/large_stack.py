@@ -1,6 +1,6 @@
-"""Calls a function with room for deeply nested objects, and for a limited time.
+"""Calls a function with a stack for deeply nested objects, and with a time limit.
 
-C's pickler calls itself for each level of nesting; and what an object's own ``__reduce__`` does may never end.
+The C pickler calls itself for each level of nesting; and an object's own ``__reduce__`` may never return.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .interruption import LOOK_S, Interruption
 from .problems import Interrupted, TooSlow
 
 T = TypeVar("T")
-_STACK_BYTES = 512 * 1024 * 1024  # of addresses; memory is taken as far as it is used
+_STACK_BYTES = 512 * 1024 * 1024  # address space; only used memory is taken
 _LEVELS = 200_000
-_GRACE_S = 1.0  # to leave after it was told to
-_SOON_S = 0.02  # to ask by itself whether somebody waits
+_GRACE_S = 1.0  # for the function to end after it was told to
+_SOON_S = 0.02  # for the function to check by itself whether a task waits
 
 
 def call(function: Callable[[], T], seconds: float, interruption: Interruption | None = None) -> T:
@@ -28,9 +28,9 @@ def call(function: Callable[[], T], seconds: float, interruption: Interruption |
     Raises
     ------
     TooSlow
-        After `seconds`. A thread that does not end even then (it sleeps in C) is left behind.
+        The function ran for `seconds`. A thread that does not end even then (it sleeps in C) is left behind.
     Interrupted
-        Somebody waits. The function is expected to ask too; one that does not within a moment is treated as one that is slow.
+        A task waits. The function should check that too; if it does not within a moment it is ended like a slow one.
     """
     outcome: list[T] = []
     errors: list[BaseException] = []
@@ -53,21 +53,21 @@ def call(function: Callable[[], T], seconds: float, interruption: Interruption |
         try:
             raise errors[0]
         finally:
-            errors.clear()  # its traceback has this frame, which would keep all that was pickled until a garbage collection
+            errors.clear()  # the traceback has this frame, which would keep pickled objects until a garbage collection
     if not outcome:
         raise late
     return outcome[0]
 
 
 def _wait(thread: threading.Thread, seconds: float, interruption: Interruption) -> type[BaseException]:
-    """For its end, or until it was told to end with what is returned."""
+    """Waits for the thread's end, or ends it. Returns the error with which it was ended."""
     until = time.monotonic() + seconds
     while thread.is_alive():
-        left = until - time.monotonic()
-        if left <= 0:
+        remaining = until - time.monotonic()
+        if remaining <= 0:
             return _end(thread, TooSlow, _GRACE_S)
         try:
-            thread.join(min(left, LOOK_S))
+            thread.join(min(remaining, LOOK_S))
             if thread.is_alive():
                 interruption.check()
         except Interrupted:
@@ -87,7 +87,7 @@ def _start(thread: threading.Thread) -> None:
     outer = threading.stack_size(_STACK_BYTES)
     try:
         thread.start()
-    except RuntimeError:  # so many addresses are not allowed
+    except RuntimeError:  # so much address space is not allowed
         threading.stack_size(outer)
         thread.start()
     finally:

@@ -1,4 +1,5 @@
-"""Which names of a namespace a cell may reach: those that it reads, and what functions and classes among them look up in turn."""
+"""Which names of a namespace a cell may reach: those that it reads, and those that functions and classes among them
+look up in turn."""
 
 from __future__ import annotations
 
@@ -10,15 +11,15 @@ from .code_reads import reads
 
 
 def reached(names: Iterable[str], namespace: Mapping[str, Any]) -> set[str]:
-    """`names`, and more; of objects it knows their classes only. Names that the namespace does not have are kept."""
-    found: set[str] = set()
+    """`names`, and those they lead to; of an object only its class counts. Names that the namespace lacks are kept."""
+    reachable: set[str] = set()
     ahead = list(names)
     while ahead:
         name = ahead.pop()
-        if name not in found:
-            found.add(name)
+        if name not in reachable:
+            reachable.add(name)
             ahead += _of(namespace.get(name), namespace)
-    return found
+    return reachable
 
 
 def _of(value: Any, namespace: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a saved state consists of, as JSON: all that can be known of it without loading a pickle."""
+"""The manifest of a saved state, as JSON: all that can be known of it without loading a pickle."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .problems import Damaged
 class Unit:
     """Names that are saved and restored together.
 
-    names : those that the namespace still has; the pickle may hold more
+    names : the names that the namespace still has; the pickle may hold more
     depends : names of functions and classes in other units
-    reads : what functions inside look up in the namespace
-    packages : what has to be of the same version
+    reads : names that functions inside look up in the namespace
+    packages : packages that must have the same version
     cell : number of the cell after which it last changed
     """
 
@@ -59,15 +59,15 @@ class Manifest:
     unparkable : dict of str to str
         Names that are not saved, and why.
     versions : dict of str to str
-        Of Python and of the packages that the units name.
+        The versions of Python and of the packages that the units name.
     process : Stored or None
-        What belongs to the process and not to a name.
+        State of the process itself and not of a name.
     cell : int
-        Number of the last cell that it has the work of.
+        Number of the last cell whose work it has.
     turn : int
-        The same in an order that no kernel begins anew.
+        Like `cell`, but a new kernel does not restart the count.
     made : dict of str to int
-        Of the names in `unparkable`: the number of the cell after which each was there.
+        For the names in `unparkable`: the number of the cell after which each was there.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Manifest:
 
 def encode(manifest: Manifest, key: bytes = b"") -> bytes:
     """key : bytes, at most 64
-    Of the user's own, kept elsewhere: nobody without it can write a manifest that is believed."""
+    The user's own, kept elsewhere: a manifest written without it is not accepted."""
     body = {
         "format": _core.MANIFEST_FORMAT,
         "cell": manifest.cell,
@@ -105,8 +105,8 @@ def decode(data: bytes, key: bytes = b"") -> Manifest:
     """Raises Damaged."""
     try:
         body = json.loads(data)
-        said = body.pop("digest")
-        if not hmac.compare_digest(said, _digest(body, key)):
+        signature = body.pop("digest")
+        if not hmac.compare_digest(signature, _digest(body, key)):
             raise ValueError
         if body["format"] != _core.MANIFEST_FORMAT:
             why = f"The saved state has format {body['format']}, and this pounce reads {_core.MANIFEST_FORMAT}."
@@ -159,18 +159,19 @@ _OURS = ("__main__", "pounce")
 
 
 def packages(kinds: Iterable[type], modules: Iterable[str]) -> frozenset[str]:
-    """Of what is not Python's own."""
+    """The packages of these types and modules that are not Python's own."""
     tops = {name.partition(".")[0] for name in [*(kind.__module__ for kind in kinds), *modules] if name}
-    return frozenset(top for top in tops if top not in sys.stdlib_module_names and top not in _OURS and not top.startswith("_"))
+    known = sys.stdlib_module_names.union(_OURS)
+    return frozenset(top for top in tops if top not in known and not top.startswith("_"))
 
 
 def version_here(package: str) -> str:
-    """Empty: it has none, or is not imported here."""
+    """The package's version; empty: it has none, or is not imported here."""
     if package == PYTHON:
         return ".".join(map(str, sys.version_info[:3]))
     return str(getattr(sys.modules.get(package), "__version__", ""))
 
 
 def fits(saved: str, here: str) -> bool:
-    """A third number is a repair."""
+    """Whether the versions match, except for the third number, which is a bug fix."""
     return saved.split(".")[:2] == here.split(".")[:2]

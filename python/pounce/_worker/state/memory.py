@@ -1,4 +1,4 @@
-"""Who owns the memory of arrays and tensors: ids do not tell that an array, its views and a tensor on it are one."""
+"""Which object owns the memory of arrays and tensors: ids do not show that an array, its views and tensors share it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INLINE_BYTES = 64 * 1024  # smaller memory lies in the pickle itself
 _STEP = 1000
 T = TypeVar("T")
 
-OWNER, EXPORTER, STORAGE = 3, 2, 1  # ranks: of two that own the same bytes the higher is built first
+OWNER, EXPORTER, STORAGE = 3, 2, 1  # ranks: of two owners of the same bytes the higher is built first
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +22,10 @@ class Region:
     """Memory from one allocation.
 
     device : str
-        ``"cpu"`` or torch's name of a GPU: addresses of different devices have nothing to do with each other.
+        ``"cpu"`` or torch's name of a GPU: addresses of different devices are unrelated.
     start, size : int, bytes
     thing : Any
-        What is pickled for it: an array that owns it, a bytearray, a torch storage.
+        The object that is pickled for it: an array that owns it, a bytearray, a torch storage.
     """
 
     device: str
@@ -44,7 +44,7 @@ class Region:
 
 
 class Memory:
-    """The regions that all names together use, and which of two that overlap stands for both."""
+    """The regions that all names use, and which of two overlapping ones stands for both."""
 
     def __init__(self, regions: Iterable[Region] = (), check: Callable[[], None] = lambda: None):
         self._owners: dict[tuple[str, int, int], Region] = {}
@@ -54,15 +54,15 @@ class Memory:
                 self._owners[(region.device, region.start, region.size)] = owner
 
     def owner(self, region: Region) -> Region:
-        """The one to pickle in place of `region`: itself where no other has its bytes."""
-        found = self._owners.get((region.device, region.start, region.size), region)
-        if found.start > region.start or found.end < region.end:
+        """The region to pickle in place of `region`: itself if no other has its bytes."""
+        owner = self._owners.get((region.device, region.start, region.size), region)
+        if owner.start > region.start or owner.end < region.end:
             raise NotParkable(region.thing, "its memory overlaps that of another object in part")
-        return found
+        return owner
 
 
 def in_steps(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
-    """With a question between each thousand whether somebody waits."""
+    """The items, with a check for a waiting task before each thousand."""
     for number, item in enumerate(items):
         if not number % _STEP:
             check()
@@ -70,32 +70,32 @@ def in_steps(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
 
 
 def clusters(regions: Iterable[Region], check: Callable[[], None] = lambda: None) -> list[list[Region]]:
-    """Those that overlap, together."""
-    found: list[list[Region]] = []
+    """The regions in groups that overlap."""
+    groups: list[list[Region]] = []
     device, end = "", 0
     for region in in_steps(sorted(regions, key=lambda region: region.place), check):
         if region.device != device or region.start >= end:
-            found.append([])
+            groups.append([])
             device, end = region.device, 0
-        found[-1].append(region)
+        groups[-1].append(region)
         end = max(end, region.end)
-    return found
+    return groups
 
 
 class Blob:
-    """Bytes beside the pickle: only its place in the list of these is in the pickle."""
+    """Bytes beside the pickle, which has only their index in the list of blobs."""
 
     def __init__(self, index: int):
         self.index = index
 
 
 class Blobs(Protocol):
-    """What the pickling of arrays and tensors asks of the pickler.
+    """What the pickling of arrays and tensors needs from the pickler.
 
     check : callable
-        Between two steps of long work; raises when somebody waits.
+        Called between two steps of long work; raises when a task waits.
     counts : bool
-        What blob() gets is not looked into, only its ``nbytes``.
+        blob() does not read its data, only the ``nbytes``.
     """
 
     check: Callable[[], None]
@@ -104,14 +104,14 @@ class Blobs(Protocol):
     def owner(self, region: Region) -> Region: ...
 
     def blob(self, data: Any) -> Any:
-        """`data`: contiguous, bytes; itself copied where it is small, else a Blob."""
+        """`data`: contiguous bytes. Returns a copy if they are few, otherwise a Blob."""
 
     def once(self, key: Any, make: Any) -> Any:
-        """What `make` gave for this key in this pickle."""
+        """The value that `make` returned for this key in this pickle."""
 
 
 class Filler(Protocol):
-    """What a Blob is when it is loaded."""
+    """Stands for a Blob when a pickle is loaded."""
 
     def fill(self, target: memoryview) -> None: ...
 
@@ -119,7 +119,7 @@ class Filler(Protocol):
 
 
 def fill(target: Any, data: bytes | Filler) -> None:
-    """`target`: writable bytes, of just the data's size."""
+    """`target`: writable bytes of exactly the data's size."""
     view = memoryview(target)
     if not view.nbytes:
         return

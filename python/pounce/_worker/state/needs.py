@@ -1,4 +1,4 @@
-"""Which names a cell's source reads. In doubt all: one name too many costs time, one too few the cell."""
+"""Which names a cell's source reads; all if in doubt: a name too many costs time, a name too few breaks the cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .manifest import Unit
 
 # With one of these a cell can read any name.
 _ANY = frozenset(("globals", "locals", "vars", "dir", "eval", "exec"))
-_SHELL = "get_ipython"  # what a magic became: the names are words in its text
+_SHELL = "get_ipython"  # IPython turns a magic into a call of it: the names are words in its text
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -26,7 +26,7 @@ def source_reads(source: str) -> set[str] | None:
     Returns
     -------
     set of str or None
-        None: it may be any.
+        None: it may read any name.
     """
     try:
         code = compile(source, "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -41,7 +41,8 @@ def source_reads(source: str) -> set[str] | None:
 
 
 def closure(names: Iterable[str], units: Mapping[str, Unit], others: Iterable[str] = ()) -> set[str]:
-    """Of `names` those that are saved, with their units, what these refer to, and what functions among them read in turn."""
+    """Those of `names` that are saved, the names in their units, and in turn the names that these refer to or that
+    functions among them read."""
     known = units.keys() | set(others)
     found: set[str] = set()
     ahead = list(names)

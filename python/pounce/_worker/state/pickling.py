@@ -1,7 +1,7 @@
-"""The pickle of one unit of a namespace, and its way back.
+"""Pickles one unit of a namespace, and unpickles it.
 
-What lies outside the unit is named by a persistent id: the namespace itself, functions and classes that other units hold,
-and large memory. Reading these ids is a look into a table, never a path and never code.
+Objects outside the unit are named by persistent ids: the namespace itself, functions and classes that other units hold,
+and large memory. Each id is looked up in a table: it is never a path and never code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from .refused import names_of, why_refused
 
 _HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
     "builtins.method": function_pickling.reduce_method,
-    **{f"builtins.{kind}_{part}": function_pickling.reduce_window for kind in ("dict", "odict") for part in ("keys", "values", "items")},
+    **{f"builtins.{kind}_{part}": function_pickling.reduce_window
+       for kind in ("dict", "odict") for part in ("keys", "values", "items")},
     "builtins.mappingproxy": function_pickling.reduce_proxy,
     "functools._lru_cache_wrapper": function_pickling.reduce_cached,
     "numpy.ndarray": array_pickling.reduce,
@@ -36,30 +37,34 @@ _HANDLERS: dict[str, Callable[[Any, Any], Any]] = {
     "pandas.Index": frame_pickling.reduce_index,
 }
 
-# Never counted as shared: they cannot change, or they are found again by their names.
+# Types that are never counted as shared: their objects cannot change, or are found again by name.
 _UNCOUNTED = frozenset({
     "builtins.int", "builtins.str", "builtins.bytes", "builtins.float", "builtins.complex",
     "builtins.ellipsis", "builtins.NotImplementedType", "builtins.code", "builtins.module",
     "builtins.builtin_function_or_method", "builtins.method_descriptor", "builtins.wrapper_descriptor",
-    "numpy.generic", "numpy.dtype", "numpy.ufunc", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size",
-    "enum.Enum", "logging.Logger",
+    "numpy.generic", "numpy.dtype", "numpy.ufunc", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format",
+    "torch.Size", "enum.Enum", "logging.Logger",
 })
 _TEXTS = (bytes, str)
 
 
 class _IfNewest:
-    """Of a class, in a pickle: it becomes what was saved, if the unit is what its names are from now on."""
+    """In a class's pickle: the class becomes what was saved, if the unit provides its names from now on."""
 
 
 _IF_NEWEST = _IfNewest()
-PYTHON = "python"  # among modules: code of this Python's own
+PYTHON = "python"  # in a list of modules: bytecode, which depends on Python's version
 _known_handlers: dict[type, Callable[[Any, Any], Any] | None] = {}
 _known_counted: dict[type, bool] = {}
 
 
 @dataclass(frozen=True)
 class Around:
-    """What the pickle of one unit knows of the others. `definitions`: names of functions and classes of the notebook, by id."""
+    """What the pickle of one unit knows of the others.
+
+    definitions : dict of int to str
+        Names of the notebook's functions and classes, by id.
+    """
 
     namespace: dict[str, Any]
     definitions: dict[int, str] = field(default_factory=dict)
@@ -67,37 +72,39 @@ class Around:
 
 
 class Pickler(by_value.Pickler):
-    """For the values of `own`; what it saw on the way is in its attributes.
+    """Pickles the values of `own`, and notes what it meets in its attributes.
 
     Parameters
     ----------
     check : callable
-        Called for each object that is not Python's simplest; what it raises ends the pickling.
+        Called for each object except Python's simplest; an exception from it ends the pickling.
     counts : bool
-        Only the attributes are wanted: no memory is read.
+        Only the attributes are needed: no memory is read.
 
     Attributes
     ----------
     shared : set of int
-        Ids of the objects that another name may hold as well. Valid as long as the pickler lives: its memo keeps them.
+        Ids of the objects that another name may also hold. They are valid while the pickler lives: its memo keeps the
+        objects.
     regions : list of Region
     depends : set of str
         Names of other units that it refers to.
     reads : set of str
-        What functions inside look up in the namespace when they are called.
+        Names that functions inside look up in the namespace when they are called.
     kinds : set of type
-        Of all objects inside.
+        The types of all objects inside.
     modules : set of str
-        Of functions and classes inside that are written as their names.
+        The modules of functions and classes inside that are written as their names.
     blobs, buffers : list
         Bytes that are not in the pickle, as memoryviews of the objects' own memory.
     long_bytes : int
-        Of texts among them.
+        The size of texts among them.
     last : Any
         The object that it came to last.
     """
 
-    def __init__(self, file: Any, around: Around, own: Collection[str], check: Callable[[], None] = lambda: None, counts: bool = False):
+    def __init__(self, file: Any, around: Around, own: Collection[str], check: Callable[[], None] = lambda: None,
+                 counts: bool = False):
         self.buffers: list[memoryview] = []
         super().__init__(file, protocol=5, buffer_callback=_into(self.buffers))
         self._around, self._own = around, own
@@ -159,12 +166,13 @@ class Pickler(by_value.Pickler):
             if not function_pickling.has_name(definition):
                 raise NotParkable(definition, "it is a type of Python's own without a name")
             self.modules.add(definition.__module__)
-        else:  # by value: code is one Python's own, and cloudpickle builds it
+        else:  # by value: bytecode is for one version of Python, and cloudpickle builds it
             self.modules |= {PYTHON, "cloudpickle"}
 
     def _long(self, text: Any, kind: type) -> Any:
-        """C would write it in one go, and nobody could interrupt that."""
-        index, _ = self.once(("long", id(text)), lambda: (self._new_long(text, kind), text))  # which keeps its id its own
+        """Keeps a long text beside the pickle: the C pickler would write it in one uninterruptible step."""
+        # The text is kept, so that its id stays unique.
+        index, _ = self.once(("long", id(text)), lambda: (self._new_long(text, kind), text))
         return kind.__name__, index
 
     def _new_long(self, text: Any, kind: type) -> int:
@@ -173,7 +181,7 @@ class Pickler(by_value.Pickler):
         self.blobs.append(memoryview(data))
         return len(self.blobs) - 1
 
-    # ---- what the pickling of arrays asks ----
+    # ---- for the pickling of arrays ----
 
     def owner(self, region: Region) -> Region:
         region = self.once(("region", region.device, region.start, region.size), lambda: region)
@@ -181,7 +189,7 @@ class Pickler(by_value.Pickler):
         return self._around.memory.owner(region)
 
     def is_whole(self, kind: type) -> bool:
-        """When this pickle is loaded, this class is there with all its attributes: it is not part of it."""
+        """Whether this class is complete when the pickle is loaded, because it is no part of the pickle."""
         return function_pickling.importable(kind) or self._definitions.get(id(kind), min(self._own)) not in self._own
 
     def blob(self, data: Any) -> Any:
@@ -191,14 +199,14 @@ class Pickler(by_value.Pickler):
         return Blob(len(self.blobs) - 1)
 
     def once(self, key: Any, make: Any) -> Any:
-        found = self._once.get(key)
-        if found is None:
-            found = self._once[key] = make()
-        return found
+        value = self._once.get(key)
+        if value is None:
+            value = self._once[key] = make()
+        return value
 
 
 def _into(buffers: list[memoryview]) -> Callable[[pickle.PickleBuffer], bool]:
-    """No method of the pickler: with a circle it would hold all that it saw until a garbage collection."""
+    """Not a method of the pickler: a reference cycle would keep all that it met until a garbage collection."""
 
     def take(buffer: pickle.PickleBuffer) -> bool:
         raw = buffer.raw()
@@ -251,11 +259,11 @@ _LONG: dict[str, Callable[[bytearray], Any]] = {
 
 
 class Unpickler(pickle.Unpickler):
-    """`named` gives the object that a name of another unit stands for; `blobs` are filled into the memory made for them. `newest`:
-    classes that this process knows already become what was saved."""
+    """`named` returns the object for a name of another unit; `blobs` are read into the memory made for them. `newest`:
+    classes that this process already knows become what was saved."""
 
-    def __init__(self, file: Any, namespace: dict[str, Any], named: Callable[[str], Any], blobs: list[Filler], buffers: list[Any],
-                 newest: bool = True):
+    def __init__(self, file: Any, namespace: dict[str, Any], named: Callable[[str], Any], blobs: list[Filler],
+                 buffers: list[Any], newest: bool = True):
         super().__init__(file, buffers=buffers)
         self._namespace, self._named, self._blobs, self._newest = namespace, named, blobs, newest
         self._long: dict[Any, Any] = {}

@@ -1,7 +1,7 @@
-"""Writes pieces in threads while their names are still being found, and stops at once when somebody else is to go first.
+"""Writes pieces in threads while their digests are still computed, and stops at once when a task waits.
 
-Memory is hashed and copied in short looks; what waits for the disk, write(2) and fsync(2), has bytes of its own and is waited for
-only by a save that nobody interrupts. What is then still on its way to the disk arrives there, and the next save counts it.
+Memory is hashed and copied in short steps. Calls that wait for the disk, write(2) and fsync(2), have their own copy of
+the bytes, and an interrupted save does not wait for them. They finish later, and the next save counts their pieces.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .blobs import THREADS, Stored, pieces_of
 from .folder import Folder
 from .interruption import LOOK_S, Interruption
 
-LOOK_BYTES = 1024 * 1024  # of memory, between two questions whether somebody waits
-_ALONE_BYTES = 256 * 1024  # less than this is hashed sooner than a thread is woken
+LOOK_BYTES = 1024 * 1024  # of memory, between two checks for a waiting task
+_ALONE_BYTES = 256 * 1024  # hashing less than this is faster than waking a thread
 
 
 @dataclass(eq=False)
 class _Write:
-    """On its way to the disk. `copied`: it needs the object's memory no more, and arrives even if its save is interrupted."""
+    """A write to the disk. `copied`: it has its own bytes by now, and finishes even if its save is interrupted."""
 
     interruption: Interruption
     copied: bool = False
@@ -34,7 +34,7 @@ class _Write:
 
 @dataclass(eq=False)
 class _Piece:
-    """`write`: None when the folder has it already; known as soon as the digest is."""
+    """A piece of a blob. `write`: None if the folder has it already; it is known as soon as the digest is."""
 
     view: memoryview
     digest: Future[str] = field(default_factory=Future)
@@ -43,7 +43,7 @@ class _Piece:
 
 @dataclass(eq=False)
 class Begun:
-    """What put() began: of each blob its bytes and its pieces."""
+    """What put() began: the size and the pieces of each blob."""
 
     sizes: list[int]
     blobs: list[list[_Piece]]
@@ -57,7 +57,7 @@ class Begun:
         return sum(self.sizes)
 
     def release(self) -> None:
-        """While a view of it lives, an object cannot change its size; and a thread may hold one a little longer than it needs it."""
+        """An object cannot be resized while a view of it lives, and threads may hold views longer than they need."""
         for view in [*(piece.view for piece in self.pieces()), *self.views]:
             view.release()
 
@@ -73,7 +73,7 @@ class PieceWriter:
         self._pool: ThreadPoolExecutor | None = None
         self._interruption = Interruption()
         self._begun: list[Begun] = []
-        self._jobs: list[Future[None]] = []  # of the pool, that have not ended
+        self._jobs: list[Future[None]] = []  # jobs of the pool that have not ended
         self._nbytes = 0
 
     # ---- one save ----
@@ -83,7 +83,7 @@ class PieceWriter:
         self._pool = ThreadPoolExecutor(THREADS, "pounce-state")
 
     def close(self) -> int:
-        """Bytes written since the last close(). A thread that waits for the disk ends when that has answered."""
+        """Returns the bytes written since the last close(). Threads that wait for the disk end when it answers."""
         self._interruption.stop()
         assert self._pool is not None
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -99,37 +99,39 @@ class PieceWriter:
         return nbytes
 
     def put(self, blobs: list[memoryview]) -> Begun:
-        """Begins to write what the folder does not have. The memory must not change before it is stored, or close() returns."""
+        """Begins to write what the folder lacks. The memory must not change before it is stored or close() returns."""
         views = [blob.cast("B") if blob.nbytes else memoryview(b"") for blob in blobs]
         total = sum(view.nbytes for view in views)
         start = self._here if total < _ALONE_BYTES else self._in_pool
-        begun = Begun([view.nbytes for view in views], [[_Piece(piece) for piece in pieces_of(view)] for view in views], views)
+        pieces = [[_Piece(piece) for piece in pieces_of(view)] for view in views]
+        begun = Begun([view.nbytes for view in views], pieces, views)
         self._begun.append(begun)
         for piece in begun.pieces():
             start(piece)
         return begun
 
     def stored(self, begun: Begun) -> list[Stored]:
-        """Durable when this returns, but for the names of the files.
+        """Waits until the data is durable, except for the names of the files.
 
         Raises
         ------
         Interrupted, NoSpace
         """
         self.wait_for([piece.digest for piece in begun.pieces()])
-        found = [Stored(size, tuple(piece.digest.result() for piece in one)) for size, one in zip(begun.sizes, begun.blobs, strict=True)]
+        stored = [Stored(size, tuple(piece.digest.result() for piece in pieces))
+                  for size, pieces in zip(begun.sizes, begun.blobs, strict=True)]
         self.wait_for([piece.write.done for piece in begun.pieces() if piece.write is not None])
         self._collect()
         begun.release()
         self._begun.remove(begun)
-        return found
+        return stored
 
     def is_stored(self, begun: Begun) -> bool:
-        """stored() would not wait."""
+        """Whether stored() would not wait."""
         return all(piece.digest.done() and (piece.write is None or piece.write.done.done()) for piece in begun.pieces())
 
     def settle(self) -> None:
-        """Waits for everything that is still on its way, also of an earlier save."""
+        """Waits for all unfinished writes, also those of an earlier save."""
         self.wait_for([write.done for write in self._on_their_way()])
         self._collect()
 
@@ -138,7 +140,7 @@ class PieceWriter:
             return list(self._under_way.values())
 
     def in_background(self, act: Callable[[], None]) -> Future[None]:
-        """It may wait for the disk, and goes on when the save is interrupted."""
+        """Runs `act` in a thread. It may wait for the disk, and continues if the save is interrupted."""
         alone = ThreadPoolExecutor(1, "pounce-state")
         try:
             return alone.submit(act)
@@ -146,22 +148,22 @@ class PieceWriter:
             alone.shutdown(wait=False)
 
     def wait_for(self, futures: Iterable[Future[Any]]) -> None:
-        """Until all are done. Raises the first error, or Interrupted as soon as somebody waits."""
+        """Waits until all are done. Raises the first error, or Interrupted as soon as a task waits."""
         for future in futures:
             while not future.done() and not wait([future], LOOK_S).done:
                 self._interruption.check()
             error = future.exception()
             if error is not None:
-                raise copy.copy(error)  # with this one a circle of frames would hold objects' memory after the save
+                raise copy.copy(error)  # the original would hold objects' memory after the save, by a cycle of frames
 
     def abandon(self, known: Iterable[str]) -> None:
-        """Ends the save, waits until nothing is on its way, and goes on as if the folder had only these."""
+        """Ends the save, waits for unfinished writes, and continues as if the folder had only `known`."""
         self._interruption.stop()
         self.finish()
         self.known = set(known)
 
     def finish(self) -> None:
-        """Waits, whoever may wait, until nothing is on its way, and what was given up has removed its file."""
+        """Waits for unfinished writes, even if a task waits, and until abandoned ones have removed their files."""
         wait([write.done for write in self._on_their_way()])
         wait([job for job in self._jobs if not job.done()])
         self._collect()
@@ -181,7 +183,7 @@ class PieceWriter:
         self._jobs.append(self._pool.submit(self._whole, piece, self._interruption))
 
     def _here(self, piece: _Piece) -> None:
-        """Only what writes gets a thread: it may wait for a slow disk."""
+        """Hashes the piece here. Only the write gets a thread, since it may wait for a slow disk."""
         assert self._pool is not None
         if self._hash(piece, self._interruption):
             self._jobs.append(self._pool.submit(self._write, piece))
@@ -190,13 +192,13 @@ class PieceWriter:
         try:
             new = self._hash(piece, interruption)
         except BaseException as error:
-            piece.digest.set_exception(error.with_traceback(None))  # which has this frame, and so the object's memory
+            piece.digest.set_exception(error.with_traceback(None))  # its frames would keep the object's memory
             return
         if new:
             self._write(piece)
 
     def _hash(self, piece: _Piece, interruption: Interruption) -> bool:
-        """Whether the caller has to write it: the folder does not have it, and nobody else is at it."""
+        """Whether the caller has to write the piece: the folder lacks it, and no other thread writes it."""
         digest = _digest(piece.view, interruption)
         with self._lock:
             under_way = digest in self._under_way
@@ -222,17 +224,17 @@ class PieceWriter:
 
 
 def _digest(piece: memoryview, interruption: Interruption) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for start in range(0, piece.nbytes, LOOK_BYTES):
         with interruption.looking(), piece[start : start + LOOK_BYTES] as part:
-            found.update(part)
-    return found.hexdigest()
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def _copies(piece: memoryview, write: _Write) -> Iterator[memoryview]:
-    """Each valid until the next."""
+    """Copies of the piece's parts, each valid until the next."""
     own = memoryview(bytearray(min(LOOK_BYTES, piece.nbytes)))
-    size = piece.nbytes  # not to be asked any more when all is copied
+    size = piece.nbytes  # read now, since the piece must not be used once all is copied
     for start in range(0, size, LOOK_BYTES):
         with write.interruption.looking(), piece[start : start + LOOK_BYTES] as part:
             count = part.nbytes

@@ -1,4 +1,4 @@
-"""What can go wrong with a saved state. The text of each is a sentence of cause and a sentence of remedy."""
+"""Errors of a saved state. The text of each is a sentence of cause and a sentence of remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class StateError(Exception):
-    """Saving or restoring as a whole failed; what was saved before is as it was."""
+    """Saving or restoring as a whole failed; the state saved before is unchanged."""
 
 
 class Damaged(StateError):
@@ -14,7 +14,7 @@ class Damaged(StateError):
 
 
 class Foreign(StateError):
-    """A file or folder belongs to somebody else, or others may write to it; nothing of it was read."""
+    """A file or folder belongs to another user, or others may write to it; nothing of it was read."""
 
 
 class TooLarge(StateError):
@@ -22,7 +22,7 @@ class TooLarge(StateError):
 
 
 class TooMany(TooLarge):
-    """The list of what would be saved is longer than it may be; the state saved before is whole."""
+    """The manifest would be longer than it may be; the state saved before is whole."""
 
 
 class NoSpace(StateError):
@@ -30,7 +30,7 @@ class NoSpace(StateError):
 
 
 class TakenOver(StateError):
-    """Another worker saves there by now; nothing was written."""
+    """Another worker now saves there; nothing was written."""
 
 
 class NotParkable(Exception):
@@ -42,8 +42,8 @@ class NotParkable(Exception):
 
 
 class TooSlow(BaseException):
-    """Raised in the thread that pickles when its time is over. Not an Exception, so that few programs catch it."""
+    """Raised in the pickling thread when its time is over. It is not an Exception, so that few programs catch it."""
 
 
 class Interrupted(BaseException):
-    """Somebody else is to have the processor first."""
+    """A task waits for the processor."""

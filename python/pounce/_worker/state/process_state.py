@@ -1,4 +1,4 @@
-"""What belongs to the process and not to a name: where it is, its environment, seeds, options of libraries."""
+"""State of the process itself and not of a name: its directory, environment, seeds, and options of libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..launch_variables import is_of_one_worker
 
 @dataclass
 class Baseline:
-    """What the process began with; only what differs from it is saved."""
+    """The process's initial state; only differences from it are saved."""
 
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     path: list[str] = field(default_factory=lambda: list(sys.path))
@@ -27,23 +27,23 @@ class Baseline:
 
 
 def taken(baseline: Baseline, waiting: Waiting | None = None) -> bytes:
-    """Changes nothing. A part that cannot be pickled is left out; one that still waits stays as it was."""
+    """The pickled state. A part that cannot be pickled is left out; a part that still waits stays as it was."""
     parts = {} if waiting is None else dict(waiting.parts)
     for name, (take, _) in _PARTS.items():
         try:
             value = take(baseline)
             if value is not None:
                 parts[name] = pickle.dumps(value, 5)
-        except Exception:  # of one library's options: the others are worth keeping
+        except Exception:  # an error in one library's options: the others are worth keeping
             continue
     return pickle.dumps(parts, 5)
 
 
 def seeds() -> bytes:
-    """Those of the libraries that are imported here."""
+    """The seeds of the libraries that are imported here."""
     baseline = Baseline()
-    found = {name: _PARTS[name][0](baseline) for name in SEEDS}
-    return pickle.dumps({name: pickle.dumps(value, 5) for name, value in found.items() if value is not None}, 5)
+    states = {name: _PARTS[name][0](baseline) for name in SEEDS}
+    return pickle.dumps({name: pickle.dumps(value, 5) for name, value in states.items() if value is not None}, 5)
 
 
 def put_seeds_back(data: bytes) -> None:
@@ -51,18 +51,18 @@ def put_seeds_back(data: bytes) -> None:
 
 
 class Waiting:
-    """Parts of a saved process that this one does not have yet: those of libraries wait until these are used here."""
+    """Parts of a saved process that this one lacks: those of libraries wait until the library is used here."""
 
     def __init__(self, data: bytes = b""):
         self.parts: dict[str, bytes] = pickle.loads(data) if data else {}
 
     def put_back(self, words: Collection[str] = ()) -> dict[str, str]:
-        """What is of no library, or of one that is imported here or whose name is among `words`.
+        """Restores parts of no library, or of a library that is imported here or whose name is among `words`.
 
         Returns
         -------
         dict of str to str
-            Part to reason, of those that do not fit this process.
+            Part to reason, for parts that do not fit this process.
         """
         failed: dict[str, str] = {}
         for name in list(self.parts):
@@ -101,7 +101,7 @@ def _set_environment(changes: dict[str, str | None]) -> None:
 
 
 def _path(baseline: Baseline) -> Any:
-    """Added in front, added behind, taken away."""
+    """The entries added in front, added behind, and removed."""
     before, now = baseline.path, sys.path
     if now == before:
         return None
@@ -128,13 +128,13 @@ def _set_filters(filters: list[Any]) -> None:
 
 # ---- libraries, if they were imported ----
 
-_REGISTERED, _DEPRECATED = "_registered_options", "_deprecated_options"  # pandas has no public word for what an option is by default
+_REGISTERED, _DEPRECATED = "_registered_options", "_deprecated_options"  # pandas' defaults are not public
 
 
 def _of(module: str, take: Callable[[Any], Any]) -> Callable[[Baseline], Any]:
     def part(_: Baseline) -> Any:
-        found = sys.modules.get(module)
-        return None if found is None else take(found)
+        library = sys.modules.get(module)
+        return None if library is None else take(library)
 
     return part
 
@@ -148,7 +148,8 @@ def _into(module: str, put: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
 
 def _torch(torch: Any) -> Any:
     cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
-    return {"cpu": torch.get_rng_state().numpy(), "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if cuda else [],
+    return {"cpu": torch.get_rng_state().numpy(),
+            "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if cuda else [],
             "dtype": torch.get_default_dtype(), "deterministic": torch.are_deterministic_algorithms_enabled(),
             "grad": torch.is_grad_enabled()}
 
@@ -181,7 +182,7 @@ def _set_pandas(pandas: Any, options: dict[str, Any]) -> None:
         pandas.set_option(name, value)
 
 
-# What is of the process itself has none.
+# The library of a part; parts of the process itself have none.
 _LIBRARIES = {"numpy": "numpy", "printing": "numpy", "torch": "torch", "matplotlib": "matplotlib", "pandas": "pandas"}
 SEEDS = {"random": "random", "numpy": "numpy.random", "torch": "torch"}  # with the modules that have the generators
 _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
@@ -190,9 +191,12 @@ _PARTS: dict[str, tuple[Callable[[Baseline], Any], Callable[[Any], Any]]] = {
     "path": (_path, _set_path),
     "warnings": (_filters, _set_filters),
     "random": (lambda _: random.getstate(), random.setstate),
-    "numpy": (_of("numpy.random", lambda drawn: drawn.get_state()), _into("numpy.random", lambda drawn, state: drawn.set_state(state))),
-    "printing": (_of("numpy", lambda numpy: numpy.get_printoptions()), _into("numpy", lambda numpy, new: numpy.set_printoptions(**new))),
+    "numpy": (_of("numpy.random", lambda drawn: drawn.get_state()),
+              _into("numpy.random", lambda drawn, state: drawn.set_state(state))),
+    "printing": (_of("numpy", lambda numpy: numpy.get_printoptions()),
+                 _into("numpy", lambda numpy, new: numpy.set_printoptions(**new))),
     "torch": (_of("torch", _torch), _into("torch", _set_torch)),
-    "matplotlib": (_of("matplotlib", _matplotlib), _into("matplotlib", lambda plots, saved: plots.rcParams.update(saved))),
+    "matplotlib": (_of("matplotlib", _matplotlib),
+                   _into("matplotlib", lambda plots, saved: plots.rcParams.update(saved))),
     "pandas": (_of("pandas", _pandas), _into("pandas", _set_pandas)),
 }

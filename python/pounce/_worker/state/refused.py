@@ -1,4 +1,4 @@
-"""Types whose values no pickle can carry, or that pickle without an error and come back as something else."""
+"""Types whose values cannot be pickled, or that pickle without an error and come back as something else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LATER = "code that has begun to run cannot be moved"
 _DATABASE = "a connection to a database stays with its process"
 _GPU = "it belongs to one process's work on one GPU"
 
-# By the name of a class, so that no library is imported to look for it; its subclasses too.
+# By the name of a class, so that no library is imported to look for it. Subclasses count too.
 _WHY = {
     "_io.TextIOWrapper": _FILE,
     "_io.FileIO": _FILE,
@@ -61,7 +61,7 @@ _known: dict[type, str] = {}
 
 
 def why_refused(kind: type) -> str:
-    """Half a sentence; empty: values of this type may be pickled."""
+    """The reason, as a clause; empty: values of this type may be pickled."""
     known = _known.get(kind)
     if known is None:
         known = _known[kind] = next((_WHY[name] for name in names_of(kind) if name in _WHY), "")
@@ -69,5 +69,5 @@ def why_refused(kind: type) -> str:
 
 
 def names_of(kind: type) -> list[str]:
-    """Of a class and those it inherits from, itself first: ``torch.nn.parameter.Parameter``, ``torch.Tensor``, ..."""
+    """The names of a class and its bases, itself first: ``torch.nn.parameter.Parameter``, ``torch.Tensor``, ..."""
     return [f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__]

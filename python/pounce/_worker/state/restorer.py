@@ -1,4 +1,4 @@
-"""Brings names of a saved state back into a namespace: those that are asked for, with what they need, each once."""
+"""Restores names of a saved state into a namespace: the requested ones, with the names they need, each once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOO_LARGE = "it does not fit into this worker's memory"
 
 @dataclass
 class Loaded:
-    """What one load() did. `names`: all but imports. `nbytes`: of the units that were read. `failed`: name to reason."""
+    """The result of one load(). `names`: all but imports. `nbytes`: of the units read. `failed`: name to reason."""
 
     names: list[str] = field(default_factory=list)
     nbytes: int = 0
@@ -30,7 +30,7 @@ class Loaded:
 
 
 class _Source:
-    """A Blob of the pickle, where it is read."""
+    """Reads a Blob of the pickle."""
 
     def __init__(self, reader: Reader, stored: Stored):
         self._reader, self._stored = reader, stored
@@ -48,7 +48,7 @@ class Restorer:
     Raises
     ------
     Damaged, Foreign
-        Here and from load(); then nothing was put into the namespace.
+        Here and from load(); nothing was put into the namespace.
     """
 
     def __init__(self, folder: Folder, namespace: dict[str, Any], key: bytes = b""):
@@ -62,15 +62,15 @@ class Restorer:
         self._loaded: set[Unit] = set()
 
     def names(self) -> list[str]:
-        """All that can be loaded, also what is already."""
+        """All names that can be loaded, or were."""
         return sorted(self._units.keys() | self._manifest.modules.keys())
 
     def pending(self) -> set[str]:
-        """What was not loaded yet."""
+        """Names that were not loaded yet."""
         return set(self._pending)
 
     def newest(self) -> Restorer:
-        """After Folder.take(): of what the worker before has saved in the end. This one, if that is what it has read."""
+        """After Folder.take(): a restorer of the last state that the earlier worker saved; this one if it read that."""
         if self._folder.manifest() == self._read:
             return self
         self.close()
@@ -78,7 +78,7 @@ class Restorer:
 
     @property
     def saved(self) -> Manifest:
-        """For a Saver that goes on from here."""
+        """For a Saver that continues from here."""
         return self._manifest
 
     @property
@@ -91,11 +91,11 @@ class Restorer:
         return self._manifest.turn
 
     def unparkable(self) -> dict[str, str]:
-        """What was not saved, and why."""
+        """Names that were not saved, and why."""
         return dict(self._manifest.unparkable)
 
     def lost(self) -> dict[str, tuple[str, int]]:
-        """The same, each with the number of the cell that made it."""
+        """Like unparkable(), each with the number of the cell that made it."""
         return {name: (why, self._manifest.made.get(name, 0)) for name, why in self._manifest.unparkable.items()}
 
     def process(self) -> bytes:
@@ -109,7 +109,7 @@ class Restorer:
         return self._closure(self.names() if read is None else read)
 
     def load(self, names: Iterable[str]) -> Loaded:
-        """A name that the namespace has already is newer, and stays. Functions among `names` find what they read."""
+        """Loads names and what they need. A name that the namespace has already is newer, and stays."""
         report = Loaded()
         wanted = self._closure(names) & self._pending
         self._load_modules(wanted, report)
@@ -125,8 +125,8 @@ class Restorer:
         return report
 
     def outdated(self) -> set[str]:
-        """Pending names that refer to a function or class by a name which is another one's, or nobody's, by now: load() still gives
-        them the one that was saved.
+        """Pending names that refer to a function or class by a name that now means another object, or none: load()
+        still gives them the saved one.
 
         Raises
         ------
@@ -140,30 +140,31 @@ class Restorer:
         return {name for unit in pending if not unit.depends.isdisjoint(gone) for name in unit.names & self._pending}
 
     def forget(self, names: Iterable[str]) -> None:
-        """They were deleted, or assigned anew."""
+        """The names were deleted, or assigned anew."""
         self._pending -= set(names)
 
     def close(self) -> None:
         self._reader.close()
 
-    # ---- in which order ----
+    # ---- the order ----
 
     def _closure(self, names: Iterable[str]) -> set[str]:
         return closure(names, self._units, self._manifest.modules)
 
     def _in_order(self, names: set[str]) -> list[Unit]:
-        """What a unit depends on before it; there are no circles."""
+        """The units, each after those that it depends on; there are no cycles."""
         order: dict[Unit, None] = {}
         ahead = [(self._units[name], False) for name in sorted(names & self._units.keys(), reverse=True)]
         entered: set[Unit] = set()
         while ahead:
-            unit, left = ahead.pop()
-            if left:
+            unit, is_done = ahead.pop()
+            if is_done:
                 order.setdefault(unit)
             elif unit not in entered and unit not in self._loaded:
                 entered.add(unit)
                 ahead.append((unit, True))
-                ahead += [(self._units[name], False) for name in sorted(unit.depends, reverse=True) if name in self._units]
+                depends = sorted(unit.depends & self._units.keys(), reverse=True)
+                ahead += [(self._units[name], False) for name in depends]
         return list(order)
 
     # ---- one unit ----
@@ -184,7 +185,9 @@ class Restorer:
             except Exception as error:
                 return f"it needs {package}, which cannot be imported here: {error}"
         saved, here = self._manifest.versions.get(package, ""), manifest.version_here(package)
-        return "" if manifest.fits(saved, here) else f"it was saved with {package} {saved}, and here is {here or 'none'}"
+        if manifest.fits(saved, here):
+            return ""
+        return f"it was saved with {package} {saved}, and here is {here or 'none'}"
 
     def _load_modules(self, wanted: set[str], report: Loaded) -> None:
         for name in sorted(wanted & self._manifest.modules.keys()):
@@ -232,7 +235,8 @@ class Restorer:
         blobs = [_Source(self._reader, one) for one in unit.blobs]
         buffers = [self._reader.read(one) for one in unit.buffers]
         newest = not unit.names.isdisjoint(self._pending)
-        return Unpickler(io.BytesIO(graph), self._namespace, self._named, blobs, buffers, newest)  # type: ignore[arg-type]
+        file = io.BytesIO(graph)
+        return Unpickler(file, self._namespace, self._named, blobs, buffers, newest)  # type: ignore[arg-type]
 
     def _named(self, name: str) -> Any:
         return self._values[name]

@@ -1,4 +1,4 @@
-"""Saves a namespace bit by bit: of the names that may have changed, the units whose content did."""
+"""Saves a namespace incrementally: of the names that may have changed, the units whose content did."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from .pickling import PYTHON, Pickler
 from .piece_writer import Begun, PieceWriter
 from .problems import Interrupted, NoSpace, TooLarge, TooMany, TooSlow
 
-UNIT_S = 10.0  # so long one unit may take
+UNIT_S = 10.0  # how long one unit may take
 _SHORT = 4096  # a longer text is a unit of its own
-_AHEAD_BYTES = 256 * 1024 * 1024  # so much is pickled before what was pickled first is on the disk
+_AHEAD_BYTES = 256 * 1024 * 1024  # how much is pickled before the first of it is on the disk
 
 
 @dataclass
 class Report:
-    """What one save() did. `whole`: the folder has all of it; otherwise call again. `unparkable`: name to reason, of all names."""
+    """The result of one save(). `whole`: the folder has everything; otherwise call again. `unparkable`: name to reason,
+    for all names."""
 
     whole: bool = False
     saved: list[str] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Report:
 
 
 class _Graph(io.BytesIO):
-    """What a unit's pickle is written into."""
+    """The file that a unit's pickle is written into."""
 
     def __init__(self, check: Callable[[], None]):
         super().__init__()
@@ -66,33 +67,34 @@ class Saver:
     Parameters
     ----------
     folder : Folder
-        May hold a state: what is in it already is not written again.
+        May hold a state, whose data is not written again.
     hidden : collection of str
-        Names that are not the user's. Those that begin with two underscores never are.
+        Names that are not the user's. Names that begin with two underscores never are.
     most_bytes : int or None
-        A larger state raises TooLarge before anything of it is written.
+        A larger state raises TooLarge before any of it is written.
     unit_s : float, seconds
-        What takes longer to pickle is named as unparkable.
+        An object that takes longer to pickle is reported as unparkable.
     unloaded : callable
-        Names of the folder's state that the namespace does not have yet, and that stay in it.
+        Returns names of the folder's state that the namespace does not have yet. They stay in the state.
     key : bytes
-        Of the user's own, for the manifest.
+        The user's key for the manifest.
     saved : Manifest or None
-        The folder's, if it was read already.
+        The folder's manifest, if it was read already.
 
-    Thread: one. Between cells only: what changes while it is pickled may be torn. close() it before the folder.
+    Thread: one. Use it only between cells: an object that changes while it is pickled may be saved torn. close() it
+    before the folder.
     """
 
-    def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (), most_bytes: int | None = None,
-                 unit_s: float = UNIT_S, unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b"",
-                 saved: Manifest | None = None):
+    def __init__(self, folder: Folder, namespace: dict[str, Any], *, hidden: Collection[str] = (),
+                 most_bytes: int | None = None, unit_s: float = UNIT_S,
+                 unloaded: Callable[[], Collection[str]] = tuple, key: bytes = b"", saved: Manifest | None = None):
         self._folder, self._namespace, self._hidden = folder, namespace, frozenset(hidden)
         self._most_bytes, self._unit_s, self._unloaded, self._key = most_bytes, unit_s, unloaded, key
         data = folder.manifest() if saved is None else None
         self._durable = saved or (Manifest() if data is None else manifest.decode(data, key))
         self._writer = PieceWriter(folder, self._durable.digests())
         self._committing: tuple[Manifest, Future[None]] | None = None
-        self._numbers: list[Any] = []  # freed when nobody waits
+        self._numbers: list[Any] = []  # freed when no task waits
         self._made = dict(self._durable.made)  # name to the cell that assigned it
         self._start_again()
 
@@ -102,15 +104,16 @@ class Saver:
         Parameters
         ----------
         cell : int
-            Number of the cell after which this is; kept with what it changed.
+            Number of the last cell that ran; kept with the names that it changed.
         touched : iterable of str or None
-            Names that code since the last save may have read or assigned; None: any. Names that were assigned are found
-            in any case; one that is missing here and was changed in place is saved by the next save without `touched`.
+            Names that code since the last save may have read or assigned; None: any. Assigned names are found in any
+            case; a name that is missing here and was changed in place is saved by the next save without `touched`.
         interrupted : callable
-            True: somebody waits; save() returns within some ten milliseconds, also in the middle of a large object. It is asked
-            often, and in several threads. Nothing is lost: the next save goes on, and does not write again what was written.
+            Returns True if a task waits: save() then returns within some ten milliseconds, also in the middle of a
+            large object. It is called often, and in several threads. Nothing is lost: the next save continues, and does
+            not write again what was written.
         process : bytes
-            What process_state.taken() gave.
+            The result of process_state.taken().
         turn : int
             Kept beside `cell`.
 
@@ -133,7 +136,9 @@ class Saver:
         try:
             self._end_commit()
             self._save(cell, set(names), gone, interruption, report)
-            stored = self._writer.stored(self._writer.put([memoryview(process)]))[0] if process else self._durable.process
+            stored = self._durable.process
+            if process:
+                stored = self._writer.stored(self._writer.put([memoryview(process)]))[0]
             self._commit(cell, turn, set(names), stored)
             self._numbers.clear()
             report.whole = True
@@ -150,31 +155,33 @@ class Saver:
         return report
 
     def close(self) -> None:
-        """Waits for what an interrupted save has left on its way to the disk."""
+        """Waits for unfinished writes of an interrupted save."""
         self._writer.finish()
         if self._committing is not None:
             wait([self._committing[1]])
 
     def touched_by(self, source: str) -> set[str] | None:
-        """For save(): what the source may read and change, also through functions and classes as they were saved. None: anything."""
+        """For save(): names that the source may read and change, also through functions and classes as they were saved.
+        None: any."""
         read = source_reads(source)
         return None if read is None else self.touched_by_names(read)
 
     def touched_by_names(self, read: set[str]) -> set[str]:
-        """The same for a source that reads just these."""
+        """Like touched_by() for a source that reads just these names."""
         return read | closure(read, self._units)
 
     def _start_again(self) -> None:
-        """As if nothing had been saved since the manifest was written; identities of objects are not known any more."""
+        """Forgets all that was saved since the manifest was written, and the identities of objects."""
         self._units = {name: unit for unit in self._durable.units for name in unit.names}
         self._modules: dict[str, tuple[str, str]] = {}
         self._unparkable: dict[str, str] = {}
-        self._lacking: dict[str, frozenset[str]] = {}  # of those that need others which cannot be saved
+        self._lacking: dict[str, frozenset[str]] = {}  # for names that need others which cannot be saved: these others
         self._ids: dict[str, int] = {}
         self._dirty: set[str] = set()
 
     def _names(self) -> list[str]:
-        return [name for name in self._namespace if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
+        return [name for name in self._namespace
+                if isinstance(name, str) and not name.startswith("__") and name not in self._hidden]
 
     # ---- one save ----
 
@@ -183,7 +190,7 @@ class Saver:
         for name in gone:
             self._forget(name)
         self._dirty = set(scope)
-        for name in scope:  # it counts as changed as long as it is dirty, whatever happens now
+        for name in scope:  # a name counts as changed as long as it is dirty, whatever happens now
             self._ids[name] = id(self._namespace[name])
             self._modules.pop(name, None)
         known = covariables.definitions(self._namespace, sorted(names))
@@ -198,9 +205,10 @@ class Saver:
                 pickled = self._pickled(unit, found, failed, interruption)
                 if pickled is not None:
                     ahead.append(pickled)
-                while ahead and (self._writer.is_stored(ahead[0].begun) or sum(one.begun.nbytes for one in ahead) > _AHEAD_BYTES):
+                while ahead and (self._writer.is_stored(ahead[0].begun)
+                                 or sum(one.begun.nbytes for one in ahead) > _AHEAD_BYTES):
                     self._note(ahead.popleft(), cell, report)
-        finally:  # what has arrived counts, whatever happened
+        finally:  # units that were stored count, whatever happened
             while ahead and self._writer.is_stored(ahead[0].begun):
                 self._note(ahead.popleft(), cell, report)
         while ahead:
@@ -209,7 +217,7 @@ class Saver:
         self._dirty -= scope
 
     def _scope(self, names: set[str], gone: set[str]) -> set[str]:
-        """What has to be looked at because of what may have changed."""
+        """Names that have to be examined because of names that may have changed."""
         changed = (self._dirty & names) | gone
         redefined = {name for name in changed if name in gone or self._ids.get(name) != id(self._namespace[name])}
         changed |= {name for name, lacks in self._lacking.items() if not lacks.isdisjoint(changed)}
@@ -234,7 +242,7 @@ class Saver:
         for name in scope:
             found = _import_of(self._namespace[name])
             if found is not None:
-                self._forget(name, still_there=True)  # what it was before
+                self._forget(name, still_there=True)  # its earlier value
                 self._modules[name] = found
         return {name for name in scope if self._is_plain(name)}
 
@@ -245,8 +253,8 @@ class Saver:
 
         while True:
             outside = [(unit.names & self._ids.keys() - scope, unit.depends) for unit in set(self._units.values())]
-            found = covariables.partition(self._namespace, sorted(scope), known, [pair for pair in outside if pair[0]], dump,
-                                          interruption.check, self._numbers)
+            found = covariables.partition(self._namespace, sorted(scope), known, [pair for pair in outside if pair[0]],
+                                          dump, interruption.check, self._numbers)
             more = {name for unit in found.units for name in unit} - scope
             if not more:
                 return found
@@ -259,11 +267,12 @@ class Saver:
         looked_at = scope.union(*found.units)
         kept = sum(unit.nbytes() for unit in set(self._units.values()) if not unit.names <= looked_at)
         if kept + found.nbytes > self._most_bytes:
-            raise TooLarge(f"The variables take {kept + found.nbytes:,} bytes, and at most {self._most_bytes:,} may be saved. "
-                           "Delete what is no longer needed: del NAME.")
+            raise TooLarge(f"The variables take {kept + found.nbytes:,} bytes, and at most {self._most_bytes:,} "
+                           "may be saved. Delete what is no longer needed: del NAME.")
 
-    def _pickled(self, names: frozenset[str], found: Partition, failed: dict[str, str], interruption: Interruption) -> _Pickled | None:
-        """And begun to be written; None: it is among `failed` now."""
+    def _pickled(self, names: frozenset[str], found: Partition, failed: dict[str, str],
+                 interruption: Interruption) -> _Pickled | None:
+        """Pickles a unit and begins to write it; None: its names are in `failed` now."""
         interruption.check()
         graph = _Graph(interruption.check)
         pickler = Pickler(graph, found.around, names, interruption.check)
@@ -278,11 +287,11 @@ class Saver:
         return _Pickled(names, pickler, self._writer.put([graph.getbuffer(), *pickler.blobs, *pickler.buffers]))
 
     def _note(self, pickled: _Pickled, cell: int, report: Report) -> None:
-        """When it is on the disk."""
+        """Waits until the unit is on the disk, and notes it."""
         names, pickler, stored = pickled.names, pickled.pickler, self._writer.stored(pickled.begun)
         blobs, buffers = stored[1 : 1 + len(pickler.blobs)], stored[1 + len(pickler.blobs) :]
-        unit = Unit(names, stored[0], tuple(blobs), tuple(buffers), frozenset(pickler.depends), frozenset(pickler.reads),
-                    manifest.packages(pickler.kinds, pickler.modules), cell)
+        unit = Unit(names, stored[0], tuple(blobs), tuple(buffers), frozenset(pickler.depends),
+                    frozenset(pickler.reads), manifest.packages(pickler.kinds, pickler.modules), cell)
         before = self._units.get(min(names))
         if before is not None and before.same_content(unit):
             unit = before
@@ -298,7 +307,7 @@ class Saver:
         self._ids[name] = id(self._namespace[name])
 
     def _forget(self, name: str, still_there: bool = False) -> None:
-        """Its old unit goes on without it."""
+        """Removes the name; its old unit continues without it."""
         self._unparkable.pop(name, None)
         self._lacking.pop(name, None)
         self._modules.pop(name, None)
@@ -321,7 +330,8 @@ class Saver:
             Pickler(Counter(interruption.check), found.around, {name}, interruption.check, counts=True).dump(value)
 
         try:
-            where = large_stack.call(lambda: path_of_unpicklable(self._namespace[name], name, attempt=attempt), self._unit_s, interruption)
+            where = large_stack.call(lambda: path_of_unpicklable(self._namespace[name], name, attempt=attempt),
+                                     self._unit_s, interruption)
         except (Exception, SystemExit, TooSlow):
             where = None
         path, thing, why = where or (name, self._namespace[name], error)
@@ -329,7 +339,7 @@ class Saver:
         return f"{path} is a {type(thing).__name__}: {why}"
 
     def _note_failed(self, failed: dict[str, str]) -> None:
-        """And who needs what failed."""
+        """Notes the names that failed, and those that need them."""
         more = dict(failed)
         while more:
             for name, why in more.items():
@@ -355,16 +365,17 @@ class Saver:
                     **{package: here for package in packages if (here := manifest.version_here(package))}}
         self._made = {name: self._made[name] for name in names}
         made = {name: self._made[name] for name in self._unparkable}
-        new = Manifest(units, {**unloaded_modules, **self._modules}, dict(self._unparkable), versions, process, cell, turn, made)
+        new = Manifest(units, {**unloaded_modules, **self._modules}, dict(self._unparkable), versions, process, cell,
+                       turn, made)
         if dataclasses.replace(new, cell=self._durable.cell) == self._durable:
             return
         self._writer.settle()
         data, digests = memoryview(manifest.encode(new, self._key)), new.digests()
         if data.nbytes > _core.MOST_MANIFEST_BYTES:
             arrays = sum(len(unit.buffers) + len(unit.blobs) for unit in units)
-            raise TooMany(f"The list of {len(units):,} objects and {arrays:,} arrays takes {data.nbytes:,} bytes, and at "
-                          f"most {_core.MOST_MANIFEST_BYTES:,} may be saved. Delete what is no longer needed, or keep it in "
-                          "one array or table.")
+            raise TooMany(f"The list of {len(units):,} objects and {arrays:,} arrays takes {data.nbytes:,} bytes, "
+                          f"and at most {_core.MOST_MANIFEST_BYTES:,} may be saved. Delete what is no longer needed, "
+                          "or keep it in one array or table.")
 
         def commit() -> None:
             self._folder.write_manifest(data)
@@ -374,7 +385,7 @@ class Saver:
         self._end_commit()
 
     def _end_commit(self) -> None:
-        """Of this save, or of one before that was interrupted meanwhile."""
+        """Ends the commit of this save, or of an earlier save that was interrupted in it."""
         if self._committing is None:
             return
         new, done = self._committing
@@ -390,7 +401,7 @@ class Saver:
 
 
 def _import_of(value: Any) -> tuple[str, str] | None:
-    """(module, name in it) of what an import gave."""
+    """(module, name in it) of an imported object."""
     if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
         return value.__name__, ""
     if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) and is_found(value):

@@ -1,4 +1,4 @@
-"""torch's tensors: views of storages, each of which is saved once. torch is never imported to look for them."""
+"""Pickles torch's tensors as views of storages, each saved once. torch is never imported to look for them."""
 
 from __future__ import annotations
 
@@ -63,11 +63,12 @@ def _part(storage: Any, pickler: Blobs) -> Any:
     owner = pickler.owner(own)
     if isinstance(owner.thing, Storage) and (owner.start, owner.size) == (own.start, own.size):
         return owner.thing
-    return pickler.once(("on", own.device, own.start, own.size), lambda: StorageOn(owner.thing, own.start - owner.start, own.size))
+    key = ("on", own.device, own.start, own.size)
+    return pickler.once(key, lambda: StorageOn(owner.thing, own.start - owner.start, own.size))
 
 
 def reduce_storage(storage: Any, pickler: Blobs) -> Any:
-    """Of torch's own UntypedStorage."""
+    """For torch's own UntypedStorage."""
     return same, (_part(storage, pickler),)
 
 
@@ -106,13 +107,14 @@ def own_storage(data: Any, size: int, device: str) -> Any:
 
 
 def _present(device: str) -> str:
-    """The device of that number here."""
+    """The same device, if this worker has it."""
     import torch
 
     if device == "cpu" or int(device.partition(":")[2] or 0) < torch.cuda.device_count():
         return device
     there = torch.cuda.device_count()
-    raise StateError(f"It was on {device}, and this worker has {there} GPU{'' if there == 1 else 's'}. Ask for as many GPUs as before.")
+    raise StateError(f"It was on {device}, and this worker has {there} GPU{'' if there == 1 else 's'}. "
+                     "Ask for as many GPUs as before.")
 
 
 def as_bytes(storage: Any) -> Any:

@@ -23,14 +23,17 @@ from .waiting import as_completed, wait
 from .progress import progress  # isort: skip
 
 _INSTEAD = {
-    **dict.fromkeys(("LocalCluster", "PBSCluster", "SGECluster", "LSFCluster", "SSHCluster", "HTCondorCluster", "OARCluster"),
+    **dict.fromkeys(("LocalCluster", "PBSCluster", "SGECluster", "LSFCluster", "SSHCluster", "HTCondorCluster",
+                     "OARCluster"),
                     "SLURMCluster is; Client() without a cluster works on this machine where there is no Slurm."),
     **dict.fromkeys(("get_worker", "worker_client", "secede", "rejoin"),
                     "A function on a worker has no client: return what is to be submitted next."),
-    **dict.fromkeys(("Worker", "Nanny", "Scheduler"), "SLURMCluster is: its scale() and adapt() say how many workers there may be."),
+    **dict.fromkeys(("Worker", "Nanny", "Scheduler"),
+                    "SLURMCluster is: its scale() and adapt() say how many workers there may be."),
     **dict.fromkeys(("Lock", "Event", "Queue", "Variable", "Semaphore", "MultiLock", "Actor"),
                     "Workers share nothing but futures: pass them as arguments, or use a file."),
-    "performance_report": "Future.timings() of pounce.Client's futures, client.reports() and `pouncectl report` tell where time went.",
+    "performance_report": "Future.timings() of pounce.Client's futures, client.reports() and `pouncectl report` "
+                          "tell where time went.",
     "fire_and_forget": "pounce.Client().options(name=...).submit(...) runs to its end without this kernel.",
     "print": "The ordinary print is shown in the notebook, as it comes.",
     "warn": "The ordinary warnings.warn is shown in the notebook, as it comes.",

@@ -1,4 +1,4 @@
-"""``Client`` as Dask's: submit, map, gather, scatter, and the function that computes a graph of Dask's."""
+"""``Client`` with Dask's interface: submit, map, gather, scatter, and the function that computes a graph of Dask's."""
 
 from __future__ import annotations
 
@@ -31,21 +31,28 @@ _OF_SUBMIT = {
 _OF_CLIENT = {
     **dict.fromkeys(("n_workers", "threads_per_worker", "processes", "memory_limit"),
                     "Write SLURMCluster(processes=, cores=, memory=) and Client(cluster)."),
-    **dict.fromkeys(("scheduler_file", "asynchronous", "security"), "Leave it out: there is no scheduler, and futures can be awaited."),
+    **dict.fromkeys(("scheduler_file", "asynchronous", "security"),
+                    "Leave it out: there is no scheduler, and futures can be awaited."),
 }
-_IGNORED = frozenset(("loop", "timeout", "name", "heartbeat_interval", "serializers", "deserializers", "extensions", "direct_to_workers",
-                      "connection_limit", "set_as_default"))
+_IGNORED = frozenset(("loop", "timeout", "name", "heartbeat_interval", "serializers", "deserializers", "extensions",
+                      "direct_to_workers", "connection_limit", "set_as_default"))
 _INSTEAD = {
-    **dict.fromkeys(("compute", "persist"), "Write dask.compute(x, scheduler=client.get), or dask.config.set(scheduler=client.get)."),
+    **dict.fromkeys(("compute", "persist"),
+                    "Write dask.compute(x, scheduler=client.get), or dask.config.set(scheduler=client.get)."),
     **dict.fromkeys(("run", "run_on_scheduler", "register_plugin", "register_worker_callbacks"),
-                    "Calls go to whoever is free, not to each worker: submit one, or use the site's policy (prologue)."),
+                    "Calls go to whoever is free, not to each worker: "
+                    "submit one, or use the site's policy (prologue)."),
     **dict.fromkeys(("upload_file",), "A module beside the notebook travels by itself, and again when it was edited."),
-    **dict.fromkeys(("restart", "restart_workers"), "client.cancel(futures) ends what runs; a %%pounce cell has %pounce restart."),
-    **dict.fromkeys(("who_has", "has_what", "replicate", "rebalance", "nbytes"), "Data goes to whoever needs it, once to each worker."),
+    **dict.fromkeys(("restart", "restart_workers"),
+                    "client.cancel(futures) ends what runs; a %%pounce cell has %pounce restart."),
+    **dict.fromkeys(("who_has", "has_what", "replicate", "rebalance", "nbytes"),
+                    "Data goes to whoever needs it, once to each worker."),
     **dict.fromkeys(("publish_dataset", "get_dataset", "list_datasets", "unpublish_dataset"),
-                    "A pounce task with a name keeps its result: pounce.Client().options(name=...).submit(...), attach(name)."),
+                    "A pounce task with a name keeps its result: "
+                    "pounce.Client().options(name=...).submit(...), attach(name)."),
     **dict.fromkeys(("scheduler_info", "processing", "dashboard_link", "profile", "get_task_stream", "call_stack"),
-                    "client.cluster.pounce.queue(), leases() and reports() tell; `pouncectl status` and `pouncectl top` too."),
+                    "client.cluster.pounce.queue(), leases() and reports() tell; "
+                    "`pouncectl status` and `pouncectl top` too."),
     **dict.fromkeys(("get_worker_logs", "get_scheduler_logs", "forward_logging", "log_event", "get_events"),
                     "What workers print is shown in the notebook, as it comes; pounce's own log is `pounced.log`."),
     "retry": "Submit it again; submit(retries=) allows more runs after a lost worker.",
@@ -61,7 +68,7 @@ class Client:
     Parameters
     ----------
     address : SLURMCluster, optional
-        None: one lease of the site's defaults; on a machine without Slurm, a process of this machine.
+        None: one lease with the site's defaults; on a machine without Slurm, a process of this machine.
 
     Raises
     ------
@@ -71,10 +78,12 @@ class Client:
 
     def __init__(self, address: SLURMCluster | None = None, **keywords: Any):
         global _default
-        not_offered.keywords("Client", {word: keywords[word] for word in keywords.keys() & _OF_CLIENT.keys()}, _OF_CLIENT)
-        not_offered.unknown_keywords("Client", {word: keywords[word] for word in keywords.keys() - _IGNORED - _OF_CLIENT.keys()}, {})
+        refused, unknown = keywords.keys() & _OF_CLIENT.keys(), keywords.keys() - _IGNORED - _OF_CLIENT.keys()
+        not_offered.keywords("Client", {word: keywords[word] for word in refused}, _OF_CLIENT)
+        not_offered.unknown_keywords("Client", {word: keywords[word] for word in unknown}, {})
         if address is not None and not isinstance(address, SLURMCluster):
-            raise BadRequest(f"there is no scheduler at {address!r}: pounce has none", "Write Client(SLURMCluster(...)).")
+            raise BadRequest(f"there is no scheduler at {address!r}: pounce has none",
+                             "Write Client(SLURMCluster(...)).")
         self.cluster = SLURMCluster() if address is None else address
         self._owns = address is None
         self._known: weakref.WeakValueDictionary[str, Future] = weakref.WeakValueDictionary()  # by key
@@ -87,23 +96,24 @@ class Client:
 
     # ---- calls ----
 
-    def submit(self, func: Callable[..., Any], *args: Any, key: str | None = None, workers: Any = None, resources: Any = None,
-               retries: int | None = None, priority: int = 0, fifo_timeout: Any = None, allow_other_workers: bool = False,
-               actor: bool = False, actors: bool = False, pure: bool = True, **kwargs: Any) -> Future:
-        """Runs ``func(*args, **kwargs)`` on a worker. Returns at once, also where arguments are futures that have not ended.
+    def submit(self, func: Callable[..., Any], *args: Any, key: str | None = None, workers: Any = None,
+               resources: Any = None, retries: int | None = None, priority: int = 0, fifo_timeout: Any = None,
+               allow_other_workers: bool = False, actor: bool = False, actors: bool = False, pure: bool = True,
+               **kwargs: Any) -> Future:
+        """Runs ``func(*args, **kwargs)`` on a worker. Returns at once, even if futures in the arguments have not ended.
 
         Parameters
         ----------
         *args, **kwargs
-            Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values, as those of ``pounce.Client`` do
-            (docs/data.md).
+            Futures in them, in lists, tuples, sets and dicts at any depth, arrive as their values, as those of
+            ``pounce.Client`` do (docs/data.md).
         key : str, optional
-            A call whose key has a future already gives that future.
+            If a future with this key exists, it is returned.
         pure : bool
-            As in Dask: the same function with the same arguments is the same call, as long as somebody holds its future. False: each
-            call is another one.
+            As in Dask: the same function with the same arguments is the same call, while its future is referenced.
+            False: each call is a new one.
         retries : int
-            How often it may run again after it was *lost* with its worker. What the function raises is not retried.
+            How often it may run again after it was *lost* with its worker. An error of the function is not retried.
         priority, fifo_timeout
             Accepted without effect: calls start in the order of their submission.
 
@@ -137,7 +147,10 @@ class Client:
         pounce.Client's own ``map`` is lazy and puts short calls together.
         """
         rows = list(zip(*iterables, strict=False))
-        keys = list(key) if isinstance(key, (list, tuple)) else [None if key is None else f"{key}-{n}" for n in range(len(rows))]
+        if isinstance(key, (list, tuple)):
+            keys = list(key)
+        else:
+            keys = [None if key is None else f"{key}-{n}" for n in range(len(rows))]
         if len(keys) != len(rows):
             raise BadRequest(f"map got {len(keys)} keys for {len(rows)} calls", "Give one key for each, or a prefix.")
         return [self.submit(func, *row, key=one, **keywords) for row, one in zip(rows, keys, strict=True)]
@@ -145,7 +158,7 @@ class Client:
     def get(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
         """Computes `keys` of a graph of Dask's: ``dask.compute(x, scheduler=client.get)``. Blocks.
 
-        What becomes of a result that another task needs stands in docs/data.md.
+        docs/data.md says where a result goes that another task needs.
         """
         from .graph import compute
 
@@ -159,7 +172,7 @@ class Client:
 
     def scatter(self, data: Any, workers: Any = None, broadcast: bool = False, direct: Any = None, hash: bool = True,
                 timeout: Any = None, asynchronous: Any = None) -> Any:
-        """Sends `data` to where the work will be: a list of futures for a list, a dict for a dict, a future for anything else.
+        """Sends `data` to the workers: a list of futures for a list, a dict for a dict, a future for anything else.
 
         Data goes to each worker that needs it, once; `broadcast` and `hash` have no effect.
         """
@@ -186,20 +199,21 @@ class Client:
             futures = list(futures)
         return replaced(_without_failures(futures) if errors == "skip" else futures, Future.result)
 
-    def cancel(self, futures: Any, asynchronous: Any = None, force: bool = False, reason: Any = None, msg: Any = None) -> None:
-        """Ends calls. Those that run are interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
+    def cancel(self, futures: Any, asynchronous: Any = None, force: bool = False, reason: Any = None,
+               msg: Any = None) -> None:
+        """Ends calls. Running ones are interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
         self._leases.stop(calls_of(futures))
 
     # ---- workers ----
 
     def ncores(self, workers: Any = None) -> dict[str, int]:
-        """How many calls can run at a time, by lease; leases that are not asked for yet count as they will be."""
+        """How many calls can run at a time, by lease; leases that are not requested yet count too."""
         return {f"lease{number}": self._leases.processes for number in range(self._leases.number)}
 
     nthreads = ncores
 
     def wait_for_workers(self, n_workers: int = 1, timeout: Any = None) -> None:
-        """Blocks until a worker has answered; then others come as work needs them.
+        """Blocks until a worker has answered; others start when work needs them.
 
         Raises
         ------
@@ -219,7 +233,7 @@ class Client:
     # ---- life ----
 
     def close(self, timeout: Any = None) -> None:
-        """Ends this client. Its cluster, and so what was submitted, goes on: ``shutdown()`` ends that too."""
+        """Ends this client. Its cluster goes on, and so do submitted calls: ``shutdown()`` ends them too."""
         global _default
         if _default is not None and _default() is self:
             _default = None
@@ -233,7 +247,7 @@ class Client:
 
     @classmethod
     def current(cls, allow_global: bool = True) -> Client:
-        """The one that was made last."""
+        """The client that was made last."""
         return default_client()
 
     def __enter__(self) -> Client:
@@ -250,7 +264,8 @@ class Client:
 
     # ---- inside ----
 
-    def _call(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], retries: int) -> Call:
+    def _call(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+              retries: int) -> Call:
         now, named = replaced((args, kwargs), value_of)
 
         def make(view: View) -> PounceFuture:
@@ -270,7 +285,7 @@ class Client:
 
 
 def default_client() -> Client:
-    """The one that was made last and is not closed."""
+    """The client that was made last and is not closed."""
     client = None if _default is None else _default()
     if client is None:
         raise BadRequest("there is no client", "Make one: Client(cluster).")
@@ -284,7 +299,8 @@ def get_client(address: Any = None, timeout: Any = None, resolve_address: bool =
 
 def _without_failures(futures: Any) -> Any:
     if isinstance(futures, Future):
-        raise BadRequest("errors='skip' leaves futures out of a list or dict", "Give a list: gather([future], errors='skip').")
+        raise BadRequest("errors='skip' leaves futures out of a list or dict",
+                         "Give a list: gather([future], errors='skip').")
     if isinstance(futures, dict):
         return {name: one for name, one in futures.items() if _ends_well(one)}
     return type(futures)(one for one in futures if _ends_well(one))

@@ -1,4 +1,4 @@
-"""``SLURMCluster``: what a job asks for and how many of them there may be. Nothing is leased before there is work."""
+"""``SLURMCluster``: the resources of a job and the maximum number of jobs. Nothing is leased before there is work."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ _INSTEAD = {
     "scale_down": "Use scale(n): a lease that has nothing to do goes back by itself.",
     "workers": "`pouncectl leases` shows them.",
     "job_header": "Use job_script().",
-    "from_name": "Each kernel makes its own cluster; a pounce task with a name is found by pounce.Client().attach(name).",
+    "from_name": "Each kernel makes its own cluster; "
+                 "a pounce task with a name is found by pounce.Client().attach(name).",
 }
 
 
 class SLURMCluster:
     """The keywords of dask_jobqueue's; docs/migrate.md has the table of what each becomes.
 
-    One job of Dask is one lease of pounce: a Slurm job on one node, whose `processes` share `cores` and `memory`. A lease is asked for
-    when there is work for it, at most as many as ``scale`` or ``adapt`` allow, and goes back when it has had nothing to do for a minute.
+    One job of Dask is one lease of pounce: a Slurm job on one node, whose `processes` share `cores` and `memory`.
+    Leases are requested when there is work for them, at most as many as ``scale`` or ``adapt`` allow, and released when
+    idle for a minute.
 
     Raises
     ------
@@ -66,28 +68,29 @@ class SLURMCluster:
 
     @property
     def pounce(self) -> PounceClient:
-        """The pounce client beneath: ``queue()``, ``leases()``, ``classes()``, ``reports()``."""
+        """The underlying pounce client: ``queue()``, ``leases()``, ``classes()``, ``reports()``."""
         return self._pounce
 
     @property
     def requested(self) -> int:
-        """How many processes there may be at a time. Dask's is a set of names."""
+        """The maximum number of processes at a time. Dask's is a set of names."""
         return self._leases.number * self._leases.processes
 
     def scale(self, n: int | None = None, jobs: int = 0, memory: Any = None, cores: int | None = None) -> None:
-        """At most so many processes, or jobs, from now on. Does not block.
+        """Limits the processes, or jobs, from now on. Does not block.
 
-        Unlike Dask's it starts nothing: a job is asked for when the others are busy, and one that has nothing to do goes back.
-        After ``scale(0)`` there may be one, when there is work.
+        Unlike Dask's it starts nothing: a job is requested when the others are busy, and an idle one is released.
+        After ``scale(0)`` there may still be one, if there is work.
         """
         if memory is not None or cores is not None:
             raise BadRequest("scale takes a number of processes or jobs", "Write scale(4) or scale(jobs=4).")
         wanted = jobs if n is None else math.ceil(_count("n", n) / self._leases.processes)
         self._leases.resize(max(1, _count("jobs", wanted)))
 
-    def adapt(self, minimum: int = 0, maximum: int | None = None, *, minimum_jobs: int | None = None, maximum_jobs: int | None = None,
-              interval: Any = None, wait_count: Any = None, target_duration: Any = None, **kwargs: Any) -> None:
-        """As ``scale(maximum)``: jobs come with the work and go with it in any case.
+    def adapt(self, minimum: int = 0, maximum: int | None = None, *, minimum_jobs: int | None = None,
+              maximum_jobs: int | None = None, interval: Any = None, wait_count: Any = None,
+              target_duration: Any = None, **kwargs: Any) -> None:
+        """As ``scale(maximum)``: jobs start and end with the work in any case.
 
         Raises
         ------
@@ -104,11 +107,11 @@ class SLURMCluster:
         self.scale(maximum, jobs=maximum_jobs or 0)
 
     def job_script(self) -> str:
-        """What one lease asks Slurm for, in sbatch's words. pounce itself runs no sbatch: it speaks libslurm."""
+        """One lease's request to Slurm as an sbatch script. pounce itself runs no sbatch: it uses libslurm."""
         return "\n".join(["#!/bin/sh", *as_directives(self._options), "pounce-worker", ""])
 
     def close(self, timeout: Any = None) -> None:
-        """Ends its calls and gives its leases back. Twice is once. Blocks at most 0.3 s."""
+        """Ends its calls and releases its leases. Idempotent. Blocks at most 0.3 s."""
         self._closed = True
         self._pounce.close()
 
@@ -122,7 +125,8 @@ class SLURMCluster:
         not_offered.name_of_object("SLURMCluster", name, _INSTEAD)
 
     def __repr__(self) -> str:
-        return f"SLURMCluster(at most {self._leases.number} leases of {self._leases.processes} processes, {self._pounce!r})"
+        return (f"SLURMCluster(at most {self._leases.number} leases of {self._leases.processes} processes, "
+                f"{self._pounce!r})")
 
 
 def _count(word: str, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""``Future`` as Dask's: a value that is computed on a worker, or was scattered, under a key."""
+"""``Future`` with Dask's interface: a value that is computed on a worker, or was scattered, under a key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INSTEAD = {
 class Future:
     """Made by ``Client.submit``, ``map`` and ``scatter``. Any thread may use it; it can be awaited.
 
-    A call that nobody holds a future of goes on: stop it with ``cancel()``.
+    A call goes on after its future is dropped: stop it with ``cancel()``.
     """
 
     def __init__(self, key: str, call: Call, stop: Callable[[list[Call]], None], ref: Ref | None = None):
@@ -61,7 +61,7 @@ class Future:
         Cancelled
             A ``concurrent.futures.CancelledError``.
         WorkerCrashed, OutOfMemory, WalltimeReached, ...
-            Where Dask has KilledWorker: why the worker is gone.
+            In place of Dask's KilledWorker: why the worker is gone.
         """
         try:
             return self._call.result(seconds(timeout))
@@ -73,25 +73,25 @@ class Future:
         return self._call.exception(seconds(timeout))
 
     def traceback(self, timeout: Any = None) -> Any:
-        """That of ``exception()``, with the worker's lines; None: there is none. Blocks likewise."""
+        """The traceback of ``exception()``, with the worker's lines; None: there is none. Blocks likewise."""
         error = self.exception(timeout)
         return None if error is None else error.__traceback__
 
     @property
     def type(self) -> type | None:
-        """Of the result; None: there is none."""
+        """The type of the result; None: there is none."""
         return type(self._call.result()) if self.status == "finished" else None
 
     def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
-        """`fn` is called with this future when it has ended, also by cancelling, on one of pounce's threads."""
+        """Calls `fn` with this future when it has ended or was cancelled, on one of pounce's threads."""
         self._call.add_done_callback(lambda _: fn(self))
 
     def cancel(self, reason: str | None = None, msg: str | None = None) -> None:
-        """Ends the call. One that runs is interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
+        """Ends the call. A running one is interrupted (KeyboardInterrupt), which Dask does not do. Does not block."""
         self._stop([self._call])
 
     def release(self) -> None:
-        """Nothing: a result lives as long as its future."""
+        """Does nothing: a result lives as long as its future."""
 
     def __await__(self) -> Generator[Any, None, Any]:
         return (yield from awaitable(self._call))
@@ -100,21 +100,21 @@ class Future:
         not_offered.name_of_object("Future", name, _INSTEAD)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a future of pounce.compat.dask travels as an argument of submit(), in lists, tuples, sets and dicts at any "
-                        "depth, not inside a function or another object")
+        raise TypeError("a future of pounce.compat.dask travels as an argument of submit(), in lists, tuples, sets and "
+                        "dicts at any depth, not inside a function or another object")
 
     def __repr__(self) -> str:
         return f"<Future: {self.status}, key: {self.key}>"
 
 
 def seconds(timeout: Any) -> float | None:
-    """Of a number, a timedelta, "10s", or None."""
+    """`timeout` in seconds: it is a number, a timedelta, "10s", or None."""
     if timeout is None:
         return None
-    found = seconds_of(timeout)
-    if found is None:
+    value = seconds_of(timeout)
+    if value is None:
         raise BadRequest(f"timeout= takes seconds, a timedelta or '10s', not {timeout!r}")
-    return found
+    return value
 
 
 def call_of(future: Future) -> Call:
@@ -123,14 +123,15 @@ def call_of(future: Future) -> Call:
 
 
 def value_of(future: Future) -> Any:
-    """What it is as an argument of a call, likewise."""
+    """What replaces it as an argument of a call, likewise."""
     return future._call.inner if future._ref is None else future._ref
 
 
 def calls_of(futures: Any) -> list[Call]:
-    """Of one, or of several, likewise."""
+    """The calls of one future, or of several, likewise."""
     if isinstance(futures, Future):
         return [call_of(futures)]
     if isinstance(futures, concurrent.futures.Future):
-        raise BadRequest("this is a future of pounce itself, not of pounce.compat.dask", "Give it to pounce.Client's own functions.")
+        raise BadRequest("this is a future of pounce itself, not of pounce.compat.dask",
+                         "Give it to pounce.Client's own functions.")
     return [call for one in futures for call in calls_of(one)]

@@ -12,7 +12,7 @@ from .future import Future
 
 
 def compute(submit: Callable[..., Future], cancel: Callable[[list[Future]], None], dsk: Any, keys: Any) -> Any:
-    """The values of `keys`, in the nesting of the question. Blocks; stopping it ends what runs."""
+    """The values of `keys`, nested as `keys` is. Blocks; an interrupt ends the calls."""
     wanted = set(_flat(keys))
     nodes = _nodes(dsk, list(wanted))
     order = _in_order(nodes)
@@ -24,7 +24,7 @@ def compute(submit: Callable[..., Future], cancel: Callable[[list[Future]], None
             needed = {name: futures[name] for name in nodes[key].dependencies}
             futures[key] = submit(run_node, nodes[key], needed, key=f"{key}-{run}")
             for name in needed.keys() - wanted:
-                if last_user[name] == key:  # its call holds what it waits for until it starts: then the value is nobody's
+                if last_user[name] == key:  # the last call keeps the value until it starts; nothing else needs it
                     del futures[name]
         return _nested(keys, {key: futures[key].result() for key in wanted})
     except BaseException:
@@ -33,7 +33,7 @@ def compute(submit: Callable[..., Future], cancel: Callable[[list[Future]], None
 
 
 def _nodes(dsk: Any, keys: list[Any]) -> dict[Any, Any]:
-    """Tasks as Dask has them since 2024.12, chains of them as one: what only the next needs stays on the worker."""
+    """Tasks in Dask's form since 2024.12. A chain becomes one task, so its inner values stay on the worker."""
     try:
         from dask._task_spec import convert_legacy_graph, fuse_linear_task_spec
     except ImportError:
@@ -44,7 +44,7 @@ def _nodes(dsk: Any, keys: list[Any]) -> dict[Any, Any]:
 
 
 def _in_order(nodes: dict[Any, Any]) -> list[Any]:
-    """Dependencies first, and so that what is computed is soon used."""
+    """Dependencies first, in an order that uses each value soon after it is computed."""
     from dask.order import order
 
     place = order(nodes)

@@ -1,4 +1,4 @@
-"""What a cluster's keywords ask for: one job of them is one lease, its processes are the lease's workers."""
+"""A cluster's keywords as options of pounce: one job is one lease, and its processes are the lease's workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...errors import BadRequest
 from .. import not_offered
 from ..directives import VARIABLES, no_partition, options_of_lines, warn
 
-# Without a meaning here: there is no scheduler of Dask, no nanny and no log folder.
+# Meaningless here: there is no scheduler of Dask, no nanny and no log folder.
 IGNORED = frozenset((
-    "loop", "security", "silence_logs", "name", "dashboard_address", "scheduler_options", "scheduler_cls", "interface", "protocol",
-    "config_name", "nanny", "death_timeout", "local_directory", "shared_temp_directory", "log_directory", "job_name", "shebang",
-    "header_skip", "job_directives_skip", "host", "scheduler", "worker_command",
+    "loop", "security", "silence_logs", "name", "dashboard_address", "scheduler_options", "scheduler_cls", "interface",
+    "protocol", "config_name", "nanny", "death_timeout", "local_directory", "shared_temp_directory", "log_directory",
+    "job_name", "shebang", "header_skip", "job_directives_skip", "host", "scheduler", "worker_command",
 ))
 
-# These would matter.
+# Ignoring these would change what the program does.
 REFUSED = {
     "asynchronous": "Leave it out: futures can be awaited as they are.",
     "job_cls": "Leave it out: jobs are pounce's own.",
@@ -29,16 +29,19 @@ REFUSED = {
     "extra": "Leave it out: pounce's workers take no arguments of Dask's.",
 }
 
-_LIFETIME = re.compile(r"--lifetime(-stagger|-restart)?\b.*|\d+\s*\w*")  # of Dask's workers: here a lease ends, and the next comes
+# Lifetimes of Dask's workers have no effect: when a lease ends here, another one follows.
+_LIFETIME = re.compile(r"--lifetime(-stagger|-restart)?\b.*|\d+\s*\w*")
 
 
 def options_of_job(*, cores: int | None = None, memory: Any = None, processes: int | None = None, walltime: Any = None,
-                   account: str | None = None, project: str | None = None, queue: str | None = None, job_cpu: int | None = None,
-                   job_mem: Any = None, job_extra_directives: Any = None, job_extra: Any = None, python: str | None = None,
-                   worker_extra_args: Any = None, **others: Any) -> dict[str, Any]:
-    """Keywords of ``Client.options`` for one job, `workers` among them, and `env` where another Python is named."""
+                   account: str | None = None, project: str | None = None, queue: str | None = None,
+                   job_cpu: int | None = None, job_mem: Any = None, job_extra_directives: Any = None,
+                   job_extra: Any = None, python: str | None = None, worker_extra_args: Any = None,
+                   **others: Any) -> dict[str, Any]:
+    """Keywords of ``Client.options`` for one job, with `workers`, and with `env` if another Python is named."""
+    unknown = others.keys() - IGNORED - REFUSED.keys()
     not_offered.keywords("SLURMCluster", {word: others[word] for word in others.keys() & REFUSED.keys()}, REFUSED)
-    not_offered.unknown_keywords("SLURMCluster", {word: others[word] for word in others.keys() - IGNORED - REFUSED.keys()}, {})
+    not_offered.unknown_keywords("SLURMCluster", {word: others[word] for word in unknown}, {})
     if worker_extra_args and not all(_LIFETIME.fullmatch(str(word)) for word in worker_extra_args):
         raise BadRequest(f"SLURMCluster does not take worker_extra_args={list(worker_extra_args)!r}", REFUSED["extra"])
     directives = options_of_lines([*(job_extra_directives or ()), *(job_extra or ())])
@@ -51,13 +54,14 @@ def options_of_job(*, cores: int | None = None, memory: Any = None, processes: i
     if job_cpu or cores:
         options["cpus"] = _share(job_cpu or cores, workers, "cores")
     if processes is None and cores and cores > 1:
-        warn(f"processes= is not given: here that is one process with all {cores} cores, which runs one call at a time, where Dask makes "
-             "several processes with threads. Write processes=N for N calls at a time, or processes=1 for one")
+        warn(f"processes= is not given: here that is one process with all {cores} cores, which runs one call at a "
+             "time, where Dask makes several processes with threads. Write processes=N for N calls at a time, "
+             "or processes=1 for one")
     if job_mem or memory:
         options["memory"] = _share_of_memory(job_mem or memory, workers)
     if account or project:
         options["account"] = account or project
-    if walltime:  # a number is minutes there, as behind --time
+    if walltime:  # a number means minutes, as with --time
         options["time"] = walltime if isinstance(walltime, timedelta) else str(walltime)
     if python:
         options["env"] = _prefix_of(python)
@@ -66,7 +70,7 @@ def options_of_job(*, cores: int | None = None, memory: Any = None, processes: i
 
 
 def _shares_of(directives: dict[str, Any], workers: int) -> dict[str, Any]:
-    """Directives are the whole job's in Dask, and options each process's here."""
+    """Dask's directives are for the whole job; pounce's options are for each process."""
     shares: dict[str, Any] = {}
     if "gpus" in directives:
         shares["gpus"] = _gpus_of_each(directives["gpus"], workers)
@@ -78,7 +82,7 @@ def _shares_of(directives: dict[str, Any], workers: int) -> dict[str, Any]:
 
 
 def _share(number: Any, workers: int, what: str) -> int:
-    """Of each process; Dask lets several share what does not divide."""
+    """The share of each process; Dask lets processes share a remainder."""
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise BadRequest(f"{what}= takes a number, at least 1, not {number!r}")
     return max(1, number // workers)
@@ -89,13 +93,13 @@ def _share_of_memory(memory: Any, workers: int) -> Any:
         return memory
     if not isinstance(memory, str):
         return memory / workers
-    if (found := re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", memory)):
-        return f"{float(found[1]) / workers:.3f}{found[2]}"
-    return memory  # refused, in its own words, when the cluster is made
+    if (match := re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]*)\s*", memory)):
+        return f"{float(match[1]) / workers:.3f}{match[2]}"
+    return memory  # making the cluster refuses it, and quotes it
 
 
 def _gpus_of_each(gpus: Any, workers: int) -> Any:
-    """A job's GPUs are all its processes' in Dask; here each process has its own."""
+    """In Dask all processes of a job use all its GPUs; here each process has its own."""
     if workers == 1:
         return gpus
     kind, _, count = gpus.rpartition(":") if isinstance(gpus, str) else ("", "", str(gpus))
@@ -107,15 +111,16 @@ def _gpus_of_each(gpus: Any, workers: int) -> Any:
 
 
 def _prefix_of(python: str) -> str:
-    """``/envs/jax/bin/python`` is of the environment ``/envs/jax``."""
+    """``/envs/jax`` for ``/envs/jax/bin/python``."""
     folder, name = os.path.split(os.path.expanduser(python))
     if os.path.basename(folder) != "bin" or not name.startswith("python"):
-        raise BadRequest(f"python={python!r} is no environment's bin/python", "Name the Python of a virtual or conda environment.")
+        raise BadRequest(f"python={python!r} is no environment's bin/python",
+                         "Name the Python of a virtual or conda environment.")
     return os.path.dirname(folder)
 
 
 def as_directives(options: dict[str, Any]) -> list[str]:
-    """A lease of these in sbatch's words."""
+    """The options of a lease as sbatch directives."""
     workers = options["workers"]
     each = f"  # for each of {workers} processes" if workers > 1 else ""
     words: dict[str, Callable[[Any], str]] = {
@@ -127,6 +132,7 @@ def as_directives(options: dict[str, Any]) -> list[str]:
         "time": lambda value: f"--time={Options().changed(time=value).time_min}",  # minutes
     }
     others = options.keys() - {"workers", "slurm"}
-    lines = [words[name](options[name]) if name in words else f"--{name}={options[name]}" for name in options if name in others]
+    lines = [words[name](options[name]) if name in words else f"--{name}={options[name]}"
+             for name in options if name in others]
     lines += [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.get("slurm", {}).items()]
     return [f"#SBATCH {line}" for line in lines]

@@ -1,4 +1,4 @@
-"""Keys: what a call is known by. Two calls of the same function with the same arguments have one key, as Dask has it."""
+"""Keys, which identify calls. As in Dask, two calls of the same function with the same arguments have one key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .arguments import replaced
 
 
 def key_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """By content. What cannot be pickled has a key of its own: the submission says what is wrong with it."""
+    """By content. A call that cannot be pickled gets a new key: its submission raises the error."""
     content = replaced((args, kwargs), lambda future: ("future", future.key))
     digest = hashlib.blake2b(digest_size=16)
     try:

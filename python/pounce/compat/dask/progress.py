@@ -15,12 +15,12 @@ from .future import calls_of
 _WIDTH = 40
 
 
-def progress(*futures: Any, notebook: bool | None = None, multi: bool = True, complete: bool = True, group_by: str = "prefix",
-             **kwargs: Any) -> None:
+def progress(*futures: Any, notebook: bool | None = None, multi: bool = True, complete: bool = True,
+             group_by: str = "prefix", **kwargs: Any) -> None:
     """Shows how many of the calls have ended.
 
-    In a notebook it returns at once and the bar goes on; elsewhere it is one line on standard error, and the call blocks until all
-    have ended. There is one bar for all of them: `multi` and `group_by` mean nothing.
+    In a notebook it returns at once and the bar goes on. Elsewhere it is one line on standard error, and the function
+    blocks until all have ended. There is one bar for all of them: `multi` and `group_by` have no effect.
     """
     if kwargs:
         raise BadRequest(f"progress has no keyword {next(iter(kwargs))}=", "It takes futures, and notebook=.")
@@ -59,7 +59,7 @@ def _text(done: int, all_: int) -> str:
 
 
 class _NotebookBar:
-    """Drawn again when one of the calls ends, on the thread that tells of it; at most a hundred times."""
+    """Drawn again when a call ends, on the thread that runs the callback; at most a hundred times."""
 
     def __init__(self, calls: list[Call]):
         from IPython.display import display

@@ -6,7 +6,7 @@
     executor.update_parameters(timeout_min=30, mem_gb=16, cpus_per_task=4, slurm_gpus_per_node=1)
     executor.submit(train, loader).result()
 
-submitit itself need not be installed. A worker imports this package too: names are looked up when they are first used.
+submitit itself need not be installed. A worker imports this package too, so its modules are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``Array``: jobs that are submitted so many at a time, and what is said where the kernel ends before all are."""
+"""``Array``: jobs that are submitted a few at a time, and a message if the kernel ends before all are submitted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ... import DetachedFuture
 from .job import Job
 
-_unfinished: set[Array] = set()  # that have jobs to submit: they live although nobody holds their jobs
+_unfinished: set[Array] = set()  # with jobs to submit: they must live even if their jobs are not referenced
 
 
 class Array:
@@ -33,7 +33,7 @@ class Array:
         return sum(not job.done() for job, _ in list(self._waiting))
 
     def _one_has_ended(self, _: Job) -> None:
-        """On the thread that brings pounced's answers, and a submission waits for one: not here."""
+        """Submits in a new thread: this one delivers pounced's answers, and a submission waits for one."""
         threading.Thread(target=self._next, name="pounce-array", daemon=True).start()
 
     def _next(self) -> None:

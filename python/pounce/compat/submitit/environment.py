@@ -1,4 +1,4 @@
-"""``JobEnvironment``: what a function may ask about the job that it runs in."""
+"""``JobEnvironment``: what a function can read about the job that it runs in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .paths import Paths
 running: tuple[str, str] | None = None  # id and folder of the job that runs in this process: on a worker
 
 _INSTEAD = {
-    "raw_job_id": "`pouncectl leases` shows Slurm's number; workers hide Slurm's variables, so that no library takes itself for a step.",
+    "raw_job_id": "`pouncectl leases` shows Slurm's number; workers hide Slurm's variables, "
+                  "so that no library takes itself for a step.",
     "array_job_id": "Each job of map_array has an id of its own: job_id.",
     "array_task_id": "Each job of map_array has an id of its own: job_id.",
     "hostnames": "A job has one task on one node: hostname.",
@@ -20,7 +21,7 @@ _INSTEAD = {
 
 
 class JobEnvironment:
-    """Of the job that runs here. One task on one node: its ranks are 0, its numbers 1.
+    """Describes the job that runs here. It has one task on one node: its ranks are 0, its numbers 1.
 
     Raises
     ------
@@ -30,7 +31,8 @@ class JobEnvironment:
 
     def __init__(self) -> None:
         if running is None:
-            raise BadRequest("JobEnvironment is of the job that a function runs in, and this is none", "Make it inside the function.")
+            raise BadRequest("JobEnvironment is of the job that a function runs in, and this is none",
+                             "Make it inside the function.")
         self.job_id, self._folder = running
 
     @property
@@ -52,4 +54,5 @@ class JobEnvironment:
         not_offered.name_of_object("JobEnvironment", name, _INSTEAD)
 
     def __repr__(self) -> str:
-        return f"JobEnvironment(job_id={self.job_id}, hostname={self.hostname}, local_rank=0(1), node=0(1), global_rank=0(1))"
+        return (f"JobEnvironment(job_id={self.job_id}, hostname={self.hostname}, "
+                "local_rank=0(1), node=0(1), global_rank=0(1))")

@@ -19,9 +19,10 @@ from .job import Job
 from .parameters import options_of
 from .paths import folder_of
 
-_AHEAD_S = 90          # of the end of its time: when a Checkpointable keeps its state; as submitit has it
-_RUNS_AGAIN = 3        # a Checkpointable whose time was over, likewise
-_AT_A_TIME = 256       # of the jobs of one array, likewise
+# submitit's defaults.
+_AHEAD_S = 90          # a Checkpointable keeps its state so long before the end of its time
+_RUNS_AGAIN = 3        # further runs of a Checkpointable whose time was over
+_AT_A_TIME = 256       # jobs of one array
 _OF_EXECUTOR = {
     **dict.fromkeys(("slurm_python", "local_python"), "Leave it out: workers have the notebook's own Python."),
     "slurm_use_srun": "Leave it out: pounce starts its workers without srun.",
@@ -29,12 +30,12 @@ _OF_EXECUTOR = {
 
 
 class AutoExecutor:
-    """Submits functions as jobs, each with a lease of its own, which goes back when the function has ended.
+    """Submits functions as jobs. Each has a lease of its own, which is released when the function has ended.
 
     Parameters
     ----------
     folder : path
-        For the files with what jobs print, ``<job_id>_0_log.out`` and ``.err``; ``%j`` in it is the job's id.
+        For the jobs' output files, ``<job_id>_0_log.out`` and ``.err``; ``%j`` in it is the job's id.
     cluster : {"slurm", "local"}, optional
         By default Slurm where there is one, else processes of this machine.
     slurm_max_num_timeout : int
@@ -52,7 +53,8 @@ class AutoExecutor:
     def __init__(self, folder: str | os.PathLike[str], cluster: str | None = None,
                  slurm_max_num_timeout: int = _RUNS_AGAIN, **keywords: Any):
         if cluster not in (None, "slurm", "local"):
-            raise BadRequest(f"cluster= is 'slurm', 'local' or None, not {cluster!r}", "Write cluster='local', or call the function.")
+            raise BadRequest(f"cluster= is 'slurm', 'local' or None, not {cluster!r}",
+                             "Write cluster='local', or call the function.")
         not_offered.unknown_keywords("AutoExecutor", keywords, _OF_EXECUTOR)
         self.folder, self.cluster = folder, cluster
         self._runs_again = slurm_max_num_timeout
@@ -62,11 +64,11 @@ class AutoExecutor:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As ``update_parameters`` was told."""
+        """The parameters from ``update_parameters``."""
         return dict(self._parameters)
 
     def update_parameters(self, **parameters: Any) -> None:
-        """What jobs ask for from now on; what was said before and is not named stays.
+        """Sets parameters of later jobs. Parameters that are not named keep their values.
 
         Parameters
         ----------
@@ -76,13 +78,14 @@ class AutoExecutor:
         name : str
             The beginning of each job's id.
         slurm_array_parallelism : int
-            How many jobs of one array are submitted at a time, by default 256. The others wait in this kernel; one that ends before
-            says how many are lost.
+            How many jobs of one array are submitted at a time, by default 256. The others wait in this kernel; if it
+            ends too early, it says how many are lost.
         slurm_signal_delay_s : int (seconds)
             How long before the end of its time a ``Checkpointable`` keeps its state.
         stderr_to_stdout : bool
         slurm_* : any
-            Other options of sbatch: ``slurm_constraint=``, ``slurm_account=``, ``slurm_additional_parameters={"gres": "gpu:1"}``.
+            Other options of sbatch: ``slurm_constraint=``, ``slurm_account=``,
+            ``slurm_additional_parameters={"gres": "gpu:1"}``.
 
         Raises
         ------
@@ -91,11 +94,11 @@ class AutoExecutor:
         """
         changed = {**self._parameters, **parameters}
         options = options_of(changed)
-        shared_client(self._launcher).options(**options)  # each value is one of its kind
+        shared_client(self._launcher).options(**options)  # checks the type of each value
         self._parameters, self._options = changed, options
 
     def submit(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Job:
-        """One job. Inside ``with executor.batch()`` it is submitted at the end of that, with the others."""
+        """One job. Inside ``with executor.batch()`` it is submitted at the end of the block, with the others."""
         return self._submit(DelayedSubmission(fn, *args, **kwargs))
 
     def map_array(self, fn: Callable[..., Any], *iterable: Iterable[Any]) -> list[Job]:
@@ -109,7 +112,7 @@ class AutoExecutor:
 
     @contextlib.contextmanager
     def batch(self, allow_implicit_submissions: bool = False) -> Iterator[None]:
-        """What is submitted inside is one array. Where the block fails nothing of it is."""
+        """Jobs submitted inside the block are one array. If the block fails, none of them is submitted."""
         if self._batch is not None:
             raise BadRequest("a batch is open already", "Submit within it.")
         batch: list[tuple[Job, Callable[[], DetachedFuture]]] = []
@@ -125,8 +128,8 @@ class AutoExecutor:
         return self.cluster if self.cluster == "local" else None
 
     def _submit(self, submission: DelayedSubmission) -> Job:
-        said = self._parameters.get("name") or self._parameters.get("slurm_job_name") or "submitit"
-        job_id = f"{_word(said)}-{os.urandom(4).hex()}"
+        name = self._parameters.get("name") or self._parameters.get("slurm_job_name") or "submitit"
+        job_id = f"{_word(name)}-{os.urandom(4).hex()}"
         folder = folder_of(self.folder, job_id)
         os.makedirs(folder, exist_ok=True)
         submit = self._call(job_id, folder, submission)
@@ -160,5 +163,5 @@ class AutoExecutor:
 
 
 def _word(name: str) -> str:
-    """What may stand in a task's name."""
+    """`name` with only the characters that a task's name may have."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip("._-")[:48] or "submitit"

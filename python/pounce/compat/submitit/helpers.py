@@ -1,4 +1,4 @@
-"""What submitit.helpers has: calls with their arguments, functions that keep their state, commands."""
+"""The names of submitit.helpers: calls with their arguments, functions that keep their state, commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INSTEAD = {
 
 
 class DelayedSubmission:
-    """A function and its arguments, to be called later. What ``checkpoint`` returns."""
+    """A function and its arguments, to be called later. ``checkpoint`` returns one."""
 
     def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any):
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -37,25 +37,26 @@ class DelayedSubmission:
 class Checkpointable:
     """A function with a state: derive from it, and define ``__call__``.
 
-    When the time of its job is nearly over, ``checkpoint`` is called in the thread that runs the function, with the arguments of the
-    call. What it returns is kept (``pounce.checkpoint``), and the job's next run calls that instead. The function is not interrupted.
+    When the time of its job is nearly over, ``checkpoint`` is called in the thread that runs the function, with the
+    arguments of the call. Its return value is kept (``pounce.checkpoint``), and the job's next run calls that instead.
+    The function is not interrupted.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no __call__")
 
     def checkpoint(self, *args: Any, **kwargs: Any) -> DelayedSubmission:
-        """By default itself, as it is then, with the same arguments."""
+        """By default this object in its current state, with the same arguments."""
         return DelayedSubmission(self, *args, **kwargs)
 
 
 class CommandFunction:
-    """A command line as a function: prints what it prints, and returns its standard output.
+    """A command line as a function: prints and returns the command's standard output.
 
     Raises
     ------
     subprocess.CalledProcessError
-        It ended with another code than 0; ``output`` is what it had printed by then.
+        It ended with another code than 0; ``output`` is what it had printed.
     """
 
     def __init__(self, command: Sequence[str], verbose: bool = True, cwd: str | os.PathLike[str] | None = None,
@@ -83,7 +84,7 @@ class CommandFunction:
 
 
 def as_completed(jobs: Iterable[Job], timeout: float | None = None, poll_frequency: float = 10) -> Iterator[Job]:
-    """The jobs in the order in which they end. Blocks; `poll_frequency` has no effect: pounce tells of an end when it comes.
+    """The jobs in the order in which they end. Blocks. `poll_frequency` has no effect: pounce does not poll.
 
     Raises
     ------

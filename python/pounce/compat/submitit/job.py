@@ -1,4 +1,4 @@
-"""``Job``: one submitted function, found again by its id from any later kernel."""
+"""``Job``: one submitted function, which any later kernel can find by its id."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _INSTEAD = {
 
 
 class Job:
-    """A task of pounce with a name, which is ``job_id``: it goes on without this kernel, and its result is kept for 7 days.
+    """A pounce task with the name ``job_id``: it goes on without this kernel, and its result is kept for 7 days.
 
-    ``Job(folder, job_id)`` is the same job in a later kernel. Its output is shown while somebody waits for it, and is in files of
-    `folder` too.
+    ``Job(folder, job_id)`` is the same job in a later kernel. Its output is shown while the user waits for it, and is
+    in files of `folder` too.
 
     Raises
     ------
     NoSuchName
-        There is no such job, or it was forgotten; lists those that there are.
+        There is no such job, or it was forgotten; lists the existing ones.
     """
 
     num_tasks = 1
     task_id = None
 
-    def __init__(self, folder: str | os.PathLike[str], job_id: str, tasks: Iterable[int] = (0,), *, _future: DetachedFuture | None = None,
-                 _waits: bool = False):
+    def __init__(self, folder: str | os.PathLike[str], job_id: str, tasks: Iterable[int] = (0,), *,
+                 _future: DetachedFuture | None = None, _waits: bool = False):
         self.job_id = job_id
         self.paths = Paths(folder_of(folder, job_id), job_id)
         self._cancel_at_deletion = False
-        self._lock = threading.Lock()    # between its submission and its cancelling
-        self._given = threading.Event()  # it is submitted, or was cancelled before
+        self._lock = threading.Lock()    # between submission and cancellation
+        self._given = threading.Event()  # set when it is submitted, or cancelled before
         self._callbacks: list[Callable[[Job], None]] = []
         self._future: DetachedFuture | None = None
         self._error: BaseException | None = None
@@ -64,12 +64,13 @@ class Job:
         Raises
         ------
         BadRequest
-            The job waits: for the end of ``with executor.batch()``, or for others of its array.
+            The job is not submitted yet: it waits for the end of ``with executor.batch()``, or for others of its array.
         """
         if self._error is not None:
             raise self._error
         if self._future is None:
-            raise BadRequest(f"{self.job_id} is not submitted yet", "Ask after `with executor.batch()`, or wait: job.wait().")
+            raise BadRequest(f"{self.job_id} is not submitted yet",
+                             "Ask after `with executor.batch()`, or wait: job.wait().")
         return self._future
 
     # ---- its end ----
@@ -80,7 +81,7 @@ class Job:
         return self.future.result()
 
     def results(self) -> list[Any]:
-        """Of its tasks, of which there is one. Blocks."""
+        """The results of its tasks, of which there is one. Blocks."""
         return [self.result()]
 
     def exception(self) -> BaseException | None:
@@ -94,7 +95,7 @@ class Job:
             return error
 
     def wait(self) -> None:
-        """Blocks until it has ended, however."""
+        """Blocks until it has ended in any way."""
         self.exception()
 
     def done(self, force_check: bool = False) -> bool:
@@ -115,7 +116,7 @@ class Job:
         return "COMPLETED" if self._future.exception() is None else "FAILED"
 
     def cancel(self, check: bool = True) -> None:
-        """Ends it, also where it runs. Blocks for pounced's answer."""
+        """Ends it, also if it runs. Blocks for pounced's answer."""
         with self._lock:
             future = self._future
             if future is None and self._error is None:
@@ -126,7 +127,7 @@ class Job:
             self._end_unsubmitted()
 
     def cancel_at_deletion(self, value: bool = True) -> Job:
-        """Whether it ends when this object does."""
+        """Sets whether the job is cancelled when this object is deleted."""
         self._cancel_at_deletion = value
         return self
 
@@ -138,11 +139,14 @@ class Job:
     # ---- its output ----
 
     def stdout(self) -> str | None:
-        """What it has printed so far; None: nothing is there yet. Reads the file; without one, pounce's own log, which has both streams."""
+        """What it has printed so far; None: nothing yet.
+
+        Reads the file; without one, pounce's own log, which has both streams.
+        """
         return self._read(self.paths.stdout) or (self._future.log() if self._future is not None else "") or None
 
     def stderr(self) -> str | None:
-        """Likewise; None also where both streams go to one file."""
+        """Likewise; None also if both streams go to one file."""
         return self._read(self.paths.stderr) or None
 
     @staticmethod
@@ -162,7 +166,7 @@ class Job:
     # ---- for the executor ----
 
     def start(self, submit: Callable[[], DetachedFuture]) -> None:
-        """`submit` submits it; what that raises is what the job ends with. Blocks as `submit` does, and it may be cancelled meanwhile."""
+        """Calls `submit`; an error of it ends the job. Blocks as `submit` does; the job may be cancelled meanwhile."""
         if self._error is not None:
             return
         try:
@@ -185,7 +189,7 @@ class Job:
         self._tell()
 
     def when_done(self, callback: Callable[[Job], None]) -> None:
-        """`callback` hears of its end, at once if it has ended, on any thread."""
+        """Calls `callback` when the job has ended, at once if it has already, on any thread."""
         self._callbacks.append(callback)
         if self.done():
             self._tell()
@@ -201,7 +205,7 @@ class Job:
         self._given.wait()
 
     def in_batch(self, is_in: bool) -> None:
-        """Whether the block that it was submitted in is still open."""
+        """Sets whether the batch that it was submitted in is still open."""
         self._in_batch = is_in
 
     def __getattr__(self, name: str) -> Any:
@@ -212,14 +216,14 @@ class Job:
 
 
 def completed(jobs: Iterable[Job], timeout: float | None) -> Iterator[Job]:
-    """In the order in which they end."""
+    """The jobs in the order in which they end."""
     deadline = None if timeout is None else time.monotonic() + timeout
     ended: queue.SimpleQueue[Job] = queue.SimpleQueue()
     waited = list(jobs)
     for job in waited:
         job.when_done(ended.put)
-    for left in range(len(waited), 0, -1):
+    for remaining in range(len(waited), 0, -1):
         try:
             yield ended.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
         except queue.Empty:
-            raise Timeout(f"{left} of the jobs have not ended within {timeout:g} s; they go on") from None
+            raise Timeout(f"{remaining} of the jobs have not ended within {timeout:g} s; they go on") from None

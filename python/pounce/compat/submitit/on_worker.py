@@ -1,4 +1,4 @@
-"""A job of submitit's on its worker: its output goes to files too, and a Checkpointable keeps its state before the time is over."""
+"""A submitit job on its worker: its output also goes to files, and a Checkpointable keeps its state in time."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from . import environment
 from .helpers import DelayedSubmission
 from .paths import Paths
 
-_LOOK_S = 1.0  # between two looks at the time that is left
+_LOOK_S = 1.0  # between two checks of the remaining time
 
 
 class Work(NamedTuple):
-    """What a job is told."""
+    """The description of a job."""
 
     job_id: str
     folder: str
     one_file: bool    # for both streams
-    ahead_s: float    # of the end of its time: when a Checkpointable keeps its state
+    ahead_s: float    # a Checkpointable keeps its state so long before the end of its time
     submission: DelayedSubmission
 
 
 def run(work: Work) -> Any:
-    """What the function returns, or raises."""
+    """Calls the job's function: returns or raises what it does."""
     environment.running = (work.job_id, work.folder)
-    submission = pounce.restored(work.submission)  # of an earlier run, which a Checkpointable kept
+    submission = pounce.restored(work.submission)  # or the one that a Checkpointable kept in an earlier run
     try:
         with _output_in_files(work), _checkpoint_in_time(submission, work.ahead_s):
             return submission.function(*submission.args, **submission.kwargs)
@@ -41,7 +41,7 @@ def run(work: Work) -> Any:
 
 
 class _Both:
-    """A stream whose text goes to a file as well."""
+    """A stream that also writes to a file."""
 
     def __init__(self, stream: TextIO, file: TextIO):
         self._stream, self._file = stream, file
@@ -60,7 +60,7 @@ class _Both:
 
 @contextlib.contextmanager
 def _output_in_files(work: Work) -> Iterator[None]:
-    """Where the folder cannot be written on this node, in the notebook and pounce's log alone."""
+    """If the folder cannot be written on this node, output goes only to the notebook and pounce's log."""
     paths = Paths(work.folder, work.job_id)
     with contextlib.ExitStack() as files:
         try:
@@ -77,7 +77,7 @@ def _output_in_files(work: Work) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterator[None]:
-    """Calls the function's ``checkpoint`` in this thread when its time is nearly over, and keeps what it returns for the next run."""
+    """Calls the function's ``checkpoint`` in this thread when its time is nearly over. The next run gets the result."""
     make: Callable[..., Any] | None = getattr(submission.function, "checkpoint", None)
     if make is None:
         yield
@@ -91,12 +91,13 @@ def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterat
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR2})
     over, lock = threading.Event(), threading.Lock()
     whole = pounce.time_left()
-    ahead_s = ahead_s if whole is None else min(ahead_s, whole / 2)  # of a short job half the time is its own
-    threading.Thread(target=_watch, args=(ahead_s, threading.get_ident(), over, lock), name="pounce-checkpoint", daemon=True).start()
+    ahead_s = ahead_s if whole is None else min(ahead_s, whole / 2)  # a short job keeps half of its time
+    arguments = ahead_s, threading.get_ident(), over, lock
+    threading.Thread(target=_watch, args=arguments, name="pounce-checkpoint", daemon=True).start()
     try:
         yield
     finally:
-        with lock:  # from here on none is sent, and what was sent is dropped: by default it would end the worker
+        with lock:  # from here on no signal is sent, and a pending one is dropped: by default it would end the worker
             over.set()
             signal.signal(signal.SIGUSR2, signal.SIG_IGN)
         signal.signal(signal.SIGUSR2, before)
@@ -104,8 +105,8 @@ def _checkpoint_in_time(submission: DelayedSubmission, ahead_s: float) -> Iterat
 
 def _watch(ahead_s: float, thread: int, over: threading.Event, lock: threading.Lock) -> None:
     while not over.wait(_LOOK_S):
-        left = pounce.time_left()
-        if left is not None and left <= ahead_s:
+        remaining = pounce.time_left()
+        if remaining is not None and remaining <= ahead_s:
             with lock:
                 if not over.is_set():
                     signal.pthread_kill(thread, signal.SIGUSR2)

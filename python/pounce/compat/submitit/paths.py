@@ -1,4 +1,4 @@
-"""Where a job's files are: named as submitit names them."""
+"""Paths of a job's files, with submitit's names."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Paths(NamedTuple):
 
 
 def folder_of(folder: str | os.PathLike[str], job_id: str) -> str:
-    """As an absolute path; submitit's ``%j`` is the job's id."""
+    """The absolute path; submitit's ``%j`` is the job's id."""
     return here.absolute(os.path.expanduser(os.fspath(folder)).replace("%j", job_id))

@@ -1,4 +1,4 @@
-"""Large data by the road that it takes: memory on one machine, the bulk lane and ZeroMQ between two."""
+"""Large data by its transport: memory on one machine, the bulk lane and ZeroMQ between two."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEFORE_GB_S = 0.54  # 1 GiB to a worker before there were lanes (docs/performanc
 
 
 class _Array:
-    """Its first bytes differ each time: it has to travel."""
+    """An array whose first bytes differ each time, so that it has to travel."""
 
     def __init__(self, mib: int):
         import numpy
@@ -48,7 +48,7 @@ def _back(contender: Any, nbytes: int) -> float:
     return gigabytes_per_second(lambda: contender.fetch(nbytes), nbytes)
 
 
-# ---- another network namespace -----------------------------------------------------------------------------------------
+# ---- another network namespace -------------------------------------------------------------------------------------
 
 
 def across(settings: Settings) -> Report:
@@ -56,12 +56,13 @@ def across(settings: Settings) -> Report:
     with contextlib.ExitStack() as stack:
         over = stack.enter_context(bridge_or_exit())
         stack.enter_context(home_across(over))
-        everybody: list[Any] = [Pounce(launcher="local"), Tcp(over.prefix, over.address), Curve(over.prefix, over.address)]
-        for contender in everybody:
+        contenders: list[Any] = [Pounce(launcher="local"),
+                                 *(kind(over.prefix, over.address) for kind in (Tcp, Curve))]
+        for contender in contenders:
             stack.callback(contender.close)
             _there(contender, array, nbytes), _back(contender, nbytes)
-        there: dict[str, Callable[[], float]] = {c.name: partial(_there, c, array, nbytes) for c in everybody}
-        back: dict[str, Callable[[], float]] = {c.name: partial(_back, c, nbytes) for c in everybody}
+        there: dict[str, Callable[[], float]] = {c.name: partial(_there, c, array, nbytes) for c in contenders}
+        back: dict[str, Callable[[], float]] = {c.name: partial(_back, c, nbytes) for c in contenders}
         there[MEMCPY] = lambda: gigabytes_per_second(lambda: array.copied(nbytes), nbytes)
         figures = [interleaved(turns, settings.rounds) for turns in (there, back)]
     ours = Pounce.name
@@ -69,15 +70,16 @@ def across(settings: Settings) -> Report:
              Goal("at least 2 x pyzmq by hand with CURVE", ours, 2, False, Curve.name)]
     before = Goal(f"at least 3 x {BEFORE_GB_S} GB/s, as it was before the lanes", ours, 3 * BEFORE_GB_S, False)
     size = f"{settings.mib} MiB"
-    return Report([Table(f"{size} to another network namespace, encrypted, to its use there", "GB/s", figures[0], [*goals, before]),
+    return Report([Table(f"{size} to another network namespace, encrypted, to its use there", "GB/s", figures[0],
+                         [*goals, before]),
                    Table(f"{size} made there, until they are here", "GB/s", figures[1], goals)])
 
 
-# ---- several workers ---------------------------------------------------------------------------------------------------
+# ---- several workers -----------------------------------------------------------------------------------------------
 
 
 class _Group:
-    """So many workers of one lease."""
+    """The workers of one lease."""
 
     def __init__(self, workers: int):
         from .. import Client
@@ -88,15 +90,15 @@ class _Group:
     def fetch(self, ref: Any) -> None:
         with tempfile.TemporaryDirectory(prefix="pounce-bench-meet-") as folder:
             calls = [self.client.submit(meet, folder, self.workers, ref) for _ in range(self.workers)]
-            met = {call.result() for call in self.client.as_completed(calls)}  # the others wait for one that is lost
-            assert len(met) == self.workers
+            pids = {call.result() for call in self.client.as_completed(calls)}  # the others wait for one that is lost
+            assert len(pids) == self.workers
 
     def close(self) -> None:
         self.client.close()
 
 
 def scaling(settings: Settings) -> Report:
-    """On this machine; with root also over the bridge, where the bytes sent are counted."""
+    """On this machine; with root also over the bridge, where the sent bytes are counted."""
     tables = [_scaling(settings, MEMORY, own_home)]
     if not possible():
         return Report(tables, [f"another network namespace (needs {NEEDS})"])
@@ -104,7 +106,7 @@ def scaling(settings: Settings) -> Report:
         return Report([*tables, _scaling(settings, LANE, partial(home_across, over))])
 
 
-def _scaling(settings: Settings, road: str, home: Callable[[], contextlib.AbstractContextManager[Any]]) -> Table:
+def _scaling(settings: Settings, transport: str, home: Callable[[], contextlib.AbstractContextManager[Any]]) -> Table:
     array, nbytes = _Array(settings.mib), settings.mib * 2**20
     sent: dict[str, list[float]] = {}
 
@@ -118,15 +120,17 @@ def _scaling(settings: Settings, road: str, home: Callable[[], contextlib.Abstra
     for workers in (1, 2, 4, 8):
         with home(), contextlib.closing(_Group(workers)) as group:
             figures[_workers(workers)] = [turn(group) for _ in range(settings.rounds)]
-    notes = {name: f"the object was sent {sum(times) / len(times):.1f} times" for name, times in sent.items() if road == LANE}
-    return Table(f"{settings.mib} MiB to several workers at once, {road}: all that arrived", "GB/s", figures, notes=notes)
+    notes = {name: f"the object was sent {sum(times) / len(times):.1f} times"
+             for name, times in sent.items() if transport == LANE}
+    return Table(f"{settings.mib} MiB to several workers at once, {transport}: all that arrived", "GB/s", figures,
+                 notes=notes)
 
 
 def _workers(count: int) -> str:
     return f"{count} worker{'s' if count > 1 else ''}"
 
 
-# ---- from small to large -----------------------------------------------------------------------------------------------
+# ---- from small to large -------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -136,20 +140,21 @@ def _pounce(home: contextlib.AbstractContextManager[Any]) -> Iterator[Pounce]:
 
 
 def curve(settings: Settings) -> Report:
-    """1 MiB to 4 GiB over each road, there and back; the largest is `most`."""
+    """1 MiB to 4 GiB over each transport, to the worker and back; the largest size is `most`."""
     sizes = [mib for mib in (1, 4, 16, 64, 256, 1024, 4096) if mib <= settings.most]
     array = _Array(sizes[-1])
-    roads: list[tuple[str, contextlib.AbstractContextManager[Any]]] = [(MEMORY, own_home())]
+    transports: list[tuple[str, contextlib.AbstractContextManager[Any]]] = [(MEMORY, own_home())]
     figures: dict[int, dict[str, list[float]]] = {mib: {} for mib in sizes}
     with contextlib.ExitStack() as stack:
         if possible():
             over = stack.enter_context(bridge())
-            roads += [(LANE, home_across(over)), (ZEROMQ, home_across(over, lane=False))]
-        for road, home in roads:
+            transports += [(LANE, home_across(over)), (ZEROMQ, home_across(over, lane=False))]
+        for transport, home in transports:
             with _pounce(home) as pounce:
                 for mib in sizes:
-                    turns: dict[str, Callable[[], float]] = {f"{road}: there": partial(_there, pounce, array, mib * 2**20),
-                                                             f"{road}: back": partial(_back, pounce, mib * 2**20)}
+                    turns: dict[str, Callable[[], float]] = {
+                        f"{transport}: there": partial(_there, pounce, array, mib * 2**20),
+                        f"{transport}: back": partial(_back, pounce, mib * 2**20)}
                     for act in turns.values():
                         act()
                     figures[mib] |= interleaved(turns, settings.rounds)
