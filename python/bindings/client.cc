@@ -31,6 +31,7 @@ namespace {
 
 using client::Buffer;
 using client::Client;
+using client::Engine;
 using client::Memory;
 
 // ---- memory ------------------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ struct Hold {
     const auto alive = client.lock();
     if (alive == nullptr) return;
     const WithoutGil released;
-    static_cast<void>(alive->release_object(id, holder));  // a closed client holds nothing any more
+    static_cast<void>(alive->with_engine([&](Engine& engine) { engine.release_object(id, holder); }));  // a closed client holds nothing any more
   }
 };
 
@@ -250,7 +251,7 @@ TaskId submit(Client& self, const FunctionId& function, const py::bytes& functio
   call.objects = std::move(objects);
   call.submitted_ns = submitted_ns;
   const TaskId task = call.task;
-  without_gil([&] { return self.submit(std::move(call)); });
+  with_engine(self, [&](Engine& engine) { return engine.submit(std::move(call)); });
   return task;
 }
 
@@ -266,14 +267,14 @@ std::unique_ptr<Hold> hold(const std::shared_ptr<Client>& self, const py::bytes&
   ObjectId id;
   const client::HolderNumber holder = without_gil([&] {
     id = by_content ? client::digest_object(object.pickle, object.buffers) : random_id<ObjectId>();
-    return self->hold_object(id, std::move(object), send_now);
+    return self->with_engine([&](Engine& engine) { return engine.hold_object(id, std::move(object), send_now); });
   });
   return std::make_unique<Hold>(self, id, holder, size);
 }
 
 // None: it is not kept here.
 std::unique_ptr<Hold> take_kept(const std::shared_ptr<Client>& self, const TaskId& task) {
-  const auto kept = without_gil([&] { return self->take_kept(task); });
+  const auto kept = with_engine(*self, [&](Engine& engine) { return engine.take_kept(task); });
   return kept ? std::make_unique<Hold>(self, kept->id, kept->holder, kept->bytes) : nullptr;
 }
 
@@ -293,7 +294,7 @@ Waited wait(Client& self, const TaskId& task, std::int64_t deadline_ns, const py
 }
 
 std::optional<std::string> state(Client& self, const TaskId& task) {
-  const auto known = without_gil([&] { return self.state(task); });
+  const auto known = with_engine(self, [&](Engine& engine) { return engine.state(task); });
   constexpr const char* kWords[] = {"waiting", "sent", "running"};
   return known ? std::optional(kWords[static_cast<int>(*known)]) : std::nullopt;
 }
@@ -337,47 +338,37 @@ void bind_client(py::module_& m) {
       .def("set_daemon",
            [](Client& self, const std::string& endpoint) {
              const auto file = value_of(protocol::decode_endpoint_file(endpoint));
-             without_gil([&] { return self.set_daemon(file); });
+             with_engine(self, [&](Engine& engine) { return engine.set_daemon(file); });
            })
-      .def("daemon_failed",
-           [](Client& self, const Error& error) { without_gil([&] { return self.daemon_failed(error); }); })
+      .def("daemon_failed", of_engine(&Engine::daemon_failed))
       .def("submit", &submit, py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("again") = TaskId(),
            py::arg("worker") = py::none())
       .def("tell",
            [](Client& self, const TaskId& task, const py::bytes& text) {
              const std::vector<Buffer> message{to_buffer(text, true)};
-             without_gil([&] { return self.tell(task, message); });
+             with_engine(self, [&](Engine& engine) { engine.tell(task, message); });
            })
       .def("read_to_the_end",
-           [](Client& self, std::uint32_t seconds) { without_gil([&] { return self.read_to_the_end(std::chrono::seconds(seconds)); }); })
-      .def("reads_on", [](Client& self) { return without_gil([&] { return self.reads_on(); }); })
+           [](Client& self, std::uint32_t seconds) {
+             with_engine(self, [&](Engine& engine) { engine.read_to_the_end(std::chrono::seconds(seconds)); });
+           })
+      .def("reads_on", of_engine(&Engine::reads_on))
       .def("cancel",
            [](Client& self, const TaskId& task, std::uint32_t grace_ms, bool only_if_queued) {
-             without_gil([&] { return self.cancel(task, std::chrono::milliseconds(grace_ms), only_if_queued); });
+             with_engine(self, [&](Engine& engine) { engine.cancel(task, std::chrono::milliseconds(grace_ms), only_if_queued); });
            },
            py::arg(), py::arg(), py::arg("only_if_queued") = false)
       .def("state", &state)
-      .def("lease_status",
-           [](Client& self, const TaskId& task) { return without_gil([&] { return self.lease_status(task); }); })
-      .def("leases_of", [](Client& self, const TaskId& task) { return without_gil([&] { return self.leases_of(task); }); })
-      .def("leases", [](Client& self) { return without_gil([&] { return self.leases(); }); })
-      .def("move",
-           [](Client& self, const TaskId& task, const Resources& resources) {
-             return without_gil([&] { return self.move(task, resources); });
-           })
-      .def("request",
-           [](Client& self, const Resources& resources) { return without_gil([&] { return self.request(resources); }); })
-      .def("expect",
-           [](Client& self, const Resources& resources, std::int64_t tasks) { return without_gil([&] { return self.expect(resources, tasks); }); })
-      .def("free_workers",
-           [](Client& self, const Resources& resources) { return without_gil([&] { return self.free_workers(resources); }); })
-      .def("set_modules",
-           [](Client& self, std::vector<std::string> needs, std::vector<std::string> imports) {
-             without_gil([&] { return self.set_modules(std::move(needs), std::move(imports)); });
-           })
+      .def("lease_status", of_engine(&Engine::lease_status))
+      .def("leases_of", of_engine(&Engine::leases_of))
+      .def("leases", of_engine(&Engine::leases))
+      .def("move", of_engine(&Engine::move))
+      .def("request", of_engine(&Engine::request))
+      .def("expect", of_engine(&Engine::expect))
+      .def("free_workers", of_engine(&Engine::free_workers))
+      .def("set_modules", of_engine(&Engine::set_modules))
       .def("hold", &hold, py::arg(), py::arg(), py::arg(), py::arg("by_content") = true, py::arg("device") = "")
-      .def("keep_result",
-           [](Client& self, const TaskId& task) { return without_gil([&] { return self.keep_result(task); }); })
+      .def("keep_result", of_engine(&Engine::keep_result))
       .def("take_kept", &take_kept)
       .def("wait", &wait)
       .def("drain", [](Client& self, const py::object& queue) { return hand_over(self.drain(), queue); })

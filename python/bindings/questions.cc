@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "convert.h"
 #include "records.h"
 
 namespace py = pybind11;
@@ -14,12 +13,12 @@ namespace {
 using client::Client;
 
 std::uint32_t ask(Client& self, std::uint32_t asked, const protocol::Header& question) {
-  return without_gil([&] { return self.ask(question, asked); });
+  return with_engine(self, [&](client::Engine& engine) { return engine.ask(question, asked); });
 }
 
 // What this task, which waits, could ask for instead.
 std::uint32_t ask_choices(Client& self, std::uint32_t request, std::uint32_t asked, const TaskId& task, const Resources& resources) {
-  const auto status = without_gil([&] { return self.lease_status(task); });
+  const auto status = with_engine(self, [&](client::Engine& engine) { return engine.lease_status(task); });
   protocol::ClassesAsk question{request, true, resources, {}, {}};
   if (status) question.limit = status->wait.limit, question.eta = status->wait.eta;
   return ask(self, asked, question);

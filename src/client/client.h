@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "base/clock.h"
@@ -20,29 +21,10 @@ class Client {
   explicit Client(Setup setup);
   ~Client();  // closes
 
-  Result<void> set_daemon(const protocol::EndpointFile& endpoint);
-  Result<void> daemon_failed(const Error& error);
-
-  Result<void> submit(Call call);
-  Result<void> tell(const TaskId& task, const std::vector<Buffer>& message);
-  Result<void> read_to_the_end(Duration most);
-  Result<bool> reads_on();
-  Result<void> cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued = false);
-  Result<bool> move(const TaskId& task, const Resources& resources);
-  Result<std::optional<task::TaskState>> state(const TaskId& task);
-  Result<std::optional<protocol::LeaseStatus>> lease_status(const TaskId& task);
-  Result<std::vector<protocol::LeaseStatus>> leases_of(const TaskId& task);
-  Result<std::vector<protocol::LeaseStatus>> leases();
-  Result<std::optional<RequestId>> request(const Resources& resources);
-  // So many more tasks will come, or fewer; tells how many workers serve such, or are asked for.
-  Result<std::uint32_t> expect(const Resources& resources, std::int64_t tasks);
-  Result<std::uint32_t> free_workers(const Resources& resources);  // that would begin the next such task at once
-  Result<HolderNumber> hold_object(const ObjectId& id, Object object, bool send_now);
-  Result<void> release_object(const ObjectId& id, HolderNumber holder);
-  Result<bool> keep_result(const TaskId& task);
-  Result<std::optional<Engine::KeptResult>> take_kept(const TaskId& task);
-  Result<void> set_modules(std::vector<std::string> needs, std::vector<std::string> imports);
-  Result<std::uint32_t> ask(const protocol::Header& question, std::uint32_t asked);  // of pounced; see Engine
+  // What act(engine) returns. It runs alone with the engine, and waits for a turn that is under way. kForked, kClosed: it
+  // did not run, since the client cannot be used.
+  template <class Act>
+  auto with_engine(Act act);
 
   // Blocks until there is news, the task has ended (for other threads may have taken its news), `deadline`, or
   // interrupted() says so, which is asked after signals and several times a second. Whoever it returned to without an
@@ -57,7 +39,21 @@ class Client {
  private:
   struct Parts;
   std::optional<Error> unusable() const;
+  Result<void> hold(const std::function<void(Engine&)>& act);
   std::unique_ptr<Parts> parts_;
 };
+
+template <class Act>
+auto Client::with_engine(Act act) {
+  using Answer = std::invoke_result_t<Act, Engine&>;
+  if constexpr (std::is_void_v<Answer>) {
+    return hold(act);
+  } else {
+    std::optional<Answer> answer;
+    const Result<void> held = hold([&](Engine& engine) { answer = act(engine); });
+    using Returned = std::conditional_t<std::is_same_v<Answer, Result<void>>, Answer, Result<Answer>>;
+    return held ? Returned(*std::move(answer)) : Returned(failure(held.error()));
+  }
+}
 
 }  // namespace pounce::client

@@ -73,7 +73,10 @@ void Client::Impl::take(std::vector<client::News> news) {
       take(*ended);
     } else if (std::holds_alternative<client::DaemonNeeded>(one)) {
       const auto endpoint = ensure_daemon();
-      static_cast<void>(endpoint ? engine.set_daemon(*endpoint) : engine.daemon_failed(endpoint.error()));
+      static_cast<void>(engine.with_engine([&](client::Engine& one) {
+        if (!endpoint) return one.daemon_failed(endpoint.error());
+        static_cast<void>(one.set_daemon(*endpoint));
+      }));
     }
   }
 }
@@ -111,7 +114,7 @@ Result<Client> Client::start(Options options) {
   const auto endpoint = ensure_daemon();
   if (!endpoint) return failure(endpoint.error());
   Client client(std::make_shared<Impl>(options));
-  if (auto set = client.impl_->engine.set_daemon(*endpoint); !set) return failure(std::move(set.error()));
+  if (auto set = client.impl_->engine.with_engine([&](client::Engine& engine) { return engine.set_daemon(*endpoint); }); !set) return failure(std::move(set.error()));
   return client;
 }
 
@@ -126,7 +129,7 @@ Result<Command> Client::command(const std::vector<std::string>& argv, const Reso
   call.payload = {client::own_buffer({})};
   call.submitted_ns = Clock::now().time_since_epoch().count();
   impl_->commands.push_back({call.task, {}, std::nullopt});
-  if (auto submitted = impl_->engine.submit(std::move(call)); !submitted) return failure(std::move(submitted.error()));
+  if (auto submitted = impl_->engine.with_engine([&](client::Engine& engine) { return engine.submit(std::move(call)); }); !submitted) return failure(std::move(submitted.error()));
   return Command(impl_, impl_->commands.size() - 1);
 }
 
@@ -141,7 +144,7 @@ std::string Command::output() const {
 
 void Command::cancel() {
   // A client that was closed has ended it already.
-  static_cast<void>(client_->engine.cancel(client_->commands[number_].task, kGrace));
+  static_cast<void>(client_->engine.with_engine([&](client::Engine& engine) { engine.cancel(client_->commands[number_].task, kGrace, false); }));
 }
 
 }  // namespace pounce

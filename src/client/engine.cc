@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "protocol/message_limits.h"
 
 namespace pounce::client {
 namespace {
@@ -132,7 +133,12 @@ void Engine::daemon_failed(const Error& error) {
   happened(task::DaemonFailed{error});
 }
 
-void Engine::submit(Call call) {
+Result<void> Engine::submit(Call call) {
+  if (call.objects.size() > protocol::kTaskObjects)
+    return failure(Error{ErrorCode::kTooLarge,
+                         "The call has " + std::to_string(call.objects.size()) + " handles in its arguments, and one call takes " +
+                             std::to_string(protocol::kTaskObjects) + " at most.",
+                         "Scatter lists of values instead of single ones, or make several calls of it.", {}});
   const TaskId task = call.task;
   const task::TaskSubmitted event{task, call.resources, call.retries, call.worker};
   for (const ObjectId& id : call.objects) objects_.hold(id);
@@ -141,10 +147,16 @@ void Engine::submit(Call call) {
   happened(event);
   now_ns_ = 0;
   ask_for_daemon();
+  return {};
 }
 
 void Engine::cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued) {
   happened(task::CancelAsked{task, grace, only_if_queued});
+}
+
+std::uint32_t Engine::expect(const Resources& resources, std::int64_t tasks) {
+  if (tasks != 0) happened(task::MoreToCome{resources, tasks});
+  return machine_.workers_for(resources);
 }
 
 bool Engine::move(const TaskId& task, const Resources& resources) {

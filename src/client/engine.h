@@ -45,10 +45,11 @@ class Engine final : public transport::Engine {
   Result<void> set_daemon(const protocol::EndpointFile& endpoint);
   void daemon_failed(const Error& error);
 
-  void submit(Call call);
+  Result<void> submit(Call call);  // kTooLarge
   void cancel(const TaskId& task, std::chrono::milliseconds grace, bool only_if_queued);
-  void expect(const Resources& resources, std::int64_t tasks) { happened(task::MoreToCome{resources, tasks}); }
-  std::uint32_t workers_for(const Resources& resources) const { return machine_.workers_for(resources); }
+  // So many more tasks will come, or fewer. Returns how many workers serve such, or are requested.
+  std::uint32_t expect(const Resources& resources, std::int64_t tasks);
+  // That would begin the next such task at once.
   std::uint32_t free_workers(const Resources& resources) const { return machine_.free_workers(resources); }
   bool move(const TaskId& task, const Resources& resources);  // false: it has been sent to a worker, or has ended
   std::optional<task::TaskState> state(const TaskId& task) const { return machine_.state(task); }
