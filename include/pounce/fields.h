@@ -14,7 +14,8 @@
 //
 // A field that is missing keeps its default; one that is not known is ignored. A duration is written as a count of the unit
 // in its name. An enum is written as a word of the table `words(Placement)` beside it. A number may have bounds,
-// `.within(1, 9)`: whoever reads one that is out of them (a peer's message, a record of Python) refuses it.
+// `.within(1, 9)`: a reader of one that is out of them (in a peer's message, a record of Python) refuses it. A field that is
+// an option of sbatch names it, `.as_sbatch("nice")`: batch scripts and pounce-slurm need no more.
 // Thread: any (constants).
 #pragma once
 
@@ -49,9 +50,11 @@ struct Field {
   Get get;
   std::string_view about;  // empty: the name says it
   Bounds bounds{};
+  std::string_view option{};  // of sbatch, which takes the value as it is; empty: there is none
 
-  constexpr Field<Get, false> only_if_set() const { return {name, get, about, bounds}; }
-  constexpr Field within(std::int64_t least, std::uint64_t most) const { return {name, get, about, {least, most}}; }
+  constexpr Field<Get, false> only_if_set() const { return {name, get, about, bounds, option}; }
+  constexpr Field within(std::int64_t least, std::uint64_t most) const { return {name, get, about, {least, most}, option}; }
+  constexpr Field as_sbatch(std::string_view name_there) const { return {name, get, about, bounds, name_there}; }
 };
 
 template <class Owner, class Member>

@@ -23,6 +23,17 @@ pybind11::dict most() {
   return all;
 }
 
+// Fields that sbatch takes as they are, by its names: {"not_nodes": "exclude", …}
+template <class T>
+pybind11::dict sbatch_options() {
+  pybind11::dict all;
+  const T defaults{};
+  for_each_field(defaults, [&all](const auto& field, const auto&) {
+    if (!field.option.empty()) all[records::name_in_python(field.name).c_str()] = std::string(field.option);
+  });
+  return all;
+}
+
 }  // namespace
 
 void bind_records(pybind11::module_& m) {
@@ -31,6 +42,7 @@ void bind_records(pybind11::module_& m) {
   define<Error>(m, "Error");
   define<Resources>(m, "Resources");
   m.attr("MOST") = most<Resources>();
+  m.attr("SBATCH_OPTIONS") = sbatch_options<Resources>();
   m.attr("MANIFEST_FORMAT") = parked::kManifestFormat;
   m.attr("MOST_MANIFEST_BYTES") = parked::kMostManifestBytes;
   define<LimitUse>(m, "LimitUse");

@@ -17,6 +17,7 @@ def new_task() -> str: ...  # a random id, for submit()
 def most_memory() -> int: ...  # bytes that this process had at a time, since its kernel's count was last reset
 
 MOST: dict[str, int]  # the largest value of each number of Resources
+SBATCH_OPTIONS: dict[str, str]  # fields of Resources that sbatch takes as they are, by its names
 MANIFEST_FORMAT: int  # of the list of what is saved, and its greatest length (parked/manifest.h)
 MOST_MANIFEST_BYTES: int
 

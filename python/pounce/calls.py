@@ -403,7 +403,7 @@ class View:
         check(metric, stop, retries)
         name_of(function)
         source = source_of(grid, space, n_trials)
-        at_a_time = max(self._options.workers, self._options.leases_most)
+        at_a_time = max(self._options.resources.workers, self._options.resources.leases_most)
         streams = seeds.of_call(function)
 
         def call(member: Member) -> Future:

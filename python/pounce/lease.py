@@ -125,7 +125,7 @@ def asks_of_lease(lease: Lease) -> Options:
     if row is None:
         raise BadRequest(f"pounced does not know lease {lease.id[:8]} any more", "Export one that has not ended.")
     options = {name: row[name.rstrip("_")] for name in _core.Resources._fields if name.rstrip("_") in row}
-    return Options(**{**options, "slurm": tuple(sorted(row.get("slurm", {}).items()))})
+    return Options(_core.Resources(**options))
 
 
 def environment_of_lease(lease: Lease) -> str:

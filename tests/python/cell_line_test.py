@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from conftest import resources
 from pounce import BadRequest
 from pounce._engine.options import Options
 from pounce.cell import options_line, verbs
@@ -20,19 +21,19 @@ def test_an_empty_line_asks_for_what_the_class_gives():
 @pytest.mark.parametrize(
     ("line", "options"),
     [
-        ("--gpu 1", Options(gpus=1)),
-        ("--gpu=a100:2 --mem 8GB", Options(gpus=2, gpu_type="a100", memory_mib=8192)),
-        ("--cpus 4 --time 20min --class cheetah", Options(cpus=4, time_min=20, class_="cheetah")),
-        ("--time '1 h'", Options(time_min=60)),
-        ("--gpu-type a100,v100", Options(gpus=1, gpu_type="a100,v100")),
-        ("--gpu-mem 20GB --cuda 12 --gpu 2", Options(gpus=2, gpu_memory_mib=20480, cuda=12000)),
-        ("--gpu-mem='>=20GB' --cuda='>=12.4'", Options(gpus=1, gpu_memory_mib=20480, cuda=12040)),
-        ("--spread --not-nodes g1,g2", Options(placement="spread", not_nodes="g1,g2")),
-        ("--pack --nodes 1", Options(placement="pack")),
-        ("--nice 100", Options(nice=100)),
-        ("--account ml --reservation=course", Options(account="ml", reservation="course")),
+        ("--gpu 1", resources(gpus=1)),
+        ("--gpu=a100:2 --mem 8GB", resources(gpus=2, gpu_type="a100", memory_mib=8192)),
+        ("--cpus 4 --time 20min --class cheetah", resources(cpus=4, time_min=20, class_="cheetah")),
+        ("--time '1 h'", resources(time_min=60)),
+        ("--gpu-type a100,v100", resources(gpus=1, gpu_type="a100,v100")),
+        ("--gpu-mem 20GB --cuda 12 --gpu 2", resources(gpus=2, gpu_memory_mib=20480, cuda=12000)),
+        ("--gpu-mem='>=20GB' --cuda='>=12.4'", resources(gpus=1, gpu_memory_mib=20480, cuda=12040)),
+        ("--spread --not-nodes g1,g2", resources(placement="spread", not_nodes="g1,g2")),
+        ("--pack --nodes 1", resources(placement="pack")),
+        ("--nice 100", resources(nice=100)),
+        ("--account ml --reservation=course", resources(account="ml", reservation="course")),
         ("--slurm constraint=nvlink --slurm=nice=5 --slurm exclusive",
-         Options(slurm=(("constraint", "nvlink"), ("exclusive", "yes"), ("nice", "5")))),
+         resources(slurm={"constraint": "nvlink", "exclusive": "yes", "nice": "5"})),
     ],
 )
 def test_resources(line, options):
@@ -48,23 +49,23 @@ def test_names_to_send_and_to_bring():
 def test_a_cell_in_the_background_may_have_a_name():
     line = parse_cell("--gpu 1 --bg --name training")
 
-    assert (line.background, line.name, line.place.options.gpus) == (True, "training", 1)
+    assert (line.background, line.name, line.place.options.resources.gpus) == (True, "training", 1)
 
 
 def test_a_try_leaves_the_gpu_and_keeps_the_rest():
     line = parse_cell("--gpu a100:2 --mem 8GB --time 5min --try")
 
-    assert line.trial and line.place.options == Options(memory_mib=8192, time_min=5)
+    assert line.trial and line.place.options == resources(memory_mib=8192, time_min=5)
 
 
 def test_a_try_keeps_the_class_that_is_named():
-    assert parse_cell("--class long --try").place.options == Options(class_="long")
+    assert parse_cell("--class long --try").place.options == resources(class_="long")
 
 
 def test_a_try_asks_nothing_of_a_gpu():
     options = parse_cell("--gpu-type a100 --gpu-mem 20GB --cuda 12 --not-nodes g1 --try").place.options
 
-    assert options == Options(not_nodes="g1")
+    assert options == resources(not_nodes="g1")
 
 
 def test_another_environment_is_another_place():
@@ -118,7 +119,7 @@ def test_a_wrong_line_says_what_would_be_right(line, hint):
 def test_a_verb_with_names_and_the_options_of_its_worker():
     verb, line, names = parse_verb("pull a,b c --gpu 1")
 
-    assert (verb, line.place.options, names) == ("pull", Options(gpus=1), ("a", "b", "c"))
+    assert (verb, line.place.options, names) == ("pull", resources(gpus=1), ("a", "b", "c"))
 
 
 def test_a_wrong_verb_says_which_is_nearest():

@@ -7,6 +7,7 @@ import shutil
 import exception_cases
 import pounce
 import pytest
+from conftest import resources
 
 pytest.importorskip("sklearn")
 numpy = pytest.importorskip("numpy")
@@ -81,9 +82,9 @@ def test_a_class_bounds_what_all_jobs_are():
         row = Class("day", True, 60, Amount(jobs, 0), Amount(None, 0), Amount(gpus, 0), None)
         return Classes([row, row._replace(name="night", default=False, running_jobs=Amount(40, 0))], [Gpu("a100", 6, 0)], "slurm")
 
-    assert most_workers(Options(), classes(3)) == 3 and most_workers(Options(class_="night"), classes(3)) == 40
-    assert most_workers(Options(), classes(None)) == 16 and most_workers(Options(gpus=2), classes(None)) == 3
-    assert most_workers(Options(gpus=1), classes(50, gpus=4)) == 4
+    assert most_workers(Options(), classes(3)) == 3 and most_workers(resources(class_="night"), classes(3)) == 40
+    assert most_workers(Options(), classes(None)) == 16 and most_workers(resources(gpus=2), classes(None)) == 3
+    assert most_workers(resources(gpus=1), classes(50, gpus=4)) == 4
 
 
 def test_on_a_worker_the_backend_is_what_joblib_would_do_there(home):

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
+from pounce import _core
+from pounce._engine.options import Options
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, by all that is started too
 
@@ -131,6 +133,10 @@ def _end(pid: int) -> None:
 
 
 @contextlib.contextmanager
+def resources(**fields) -> Options:
+    return Options(_core.Resources(**fields))
+
+
 def made_home(**config):
     folder = Path(tempfile.mkdtemp(prefix="pounce-home-"))
     made = Home(folder, **config)

@@ -225,7 +225,7 @@ def test_a_rank_that_was_killed_is_the_cause_also_where_a_peers_library_had_ende
                                                    ({"workers": 3, "spread": True}, 3, 3), ({"workers": 3, "pack": True}, 3, 1)])
 def test_its_shape_is_so_many_ranks_on_so_many_nodes(words, workers, nodes):
     options = Options().changed(**shape_of(words).words)
-    assert (options.workers, options.nodes) == (workers, nodes)
+    assert (options.resources.workers, options.resources.nodes) == (workers, nodes)
 
 
 @pytest.mark.parametrize("words, says", [

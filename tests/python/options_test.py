@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from conftest import resources
 from pounce import BadRequest, Client, _core
 from pounce._engine.options import Options
 
@@ -16,7 +17,7 @@ from pounce._engine.options import Options
 def test_gpus(value, gpus, kind):
     options = Options().changed(gpus=value)
 
-    assert (options.gpus, options.gpu_type) == (gpus, kind)
+    assert (options.resources.gpus, options.resources.gpu_type) == (gpus, kind)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_memory(value, mib):
     [("20min", 20), ("2h", 120), (90, 2), (timedelta(hours=1), 60), ("00:20:00", 20), ("1-12:00:00", 2160), ("30 s", 1), ("1 day", 1440)],
 )
 def test_time_is_rounded_up_to_slurms_minutes(value, minutes):
-    assert Options().changed(time=value).time_min == minutes
+    assert Options().changed(time=value).resources.time_min == minutes
 
 
 def test_a_class_has_a_name():
@@ -76,31 +77,31 @@ def test_a_clients_own_options_are_what_its_tasks_ask_for():
 
 @pytest.mark.parametrize("value", ["a100,v100", ["a100", "v100"], ("a100", "v100"), "a100, v100"])
 def test_gpu_types_are_in_order_of_preference(value):
-    assert Options().changed(gpu_type=value) == Options(gpus=1, gpu_type="a100,v100")
+    assert Options().changed(gpu_type=value) == resources(gpus=1, gpu_type="a100,v100")
 
 
 @pytest.mark.parametrize(("value", "mib"), [(">=20GB", 20480), ("20GB", 20480), (">= 20 GB", 20480), (20 * 2**30, 20480)])
 def test_gpu_memory_is_a_lower_bound_of_one_gpu(value, mib):
-    assert Options().changed(gpu_memory=value) == Options(gpus=1, gpu_memory_mib=mib)
+    assert Options().changed(gpu_memory=value) == resources(gpus=1, gpu_memory_mib=mib)
 
 
 @pytest.mark.parametrize(("value", "cuda"), [(">=12", 12000), ("12.4", 12040), (12, 12000), (12.4, 12040), (">= 11.8", 11080)])
 def test_cuda_is_counted_as_cuda_does(value, cuda):
-    assert Options().changed(cuda=value) == Options(gpus=1, cuda=cuda)
+    assert Options().changed(cuda=value) == resources(gpus=1, cuda=cuda)
 
 
 def test_what_is_said_of_the_gpu_leaves_their_number():
-    assert Options().changed(gpus=2, gpu_type="a100").gpus == 2
-    assert Options().changed(gpus=2).changed(gpu_memory="20GB").gpus == 2
-    assert Options().changed(gpu_memory="20GB").changed(gpus="a100") == Options(gpus=1, gpu_type="a100")
+    assert Options().changed(gpus=2, gpu_type="a100").resources.gpus == 2
+    assert Options().changed(gpus=2).changed(gpu_memory="20GB").resources.gpus == 2
+    assert Options().changed(gpu_memory="20GB").changed(gpus="a100") == resources(gpus=1, gpu_type="a100")
     assert Options().changed(gpu_memory="20GB", cuda=12).changed(gpus=0) == Options()
-    assert Options().changed(gpu_type="v100", gpus="a100:2") == Options(gpus=2, gpu_type="v100")
+    assert Options().changed(gpu_type="v100", gpus="a100:2") == resources(gpus=2, gpu_type="v100")
 
 
 def test_the_expression_of_another_system():  # CUDA > 12.0, memory of the GPU >= 32 GB, machine != SERVER
     options = Options().changed(cuda=">=12", gpu_memory=">=32GB", not_nodes="SERVER")
 
-    assert options == Options(gpus=1, cuda=12000, gpu_memory_mib=32768, not_nodes="SERVER")
+    assert options == resources(gpus=1, cuda=12000, gpu_memory_mib=32768, not_nodes="SERVER")
 
 
 def test_nodes_to_leave_out():
@@ -124,8 +125,8 @@ def test_no_gpu_of_some_kind_is_refused(of_gpus):
 
 def test_nodes_have_a_worker_each_unless_more_were_asked_for():
     assert Options().changed(nodes=1) == Options()
-    assert Options().changed(nodes=2) == Options(nodes=2, workers=2)
-    assert Options().changed(workers=4).changed(nodes=2) == Options(nodes=2, workers=4)
+    assert Options().changed(nodes=2) == resources(nodes=2, workers=2)
+    assert Options().changed(workers=4).changed(nodes=2) == resources(nodes=2, workers=4)
 
 
 def test_what_the_workers_of_a_node_have_together_is_bounded_not_that_of_all():
@@ -186,5 +187,5 @@ def test_what_is_no_number_is_refused_as_such(words):
 def test_slurms_own_options_by_their_names():
     options = Options().changed(slurm={"--mail-type": "END", "mail_user": "a@b.c", "nice": 5, "exclusive": True})
 
-    assert dict(options.slurm) == {"mail-type": "END", "mail-user": "a@b.c", "nice": "5", "exclusive": "yes"}
-    assert options.resources.slurm == dict(options.slurm) and hash(options)
+    assert options.resources.slurm == {"mail-type": "END", "mail-user": "a@b.c", "nice": "5", "exclusive": "yes"}
+    assert hash(options)

@@ -44,10 +44,6 @@ def test_no_binding_returns_a_tuple_of_places():
     assert "make_tuple" not in sources and "tuple[" not in STUB.read_text().replace("ERROR_CODES: tuple[ErrorCode, ...]", "")
 
 
-def test_the_options_of_a_user_have_each_field_of_a_request():
-    assert set(_core.Resources._fields) <= set(Options.__dataclass_fields__)
-
-
 def test_a_record_has_the_structs_defaults():
     assert _core.Resources().workers == 1 and _core.Resources().placement == "any" and _core.Resources().slurm == {}
     assert _core.LeaseStatus().ahead == -1 and _core.LeaseStatus().eta is None

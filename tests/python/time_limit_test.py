@@ -24,18 +24,18 @@ OURS = {"20min": 20, "90s": 2, "2h": 120, "1h30m": 90, "1.5h": 90, "1 day": 1440
 
 
 def minutes(**options) -> int:
-    return Options().changed(**{name: value for name, value in options.items() if name not in ("workers", "env")}).time_min
+    return Options().changed(**{name: value for name, value in options.items() if name not in ("workers", "env")}).resources.time_min
 
 
 ENTRANCES = {
     "client.options(time=)": lambda text: minutes(time=text),
-    "%%pounce --time": lambda text: parse_cell(f"--time '{text}'").place.options.time_min,
-    "%%pounce --time=": lambda text: parse_cell(f"'--time={text}'").place.options.time_min,
-    "%pounce hold --time": lambda text: parse_hold(f"hold --time '{text}'").place.options.time_min,
-    "%pounce batch --time": lambda text: parse(["fit.ipynb", "--time", text]).options.time_min,
-    "a hold of a batch run's notebook": lambda text: with_lines(parse(["fit.ipynb"]), [], [f"hold --time '{text}'"]).options.time_min,
+    "%%pounce --time": lambda text: parse_cell(f"--time '{text}'").place.options.resources.time_min,
+    "%%pounce --time=": lambda text: parse_cell(f"'--time={text}'").place.options.resources.time_min,
+    "%pounce hold --time": lambda text: parse_hold(f"hold --time '{text}'").place.options.resources.time_min,
+    "%pounce batch --time": lambda text: parse(["fit.ipynb", "--time", text]).options.resources.time_min,
+    "a hold of a batch run's notebook": lambda text: with_lines(parse(["fit.ipynb"]), [], [f"hold --time '{text}'"]).options.resources.time_min,
     "a batch script": lambda text: written(job_lines(Options().changed(time=text), Placement())),
-    "pouncectl run --time": lambda text: resource_words.options_of(parsed(["--time", text, "--", "true"])[0]).time_min,
+    "pouncectl run --time": lambda text: resource_words.options_of(parsed(["--time", text, "--", "true"])[0]).resources.time_min,
     "the directive --time=": lambda text: minutes(**options_of_lines([f"#SBATCH --time={text}"])),
     "the directive --time ": lambda text: minutes(**options_of_lines([f"--time {text}"])),
     "the directive -t": lambda text: minutes(**options_of_lines([f"-t {text}"])),

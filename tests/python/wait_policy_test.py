@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pounce
 import pytest
+from conftest import resources
 from pounce import _core
 from pounce._engine.options import Options
 from pounce._engine.wait_policy import Plan, Step, parsed
@@ -31,8 +32,8 @@ def test_steps_are_what_to_ask_for_and_when():
     assert [(step.what, step.after_s) for step in steps] == [("a100_3g.20gb", None), ("class=lion", 90), ("cpu", 300), ("cancel", 3600)]
     asks = Options().changed(gpus="a100:2", cpus=4)
     assert [asks.changed(**step.changes()) for step in (*steps[:3], *parsed("2"))] == [
-        Options(gpus=1, gpu_type="a100_3g.20gb", cpus=4), Options(class_="lion", gpus=2, gpu_type="a100", cpus=4), Options(cpus=4),
-        Options(gpus=2, cpus=4)]
+        resources(gpus=1, gpu_type="a100_3g.20gb", cpus=4), resources(class_="lion", gpus=2, gpu_type="a100", cpus=4), resources(cpus=4),
+        resources(gpus=2, cpus=4)]
 
 
 @pytest.mark.parametrize("words, cause", [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import _core
 from .._engine.options import Options
 from ..errors import BadRequest
 from .placement import Placement
@@ -9,29 +10,28 @@ from .placement import Placement
 
 def job_lines(options: Options, place: Placement) -> list[str]:
     """Only the options that were given; the class and Slurm decide the rest, as for a lease."""
-    if options.placement != "any":
+    wanted = options.resources
+    if wanted.placement != "any":
         text = "--spread and --pack are about the nodes of leases, and a batch run is no lease"
         raise BadRequest(text, "Leave them out, or use --not-nodes.")
-    if options.nodes > 1:
-        raise BadRequest(f"nodes={options.nodes}: a batch run's script runs on one node",
+    if wanted.nodes > 1:
+        raise BadRequest(f"nodes={wanted.nodes}: a batch run's script runs on one node",
                          "Leave it out, or use pounce.gang in a notebook.")
-    workers, minutes = options.workers, options.time_min or place.time_min
+    workers, minutes = wanted.workers, wanted.time_min or place.time_min
     given = {
-        "--qos": place.qos,
-        "--partition": place.partition,
-        "--account": options.account or place.account,
-        "--reservation": options.reservation,
-        "--nodes": "1",
-        "--ntasks": str(workers),
-        "--cpus-per-task": str(options.cpus or ""),
-        "--mem": f"{workers * options.memory_mib}M" if options.memory_mib else "",
-        "--gres": _gres(workers * options.gpus, place.gpu_type),
-        "--time": str(minutes or ""),
-        "--exclude": options.not_nodes,
-        "--nice": str(options.nice or ""),
+        "qos": place.qos,
+        "partition": place.partition,
+        "account": place.account,
+        "nodes": "1",
+        "ntasks": str(workers),
+        "cpus-per-task": str(wanted.cpus or ""),
+        "mem": f"{workers * wanted.memory_mib}M" if wanted.memory_mib else "",
+        "gres": _gres(workers * wanted.gpus, place.gpu_type),
+        "time": str(minutes or ""),
     }
-    lines = [f"#SBATCH {name}={quoted(value)}" for name, value in given.items() if value]
-    for name, value in options.slurm:
+    given |= {name: str(value) for field, name in _core.SBATCH_OPTIONS.items() if (value := getattr(wanted, field))}
+    lines = [f"#SBATCH --{name}={quoted(value)}" for name, value in given.items() if value]
+    for name, value in wanted.slurm.items():
         lines.append(f"#SBATCH --{name}" if value in ("", "true", "yes") else f"#SBATCH --{name}={quoted(value)}")
     return lines
 

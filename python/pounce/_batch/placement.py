@@ -6,7 +6,7 @@ import json
 import subprocess
 from typing import Any, NamedTuple
 
-from .. import errors
+from .. import _core, errors
 from .._engine.daemon import find_program
 from .._engine.options import Options
 
@@ -35,7 +35,7 @@ def placed(options: Options) -> Placement:
     Unsatisfiable, BadRequest, SlurmUnreachable, ...
         As a lease with these options would.
     """
-    request = json.dumps(_request(options))
+    request = json.dumps(_request(options.resources))
     words = [find_program("pouncectl"), "policy", "explain", "--here", "--json", "--request", request]
     try:
         answer = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TAKES_LONG_S)
@@ -48,20 +48,21 @@ def placed(options: Options) -> Placement:
     if "error" in plan:
         error = plan["error"]
         if error["code"] in ("no_slurm", "slurm_config"):
-            gpu_type = options.gpu_type.split(",")[0]
-            return Placement(options.class_, options.class_, "", options.account, gpu_type, options.time_min)
+            wanted = options.resources
+            gpu_type = wanted.gpu_type.split(",")[0]
+            return Placement(wanted.class_, wanted.class_, "", wanted.account, gpu_type, wanted.time_min)
         raise errors.make(error["code"], error["text"], error.get("remedy", ""), error.get("context", {}))
     return Placement(plan["class"], plan["qos"], plan["partition"], plan["account"], plan["gpu_type"], plan["time_min"],
                      plan["prologue"], plan["interpreter"], tuple(plan["container"]))
 
 
-def _request(options: Options) -> dict[str, Any]:
-    major, minor = divmod(options.cuda, 1000)
+def _request(wanted: _core.Resources) -> dict[str, Any]:
+    major, minor = divmod(wanted.cuda, 1000)
     words = {
-        "class": options.class_, "gpus": options.gpus, "gpu_type": options.gpu_type, "cpus": options.cpus,
-        "account": options.account, "memory": f"{options.memory_mib}MB" if options.memory_mib else "",
-        "time": f"{options.time_min}min" if options.time_min else "",
-        "gpu_memory": f"{options.gpu_memory_mib}MB" if options.gpu_memory_mib else "",
-        "cuda": f"{major}.{minor // 10}" if options.cuda else "", "workers": options.workers,
-        "slurm": dict(options.slurm)}
+        "class": wanted.class_, "gpus": wanted.gpus, "gpu_type": wanted.gpu_type, "cpus": wanted.cpus,
+        "account": wanted.account, "memory": f"{wanted.memory_mib}MB" if wanted.memory_mib else "",
+        "time": f"{wanted.time_min}min" if wanted.time_min else "",
+        "gpu_memory": f"{wanted.gpu_memory_mib}MB" if wanted.gpu_memory_mib else "",
+        "cuda": f"{major}.{minor // 10}" if wanted.cuda else "", "workers": wanted.workers,
+        "slurm": wanted.slurm}
     return {word: value for word, value in words.items() if value}

@@ -74,7 +74,8 @@ def serves_batch_run(asks: Options) -> bool:
     has = found()
     if not has.gpus:
         return False
-    fits = asks.gpus > 0 and asks.nodes == 1 and not asks.leases_most and _holds(has, asks)
+    wanted = asks.resources
+    fits = wanted.gpus > 0 and wanted.nodes == 1 and not wanted.leases_most and _holds(has, wanted)
     its = "the GPU" if len(has.gpus) == 1 else f"the {len(has.gpus)} GPUs"
     does = (f"this client uses {its} of job {has.job}, which is this batch run's; here=False leases others" if fits else
             f"this client leases what its calls ask for, beside {its} of job {has.job}, which is this batch run's; "
@@ -83,8 +84,8 @@ def serves_batch_run(asks: Options) -> bool:
     return fits
 
 
-def _holds(has: Allocation, asks: Options) -> bool:
-    cpus, memory_mib, gpus = (asks.workers * each for each in (asks.cpus, asks.memory_mib, asks.gpus))
+def _holds(has: Allocation, wanted: _core.Resources) -> bool:
+    cpus, memory_mib, gpus = (wanted.workers * each for each in (wanted.cpus, wanted.memory_mib, wanted.gpus))
     return gpus <= len(has.gpus) and cpus <= has.cpus and (memory_mib <= has.memory_mib or not has.memory_mib)
 
 

@@ -5,7 +5,6 @@ of a closed one.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from .. import _core
 from ..errors import BadRequest
@@ -25,7 +24,7 @@ class GangNumbers:
         """These options with the lowest free number."""
         with self._lock:
             for number in range(1, _MOST + 1):
-                numbered = replace(options, gang=number)
+                numbered = options.with_resources(gang=number)
                 if numbered not in self._taken:
                     self._taken.add(numbered)
                     return numbered

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -37,7 +36,7 @@ _HINTS = {
 
 _ANY_GPU = {"gpu_memory_mib": 0, "cuda": 0}  # a type, or no GPU at all, replaces these conditions
 
-OF_THE_WAIT = frozenset(("wait_policy", "nice"))  # fields of Options that mean nothing once there is a worker
+OF_THE_WAIT = frozenset(("nice",))  # resources that mean nothing once there is a worker
 
 
 @dataclass(frozen=True)
@@ -45,27 +44,16 @@ class Options:
     """The resources of one worker, and how many workers. Tasks with equal options can share a lease. 0 and "" mean that
     the class decides."""
 
-    class_: str = ""
-    gpus: int = 0
-    gpu_type: str = ""
-    cpus: int = 0
-    memory_mib: int = 0
-    time_min: int = 0
-    workers: int = 1
-    nodes: int = 1  # of the workers, equally many on each
-    leases_least: int = 0  # of a pool, while there is work
-    leases_most: int = 0  # 0: one lease, no pool
-    gpu_memory_mib: int = 0
-    cuda: int = 0  # as CUDA counts: 12040 is 12.4
-    placement: str = "any"  # spread, pack
-    not_nodes: str = ""
-    account: str = ""
-    reservation: str = ""
-    gang: int = 0  # the number of the client's gang; 0: none
-    nice: int = 0  # how much later than others it may start
-    slurm: tuple[tuple[str, str], ...] = ()  # options of sbatch, sorted
-    wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting: not a resource
-    name: str = ""  # of one task that outlives its kernel: not a resource
+    resources: _core.Resources = _core.Resources()
+    wait_policy: tuple[Step, ...] = ()  # what it does instead of waiting
+    name: str = ""  # of one task that outlives its kernel
+
+    def __hash__(self) -> int:
+        resources = self.resources._replace(slurm={})
+        return hash((tuple(resources[:-1]), tuple(sorted(self.resources.slurm.items())), self.wait_policy, self.name))
+
+    def with_resources(self, **fields: Any) -> Options:
+        return replace(self, resources=self.resources._replace(**fields))
 
     def changed(self, **words: Any) -> Options:
         """These options with some replaced. Takes the keywords of ``Client.options``."""
@@ -76,31 +64,27 @@ class Options:
         for word, keyword in KEYWORDS.items():  # in this order: gpu_type= replaces the type that gpus= says
             if word in words:
                 changes.update(keyword.parse(words[word]))
-        changes.update(requirements.placement(words, self.placement))
+        changes.update(requirements.placement(words, self.resources.placement))
         of_gpus = [f"{word}=" for word in ("gpu_type", "gpu_memory", "cuda") if word in words]
-        if of_gpus and changes.get("gpus", self.gpus) == 0:
+        if of_gpus and changes.get("gpus", self.resources.gpus) == 0:
             if "gpus" in words:
                 raise BadRequest(f"gpus=0 and {of_gpus[0]} contradict each other", "Leave one of them out.")
             changes["gpus"] = 1
         if "nodes" in words and "workers" not in words:  # one worker on each, unless more were requested before
-            changes["workers"] = max(self.workers, changes["nodes"])
-        changed = replace(self, **changes)
-        if changed.leases_most and changed.nodes > 1:
+            changes["workers"] = max(self.resources.workers, changes["nodes"])
+        own = {field: changes.pop(field) for field in ("wait_policy", "name") if field in changes}
+        changed = replace(self.with_resources(**changes), **own)
+        wanted = changed.resources
+        if wanted.leases_most and wanted.nodes > 1:
             raise BadRequest("the workers of a pool have leases of their own, each on one node", "Leave out nodes=.")
-        if changed.workers % changed.nodes:
-            raise BadRequest(f"workers={changed.workers} on nodes={changed.nodes} are not as many on each",
+        if wanted.workers % wanted.nodes:
+            raise BadRequest(f"workers={wanted.workers} on nodes={wanted.nodes} are not as many on each",
                              "Ask for a number of workers that the number of nodes divides.")
-        if changed.name and changed.leases_most:
+        if changed.name and wanted.leases_most:
             raise BadRequest("a name is for one task, and a pool is for many", 'Leave out name=, or say workers=1.')
         for field, name, unit in _TOGETHER:
-            _check_all_workers(changed.workers // changed.nodes, getattr(changed, field), field, name, unit)
+            _check_all_workers(wanted.workers // wanted.nodes, getattr(wanted, field), field, name, unit)
         return changed
-
-    @cached_property
-    def resources(self) -> _core.Resources:
-        """The form that travels."""
-        fields = {name: getattr(self, name) for name in _core.Resources._fields}
-        return _core.Resources(**{**fields, "slurm": dict(self.slurm)})
 
 
 # What the workers on one node have together: the field, its keyword and its unit.
@@ -273,9 +257,10 @@ KEYWORDS = {
     "cuda": Keyword(requirements.cuda, CellOption("--cuda", "V", "12", "what its driver must run, at least: 12.4")),
     "nodes": Keyword(requirements.nodes, CellOption("--nodes", "N", "1", number=True)),
     "not_nodes": Keyword(requirements.not_nodes, CellOption("--not-nodes", "N", "g1", "nodes to leave out: g1,g2")),
-    "account": Keyword(requirements.account, CellOption("--account", "NAME", "ml", "whose account in Slurm")),
-    "reservation": Keyword(requirements.reservation, CellOption("--reservation", "NAME", "course",
-                                                               "in time or room that is kept for some")),
+    "account": Keyword(requirements.name_of("account", "of one of your accounts in Slurm"),
+                       CellOption("--account", "NAME", "ml", "whose account in Slurm")),
+    "reservation": Keyword(requirements.name_of("reservation", "of a reservation in Slurm"),
+                           CellOption("--reservation", "NAME", "course", "in time or room that is kept for some")),
     "nice": Keyword(_nice, CellOption("--nice", "N", "100",
                                       "let other work go first: the larger N, the later it may start", number=True)),
     "slurm": Keyword(requirements.slurm, CellOption(

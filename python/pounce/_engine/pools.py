@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
-from .options import Options
 
 _READY, _WAITING = ("idle", "busy", "draining"), ("wanted", "submitting", "queued")  # docs/states.md
 _REQUESTED = [name.rstrip("_") for name in _core.Resources._fields]
@@ -33,12 +32,12 @@ class Pool(NamedTuple):
         return ", ".join(parts)
 
 
-def pool_of(leases: Sequence[_core.LeaseStatus], options: Options) -> Pool:
+def pool_of(leases: Sequence[_core.LeaseStatus], wanted: _core.Resources) -> Pool:
     """The pool of the leases that serve one task, as this client last heard of them."""
     ready = [lease for lease in leases if lease.state in _READY]
     waiting = [lease for lease in leases if lease.state in _WAITING]
     nodes = {lease.node for lease in ready} - {""}
-    return Pool(workers=len(ready) * options.workers, most=options.leases_most * options.workers, nodes=len(nodes),
+    return Pool(workers=len(ready) * wanted.workers, most=wanted.leases_most * wanted.workers, nodes=len(nodes),
                 waiting=len(waiting), why=_why(lease.reason for lease in waiting))
 
 

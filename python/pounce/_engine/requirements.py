@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from .. import _core
@@ -70,12 +71,9 @@ def not_nodes(value: Any) -> dict[str, Any]:
     raise BadRequest(f"not_nodes= takes names of nodes, such as 'g1', 'g[3-5]' or ['g1', 'g2'], not {value!r}")
 
 
-def account(value: Any) -> dict[str, Any]:
-    return {"account": _name("account", "of one of your accounts in Slurm", value)}
-
-
-def reservation(value: Any) -> dict[str, Any]:
-    return {"reservation": _name("reservation", "of a reservation in Slurm", value)}
+def name_of(field: str, what: str) -> Callable[[Any], dict[str, Any]]:
+    """The parser of a keyword that takes one name and travels under its own."""
+    return lambda value: {field: _name(field, what, value)}
 
 
 def slurm(value: Any) -> dict[str, Any]:
@@ -83,7 +81,7 @@ def slurm(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(name, str) and name.strip("-") for name in value):
         raise BadRequest(f"slurm= takes options of sbatch, such as {{'constraint': 'nvlink'}}, not {value!r}")
     options = ((name.strip("-").replace("_", "-"), _text(name, one)) for name, one in value.items())
-    return {"slurm": tuple(sorted(options))}
+    return {"slurm": dict(sorted(options))}
 
 
 def _text(name: str, value: Any) -> str:

@@ -23,8 +23,8 @@ def options_of(said: Mapping[str, Any]) -> Options:
 
 def of_one_process(options: Options) -> Options:
     """Refuses several nodes: only a cell can use them."""
-    if options.nodes > 1:
-        one = f"--nodes {options.nodes}: this runs in one process"
+    if options.resources.nodes > 1:
+        one = f"--nodes {options.resources.nodes}: this runs in one process"
         raise BadRequest(one, "Give --nodes to a cell, or use pounce.gang(nodes=...).run(function).")
     return options
 

@@ -40,6 +40,10 @@ class Grid:
     def ask(self, number: int) -> dict[str, Any] | None:
         return next(self._members, None)
 
+    @staticmethod
+    def _params_of(trial: Any) -> Any:
+        return trial if isinstance(trial, Mapping) else getattr(trial, "params", None)
+
     def should_prune(self, member: Member, metric: str) -> bool:
         return False
 
@@ -66,14 +70,15 @@ class Sampler:
             return None
         trial = self._sampler.ask(self._space) if isinstance(self._space, Mapping) else self._sampler.ask()
         self._trials[number] = trial
-        if callable(self._space):
-            params = self._space(trial)
-        else:
-            params = trial if isinstance(trial, Mapping) else getattr(trial, "params", None)
+        params = self._space(trial) if callable(self._space) else self._params_of(trial)
         if not isinstance(params, Mapping):
             raise BadRequest(f"the sampler gave no parameters by their names, but {params!r}",
                              "Say with space= what they are of a trial.")
         return dict(params)
+
+    @staticmethod
+    def _params_of(trial: Any) -> Any:
+        return trial if isinstance(trial, Mapping) else getattr(trial, "params", None)
 
     def should_prune(self, member: Member, metric: str) -> bool:
         """Leaves the decision to the trial, where it can decide."""

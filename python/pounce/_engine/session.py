@@ -150,7 +150,7 @@ class Session:
 
     def expect(self, asks: Options, tasks: int) -> int:
         """Announces so many more tasks, or fewer, to a pool. Returns how many workers serve them or are requested."""
-        return self.core.expect(asks.resources, tasks) if asks.leases_most else asks.workers
+        return self.core.expect(asks.resources, tasks) if asks.resources.leases_most else asks.resources.workers
 
     def free_workers(self, asks: Options) -> int:
         """How many workers would begin such a task at once."""
@@ -185,7 +185,8 @@ class Session:
 
     def pool(self, task: Task) -> Pool | None:
         """The pool that the task waits in; None: it has one lease."""
-        return pool_of(self.core.leases_of(task.id), task.asks) if task.asks and task.asks.leases_most else None
+        wanted = task.asks.resources if task.asks else None
+        return pool_of(self.core.leases_of(task.id), wanted) if wanted and wanted.leases_most else None
 
     def why(self, task: Task) -> Wait | None:
         awaits = task.awaits

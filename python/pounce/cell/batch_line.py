@@ -6,7 +6,7 @@ import argparse
 import ast
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._engine import resource_words
@@ -102,17 +102,17 @@ def with_places(batch_line: BatchLine, cells: Sequence[Place], held: Sequence[Pl
     batch_line = replace(batch_line, env=batch_line.env or next((place.env for place in held if place.env), ""))
     if batch_line.said or not (cells or held):
         return batch_line
-    merged = Options()
-    for options in (place.options for place in (*cells, *held)):
-        for name in (each.name for each in fields(Options)):
-            mine, theirs = getattr(merged, name), getattr(options, name)
+    merged = default = Options().resources
+    for resources in (place.options.resources for place in (*cells, *held)):
+        for name, theirs in resources._asdict().items():
+            mine = getattr(merged, name)
             if name in _AT_LEAST:
-                merged = replace(merged, **{name: max(mine, theirs)})
-            elif name not in ("time_min", "wait_policy") and mine == getattr(Options(), name):
-                merged = replace(merged, **{name: theirs})
+                merged = merged._replace(**{name: max(mine, theirs)})
+            elif name != "time_min" and mine == getattr(default, name):
+                merged = merged._replace(**{name: theirs})
     # A cell's time is for one cell; a hold's time is for all of the work.
-    time_min = max((place.options.time_min for place in held), default=0)
-    return replace(batch_line, options=replace(merged, time_min=time_min))
+    time_min = max((place.options.resources.time_min for place in held), default=0)
+    return replace(batch_line, options=Options(merged._replace(time_min=time_min)))
 
 
 def _said(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

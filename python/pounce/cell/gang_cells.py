@@ -67,7 +67,7 @@ class GangCells:
 
 def check(line: CellLine) -> None:
     """Refuses options that a cell of a gang cannot have."""
-    nodes = line.place.options.nodes
+    nodes = line.place.options.resources.nodes
     options = {"--bg": line.background, "--setup": line.setup, "--or": line.instead, "--on": line.place.on}
     for word, value in options.items():
         if value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._common.byte_size import size
@@ -28,12 +28,13 @@ class Place:
             return True
         if (wanted.env, wanted.on) != (self.env, self.on):
             return False
-        mine, theirs = self.options, wanted.options
+        mine, theirs = self.options.resources, wanted.options.resources
         if theirs.time_min and minutes_left is not None and minutes_left < theirs.time_min:
             return False
-        for word in (each.name for each in fields(Options)):
-            have, want = getattr(mine, word), getattr(theirs, word)
-            if word in OF_THE_WAIT or word == "time_min" or want == getattr(Options(), word):
+        defaults = Options().resources._asdict()
+        for word, want in theirs._asdict().items():
+            have = getattr(mine, word)
+            if word in OF_THE_WAIT or word == "time_min" or want == defaults[word]:
                 continue
             if word in _AT_LEAST:
                 if max(have, _LEAST_CPUS if word == "cpus" else 0) < want:
@@ -43,7 +44,7 @@ class Place:
         return True
 
     def __str__(self) -> str:
-        options = self.options
+        options = self.options.resources
         words: dict[str, Any] = {
             "GPU": f"{options.gpus} {options.gpu_type}".strip() if options.gpus else "", "CPUs": options.cpus or "",
             "memory": size(options.memory_mib * 2**20) if options.memory_mib else "",

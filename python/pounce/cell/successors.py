@@ -147,9 +147,9 @@ def seconds_left(client: Client) -> float | None:
 
 def _wait_s(client: Client, options: Options) -> float:
     """The longest that one more request would wait, as far as is foreseeable. Blocks for one question to pounced."""
-    if not options.gpus:
+    if not options.resources.gpus:
         return 0.0
-    gpus = [gpu for gpu in client.classes().gpus if options.gpu_type in ("", gpu.type)]
-    if any(gpu.free >= options.gpus for gpu in gpus):
+    gpus = [gpu for gpu in client.classes().gpus if options.resources.gpu_type in ("", gpu.type)]
+    if any(gpu.free >= options.resources.gpus for gpu in gpus):
         return 0.0
     return max(0.0, min((gpu.eta.high - time.time() for gpu in gpus if gpu.eta is not None), default=0.0))

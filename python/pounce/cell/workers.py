@@ -99,11 +99,11 @@ class Workers:
     def settled(self, line: CellLine) -> CellLine:
         """The line, with the class of this cluster that a try goes to."""
         options = line.place.options
-        if not line.trial or options.class_:
+        if not line.trial or options.resources.class_:
             return line
-        if options.time_min not in self._tries:
-            self._tries[options.time_min] = self.client().classes().shortest(options.time_min)
-        options = replace(options, class_=self._tries[options.time_min])
+        if options.resources.time_min not in self._tries:
+            self._tries[options.resources.time_min] = self.client().classes().shortest(options.resources.time_min)
+        options = options.with_resources(class_=self._tries[options.resources.time_min])
         return replace(line, place=replace(line.place, options=options))
 
     def held_names(self) -> set[str]:

@@ -75,8 +75,9 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
         if inner_max_num_threads is not None:
             raise BadRequest("pounce does not take inner_max_num_threads=",
                              "Ask for CPUs: cpus=2; a worker's threads see as many.")
-        own = Options() if client is None else asks_of(client)
-        wanted = own.changed(**{word: options[word] for word in ("workers",) if word in options})
+        asks = Options() if client is None else asks_of(client)
+        own = asks.resources
+        wanted = asks.changed(**{word: options[word] for word in ("workers",) if word in options}).resources
         if wanted.leases_most and leases != 1:
             workers = options.get("workers", f"0:{wanted.leases_most}")
             raise BadRequest(f"leases={leases} and workers={workers!r} both say how many leases there may be",
@@ -196,14 +197,15 @@ class PounceBackend(AutoBatchingMixin, ParallelBackendBase):
 
 def most_workers(asks: Options, classes: Classes) -> int:
     """How many workers the user's calls may have at a time, each with a lease of its own."""
+    wanted = asks.resources
     if classes.launcher == "local":
-        return max(1, len(os.sched_getaffinity(0)) // max(1, asks.cpus))
+        return max(1, len(os.sched_getaffinity(0)) // max(1, wanted.cpus))
     of_class = [row for row in (classes[name] for name in classes)
-                if row.name == asks.class_ or (not asks.class_ and row.default)]
+                if row.name == wanted.class_ or (not wanted.class_ and row.default)]
     limits = [row.running_jobs.most for row in of_class]
-    if asks.gpus:
-        limits += [row.gpus.most // asks.gpus for row in of_class if row.gpus.most is not None]
-        limits += [sum(gpu.total for gpu in classes.gpus if asks.gpu_type in ("", gpu.type)) // asks.gpus]
+    if wanted.gpus:
+        limits += [row.gpus.most // wanted.gpus for row in of_class if row.gpus.most is not None]
+        limits += [sum(gpu.total for gpu in classes.gpus if wanted.gpu_type in ("", gpu.type)) // wanted.gpus]
     return max(1, min([limit for limit in limits if limit is not None], default=_UNBOUNDED))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from .. import Client
@@ -33,14 +32,14 @@ class Leases:
     @property
     def processes(self) -> int:
         """The number of processes of each lease."""
-        return asks_of(self._one).workers
+        return asks_of(self._one).resources.workers
 
     def resize(self, number: int) -> None:
         """Changes the maximum, also for waiting calls. Running calls go on where they are."""
         if number < 1:
             raise BadRequest(f"work needs at least one lease, not {number}")
         self.number = number
-        before, self.view = self.view, view_with(self._one, replace(asks_of(self._one), leases_most=number), "")
+        before, self.view = self.view, view_with(self._one, asks_of(self._one).with_resources(leases_most=number), "")
         session = session_of(self.view)
         for task in list(session.awaiting):
             if task.asks == asks_of(before):

@@ -27,7 +27,7 @@ class Arrivals:
         self._lock = threading.Lock()
 
     def ranks(self, member: int) -> list[Rank]:
-        return [Rank(self._leases[member], worker) for worker in range(self._leases[member].workers)]
+        return [Rank(self._leases[member], worker) for worker in range(self._leases[member].resources.workers)]
 
     def ask(self, member: int) -> None:
         """Requests a member's lease, and its workers' offers."""

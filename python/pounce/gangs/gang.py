@@ -59,7 +59,7 @@ class Gang:
     @property
     def size(self) -> int:
         """The number of ranks. Does not block."""
-        return self._options.workers
+        return self._options.resources.workers
 
     @property
     def lease(self) -> Lease | None:
@@ -180,7 +180,7 @@ class Gang:
         if broadcast:
             if shard is not None:
                 raise BadRequest("shard= and broadcast= contradict each other", "Leave one of them out.")
-            return self._broadcast(value_of(value, device or ("cuda" if self._options.gpus else "host")))
+            return self._broadcast(value_of(value, device or ("cuda" if self._options.resources.gpus else "host")))
         if device is not None:
             raise BadRequest("device= is for a broadcast: each rank has a device of its own",
                              "Scatter it with broadcast=True.")
@@ -228,7 +228,7 @@ class Gang:
         self.close()
 
     def __repr__(self) -> str:
-        nodes = f"{self._options.nodes} node{'s' if self._options.nodes > 1 else ''}"
+        nodes = f"{self._options.resources.nodes} node{'s' if self._options.resources.nodes > 1 else ''}"
         return f"<pounce.Gang of {self.size} ranks on {nodes}>"
 
     # ---- within ----

@@ -129,7 +129,7 @@ def as_directives(options: dict[str, Any]) -> list[str]:
         "memory": lambda value: f"--mem={value}{each}",
         "class_": lambda value: f"--qos={value}",
         "not_nodes": lambda value: f"--exclude={value}",
-        "time": lambda value: f"--time={Options().changed(time=value).time_min}",  # minutes
+        "time": lambda value: f"--time={Options().changed(time=value).resources.time_min}",  # minutes
     }
     others = options.keys() - {"workers", "slurm"}
     lines = [words[name](options[name]) if name in words else f"--{name}={options[name]}"
